@@ -1,0 +1,23 @@
+//! Bytes to graphs and back: the datasets Stepwell works on.
+//!
+//! Readers exist for the TU Dortmund layout ([`tud`]), the benchmark's `.npz`
+//! files ([`npz`]), JSON lines ([`jsonl`]) and Parquet ([`parquet`]); writers
+//! for all of them but `.npz`. [`synthetic`] generates the paper's benchmark
+//! and regular graphs of any size. [`catalog`] finds a dataset by path or name.
+//!
+//! Everything that comes from outside is checked: an [`Error`] names the file,
+//! the line, row or byte, what was expected there and what was found.
+
+pub mod catalog;
+mod dataset;
+mod error;
+pub mod files;
+pub mod jsonl;
+pub mod npz;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod synthetic;
+pub mod tud;
+
+pub use dataset::{Dataset, Part, Targets};
+pub use error::{Error, Place, Result};

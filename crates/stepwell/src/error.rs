@@ -1,0 +1,97 @@
+//! What can be wrong with input to the library.
+
+/// Why a graph, a batch or a matrix was refused.
+///
+/// Not converging is a result, not an error; see the convergence status of a
+/// reservoir's answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An edge names a vertex the graph does not have.
+    #[error("edge {edge} joins vertex {vertex}, but the graph has {num_vertices} vertices")]
+    VertexOutOfRange {
+        /// Position in the list of edges, from 0.
+        edge: usize,
+        /// The vertex found.
+        vertex: u64,
+        /// How many vertices there are.
+        num_vertices: usize,
+    },
+    /// An edge weight is negative, infinite or not a number.
+    #[error("edge {edge} has weight {weight}; expected a finite number that is not negative")]
+    BadWeight {
+        /// Position in the list of edges, from 0.
+        edge: usize,
+        /// The weight found.
+        weight: f64,
+    },
+    /// An undirected edge is listed in both directions with different weights.
+    #[error(
+        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other"
+    )]
+    AsymmetricWeight {
+        /// One end.
+        source_vertex: u32,
+        /// The other end.
+        target_vertex: u32,
+        /// Summed weight as listed from the first to the second end.
+        forward: f64,
+        /// Summed weight as listed the other way.
+        backward: f64,
+    },
+    /// An attribute is infinite or not a number.
+    #[error("{what} of {item} {index} is {value}; expected a finite number")]
+    BadValue {
+        /// The name of the quantity.
+        what: &'static str,
+        /// What it belongs to: a vertex or an edge.
+        item: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// Two things that must be of one length are not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Length {
+        /// What was counted.
+        what: &'static str,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A graph lacks what the graphs before it in the batch have, or has more.
+    #[error("{what}: the graphs before this one have {expected}, this one has {found}")]
+    Mixed {
+        /// The part of the graph that differs.
+        what: &'static str,
+        /// As in the graphs before.
+        expected: String,
+        /// As in this graph.
+        found: String,
+    },
+    /// More vertices, edges or columns than an index can count.
+    #[error("{what}: {found} is more than the limit of {limit}")]
+    TooLarge {
+        /// What was counted.
+        what: &'static str,
+        /// The largest number allowed.
+        limit: u64,
+        /// The number found.
+        found: u64,
+    },
+    /// A list of positions is not a permutation of the vertices.
+    #[error("not a permutation of {num_vertices} vertices: position {position} holds {found}")]
+    NotAPermutation {
+        /// How many vertices there are.
+        num_vertices: usize,
+        /// The first position that is out of range or repeated.
+        position: usize,
+        /// What it holds.
+        found: usize,
+    },
+}
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,346 @@
+//! From what vertices carry to the model's input `X`.
+//!
+//! A [`FeatureMap`] is fitted once, without graph labels, on the graphs it is
+//! given, and stored with the model: it z-scores the attributes, gives every
+//! vertex label a column of its own, and can add columns read off the
+//! structure. Vertices that carry nothing get their z-scored degree. Attributes
+//! that are one-hot rows are labels in disguise and treated as labels. The
+//! resulting [`Inputs`] keep the one-hot part as integers, since a one-hot row
+//! times `V` is a row of `V`.
+//!
+//! ```
+//! use stepwell::features::{FeatureMap, FeatureOptions};
+//! use stepwell::graph::{EdgeList, Graph};
+//! let star = Graph::new(&EdgeList::new(3, &[0, 0], &[1, 2]))?;
+//! let map = FeatureMap::fit(star.as_batch(), &FeatureOptions::default())?;
+//! let x = map.apply(star.as_batch())?;
+//! assert_eq!(x.width(), 1); // the degree, centred and scaled
+//! assert!((x.dense_row(0)[0] - 2f64.sqrt()).abs() < 1e-12);
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::graph::{GraphBatch, GraphRef};
+
+/// A column (or five) computed from a vertex's place in the graph.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StructuralFeature {
+    /// The weighted degree.
+    Degree,
+    /// `ln(1 + degree)`.
+    LogDegree,
+    /// The share of pairs of neighbours that are neighbours themselves.
+    Clustering,
+    /// The degree and the minimum, maximum, mean and standard deviation of the
+    /// neighbours' degrees (5 columns; 0 without neighbours).
+    LocalDegreeProfile,
+}
+
+impl StructuralFeature {
+    /// How many columns it adds.
+    pub fn width(self) -> usize {
+        match self {
+            Self::LocalDegreeProfile => 5,
+            _ => 1,
+        }
+    }
+}
+
+/// What goes into `X` and how it is scaled.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeatureOptions {
+    /// Leave attributes and structural columns as they are instead of z-scoring them.
+    pub raw: bool,
+    /// Columns added behind the attributes. When empty, vertices that carry
+    /// neither attributes nor labels get [`StructuralFeature::Degree`].
+    pub structure: Vec<StructuralFeature>,
+}
+
+/// The model's input: a dense part and, behind it, a one-hot part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    dense_width: usize,
+    dense: Vec<f64>,
+    one_hot_width: usize,
+    one_hot: Vec<u32>,
+}
+
+impl Inputs {
+    /// The [`one_hot`](Self::one_hot) entry of a vertex whose row is all zeros,
+    /// since its label was not among those the map was fitted on.
+    pub const NO_COLUMN: u32 = u32::MAX;
+
+    /// Columns of `X`, F.
+    pub fn width(&self) -> usize {
+        self.dense_width + self.one_hot_width
+    }
+
+    /// Columns of the dense part; the one-hot columns follow them.
+    pub fn dense_width(&self) -> usize {
+        self.dense_width
+    }
+
+    /// Columns of the one-hot part.
+    pub fn one_hot_width(&self) -> usize {
+        self.one_hot_width
+    }
+
+    /// One vertex's dense part.
+    pub fn dense_row(&self, vertex: usize) -> &[f64] {
+        &self.dense[vertex * self.dense_width..(vertex + 1) * self.dense_width]
+    }
+
+    /// The dense part, row after row.
+    pub fn dense(&self) -> &[f64] {
+        &self.dense
+    }
+
+    /// Each vertex's column of the one-hot part, or [`NO_COLUMN`](Self::NO_COLUMN);
+    /// empty when there is no such part.
+    pub fn one_hot(&self) -> &[u32] {
+        &self.one_hot
+    }
+}
+
+/// A fitted map from graphs to [`Inputs`].
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct FeatureMap {
+    attributes: usize,
+    structure: Vec<StructuralFeature>,
+    /// Subtracted from each dense column.
+    means: Vec<f64>,
+    /// Divides each dense column; 1 where a column is constant.
+    scales: Vec<f64>,
+    /// The label of each one-hot column, ascending.
+    labels: Vec<i32>,
+}
+
+impl FeatureMap {
+    /// Fits the map on all graphs of a batch.
+    pub fn fit(batch: &GraphBatch, options: &FeatureOptions) -> Result<Self> {
+        let labels: BTreeSet<i32> = batch.vertex_labels().unwrap_or_default().iter().copied().collect();
+        let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
+        let mut structure = options.structure.clone();
+        if structure.is_empty() && attributes == 0 && batch.vertex_labels().is_none() {
+            structure.push(StructuralFeature::Degree);
+        }
+        let width = attributes + structure.iter().map(|s| s.width()).sum::<usize>();
+        let mut map = Self {
+            attributes,
+            structure,
+            means: vec![0.0; width],
+            scales: vec![1.0; width],
+            labels: labels.into_iter().collect(),
+        };
+        if !options.raw && width > 0 && batch.num_vertices() > 0 {
+            map.standardize(&map.dense(batch));
+        }
+        Ok(map)
+    }
+
+    /// Labels that have a column, in the order of the columns.
+    pub fn labels(&self) -> &[i32] {
+        &self.labels
+    }
+
+    /// Columns of the inputs it makes, F.
+    pub fn width(&self) -> usize {
+        self.means.len() + self.labels.len()
+    }
+
+    /// `X` for all vertices of a batch. Labels the map was not fitted on give
+    /// a row of zeros in the one-hot part.
+    pub fn apply(&self, batch: &GraphBatch) -> Result<Inputs> {
+        let found = batch.vertex_attributes().map_or(0, |a| a.width);
+        if !batch.is_empty() && found != self.attributes {
+            return Err(Error::Length { what: "vertex attributes", expected: self.attributes, found });
+        }
+        if !batch.is_empty() && !self.labels.is_empty() && batch.vertex_labels().is_none() {
+            return Err(Error::Mixed {
+                what: "vertex labels",
+                expected: format!("{} values", self.labels.len()),
+                found: "none".into(),
+            });
+        }
+        let mut dense = self.dense(batch);
+        if !self.means.is_empty() {
+            for row in dense.chunks_exact_mut(self.means.len()) {
+                for (x, (mean, scale)) in row.iter_mut().zip(self.means.iter().zip(&self.scales)) {
+                    *x = (*x - mean) / scale;
+                }
+            }
+        }
+        let column = |label: &i32| self.labels.binary_search(label).map_or(Inputs::NO_COLUMN, |c| c as u32);
+        let one_hot = match self.labels.is_empty() {
+            true => Vec::new(),
+            false => batch.vertex_labels().unwrap_or_default().iter().map(column).collect(),
+        };
+        Ok(Inputs { dense_width: self.means.len(), dense, one_hot_width: self.labels.len(), one_hot })
+    }
+
+    /// Attributes and structural columns side by side, unscaled.
+    fn dense(&self, batch: &GraphBatch) -> Vec<f64> {
+        let width = self.means.len();
+        let mut dense = vec![0.0; batch.num_vertices() * width];
+        for graph in batch.iter() {
+            let offset = batch.vertex_offsets()[graph.index()] * width;
+            let rows = &mut dense[offset..offset + graph.num_vertices() * width];
+            if let Some((values, attributes)) = graph.vertex_attributes() {
+                put(rows, width, 0, values, attributes);
+            }
+            let mut column = self.attributes;
+            for feature in &self.structure {
+                put(rows, width, column, &structural(*feature, graph), feature.width());
+                column += feature.width();
+            }
+        }
+        dense
+    }
+
+    /// Means and (population) standard deviations of the columns, in two passes.
+    fn standardize(&mut self, dense: &[f64]) {
+        let width = self.means.len();
+        let rows = (dense.len() / width) as f64;
+        for row in dense.chunks_exact(width) {
+            self.means.iter_mut().zip(row).for_each(|(mean, x)| *mean += x);
+        }
+        self.means.iter_mut().for_each(|mean| *mean /= rows);
+        let mut squares = vec![0.0; width];
+        for row in dense.chunks_exact(width) {
+            for (square, (x, mean)) in squares.iter_mut().zip(row.iter().zip(&self.means)) {
+                *square += (x - mean) * (x - mean);
+            }
+        }
+        for (scale, (square, mean)) in self.scales.iter_mut().zip(squares.iter().zip(&self.means)) {
+            let deviation = (square / rows).sqrt();
+            // What rounding alone leaves of a constant column is not a spread.
+            let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
+            *scale = if constant { 1.0 } else { deviation };
+        }
+    }
+}
+
+fn put(rows: &mut [f64], width: usize, column: usize, values: &[f64], values_width: usize) {
+    if values_width == 0 {
+        return;
+    }
+    for (row, part) in rows.chunks_exact_mut(width).zip(values.chunks_exact(values_width)) {
+        row[column..column + values_width].copy_from_slice(part);
+    }
+}
+
+fn structural(feature: StructuralFeature, graph: GraphRef<'_>) -> Vec<f64> {
+    match feature {
+        StructuralFeature::Degree => graph.degrees(),
+        StructuralFeature::LogDegree => graph.degrees().into_iter().map(f64::ln_1p).collect(),
+        StructuralFeature::Clustering => clustering_coefficients(graph),
+        StructuralFeature::LocalDegreeProfile => local_degree_profile(graph),
+    }
+}
+
+/// Watts and Strogatz' coefficient of every vertex: weights, directions of
+/// triangles and self loops aside, the share of a vertex's pairs of neighbours
+/// that are joined. 0 for vertices with fewer than two neighbours.
+pub fn clustering_coefficients(graph: GraphRef<'_>) -> Vec<f64> {
+    let mut marked = vec![usize::MAX; graph.num_vertices()];
+    let others = |v: usize| graph.neighbours(v).iter().map(|&u| u as usize).filter(move |&u| u != v);
+    (0..graph.num_vertices())
+        .map(|v| {
+            let degree = others(v).inspect(|&u| marked[u] = v).count();
+            let joined: usize = others(v).map(|u| others(u).filter(|&w| marked[w] == v).count()).sum();
+            if degree < 2 { 0.0 } else { joined as f64 / (degree * (degree - 1)) as f64 }
+        })
+        .collect()
+}
+
+fn local_degree_profile(graph: GraphRef<'_>) -> Vec<f64> {
+    let degrees = graph.degrees();
+    let mut rows = Vec::with_capacity(degrees.len() * 5);
+    for (v, &degree) in degrees.iter().enumerate() {
+        let around = || graph.neighbours(v).iter().map(|&u| degrees[u as usize]);
+        let count = graph.neighbours(v).len() as f64;
+        if count == 0.0 {
+            rows.extend([degree, 0.0, 0.0, 0.0, 0.0]);
+            continue;
+        }
+        let mean = around().sum::<f64>() / count;
+        let variance = around().map(|d| (d - mean) * (d - mean)).sum::<f64>() / count;
+        let (low, high) = around().fold((f64::MAX, f64::MIN), |(l, h), d| (l.min(d), h.max(d)));
+        rows.extend([degree, low, high, mean, variance.sqrt()]);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{BatchBuilder, EdgeList};
+
+    fn two_graphs() -> GraphBatch {
+        let mut builder = BatchBuilder::default();
+        let edges = EdgeList {
+            vertex_labels: Some(&[5, -1, 5]),
+            vertex_attributes: Some((&[1.0, 7.0, 2.0, 7.0, 3.0, 7.0], 2)),
+            ..EdgeList::new(3, &[0, 1], &[1, 2])
+        };
+        builder.push(&edges).unwrap();
+        let edges = EdgeList {
+            vertex_labels: Some(&[9]),
+            vertex_attributes: Some((&[6.0, 7.0], 2)),
+            ..EdgeList::new(1, &[], &[])
+        };
+        builder.push(&edges).unwrap();
+        builder.finish()
+    }
+
+    #[test]
+    fn attributes_are_standardized_and_labels_get_columns() {
+        let batch = two_graphs();
+        let map = FeatureMap::fit(&batch, &FeatureOptions::default()).unwrap();
+        let x = map.apply(&batch).unwrap();
+        assert_eq!(map.labels(), [-1, 5, 9]);
+        assert_eq!((x.dense_width(), x.one_hot_width(), x.width()), (2, 3, 5));
+        assert_eq!(x.one_hot(), [1, 0, 1, 2]);
+        let column: Vec<f64> = (0..4).map(|v| x.dense_row(v)[0]).collect();
+        assert!(column.iter().sum::<f64>().abs() < 1e-12);
+        assert!((column.iter().map(|x| x * x).sum::<f64>() - 4.0).abs() < 1e-12);
+        assert!((0..4).all(|v| x.dense_row(v)[1] == 0.0), "a constant column is centred, not scaled");
+    }
+
+    #[test]
+    fn unknown_labels_have_no_column_and_missing_ones_are_an_error() {
+        let batch = two_graphs();
+        let map = FeatureMap::fit(&batch.select(&[0]), &FeatureOptions::default()).unwrap();
+        assert_eq!(map.apply(&batch).unwrap().one_hot()[3], Inputs::NO_COLUMN);
+        let bare = crate::graph::Graph::new(&EdgeList::new(1, &[], &[])).unwrap();
+        assert!(map.apply(bare.as_batch()).is_err());
+    }
+
+    #[test]
+    fn raw_leaves_values_and_structure_adds_columns() {
+        let batch = two_graphs();
+        let options = FeatureOptions {
+            raw: true,
+            structure: vec![StructuralFeature::Clustering, StructuralFeature::LocalDegreeProfile],
+        };
+        let map = FeatureMap::fit(&batch, &options).unwrap();
+        let x = map.apply(&batch).unwrap();
+        assert_eq!(x.dense_row(0), [1.0, 7.0, 0.0, 1.0, 2.0, 2.0, 2.0, 0.0]);
+        assert_eq!(x.dense_row(1), [2.0, 7.0, 0.0, 2.0, 1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(x.dense_row(3), [6.0, 7.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn clustering_counts_joined_pairs() {
+        // A triangle 0-1-2 with a tail 2-3 and a self loop at 0.
+        let edges = EdgeList::new(4, &[0, 1, 2, 2, 0], &[1, 2, 0, 3, 0]);
+        let graph = crate::graph::Graph::new(&edges).unwrap();
+        assert_eq!(clustering_coefficients(graph.view()), [1.0, 1.0, 1.0 / 3.0, 0.0]);
+    }
+}

@@ -1,0 +1,437 @@
+//! Graphs, many at a time: the arena every other module works on.
+//!
+//! A [`GraphBatch`] holds any number of graphs in a few flat arrays: where
+//! each graph's vertices begin, where each vertex's neighbours begin, and the
+//! neighbours themselves, numbered from 0 inside their own graph and sorted. A
+//! [`GraphRef`] is a view of one of them, cheap to copy; a [`Graph`] is a batch
+//! of one. Levels of a pyramid are batches too.
+//!
+//! An undirected graph is stored with both directions of every edge, so that
+//! row `i` of the adjacency matrix `A` is the neighbours of `i` whatever the
+//! graph. In a directed graph row `i` holds the targets of the edges that
+//! leave `i`.
+//!
+//! ```
+//! use stepwell::graph::{EdgeList, Graph};
+//! // A triangle with a tail. Listing an edge once or in both directions is the same.
+//! let graph = Graph::new(&EdgeList::new(4, &[0, 1, 2, 2], &[1, 2, 0, 3]))?;
+//! let graph = graph.view();
+//! assert_eq!(graph.num_edges(), 4);
+//! assert_eq!(graph.neighbours(2), [0, 1, 3]);
+//! assert!(!graph.components().is_bipartite(0));
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+mod build;
+mod structure;
+
+pub use build::{BatchBuilder, EdgeList};
+pub use structure::Components;
+
+use crate::error::{Error, Result};
+
+/// Rows of real numbers, all of one width: the attributes of vertices or edges.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes {
+    /// How many numbers a row has.
+    pub width: usize,
+    /// The rows, one after the other.
+    pub values: Vec<f64>,
+}
+
+impl Attributes {
+    /// How many rows there are; 0 when rows have no numbers.
+    pub fn len(&self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One row.
+    pub fn row(&self, index: usize) -> &[f64] {
+        &self.values[index * self.width..(index + 1) * self.width]
+    }
+}
+
+/// Many graphs in flat arrays. See the [module](self).
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphBatch {
+    directed: Vec<bool>,
+    /// Graph g has the vertices `vertex_offsets[g]..vertex_offsets[g + 1]` of the batch.
+    vertex_offsets: Vec<usize>,
+    /// Vertex v of the batch has the entries `row_offsets[v]..row_offsets[v + 1]`.
+    row_offsets: Vec<usize>,
+    neighbours: Vec<u32>,
+    weights: Option<Vec<f64>>,
+    vertex_labels: Option<Vec<i32>>,
+    vertex_attributes: Option<Attributes>,
+    edge_labels: Option<Vec<i32>>,
+    edge_attributes: Option<Attributes>,
+}
+
+impl Default for GraphBatch {
+    fn default() -> Self {
+        Self {
+            directed: Vec::new(),
+            vertex_offsets: vec![0],
+            row_offsets: vec![0],
+            neighbours: Vec::new(),
+            weights: None,
+            vertex_labels: None,
+            vertex_attributes: None,
+            edge_labels: None,
+            edge_attributes: None,
+        }
+    }
+}
+
+impl GraphBatch {
+    /// How many graphs there are.
+    pub fn len(&self) -> usize {
+        self.directed.len()
+    }
+
+    /// Whether there is no graph.
+    pub fn is_empty(&self) -> bool {
+        self.directed.is_empty()
+    }
+
+    /// Vertices of all graphs together.
+    pub fn num_vertices(&self) -> usize {
+        self.row_offsets.len() - 1
+    }
+
+    /// Stored entries of all adjacency matrices together (nnz).
+    pub fn num_entries(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    /// A view of one graph.
+    ///
+    /// # Panics
+    /// When `index` is not below [`len`](Self::len), as indexing a slice does.
+    pub fn graph(&self, index: usize) -> GraphRef<'_> {
+        GraphRef {
+            batch: self,
+            index,
+            first: self.vertex_offsets[index],
+            end: self.vertex_offsets[index + 1],
+        }
+    }
+
+    /// Views of all graphs, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = GraphRef<'_>> {
+        (0..self.len()).map(|index| self.graph(index))
+    }
+
+    /// Where each graph's vertices begin, with the number of vertices at the end.
+    pub fn vertex_offsets(&self) -> &[usize] {
+        &self.vertex_offsets
+    }
+
+    /// Weights of all entries, where edges have weights.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// Labels of all vertices, where vertices have labels.
+    pub fn vertex_labels(&self) -> Option<&[i32]> {
+        self.vertex_labels.as_deref()
+    }
+
+    /// Attributes of all vertices, where vertices have attributes.
+    pub fn vertex_attributes(&self) -> Option<&Attributes> {
+        self.vertex_attributes.as_ref()
+    }
+
+    /// Labels of all entries, where edges have labels.
+    pub fn edge_labels(&self) -> Option<&[i32]> {
+        self.edge_labels.as_deref()
+    }
+
+    /// Attributes of all entries, where edges have attributes.
+    pub fn edge_attributes(&self) -> Option<&Attributes> {
+        self.edge_attributes.as_ref()
+    }
+
+    /// Whether any graph is directed.
+    pub fn any_directed(&self) -> bool {
+        self.directed.contains(&true)
+    }
+
+    /// Adds the graphs of `other` behind the ones here.
+    ///
+    /// Both must have the same labels and attributes; where only one has
+    /// weights, the edges of the other get weight 1.
+    pub fn append(&mut self, other: &GraphBatch) -> Result<()> {
+        if other.is_empty() {
+            return Ok(());
+        }
+        if self.is_empty() {
+            *self = other.clone();
+            return Ok(());
+        }
+        let width = |a: &Option<Attributes>| a.as_ref().map(|a| a.width);
+        same("vertex labels", self.vertex_labels.is_some(), other.vertex_labels.is_some())?;
+        same("edge labels", self.edge_labels.is_some(), other.edge_labels.is_some())?;
+        same_width("vertex attributes", width(&self.vertex_attributes), width(&other.vertex_attributes))?;
+        same_width("edge attributes", width(&self.edge_attributes), width(&other.edge_attributes))?;
+
+        if other.weights.is_some() {
+            self.require_weights();
+        }
+        if let Some(weights) = &mut self.weights {
+            match &other.weights {
+                Some(more) => weights.extend_from_slice(more),
+                None => weights.resize(weights.len() + other.neighbours.len(), 1.0),
+            }
+        }
+        extend(&mut self.vertex_labels, &other.vertex_labels);
+        extend(&mut self.edge_labels, &other.edge_labels);
+        for (mine, theirs) in [
+            (&mut self.vertex_attributes, &other.vertex_attributes),
+            (&mut self.edge_attributes, &other.edge_attributes),
+        ] {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.values.extend_from_slice(&theirs.values);
+            }
+        }
+        let (vertices, entries) = (self.num_vertices(), self.neighbours.len());
+        self.directed.extend_from_slice(&other.directed);
+        self.vertex_offsets.extend(other.vertex_offsets[1..].iter().map(|o| o + vertices));
+        self.row_offsets.extend(other.row_offsets[1..].iter().map(|o| o + entries));
+        self.neighbours.extend_from_slice(&other.neighbours);
+        Ok(())
+    }
+
+    /// The graphs at `positions`, in that order.
+    ///
+    /// # Panics
+    /// When a position is not below [`len`](Self::len).
+    pub fn select(&self, positions: &[usize]) -> GraphBatch {
+        let mut chosen = GraphBatch {
+            weights: self.weights.as_ref().map(|_| Vec::new()),
+            vertex_labels: self.vertex_labels.as_ref().map(|_| Vec::new()),
+            vertex_attributes: empty_like(&self.vertex_attributes),
+            edge_labels: self.edge_labels.as_ref().map(|_| Vec::new()),
+            edge_attributes: empty_like(&self.edge_attributes),
+            ..GraphBatch::default()
+        };
+        for &position in positions {
+            let graph = self.graph(position);
+            let (vertices, entries) = (graph.first..graph.end, graph.entry_range());
+            let shift = chosen.neighbours.len();
+            let rows = &self.row_offsets[graph.first + 1..=graph.end];
+            chosen.directed.push(graph.is_directed());
+            chosen.row_offsets.extend(rows.iter().map(|o| o - entries.start + shift));
+            chosen.vertex_offsets.push(chosen.row_offsets.len() - 1);
+            chosen.neighbours.extend_from_slice(&self.neighbours[entries.clone()]);
+            extend_range(&mut chosen.weights, &self.weights, &entries);
+            extend_range(&mut chosen.edge_labels, &self.edge_labels, &entries);
+            extend_range(&mut chosen.vertex_labels, &self.vertex_labels, &vertices);
+            extend_rows(&mut chosen.edge_attributes, &self.edge_attributes, &entries);
+            extend_rows(&mut chosen.vertex_attributes, &self.vertex_attributes, &vertices);
+        }
+        chosen
+    }
+
+    fn require_weights(&mut self) {
+        let entries = self.neighbours.len();
+        self.weights.get_or_insert_with(|| vec![1.0; entries]);
+    }
+}
+
+fn same(what: &'static str, expected: bool, found: bool) -> Result<()> {
+    let word = |present| if present { "them" } else { "none" }.to_string();
+    match expected == found {
+        true => Ok(()),
+        false => Err(Error::Mixed { what, expected: word(expected), found: word(found) }),
+    }
+}
+
+fn same_width(what: &'static str, expected: Option<usize>, found: Option<usize>) -> Result<()> {
+    let word = |width: Option<usize>| match width {
+        Some(width) => format!("{width} per row"),
+        None => "none".to_string(),
+    };
+    match expected == found {
+        true => Ok(()),
+        false => Err(Error::Mixed { what, expected: word(expected), found: word(found) }),
+    }
+}
+
+fn extend<T: Copy>(mine: &mut Option<Vec<T>>, theirs: &Option<Vec<T>>) {
+    if let (Some(mine), Some(theirs)) = (mine, theirs) {
+        mine.extend_from_slice(theirs);
+    }
+}
+
+fn extend_range<T: Copy>(mine: &mut Option<Vec<T>>, theirs: &Option<Vec<T>>, range: &std::ops::Range<usize>) {
+    if let (Some(mine), Some(theirs)) = (mine, theirs) {
+        mine.extend_from_slice(&theirs[range.clone()]);
+    }
+}
+
+fn extend_rows(mine: &mut Option<Attributes>, theirs: &Option<Attributes>, range: &std::ops::Range<usize>) {
+    if let (Some(mine), Some(theirs)) = (mine, theirs) {
+        let (start, end) = (range.start * theirs.width, range.end * theirs.width);
+        mine.values.extend_from_slice(&theirs.values[start..end]);
+    }
+}
+
+fn empty_like(attributes: &Option<Attributes>) -> Option<Attributes> {
+    attributes.as_ref().map(|a| Attributes { width: a.width, values: Vec::new() })
+}
+
+/// One graph of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphRef<'a> {
+    batch: &'a GraphBatch,
+    index: usize,
+    first: usize,
+    end: usize,
+}
+
+impl<'a> GraphRef<'a> {
+    /// The graph's position in its batch.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The number of vertices, N.
+    pub fn num_vertices(&self) -> usize {
+        self.end - self.first
+    }
+
+    /// Stored entries of the adjacency matrix (nnz): an undirected edge has
+    /// two, a self loop one.
+    pub fn num_entries(&self) -> usize {
+        self.entry_range().len()
+    }
+
+    /// The number of edges, M: undirected ones counted once, self loops not at all.
+    pub fn num_edges(&self) -> usize {
+        let entries = self.num_entries() - self.num_self_loops();
+        if self.is_directed() { entries } else { entries / 2 }
+    }
+
+    /// The number of vertices joined to themselves.
+    pub fn num_self_loops(&self) -> usize {
+        (0..self.num_vertices()).filter(|&v| self.neighbours(v).binary_search(&(v as u32)).is_ok()).count()
+    }
+
+    /// Whether edges have a direction.
+    pub fn is_directed(&self) -> bool {
+        self.batch.directed[self.index]
+    }
+
+    /// Columns of the entries of row `vertex`, ascending.
+    pub fn neighbours(&self, vertex: usize) -> &'a [u32] {
+        &self.batch.neighbours[self.row(vertex)]
+    }
+
+    /// Weights of the entries of row `vertex`, where edges have weights.
+    pub fn weights_of(&self, vertex: usize) -> Option<&'a [f64]> {
+        self.batch.weights.as_deref().map(|w| &w[self.row(vertex)])
+    }
+
+    /// Columns of all entries, row after row.
+    pub fn all_neighbours(&self) -> &'a [u32] {
+        &self.batch.neighbours[self.entry_range()]
+    }
+
+    /// Weights of all entries, where edges have weights.
+    pub fn weights(&self) -> Option<&'a [f64]> {
+        self.batch.weights.as_deref().map(|w| &w[self.entry_range()])
+    }
+
+    /// Where each row's entries begin, with the number of entries at the end.
+    pub fn row_starts(&self) -> impl ExactSizeIterator<Item = usize> + 'a {
+        let rows = &self.batch.row_offsets[self.first..=self.end];
+        let start = rows[0];
+        rows.iter().map(move |offset| offset - start)
+    }
+
+    /// All entries `(row, column, weight)`, row after row; weight 1 where
+    /// edges have none.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + 'a {
+        let graph = *self;
+        (0..self.num_vertices()).flat_map(move |row| {
+            let weights = graph.weights_of(row);
+            let columns = graph.neighbours(row).iter().enumerate();
+            columns.map(move |(k, &column)| (row, column as usize, weights.map_or(1.0, |w| w[k])))
+        })
+    }
+
+    /// The vertices' labels, where they have labels.
+    pub fn vertex_labels(&self) -> Option<&'a [i32]> {
+        self.batch.vertex_labels.as_deref().map(|l| &l[self.first..self.end])
+    }
+
+    /// The vertices' attributes as `(values, width)`, where they have attributes.
+    pub fn vertex_attributes(&self) -> Option<(&'a [f64], usize)> {
+        let attributes = self.batch.vertex_attributes.as_ref()?;
+        let width = attributes.width;
+        Some((&attributes.values[self.first * width..self.end * width], width))
+    }
+
+    /// The entries' labels, where edges have labels.
+    pub fn edge_labels(&self) -> Option<&'a [i32]> {
+        self.batch.edge_labels.as_deref().map(|l| &l[self.entry_range()])
+    }
+
+    /// The entries' attributes as `(values, width)`, where edges have attributes.
+    pub fn edge_attributes(&self) -> Option<(&'a [f64], usize)> {
+        let attributes = self.batch.edge_attributes.as_ref()?;
+        let (range, width) = (self.entry_range(), attributes.width);
+        Some((&attributes.values[range.start * width..range.end * width], width))
+    }
+
+    /// A copy that stands alone.
+    pub fn to_graph(&self) -> Graph {
+        Graph(self.batch.select(&[self.index]))
+    }
+
+    fn row(&self, vertex: usize) -> std::ops::Range<usize> {
+        let rows = &self.batch.row_offsets[self.first..=self.end];
+        rows[vertex]..rows[vertex + 1]
+    }
+
+    fn entry_range(&self) -> std::ops::Range<usize> {
+        self.batch.row_offsets[self.first]..self.batch.row_offsets[self.end]
+    }
+}
+
+/// A graph that stands alone: a batch of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph(GraphBatch);
+
+impl Graph {
+    /// Checks a list of edges and makes it a graph.
+    pub fn new(edges: &EdgeList<'_>) -> Result<Self> {
+        let mut builder = BatchBuilder::default();
+        builder.push(edges)?;
+        Ok(Self(builder.finish()))
+    }
+
+    /// A view of it.
+    pub fn view(&self) -> GraphRef<'_> {
+        self.0.graph(0)
+    }
+
+    /// The batch of one that holds it.
+    pub fn as_batch(&self) -> &GraphBatch {
+        &self.0
+    }
+
+    /// The batch of one that holds it.
+    pub fn into_batch(self) -> GraphBatch {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

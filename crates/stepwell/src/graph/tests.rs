@@ -1,0 +1,222 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn rows(graph: &Graph) -> Vec<Vec<u32>> {
+    let view = graph.view();
+    (0..view.num_vertices()).map(|v| view.neighbours(v).to_vec()).collect()
+}
+
+fn weighted(edges: &[(u32, u32, f64)], n: usize, directed: bool) -> Result<Graph> {
+    let sources: Vec<u32> = edges.iter().map(|e| e.0).collect();
+    let targets: Vec<u32> = edges.iter().map(|e| e.1).collect();
+    let weights: Vec<f64> = edges.iter().map(|e| e.2).collect();
+    Graph::new(&EdgeList { weights: Some(&weights), directed, ..EdgeList::new(n, &sources, &targets) })
+}
+
+#[test]
+fn one_direction_both_directions_and_repeats_are_the_same_graph() {
+    let expected = vec![vec![1], vec![0, 2], vec![1]];
+    for (sources, targets) in [
+        (vec![0, 1], vec![1, 2]),
+        (vec![1, 2], vec![0, 1]),
+        (vec![0, 1, 1, 2], vec![1, 0, 2, 1]),
+        (vec![2, 0, 0, 1, 1, 2], vec![1, 1, 1, 0, 2, 1]),
+    ] {
+        let graph = Graph::new(&EdgeList::new(3, &sources, &targets)).unwrap();
+        assert_eq!(rows(&graph), expected, "{sources:?} {targets:?}");
+        assert_eq!(graph.view().num_edges(), 2);
+    }
+}
+
+#[test]
+fn a_directed_edge_is_an_entry_of_its_source() {
+    let edges = EdgeList { directed: true, ..EdgeList::new(3, &[0, 0, 2, 0], &[1, 2, 2, 1]) };
+    let graph = Graph::new(&edges).unwrap();
+    assert_eq!(rows(&graph), [vec![1, 2], vec![], vec![2]]);
+    assert_eq!((graph.view().num_edges(), graph.view().num_self_loops()), (2, 1));
+    assert_eq!(graph.view().degrees(), [2.0, 0.0, 1.0]);
+    assert_eq!(graph.view().in_degrees(), [0.0, 1.0, 2.0]);
+}
+
+#[test]
+fn repeated_weights_add_up_and_zeros_vanish() {
+    let graph =
+        weighted(&[(0, 1, 0.5), (0, 1, 0.25), (1, 0, 0.75), (1, 2, 0.0), (2, 2, 3.0)], 3, false).unwrap();
+    assert_eq!(rows(&graph), [vec![1], vec![0], vec![2]]);
+    assert_eq!(graph.view().weights().unwrap(), [0.75, 0.75, 3.0]);
+    assert_eq!(graph.view().degrees(), [0.75, 0.75, 3.0], "a self loop counts once");
+}
+
+#[test]
+fn what_cannot_be_meant_is_an_error() {
+    let asymmetric = weighted(&[(0, 1, 1.0), (1, 0, 2.0)], 2, false).unwrap_err();
+    assert!(matches!(asymmetric, Error::AsymmetricWeight { forward: 1.0, backward: 2.0, .. }));
+    assert!(weighted(&[(0, 1, 1.0), (1, 0, 2.0)], 2, true).is_ok(), "directions may differ when directed");
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(weighted(&[(0, 1, bad)], 2, false).unwrap_err(), Error::BadWeight { edge: 0, .. }));
+    }
+    assert!(weighted(&[(0, 1, f64::MAX), (0, 1, f64::MAX)], 2, false).is_err(), "a sum may overflow");
+    let error = Graph::new(&EdgeList::new(2, &[0, 0], &[1, 2])).unwrap_err();
+    assert_eq!(error.to_string(), "edge 1 joins vertex 2, but the graph has 2 vertices");
+    let nan = EdgeList { vertex_attributes: Some((&[1.0, f64::NAN], 1)), ..EdgeList::new(2, &[], &[]) };
+    assert!(matches!(Graph::new(&nan).unwrap_err(), Error::BadValue { index: 1, .. }));
+    let short = EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(2, &[], &[]) };
+    assert!(matches!(Graph::new(&short).unwrap_err(), Error::Length { expected: 2, found: 1, .. }));
+}
+
+#[test]
+fn edge_labels_follow_their_direction() {
+    let edges = EdgeList { edge_labels: Some(&[7, 8, 9]), ..EdgeList::new(3, &[1, 0, 1], &[0, 1, 2]) };
+    let graph = Graph::new(&edges).unwrap();
+    // 0→1 is labelled 8, 1→0 is labelled 7, 1-2 is listed once and labelled 9 both ways.
+    assert_eq!(graph.view().edge_labels().unwrap(), [8, 7, 9, 9]);
+    let mut builder = BatchBuilder::default();
+    let edges = EdgeList { edge_labels: Some(&[7, 8]), ..EdgeList::new(2, &[0, 0], &[1, 1]) };
+    builder.push(&edges).unwrap();
+    assert!(builder.conflicting_repeats() > 0);
+}
+
+#[test]
+fn odd_graphs_work() {
+    let empty = Graph::new(&EdgeList::default()).unwrap();
+    assert_eq!((empty.view().num_vertices(), empty.view().components().count()), (0, 0));
+    assert!(empty.view().normalized_weights().is_empty());
+    let lone = Graph::new(&EdgeList::new(1, &[], &[])).unwrap();
+    assert_eq!(lone.view().components().count(), 1);
+    assert!(!lone.view().has_bipartite_component(), "no edge, no eigenvalue -1");
+    let looped = Graph::new(&EdgeList::new(1, &[0], &[0])).unwrap();
+    assert_eq!((looped.view().num_edges(), looped.view().num_self_loops()), (0, 1));
+    assert_eq!(looped.view().normalized_weights(), [1.0]);
+    assert!(!looped.view().components().is_bipartite(0));
+}
+
+#[test]
+fn components_and_sides() {
+    // A 4-cycle, a triangle, a lone vertex.
+    let graph = Graph::new(&EdgeList::new(8, &[0, 2, 4, 6, 1, 3, 5], &[2, 4, 6, 0, 3, 5, 1])).unwrap();
+    let components = graph.view().components();
+    assert_eq!(components.labels(), [0, 1, 0, 1, 0, 1, 0, 2]);
+    assert!(components.is_bipartite(0) && !components.is_bipartite(1) && components.is_bipartite(2));
+    let sides = components.sides();
+    assert!(sides[0] != sides[2] && sides[0] == sides[4] && sides[2] == sides[6]);
+}
+
+#[test]
+fn mixed_graphs_are_refused_and_leave_the_batch_alone() {
+    let mut builder = BatchBuilder::default();
+    builder.push(&EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(1, &[], &[]) }).unwrap();
+    let error = builder.push(&EdgeList::new(1, &[], &[])).unwrap_err();
+    assert_eq!(error.to_string(), "vertex labels: the graphs before this one have them, this one has none");
+    assert_eq!(builder.finish().len(), 1);
+}
+
+#[test]
+fn weights_spread_to_unweighted_neighbours_in_a_batch() {
+    let mut builder = BatchBuilder::default();
+    builder.push(&EdgeList::new(2, &[0], &[1])).unwrap();
+    builder.push(&EdgeList { weights: Some(&[2.0]), ..EdgeList::new(2, &[0], &[1]) }).unwrap();
+    assert_eq!(builder.finish().weights().unwrap(), [1.0, 1.0, 2.0, 2.0]);
+}
+
+/// Any graph the library accepts, as its list of edges.
+fn any_edges() -> impl Strategy<Value = (usize, Vec<(u32, u32, f64)>, bool)> {
+    (1usize..12).prop_flat_map(|n| {
+        let vertex = 0..n as u32;
+        let edge = (vertex.clone(), vertex, 0.0..4.0f64);
+        (Just(n), prop::collection::vec(edge, 0..40), any::<bool>())
+    })
+}
+
+fn unweighted(n: usize, edges: &[(u32, u32, f64)], directed: bool) -> Graph {
+    let sources: Vec<u32> = edges.iter().map(|e| e.0).collect();
+    let targets: Vec<u32> = edges.iter().map(|e| e.1).collect();
+    Graph::new(&EdgeList { directed, ..EdgeList::new(n, &sources, &targets) }).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn rows_hold_exactly_the_listed_edges((n, edges, directed) in any_edges()) {
+        let graph = unweighted(n, &edges, directed);
+        let view = graph.view();
+        for v in 0..n {
+            let mut expected: Vec<u32> = Vec::new();
+            for &(s, t, _) in &edges {
+                if s as usize == v { expected.push(t); }
+                if !directed && t as usize == v { expected.push(s); }
+            }
+            expected.sort_unstable();
+            expected.dedup();
+            prop_assert_eq!(view.neighbours(v), expected);
+        }
+        prop_assert_eq!(view.row_starts().last(), Some(view.num_entries()));
+    }
+
+    #[test]
+    fn normalized_rows_match_the_formula((n, edges, directed) in any_edges()) {
+        let upper: Vec<_> = edges.iter().map(|&(s, t, w)| (s.min(t), s.max(t), w)).collect();
+        let graph = weighted(if directed { &edges } else { &upper }, n, directed).unwrap();
+        let view = graph.view();
+        let (out, into) = (view.degrees(), view.in_degrees());
+        for ((i, j, w), scaled) in view.entries().zip(view.normalized_weights()) {
+            let expected = w / (out[i] * into[j]).sqrt();
+            prop_assert!((scaled - expected).abs() <= 1e-12 * expected, "{} {}", scaled, expected);
+        }
+    }
+
+    #[test]
+    fn renaming_moves_rows_and_back_again((n, edges, directed) in any_edges(), seed in any::<u64>()) {
+        let graph = unweighted(n, &edges, directed);
+        let names = crate::rng::Stream::new(seed, "names", [0, 0]).permutation(n);
+        let moved = graph.view().permuted(&names).unwrap();
+        for v in 0..n {
+            let mut expected: Vec<u32> =
+                graph.view().neighbours(v).iter().map(|&u| names[u as usize] as u32).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(moved.view().neighbours(names[v]), expected);
+        }
+        let mut back = vec![0; n];
+        names.iter().enumerate().for_each(|(v, &name)| back[name] = v);
+        prop_assert_eq!(moved.view().permuted(&back).unwrap(), graph);
+    }
+
+    #[test]
+    fn components_are_what_paths_reach((n, edges, directed) in any_edges()) {
+        let graph = unweighted(n, &edges, directed);
+        let components = graph.view().components();
+        // Spread the lowest reachable vertex, and colour by steps, until nothing changes.
+        let mut lowest: Vec<usize> = (0..n).collect();
+        for _ in 0..n {
+            for &(s, t, _) in &edges {
+                let low = lowest[s as usize].min(lowest[t as usize]);
+                lowest[s as usize] = low;
+                lowest[t as usize] = low;
+            }
+        }
+        for a in 0..n {
+            for b in 0..n {
+                prop_assert_eq!(components.labels()[a] == components.labels()[b], lowest[a] == lowest[b]);
+            }
+        }
+        for component in 0..components.count() as u32 {
+            let inside = |v: u32| components.labels()[v as usize] == component;
+            let proper = edges.iter().filter(|e| inside(e.0))
+                .all(|e| components.sides()[e.0 as usize] != components.sides()[e.1 as usize]);
+            if components.is_bipartite(component) { prop_assert!(proper) } else { prop_assert!(!proper) }
+        }
+    }
+
+    #[test]
+    fn selecting_and_appending_keep_every_graph(parts in prop::collection::vec(any_edges(), 1..5)) {
+        let graphs: Vec<Graph> = parts.iter().map(|(n, e, d)| unweighted(*n, e, *d)).collect();
+        let mut batch = GraphBatch::default();
+        for graph in &graphs {
+            batch.append(graph.as_batch()).unwrap();
+        }
+        for (index, graph) in graphs.iter().enumerate() {
+            prop_assert_eq!(&batch.graph(index).to_graph(), graph);
+        }
+        let all: Vec<usize> = (0..graphs.len()).collect();
+        prop_assert_eq!(batch.select(&all), batch);
+    }
+}
