@@ -1,1 +1,66 @@
-//! x
+//! The `stepwell` command line: arguments in, exit code out.
+//!
+//! Data goes to standard output, messages and progress to standard error.
+//! Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.
+
+mod args;
+mod commands;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io;
+
+use clap::Parser;
+
+use crate::args::Arguments;
+use crate::terminal::Terminal;
+
+/// Runs the program as if called with these arguments, the first one its name,
+/// and returns its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version count as errors here, but not for the shell.
+            let _ = error.print();
+            return error.exit_code() as u8;
+        }
+    };
+    end_on_interrupt();
+    let terminal = Terminal::new(arguments.quiet);
+    match with_threads(arguments.threads, || commands::run(&arguments.command, &terminal)) {
+        Ok(()) => 0,
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => {
+            terminal.error(&error);
+            1
+        }
+    }
+}
+
+/// On Ctrl-C nothing half-written stays behind.
+fn end_on_interrupt() {
+    // A handler may be installed already when this runs inside another program; then that one rules.
+    let _ = ctrlc::set_handler(|| {
+        stepwell_data::files::discard_unfinished();
+        eprintln!("\ninterrupted");
+        std::process::exit(130);
+    });
+}
+
+fn with_threads(
+    threads: Option<usize>,
+    work: impl FnOnce() -> anyhow::Result<()> + Send,
+) -> anyhow::Result<()> {
+    match threads {
+        None => work(),
+        Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(work),
+    }
+}
+
+/// Whoever read our output has seen enough; that is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,2 +1,6 @@
-//! x
-fn main() {}
+//! The `stepwell` binary; everything is in the library of this crate, which
+//! the Python package runs too.
+
+fn main() -> std::process::ExitCode {
+    stepwell_cli::run(std::env::args_os()).into()
+}

@@ -1,1 +1,337 @@
-//! catalog.
+//! Finding a dataset by what a person types: a path, or a name.
+//!
+//! An argument with a separator, a leading dot or a known ending is a path;
+//! `-` is JSON lines on standard input. Anything else is a name: the paper's
+//! benchmark and the families of [`synthetic`](crate::synthetic) graphs are
+//! generated; other names are looked for in the data folders and the cache,
+//! as a folder or a zip archive in the TU Dortmund layout, and then downloaded.
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::dataset::Dataset;
+use crate::download::{self, Progress};
+use crate::error::{Error, Place, Result};
+use crate::synthetic::{self, BenchmarkOptions, Family, Generated};
+use crate::{jsonl, npz, tud};
+
+/// Datasets of the collection that the paper and its peers use, with their
+/// number of graphs: a list for people, not a limit.
+pub const KNOWN: [(&str, usize); 14] = [
+    ("MUTAG", 188),
+    ("ENZYMES", 600),
+    ("PROTEINS", 1113),
+    ("PROTEINS_full", 1113),
+    ("NCI1", 4110),
+    ("NCI109", 4127),
+    ("Mutagenicity", 4337),
+    ("DD", 1178),
+    ("IMDB-BINARY", 1000),
+    ("IMDB-MULTI", 1500),
+    ("COLLAB", 5000),
+    ("REDDIT-BINARY", 2000),
+    ("REDDIT-MULTI-5K", 4999),
+    ("AIDS", 2000),
+];
+
+/// A way to write graphs down, told by the ending of a file's name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Format {
+    /// TU Dortmund text files in a folder.
+    TudFolder,
+    /// The same in a zip archive.
+    TudZip,
+    /// The benchmark's arrays of pickled matrices.
+    Npz,
+    /// One JSON object per line.
+    JsonLines,
+    /// Parquet, one graph per row.
+    Parquet,
+}
+
+impl Format {
+    /// The format of a file of that name: by its ending, or a folder if it has none.
+    pub fn of(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return Ok(Self::TudFolder);
+        }
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        match ending.as_deref() {
+            Some("zip") => Ok(Self::TudZip),
+            Some("npz") => Ok(Self::Npz),
+            Some("jsonl") => Ok(Self::JsonLines),
+            Some("parquet") => Ok(Self::Parquet),
+            None => Ok(Self::TudFolder),
+            Some(_) => Err(Error::Unsupported(format!(
+                "{}: what kind of file is this? Known endings are .zip, .npz, .jsonl and .parquet; a name without one is a folder",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Where a dataset is, once an argument has been understood.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Location {
+    /// To be generated: the paper's benchmark.
+    Benchmark(BenchmarkOptions),
+    /// To be generated: one graph of a family.
+    Family(Family),
+    /// A file or folder.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Not on this machine; can be downloaded under this name.
+    Remote(String),
+}
+
+/// Where to look for datasets.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// Folders to search, themselves and their direct subfolders.
+    pub folders: Vec<PathBuf>,
+    /// Where downloads are kept; nowhere without it.
+    pub cache: Option<PathBuf>,
+    /// Where downloads come from: `BASE/NAME.zip`.
+    pub base_url: String,
+    /// Whether downloading is allowed.
+    pub online: bool,
+}
+
+impl Catalog {
+    /// The folders named by `data_dir` and `STEPWELL_DATA` (several, separated
+    /// by colons), the cache `STEPWELL_CACHE` or else the user's cache folder,
+    /// downloads from `STEPWELL_URL` or else the TU Dortmund collection.
+    pub fn from_environment(data_dir: Option<PathBuf>) -> Self {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let more = set("STEPWELL_DATA").map(|list| env::split_paths(&list).collect::<Vec<_>>());
+        let cache = set("STEPWELL_CACHE").map(PathBuf::from);
+        let user_cache = || {
+            let base = set("XDG_CACHE_HOME").map(PathBuf::from);
+            let base = base.or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
+            base.map(|base| base.join("stepwell"))
+        };
+        let url = env::var("STEPWELL_URL").ok().filter(|url| !url.is_empty());
+        Self {
+            folders: data_dir.into_iter().chain(more.unwrap_or_default()).collect(),
+            cache: cache.or_else(user_cache),
+            base_url: url.unwrap_or_else(|| download::BASE_URL.to_owned()),
+            online: true,
+        }
+    }
+
+    /// Understands an argument and looks where the dataset is.
+    pub fn locate(&self, argument: &str) -> Result<Location> {
+        if argument == "-" {
+            return Ok(Location::Stdin);
+        }
+        let path = Path::new(argument);
+        let known_ending = path.extension().is_some() && Format::of(path).is_ok();
+        if argument.contains(['/', '\\']) || argument.starts_with('.') || known_ending {
+            return match path.exists() {
+                true => Ok(Location::Path(path.to_owned())),
+                false => Err(Error::NotFound(format!("{argument}: no such file or folder"))),
+            };
+        }
+        if let Some(options) = BenchmarkOptions::named(argument) {
+            return Ok(Location::Benchmark(options));
+        }
+        if argument.contains(':') {
+            return Family::parse(argument).map(Location::Family);
+        }
+        if argument.is_empty() || !argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+            return Err(Error::NotFound(format!(
+                "'{}' is neither a path nor a dataset's name; 'stepwell datasets' lists names",
+                argument.escape_debug()
+            )));
+        }
+        match self.found(argument) {
+            Some(path) => Ok(Location::Path(path)),
+            None => Ok(Location::Remote(argument.to_owned())),
+        }
+    }
+
+    /// A named dataset that is on this machine.
+    fn found(&self, name: &str) -> Option<PathBuf> {
+        self.places()
+            .into_iter()
+            .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.zip"))])
+            .find(|candidate| candidate.is_file() || (candidate.is_dir() && has_edges(candidate)))
+    }
+
+    /// All folders that are searched, in order.
+    fn places(&self) -> Vec<PathBuf> {
+        let mut places = Vec::new();
+        for folder in self.folders.iter().chain(&self.cache) {
+            places.push(folder.clone());
+            let mut inside: Vec<PathBuf> = subfolders(folder);
+            inside.sort();
+            places.extend(inside);
+        }
+        places
+    }
+
+    /// The names of all datasets on this machine and where they are, by name.
+    pub fn on_this_machine(&self) -> Vec<(String, PathBuf)> {
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        for place in self.places() {
+            let Ok(entries) = std::fs::read_dir(&place) else { continue };
+            for path in entries.flatten().map(|entry| entry.path()) {
+                let zip = path.extension().is_some_and(|e| e == "zip");
+                let name = if zip { path.file_stem() } else { path.file_name() };
+                let Some(name) = name.and_then(|n| n.to_str()) else { continue };
+                let is_dataset = zip || (path.is_dir() && has_edges(&path));
+                if is_dataset && !name.starts_with('.') && !found.iter().any(|(known, _)| known == name) {
+                    found.push((name.to_owned(), path));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Loads a dataset, downloading it first if need be. `seed` serves the
+    /// generated ones.
+    pub fn load(&self, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Dataset> {
+        match self.locate(argument)? {
+            Location::Benchmark(options) => synthetic::generate(&BenchmarkOptions { seed, ..options }),
+            Location::Family(family) => {
+                let Generated { graph, coordinates } = family.generate(seed)?;
+                let graphs = graph.into_batch();
+                Ok(Dataset { name: argument.into(), graphs, coordinates, ..Dataset::default() })
+            }
+            Location::Path(path) => read(&path),
+            Location::Stdin => {
+                let place = Place::file("standard input");
+                let stdin = io::stdin().lock();
+                let whole = Dataset::collect(jsonl::Reader::new(stdin, place.clone()), &place)?;
+                Ok(Dataset { name: "stdin".into(), ..whole })
+            }
+            Location::Remote(name) => read(&self.fetch(&name, None, progress)?),
+        }
+    }
+
+    /// Downloads a dataset into the cache and says where it lies.
+    pub fn fetch(&self, name: &str, sha256: Option<&str>, progress: Progress<'_>) -> Result<PathBuf> {
+        let url = format!("{}/{name}.zip", self.base_url.trim_end_matches('/'));
+        let searched = self.folders.iter().chain(&self.cache).map(|f| f.display().to_string());
+        let searched = searched.collect::<Vec<_>>().join(", ");
+        if !self.online {
+            return Err(Error::NotFound(format!(
+                "{name} is not on this machine (looked in {searched}), and --offline forbids fetching {url}"
+            )));
+        }
+        let cache = self.cache.as_deref().ok_or_else(|| {
+            Error::NotFound(format!("{name}: nowhere to keep a download; set STEPWELL_CACHE to a folder"))
+        })?;
+        let path = cache.join(format!("{name}.zip"));
+        download::fetch(&url, &path, sha256, progress)?;
+        Ok(path)
+    }
+}
+
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+fn has_edges(folder: &Path) -> bool {
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_string_lossy().ends_with("_A.txt"))
+}
+
+/// Reads a file or folder in the format its name tells.
+pub fn read(path: &Path) -> Result<Dataset> {
+    match Format::of(path)? {
+        Format::TudFolder | Format::TudZip => tud::read(path),
+        Format::Npz => npz::read(path),
+        Format::JsonLines => jsonl::read(path),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => crate::parquet::read(path),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(Error::Unsupported("this build reads no Parquet".into())),
+    }
+}
+
+/// Writes a dataset in the format the name tells. Refuses to write what the
+/// format cannot hold, unless `lossy`; says what was left out.
+pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static str>> {
+    match Format::of(path)? {
+        Format::TudFolder | Format::TudZip => {
+            let lost = tud::lost(dataset);
+            if !lossy && !lost.is_empty() {
+                return Err(Error::Unsupported(format!(
+                    "{}: the TU Dortmund layout has no place for {}; write .jsonl or .parquet, or allow the loss with --lossy",
+                    path.display(),
+                    lost.join(", ")
+                )));
+            }
+            tud::write(dataset, path)?;
+            Ok(lost)
+        }
+        Format::JsonLines => jsonl::write(dataset, path).map(|()| Vec::new()),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => crate::parquet::write(dataset, path).map(|()| Vec::new()),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(Error::Unsupported("this build writes no Parquet".into())),
+        Format::Npz => Err(Error::Unsupported(format!(
+            "{}: .npz files are read, not written; write .jsonl, .parquet, .zip or a folder",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn catalog(folder: &Path) -> Catalog {
+        Catalog {
+            folders: vec![folder.to_owned()],
+            cache: Some(folder.join("cache")),
+            base_url: "http://127.0.0.1:1".into(),
+            online: false,
+        }
+    }
+
+    #[test]
+    fn arguments_are_understood() {
+        let folder = tempfile::tempdir().unwrap();
+        let (direct, below) = (folder.path().join("ONE.zip"), folder.path().join("sets/TWO"));
+        fs::create_dir_all(&below).unwrap();
+        fs::write(below.join("TWO_A.txt"), "").unwrap();
+        fs::write(&direct, "").unwrap();
+        let catalog = catalog(folder.path());
+        let locate = |argument: &str| catalog.locate(argument);
+        assert_eq!(locate("-").unwrap(), Location::Stdin);
+        assert_eq!(locate("ONE").unwrap(), Location::Path(direct.clone()));
+        assert_eq!(locate("TWO").unwrap(), Location::Path(below));
+        assert_eq!(locate(direct.to_str().unwrap()).unwrap(), Location::Path(direct));
+        assert_eq!(locate("THREE").unwrap(), Location::Remote("THREE".into()));
+        assert!(matches!(locate("b-easy").unwrap(), Location::Benchmark(_)));
+        assert!(matches!(locate("ring:5").unwrap(), Location::Family(_)));
+        for wrong in ["", "a b", "./none", "none.jsonl", "../up", "ring:x", "a\nb"] {
+            assert!(locate(wrong).is_err(), "{wrong:?}");
+        }
+        let names: Vec<String> = catalog.on_this_machine().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["ONE", "TWO"]);
+    }
+
+    #[test]
+    fn offline_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = catalog(folder.path()).load("MUTAG", 0, &mut |_| std::ops::ControlFlow::Continue(()));
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("MUTAG is not on this machine") && text.contains("--offline"), "{text}");
+    }
+
+    #[test]
+    fn formats_are_told_by_endings() {
+        let of = |name: &str| Format::of(Path::new(name));
+        assert_eq!(of("a.JSONL").unwrap(), Format::JsonLines);
+        assert_eq!(of("out/folder").unwrap(), Format::TudFolder);
+        assert!(of("a.csv").unwrap_err().to_string().contains("Known endings"));
+    }
+}

@@ -2,9 +2,37 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+
+/// What is being written aside right now.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes what is being written aside: for a program that is about to end
+/// before its time, on Ctrl-C for instance.
+pub fn discard_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+}
+
+/// Keeps a path on the list while it is being written.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
 
 /// Writes a file aside and renames it into place once `fill` has succeeded.
 pub fn write_whole<E: From<Error>>(
@@ -15,6 +43,7 @@ pub fn write_whole<E: From<Error>>(
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|source| E::from(Error::io(folder, source)))?;
     let aside = tempfile::Builder::new().prefix(".stepwell-").tempfile_in(folder).map_err(io)?;
+    let _listed = Unfinished::new(aside.path());
     let mut writer = BufWriter::with_capacity(1 << 18, aside.as_file());
     fill(&mut writer)?;
     writer.flush().map_err(io)?;
@@ -34,6 +63,7 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
     let aside = tempfile::Builder::new().prefix(".stepwell-").tempdir_in(folder).map_err(io)?;
+    let _listed = Unfinished::new(aside.path());
     fill(aside.path())?;
     if path.is_dir() {
         fs::remove_dir(path).map_err(io)?;

@@ -8,16 +8,20 @@
 //! Everything that comes from outside is checked: an [`Error`] names the file,
 //! the line, row or byte, what was expected there and what was found.
 
+mod archive;
 pub mod catalog;
 mod dataset;
+pub mod download;
 mod error;
 pub mod files;
 pub mod jsonl;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+mod summary;
 pub mod synthetic;
 pub mod tud;
 
 pub use dataset::{Dataset, Part, Targets};
 pub use error::{Error, Place, Result};
+pub use summary::{LevelSummary, Summary};

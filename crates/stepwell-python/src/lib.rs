@@ -1,1 +1,33 @@
-//! x
+//! The Python binding: thin, and without logic of its own.
+//!
+//! What a user imports is written in Python (`python/stepwell/`); this crate
+//! hands arrays back and forth and turns errors into exceptions.
+
+mod dataset;
+mod graph;
+mod threads;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _stepwell {
+    use super::*;
+
+    #[pymodule_export]
+    use super::dataset::{RawDataset, load_dataset, make_benchmark};
+    #[pymodule_export]
+    use super::graph::RawGraph;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Runs the command line and returns its exit code.
+    #[pyfunction]
+    fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| stepwell_cli::run(arguments))
+    }
+}

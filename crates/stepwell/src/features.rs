@@ -4,8 +4,8 @@
 //! given, and stored with the model: it z-scores the attributes, gives every
 //! vertex label a column of its own, and can add columns read off the
 //! structure. Vertices that carry nothing get their z-scored degree. Attributes
-//! that are one-hot rows are labels in disguise and treated as labels. The
-//! resulting [`Inputs`] keep the one-hot part as integers, since a one-hot row
+//! that are one-hot rows are labels in disguise and are not scaled. The
+//! resulting [`Inputs`] keep one-hot rows as integers, since a one-hot row
 //! times `V` is a row of `V`.
 //!
 //! ```
@@ -72,6 +72,23 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// A dense part and a one-hot part (of width 0 if there is none). Dense
+    /// rows that are all one-hot and stand alone become integers: the same `X`,
+    /// the same bits, less work.
+    fn new(dense_width: usize, dense: Vec<f64>, one_hot_width: usize, one_hot: Vec<u32>) -> Self {
+        if one_hot_width == 0 {
+            if let Some(columns) = one_hot_columns(&dense, dense_width) {
+                return Self {
+                    dense_width: 0,
+                    dense: Vec::new(),
+                    one_hot_width: dense_width,
+                    one_hot: columns,
+                };
+            }
+        }
+        Self { dense_width, dense, one_hot_width, one_hot }
+    }
+
     /// The [`one_hot`](Self::one_hot) entry of a vertex whose row is all zeros,
     /// since its label was not among those the map was fitted on.
     pub const NO_COLUMN: u32 = u32::MAX;
@@ -139,7 +156,10 @@ impl FeatureMap {
             labels: labels.into_iter().collect(),
         };
         if !options.raw && width > 0 && batch.num_vertices() > 0 {
-            map.standardize(&map.dense(batch));
+            let dense = map.dense(batch);
+            if one_hot_columns(&dense, width).is_none() {
+                map.standardize(&dense);
+            }
         }
         Ok(map)
     }
@@ -181,7 +201,7 @@ impl FeatureMap {
             true => Vec::new(),
             false => batch.vertex_labels().unwrap_or_default().iter().map(column).collect(),
         };
-        Ok(Inputs { dense_width: self.means.len(), dense, one_hot_width: self.labels.len(), one_hot })
+        Ok(Inputs::new(self.means.len(), dense, self.labels.len(), one_hot))
     }
 
     /// Attributes and structural columns side by side, unscaled.
@@ -224,6 +244,20 @@ impl FeatureMap {
             *scale = if constant { 1.0 } else { deviation };
         }
     }
+}
+
+/// The column of the 1 in every row, if every row is one 1 among zeros. Rows
+/// of one number are not meant: a constant column says nothing.
+fn one_hot_columns(dense: &[f64], width: usize) -> Option<Vec<u32>> {
+    if width < 2 || width > u32::MAX as usize {
+        return None;
+    }
+    let column = |row: &[f64]| {
+        let one = row.iter().position(|&x| x == 1.0)?;
+        let zeros = row.iter().filter(|&&x| x == 0.0).count();
+        (zeros == width - 1).then_some(one as u32)
+    };
+    dense.chunks_exact(width).map(column).collect()
 }
 
 fn put(rows: &mut [f64], width: usize, column: usize, values: &[f64], values_width: usize) {
@@ -334,6 +368,22 @@ mod tests {
         assert_eq!(x.dense_row(0), [1.0, 7.0, 0.0, 1.0, 2.0, 2.0, 2.0, 0.0]);
         assert_eq!(x.dense_row(1), [2.0, 7.0, 0.0, 2.0, 1.0, 1.0, 1.0, 0.0]);
         assert_eq!(x.dense_row(3), [6.0, 7.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn one_hot_attributes_are_not_scaled_and_become_integers() {
+        let colours = |values: &[f64]| {
+            let edges = EdgeList { vertex_attributes: Some((values, 3)), ..EdgeList::new(2, &[0], &[1]) };
+            crate::graph::Graph::new(&edges).unwrap()
+        };
+        let graph = colours(&[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
+        let map = FeatureMap::fit(graph.as_batch(), &FeatureOptions::default()).unwrap();
+        let x = map.apply(graph.as_batch()).unwrap();
+        assert_eq!((x.dense_width(), x.one_hot_width(), x.one_hot()), (0, 3, &[2, 0][..]));
+        // Rows that are not one-hot have the same columns, dense.
+        let mixture = colours(&[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]);
+        let x = map.apply(mixture.as_batch()).unwrap();
+        assert_eq!((x.dense_row(0), x.width()), (&[0.5, 0.5, 0.0][..], 3));
     }
 
     #[test]

@@ -221,7 +221,8 @@ impl BatchBuilder {
     }
 
     fn check_alike(&mut self, edges: &EdgeList<'_>) -> Result<()> {
-        let width = |a: Option<(&[f64], usize)>| a.map(|(_, width)| width);
+        // Attributes of no width say nothing: they are none.
+        let width = |a: Option<(&[f64], usize)>| a.map(|(_, width)| width).filter(|&width| width > 0);
         let batch = &mut self.batch;
         if batch.is_empty() {
             let empty = |width| Attributes { width, values: Vec::new() };

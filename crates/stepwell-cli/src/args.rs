@@ -1,0 +1,69 @@
+//! The arguments all commands share. Each command's own are in its file.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+use stepwell_data::catalog::Catalog;
+
+use crate::commands::Command;
+
+/// Graphs in, vectors out: pyramidal reservoir graph neural networks.
+#[derive(Debug, Parser)]
+#[command(
+    name = "stepwell",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  stepwell demo                         see it work
+  stepwell stats MUTAG                  what a dataset looks like
+  stepwell convert MUTAG mutag.parquet  the same graphs in another format
+
+'stepwell COMMAND --help' explains a command."
+)]
+pub struct Arguments {
+    /// Show no progress and no messages but errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// Use this many threads (default: one per core); results do not depend on it
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+    pub threads: Option<usize>,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where datasets come from.
+#[derive(Args, Debug)]
+pub struct Sources {
+    /// Look for datasets here first, before STEPWELL_DATA and the cache
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+
+    /// Never download
+    #[arg(long)]
+    pub offline: bool,
+}
+
+impl Sources {
+    pub fn catalog(&self) -> Catalog {
+        Catalog { online: !self.offline, ..Catalog::from_environment(self.data_dir.clone()) }
+    }
+}
+
+/// What every command that reads a dataset takes.
+#[derive(Args, Debug)]
+pub struct Input {
+    /// A path (.zip, a folder, .npz, .jsonl, .parquet; - for JSON lines on
+    /// standard input) or a name (see 'stepwell datasets')
+    #[arg(value_name = "DATASET")]
+    pub dataset: String,
+
+    /// Seed of generated datasets
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub sources: Sources,
+}

@@ -1,0 +1,50 @@
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use stepwell_data::{catalog, jsonl};
+
+use crate::args::Input;
+use crate::terminal::Terminal;
+
+/// Write a dataset in another format
+///
+/// The ending of OUT tells the format: .jsonl, .parquet, .zip (TU Dortmund
+/// layout); a name without ending is a folder of text files; - is JSON lines
+/// on standard output. OUT appears whole or not at all.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell convert MUTAG mutag.parquet
+  stepwell convert graphs.jsonl graphs.zip --lossy
+  stepwell convert b-easy - | head -n 1")]
+pub struct Convert {
+    #[command(flatten)]
+    input: Input,
+
+    /// Where to write
+    out: PathBuf,
+
+    /// Leave out what OUT's format cannot hold, instead of refusing
+    #[arg(long)]
+    lossy: bool,
+}
+
+impl Convert {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let dataset = terminal.load(&self.input)?;
+        if self.out.as_os_str() == "-" {
+            let mut out = jsonl::Writer::new(io::BufWriter::new(io::stdout().lock()));
+            out.write(&dataset)?;
+            return out.finish()?.flush().context("standard output");
+        }
+        let out = self.out.display();
+        let lost =
+            terminal.busy(&format!("writing {out}"), || catalog::write(&dataset, &self.out, self.lossy))?;
+        if !lost.is_empty() {
+            terminal.note(&format!("note: left out {}", lost.join(", ")));
+        }
+        terminal.note(&format!("wrote {} graphs to {out}", dataset.len()));
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::terminal::Terminal;
+use stepwell_data::catalog::{Catalog, Location};
+
+/// Download a dataset into the cache
+///
+/// From the TU Dortmund collection, or the address in STEPWELL_URL, into the
+/// folder in STEPWELL_CACHE or else the user's cache folder. Other commands
+/// download what they need themselves; this does it ahead of time.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell fetch MUTAG
+  STEPWELL_URL=https://mirror.example.org/tud stepwell fetch ENZYMES")]
+pub struct Fetch {
+    /// The dataset's name, as in 'stepwell datasets'
+    name: String,
+
+    /// The checksum the file must have
+    #[arg(long, value_name = "HEX")]
+    sha256: Option<String>,
+
+    /// Download even if it is on this machine already
+    #[arg(long)]
+    force: bool,
+}
+
+impl Fetch {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let catalog = Catalog::from_environment(None);
+        match catalog.locate(&self.name)? {
+            Location::Remote(_) => {}
+            Location::Path(path) if !self.force => {
+                terminal.note(&format!("{} is here already: {}", self.name, path.display()));
+                return Ok(());
+            }
+            location => ensure!(
+                matches!(location, Location::Path(_)) && !self.name.contains(['/', '\\']),
+                "'{}' is nothing to download",
+                self.name
+            ),
+        }
+        let path = terminal.downloading(&self.name, |progress| {
+            catalog.fetch(&self.name, self.sha256.as_deref(), progress)
+        })?;
+        // Read it once: what is in the cache is known to be good.
+        let dataset = stepwell_data::catalog::read(&path)
+            .inspect_err(|_| drop(std::fs::remove_file(&path)))
+            .context("the download is not a dataset")?;
+        terminal.note(&format!("{}: {} graphs in {}", self.name, dataset.len(), path.display()));
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! One file per command: its arguments and what it does.
+
+mod completions;
+mod convert;
+mod datasets;
+mod demo;
+mod fetch;
+mod stats;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::terminal::Terminal;
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Demo(demo::Demo),
+    Datasets(datasets::Datasets),
+    Fetch(fetch::Fetch),
+    Convert(convert::Convert),
+    Stats(stats::Stats),
+    Completions(completions::Completions),
+}
+
+pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
+    match command {
+        Command::Demo(command) => command.run(terminal),
+        Command::Datasets(command) => command.run(terminal),
+        Command::Fetch(command) => command.run(terminal),
+        Command::Convert(command) => command.run(terminal),
+        Command::Stats(command) => command.run(terminal),
+        Command::Completions(command) => command.run(terminal),
+    }
+}

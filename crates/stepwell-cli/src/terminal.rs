@@ -1,0 +1,115 @@
+//! The one place that decides what a person sees: messages, bars, tables.
+
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use stepwell_data::Dataset;
+use stepwell_data::catalog::Location;
+use stepwell_data::download::Fetched;
+
+use crate::args::Input;
+
+/// How to talk to the person at the other end.
+pub struct Terminal {
+    quiet: bool,
+}
+
+impl Terminal {
+    pub fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// An error, with its causes, in one line.
+    pub fn error(&self, error: &anyhow::Error) {
+        eprintln!("error: {error:#}");
+    }
+
+    /// Something worth knowing, on standard error.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Text for standard output.
+    pub fn print(&self, text: &str) -> Result<()> {
+        writeln!(io::stdout().lock(), "{text}").context("standard output")
+    }
+
+    /// One JSON object on standard output.
+    pub fn json(&self, value: &impl Serialize) -> Result<()> {
+        self.print(&serde_json::to_string(value)?)
+    }
+
+    /// A sign of life while `work` runs, on a terminal.
+    pub fn busy<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        let spinner = self.bar(ProgressBar::new_spinner());
+        spinner.set_message(what.to_owned());
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        let result = work();
+        spinner.finish_and_clear();
+        result
+    }
+
+    /// Runs a download with a bar of bytes.
+    pub fn downloading<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&mut dyn FnMut(Fetched) -> ControlFlow<()>) -> T,
+    ) -> T {
+        let bar = self.bar(ProgressBar::no_length());
+        let style = "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        let result = work(&mut |fetched| {
+            if let Some(total) = fetched.total {
+                bar.set_length(total);
+            }
+            bar.set_position(fetched.bytes);
+            ControlFlow::Continue(())
+        });
+        bar.finish_and_clear();
+        result
+    }
+
+    /// Loads the dataset a command was given, with its notes on standard error.
+    pub fn load(&self, input: &Input) -> Result<Dataset> {
+        let catalog = input.sources.catalog();
+        let name = &input.dataset;
+        let remote = matches!(catalog.locate(name)?, Location::Remote(_));
+        let dataset = if remote {
+            self.downloading(name, |progress| catalog.load(name, input.seed, progress))?
+        } else {
+            let reading = format!("reading {name}");
+            self.busy(&reading, || catalog.load(name, input.seed, &mut |_| ControlFlow::Continue(())))?
+        };
+        for note in &dataset.notes {
+            self.note(&format!("note: {note}"));
+        }
+        Ok(dataset)
+    }
+
+    fn bar(&self, bar: ProgressBar) -> ProgressBar {
+        if self.quiet || !io::stderr().is_terminal() { ProgressBar::hidden() } else { bar }
+    }
+}
+
+/// A table for people: first column left, the others right.
+pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.to_vec());
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let text = table.to_string();
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,27 @@
+//! The program as a person or a script meets it.
+
+mod commands;
+mod manners;
+
+use assert_cmd::Command;
+
+/// The program, knowing no dataset of this machine and never going online.
+fn stepwell() -> Command {
+    let mut command = Command::cargo_bin("stepwell").unwrap();
+    command.env_remove("STEPWELL_DATA").env("STEPWELL_CACHE", "/nonexistent/cache");
+    command.env("STEPWELL_URL", "http://127.0.0.1:1");
+    command
+}
+
+/// What it prints on standard output; it must succeed.
+fn output(arguments: &[&str]) -> String {
+    let done = stepwell().args(arguments).assert().success();
+    String::from_utf8(done.get_output().stdout.clone()).unwrap()
+}
+
+/// What it says on standard error when it fails with this code.
+fn failure(arguments: &[&str], code: i32) -> String {
+    let done = stepwell().args(arguments).assert().code(code);
+    assert!(done.get_output().stdout.is_empty(), "a failure prints no data");
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}

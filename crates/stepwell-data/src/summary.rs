@@ -1,0 +1,122 @@
+//! What a dataset looks like in numbers: the paper's Table 1, and Table 4 for
+//! the original graphs.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use stepwell::graph::GraphBatch;
+
+use crate::dataset::Dataset;
+
+/// The numbers of one dataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// What people call it.
+    pub dataset: String,
+    /// Graphs.
+    pub graphs: usize,
+    /// Classes; nothing for real targets or none.
+    pub classes: Option<usize>,
+    /// Mean number of vertices, N.
+    pub avg_vertices: f64,
+    /// Mean number of edges, M: undirected ones once, self loops not at all.
+    pub avg_edges: f64,
+    /// Mean number of stored entries of the adjacency matrix.
+    pub avg_nnz: f64,
+    /// Self loops of all graphs together.
+    pub self_loops: usize,
+    /// Distinct vertex labels; 0 without labels.
+    pub node_labels: usize,
+    /// Attributes per vertex; 0 without attributes.
+    pub attributes: usize,
+    /// The original graphs and, behind them, every level of a pooling.
+    pub levels: Vec<LevelSummary>,
+}
+
+/// The numbers of one level of a pyramid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelSummary {
+    /// How many poolings lie behind it; 0 for the original graphs.
+    pub level: usize,
+    /// Mean number of vertices.
+    pub avg_vertices: f64,
+    /// Mean number of edges, counted as in [`Summary::avg_edges`].
+    pub avg_edges: f64,
+    /// Mean number of stored entries.
+    pub avg_nnz: f64,
+    /// Mean spectral radius of the normalised adjacency. It is 1 for an
+    /// undirected graph with an edge and 0 without; unknown for directed ones.
+    pub rho: Option<f64>,
+    /// Share of graphs with a bipartite component that has an edge.
+    pub bipartite: f64,
+}
+
+impl Summary {
+    /// Counts everything once.
+    pub fn of(dataset: &Dataset) -> Self {
+        let graphs = &dataset.graphs;
+        let level = LevelSummary::of(0, graphs);
+        let labels: BTreeSet<i32> = graphs.vertex_labels().unwrap_or_default().iter().copied().collect();
+        Self {
+            dataset: dataset.name.clone(),
+            graphs: graphs.len(),
+            classes: dataset.targets.classes().map(|(_, names)| names.len()),
+            avg_vertices: level.avg_vertices,
+            avg_edges: level.avg_edges,
+            avg_nnz: level.avg_nnz,
+            self_loops: graphs.iter().map(|graph| graph.num_self_loops()).sum(),
+            node_labels: labels.len(),
+            attributes: graphs.vertex_attributes().map_or(0, |a| a.width),
+            levels: vec![level],
+        }
+    }
+}
+
+impl LevelSummary {
+    /// Counts one level.
+    pub fn of(level: usize, graphs: &GraphBatch) -> Self {
+        let mean = |total: usize| total as f64 / graphs.len().max(1) as f64;
+        let with_edges = graphs.iter().filter(|graph| graph.num_entries() > 0).count();
+        Self {
+            level,
+            avg_vertices: mean(graphs.num_vertices()),
+            avg_edges: mean(graphs.iter().map(|graph| graph.num_edges()).sum()),
+            avg_nnz: mean(graphs.num_entries()),
+            rho: (!graphs.any_directed()).then(|| mean(with_edges)),
+            bipartite: mean(graphs.iter().filter(|graph| graph.has_bipartite_component()).count()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stepwell::graph::{BatchBuilder, EdgeList};
+
+    use super::*;
+    use crate::dataset::Targets;
+
+    #[test]
+    fn counts_are_those_of_a_small_set() {
+        let mut builder = BatchBuilder::default();
+        // A path, a triangle with a self loop, a lone vertex.
+        builder
+            .push(&EdgeList { vertex_labels: Some(&[1, 1, 2]), ..EdgeList::new(3, &[0, 1], &[1, 2]) })
+            .unwrap();
+        let triangle = EdgeList::new(3, &[0, 1, 2, 2], &[1, 2, 0, 2]);
+        builder.push(&EdgeList { vertex_labels: Some(&[3, 1, 2]), ..triangle }).unwrap();
+        builder.push(&EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(1, &[], &[]) }).unwrap();
+        let dataset = Dataset {
+            graphs: builder.finish(),
+            targets: Targets::Classes(vec![4, 4, 5]),
+            ..Dataset::default()
+        };
+        let summary = Summary::of(&dataset);
+        assert_eq!((summary.graphs, summary.classes, summary.self_loops), (3, Some(2), 1));
+        assert_eq!((summary.node_labels, summary.attributes), (3, 0));
+        assert_eq!(
+            (summary.avg_vertices, summary.avg_edges, summary.avg_nnz),
+            (7.0 / 3.0, 5.0 / 3.0, 11.0 / 3.0)
+        );
+        assert_eq!((summary.levels[0].rho, summary.levels[0].bipartite), (Some(2.0 / 3.0), 1.0 / 3.0));
+    }
+}

@@ -1,0 +1,283 @@
+//! The one large file, `_A.txt`: parsed in parallel while the next blocks are
+//! read, checked against the graph indicator, and grouped by graph.
+
+use std::io::Read;
+
+use rayon::prelude::*;
+
+use super::lines::Blocks;
+use crate::error::{Error, Place, Result, quote};
+
+/// Which vertices belong to which graph, from the graph indicator.
+pub(super) struct Layout {
+    /// Each vertex's graph.
+    graph_of: Vec<u32>,
+    /// Where each graph's vertices begin, with the number of vertices at the end.
+    pub(super) first: Vec<u32>,
+}
+
+impl Layout {
+    /// `graph_of` ascends; `graphs` is more than its last entry.
+    pub(super) fn new(graph_of: Vec<u32>, graphs: usize) -> Self {
+        let mut first = vec![0; graphs + 1];
+        graph_of.iter().for_each(|&graph| first[graph as usize + 1] += 1);
+        for graph in 0..graphs {
+            first[graph + 1] += first[graph];
+        }
+        Self { graph_of, first }
+    }
+
+    pub(super) fn num_graphs(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    pub(super) fn num_vertices(&self) -> usize {
+        self.graph_of.len()
+    }
+}
+
+/// The edges of all graphs, numbered inside their graph, grouped by graph.
+pub(super) struct Edges {
+    pub(super) sources: Vec<u32>,
+    pub(super) targets: Vec<u32>,
+    /// Where each graph's edges begin, with the number of edges at the end.
+    pub(super) first: Vec<usize>,
+    /// The line each edge stood on, from 0; nothing when the file was grouped already.
+    pub(super) line_of: Option<Vec<u32>>,
+}
+
+/// What one block holds.
+#[derive(Default)]
+struct Piece {
+    sources: Vec<u32>,
+    targets: Vec<u32>,
+    graphs: Vec<u32>,
+}
+
+/// A line that is not an edge: its number in the block, what was expected, what was found.
+struct BadLine {
+    line: u64,
+    expected: String,
+    found: String,
+}
+
+/// How many blocks are parsed together: enough for the threads there are.
+const GROUP: usize = 8;
+
+pub(super) fn read(reader: impl Read + Send, place: &Place, layout: &Layout) -> Result<Edges> {
+    let mut blocks = Blocks::new(reader, place.clone());
+    let mut edges = Collector::new(layout);
+    let mut group = next_group(&mut blocks)?;
+    while !group.is_empty() {
+        let (next, pieces) = rayon::join(
+            || next_group(&mut blocks),
+            || group.par_iter().map(|block| parse(block, layout)).collect::<Vec<_>>(),
+        );
+        for piece in pieces {
+            edges.add(piece, place)?;
+        }
+        group = next?;
+    }
+    edges.finish(place)
+}
+
+fn next_group<R: Read>(blocks: &mut Blocks<R>) -> Result<Vec<Vec<u8>>> {
+    let mut group = Vec::with_capacity(GROUP);
+    while group.len() < GROUP {
+        match blocks.next_block()? {
+            Some(block) => group.push(block),
+            None => break,
+        }
+    }
+    Ok(group)
+}
+
+/// Joins the pieces in file order and watches whether graphs come one after the other.
+struct Collector<'a> {
+    layout: &'a Layout,
+    sources: Vec<u32>,
+    targets: Vec<u32>,
+    /// Each edge's graph, once the file has turned out not to be grouped.
+    graphs: Option<Vec<u32>>,
+    /// `counts[g + 1]` edges of graph g so far.
+    counts: Vec<usize>,
+    last_graph: u32,
+    lines: u64,
+    empty_line: Option<u64>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        Self {
+            layout,
+            sources: Vec::new(),
+            targets: Vec::new(),
+            graphs: None,
+            counts: vec![0; layout.num_graphs() + 1],
+            last_graph: 0,
+            lines: 0,
+            empty_line: None,
+        }
+    }
+
+    fn add(
+        &mut self,
+        piece: std::result::Result<(Piece, Option<u64>), BadLine>,
+        place: &Place,
+    ) -> Result<()> {
+        let before = self.lines;
+        let (piece, empty_line) = piece.map_err(|bad| match self.empty_line {
+            Some(at) => Error::malformed(place.line(at), "an edge", "an empty line"),
+            None => Error::malformed(place.line(before + bad.line), bad.expected, bad.found),
+        })?;
+        if let (Some(at), false) = (self.empty_line, piece.sources.is_empty()) {
+            return Err(Error::malformed(place.line(at), "an edge", "an empty line"));
+        }
+        self.empty_line = self.empty_line.or(empty_line.map(|line| before + line));
+        self.lines += piece.sources.len() as u64;
+        let grouped = piece.graphs.is_sorted() && piece.graphs.first().is_none_or(|&g| g >= self.last_graph);
+        if !grouped && self.graphs.is_none() {
+            // Until here the edges came graph by graph, so the counts tell each edge's graph.
+            let so_far = self.counts[1..].iter().enumerate();
+            self.graphs = Some(so_far.flat_map(|(g, &count)| std::iter::repeat_n(g as u32, count)).collect());
+        }
+        if let Some(graphs) = &mut self.graphs {
+            graphs.extend_from_slice(&piece.graphs);
+        }
+        self.last_graph = piece.graphs.last().copied().unwrap_or(self.last_graph);
+        piece.graphs.iter().for_each(|&graph| self.counts[graph as usize + 1] += 1);
+        self.sources.extend_from_slice(&piece.sources);
+        self.targets.extend_from_slice(&piece.targets);
+        Ok(())
+    }
+
+    fn finish(self, place: &Place) -> Result<Edges> {
+        let Self { layout, sources, targets, graphs, counts: mut first, .. } = self;
+        if sources.len() > u32::MAX as usize {
+            let (limit, found) = (u64::from(u32::MAX), sources.len() as u64);
+            return Err(Error::TooLarge { place: place.clone(), what: "the number of edges", limit, found });
+        }
+        for graph in 0..layout.num_graphs() {
+            first[graph + 1] += first[graph];
+        }
+        let Some(graphs) = graphs else {
+            return Ok(Edges { sources, targets, first, line_of: None });
+        };
+        // A stable counting sort by graph.
+        let mut next = first.clone();
+        let mut line_of = vec![0; sources.len()];
+        for (line, graph) in graphs.into_iter().enumerate() {
+            let slot = &mut next[graph as usize];
+            line_of[*slot] = line as u32;
+            *slot += 1;
+        }
+        let in_order = |ends: &[u32]| line_of.iter().map(|&line| ends[line as usize]).collect();
+        Ok(Edges { sources: in_order(&sources), targets: in_order(&targets), first, line_of: Some(line_of) })
+    }
+}
+
+/// Parses the edges of one block. Returns them with the number of the first of
+/// the empty lines at its end, if there are any.
+fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u64>), BadLine> {
+    let expected_lines = block.len() / 12;
+    let mut piece = Piece {
+        sources: Vec::with_capacity(expected_lines),
+        targets: Vec::with_capacity(expected_lines),
+        graphs: Vec::with_capacity(expected_lines),
+    };
+    let vertices = layout.num_vertices() as u64;
+    let mut at = 0;
+    while at < block.len() {
+        let begin = at;
+        let source = number(block, &mut at);
+        let separated = separator(block, &mut at);
+        let target = number(block, &mut at);
+        skip_blanks(block, &mut at);
+        let ended = block.get(at) == Some(&b'\n');
+        let (source, target) = (source.wrapping_sub(1), target.wrapping_sub(1));
+        // Numbers that are missing or too long are 0 and wrap around.
+        if separated && ended && source < vertices && target < vertices {
+            let graph = layout.graph_of[source as usize];
+            if graph == layout.graph_of[target as usize] {
+                let first = layout.first[graph as usize];
+                piece.sources.push(source as u32 - first);
+                piece.targets.push(target as u32 - first);
+                piece.graphs.push(graph);
+                at += 1;
+                continue;
+            }
+        }
+        let line = piece.sources.len() as u64 + 1;
+        let text = line_at(block, begin);
+        if text.trim_ascii().is_empty() {
+            return match block[begin..].iter().position(|b| !b.is_ascii_whitespace()) {
+                None => Ok((piece, Some(line))),
+                Some(_) => Err(BadLine { line, expected: "an edge".into(), found: "an empty line".into() }),
+            };
+        }
+        let (expected, found) = explain(text, layout);
+        return Err(BadLine { line, expected, found });
+    }
+    Ok((piece, None))
+}
+
+fn skip_blanks(block: &[u8], at: &mut usize) {
+    while matches!(block.get(*at), Some(b' ' | b'\t' | b'\r')) {
+        *at += 1;
+    }
+}
+
+/// A number of at most 18 digits behind any blanks; 0 if there is none.
+#[inline]
+fn number(block: &[u8], at: &mut usize) -> u64 {
+    skip_blanks(block, at);
+    let begin = *at;
+    let mut value = 0u64;
+    while let Some(digit) = block.get(*at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        *at += 1;
+    }
+    if *at - begin > 18 { 0 } else { value }
+}
+
+/// A comma between blanks, or blanks alone.
+#[inline]
+fn separator(block: &[u8], at: &mut usize) -> bool {
+    let begin = *at;
+    skip_blanks(block, at);
+    if block.get(*at) == Some(&b',') {
+        *at += 1;
+    }
+    *at > begin
+}
+
+fn line_at(block: &[u8], begin: usize) -> &[u8] {
+    let end = memchr::memchr(b'\n', &block[begin..]).map_or(block.len(), |length| begin + length);
+    &block[begin..end]
+}
+
+/// Says what is wrong with a line that is not an edge.
+fn explain(line: &[u8], layout: &Layout) -> (String, String) {
+    let vertices = layout.num_vertices() as i64;
+    let tokens: Vec<&[u8]> = line.split(|&b| b == b',').map(<[u8]>::trim_ascii).collect();
+    let tokens: Vec<&[u8]> = match tokens[..] {
+        [one] => one.split(|b| b.is_ascii_whitespace()).filter(|t| !t.is_empty()).collect(),
+        _ => tokens,
+    };
+    if tokens.len() != 2 {
+        return ("two vertex numbers".into(), quote(line));
+    }
+    let known = |token: &&[u8]| super::lines::integer(token).is_some_and(|v| (1..=vertices).contains(&v));
+    if let Some(bad) = tokens.iter().find(|token| !known(token)) {
+        return (format!("a vertex number from 1 to {vertices}"), quote(bad));
+    }
+    let graph = |token| {
+        let vertex = super::lines::integer(token).unwrap_or(1);
+        layout.graph_of[vertex as usize - 1] + 1
+    };
+    let (a, b) = (graph(tokens[0]), graph(tokens[1]));
+    if a != b {
+        return ("two vertices of one graph".into(), format!("vertices of graphs {a} and {b}"));
+    }
+    ("two vertex numbers".into(), quote(line))
+}

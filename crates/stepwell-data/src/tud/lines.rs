@@ -1,0 +1,207 @@
+//! Text taken in blocks of whole lines, and the numbers in it.
+
+use std::io::Read;
+
+use crate::error::{Error, Place, Result, quote};
+
+const BLOCK: usize = 1 << 20;
+/// Longer than any real line: a vertex of a million attributes.
+const MAX_LINE: usize = 32 << 20;
+
+/// Cuts what a reader yields into blocks that end where a line ends.
+pub(super) struct Blocks<R> {
+    reader: R,
+    place: Place,
+    /// The beginning of a line whose end has not been read yet.
+    carry: Vec<u8>,
+    begun: bool,
+    ended: bool,
+}
+
+impl<R: Read> Blocks<R> {
+    pub(super) fn new(reader: R, place: Place) -> Self {
+        Self { reader, place, carry: Vec::new(), begun: false, ended: false }
+    }
+
+    /// The next lines, each ended by `\n`, the last one too.
+    pub(super) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut block = std::mem::take(&mut self.carry);
+        while !self.ended {
+            let count = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(|error| {
+                Error::malformed(self.place.clone(), "a readable file", error.to_string())
+            })?;
+            self.ended = count == 0;
+            if !self.begun {
+                self.begun = true;
+                if block.starts_with(b"\xef\xbb\xbf") {
+                    block.drain(..3); // a byte order mark
+                }
+            }
+            if let Some(end) = memchr::memrchr(b'\n', &block) {
+                self.carry = block.split_off(end + 1);
+                return Ok(Some(block));
+            }
+            if block.len() > MAX_LINE {
+                return Err(Error::TooLarge {
+                    place: self.place.clone(),
+                    what: "the length of a line",
+                    limit: MAX_LINE as u64,
+                    found: block.len() as u64,
+                });
+            }
+        }
+        if block.is_empty() {
+            return Ok(None);
+        }
+        block.push(b'\n');
+        Ok(Some(block))
+    }
+}
+
+/// Hands every line to `visit`, trimmed, with its number from 1. Empty lines
+/// may stand at the end of a file and nowhere else.
+pub(super) fn for_each_line(
+    reader: impl Read,
+    place: &Place,
+    mut visit: impl FnMut(&[u8], u64) -> Result<()>,
+) -> Result<()> {
+    let mut blocks = Blocks::new(reader, place.clone());
+    let (mut number, mut empty) = (0, None);
+    while let Some(block) = blocks.next_block()? {
+        let mut begin = 0;
+        for end in memchr::memchr_iter(b'\n', &block) {
+            let line = block[begin..end].trim_ascii();
+            begin = end + 1;
+            number += 1;
+            match (line.is_empty(), empty) {
+                (true, _) => empty = empty.or(Some(number)),
+                (false, Some(at)) => {
+                    return Err(Error::malformed(place.line(at), "a value", "an empty line"));
+                }
+                (false, None) => visit(line, number)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A whole number with an optional sign, and nothing else.
+pub(super) fn integer(token: &[u8]) -> Option<i64> {
+    let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(token).ok()?.parse().ok()
+}
+
+/// A file of one whole number per line.
+pub(super) fn integers(
+    reader: impl Read,
+    place: &Place,
+    expected: &str,
+    range: std::ops::RangeInclusive<i64>,
+    mut visit: impl FnMut(i64, u64) -> Result<()>,
+) -> Result<()> {
+    for_each_line(reader, place, |line, number| match integer(line) {
+        Some(value) if range.contains(&value) => visit(value, number),
+        _ => Err(Error::malformed(place.line(number), expected, quote(line))),
+    })
+}
+
+/// A file of rows of real numbers, separated by commas, all of one width.
+/// Returns the width and the numbers.
+pub(super) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>)> {
+    let (mut width, mut values) = (0, Vec::new());
+    for_each_line(reader, place, |line, number| {
+        let before = values.len();
+        for token in line.split(|&b| b == b',') {
+            let token = token.trim_ascii();
+            match fast_float2::parse::<f64, _>(token) {
+                Ok(value) if value.is_finite() => values.push(value),
+                _ => return Err(Error::malformed(place.line(number), "a finite number", quote(token))),
+            }
+        }
+        let found = values.len() - before;
+        if number == 1 {
+            width = found;
+        }
+        if found != width {
+            let expected = format!("{width} numbers as on line 1");
+            return Err(Error::malformed(place.line(number), expected, found.to_string()));
+        }
+        Ok(())
+    })?;
+    Ok((width, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that yields a few bytes at a time, as pipes do.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.0.len().min(buffer.len()).min(3);
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    fn lines(text: &[u8]) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for_each_line(Trickle(text), &Place::file("f"), |line, number| {
+            found.push(format!("{number}:{}", String::from_utf8_lossy(line)));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn line_ends_marks_and_trailing_space_do_not_matter() {
+        assert_eq!(lines(b"\xef\xbb\xbf a \r\nb\r\n\r\n\n").unwrap(), ["1:a", "2:b"]);
+        assert_eq!(lines(b"a\nb").unwrap(), ["1:a", "2:b"]);
+        assert!(lines(b"").unwrap().is_empty());
+        assert_eq!(
+            lines(b"a\n\nb").unwrap_err().to_string(),
+            "f, line 2: expected a value, found an empty line"
+        );
+    }
+
+    #[test]
+    fn blocks_lose_and_add_nothing() {
+        let text: Vec<u8> = (0..400_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
+        let mut blocks = Blocks::new(&text[..], Place::file("f"));
+        let (mut joined, mut count) = (Vec::new(), 0);
+        while let Some(block) = blocks.next_block().unwrap() {
+            assert_eq!(block.last(), Some(&b'\n'));
+            joined.extend(block);
+            count += 1;
+        }
+        assert!(count > 1 && joined == text);
+    }
+
+    #[test]
+    fn only_whole_numbers_are_integers() {
+        assert_eq!((integer(b"-12"), integer(b"+3"), integer(b"007")), (Some(-12), Some(3), Some(7)));
+        for bad in [&b""[..], b"-", b"1.0", b"0x1", b"1 2", b"99999999999999999999", b"\xff"] {
+            assert_eq!(integer(bad), None);
+        }
+    }
+
+    #[test]
+    fn rows_must_be_of_one_width() {
+        let place = Place::file("f");
+        assert_eq!(reals(&b" 1, 2.5\n-3e2,\t4 \n"[..], &place).unwrap(), (2, vec![1.0, 2.5, -300.0, 4.0]));
+        for (text, message) in [
+            ("1,2\n3\n", "f, line 2: expected 2 numbers as on line 1, found 1"),
+            ("1,\n", "f, line 1: expected a finite number, found nothing"),
+            ("nan\n", "f, line 1: expected a finite number, found 'nan'"),
+            ("1e999\n", "f, line 1: expected a finite number, found '1e999'"),
+        ] {
+            assert_eq!(reals(text.as_bytes(), &place).unwrap_err().to_string(), message);
+        }
+    }
+}

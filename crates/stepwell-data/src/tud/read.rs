@@ -1,0 +1,204 @@
+//! From text files to a [`Dataset`].
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use rayon::prelude::*;
+use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
+
+use super::edges::{self, Edges, Layout};
+use super::lines::{integers, reals};
+use super::source::Source;
+use crate::dataset::{Dataset, Targets};
+use crate::error::{Error, Place, Result};
+
+/// Reads a folder or a zip archive in the TU Dortmund layout.
+pub fn read(path: &Path) -> Result<Dataset> {
+    if path.is_dir() {
+        return assemble(Source::folder(path)?);
+    }
+    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    read_archive(file, &path.display().to_string())
+}
+
+/// Reads a zip archive in the TU Dortmund layout; `name` stands for it in messages.
+pub fn read_archive(reader: impl Read + Seek + Send, name: &str) -> Result<Dataset> {
+    assemble(Source::zip(reader, name)?)
+}
+
+fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
+    let name = source.name().to_owned();
+    let (layout, targets) = read_layout(&mut source)?;
+    let (reader, place) = source.require("A")?;
+    let edges = edges::read(reader, &place, &layout)?;
+
+    let vertices = layout.num_vertices();
+    let lines = edges.sources.len();
+    let vertex_labels = read_labels(&mut source, "node_labels", vertices, "vertices")?;
+    let vertex_attributes = read_attributes(&mut source, "node_attributes", vertices, "vertices")?;
+    let mut edge_labels = read_labels(&mut source, "edge_labels", lines, "lines of _A.txt")?;
+    let mut edge_attributes = read_attributes(&mut source, "edge_attributes", lines, "lines of _A.txt")?;
+    if let Some(line_of) = &edges.line_of {
+        edge_labels = edge_labels.map(|labels| line_of.iter().map(|&line| labels[line as usize]).collect());
+        edge_attributes = edge_attributes.map(|(values, width)| {
+            let row = |&line: &u32| &values[line as usize * width..(line as usize + 1) * width];
+            (line_of.iter().flat_map(row).copied().collect(), width)
+        });
+    }
+    let columns = Columns { vertex_labels, vertex_attributes, edge_labels, edge_attributes };
+    let (graphs, conflicts) = build(&layout, edges, &columns, &place)?;
+    let mut notes = Vec::new();
+    if conflicts > 0 {
+        notes.push(format!("{conflicts} repeated edges have other labels or attributes than their first listing, which was kept"));
+    }
+    Ok(Dataset { name, graphs, targets, notes, ..Dataset::default() })
+}
+
+/// What vertices and edges carry, in the order of the files.
+struct Columns {
+    vertex_labels: Option<Vec<i32>>,
+    vertex_attributes: Option<(Vec<f64>, usize)>,
+    edge_labels: Option<Vec<i32>>,
+    edge_attributes: Option<(Vec<f64>, usize)>,
+}
+
+fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout, Targets)> {
+    let (reader, place) = source.require("graph_indicator")?;
+    let mut graph_of: Vec<u32> = Vec::new();
+    let mut last = 1;
+    integers(reader, &place, "a graph number from 1", 1..=i64::from(u32::MAX - 1), |graph, line| {
+        if graph < last {
+            let expected = format!("a graph number not below {last}, as on the line before");
+            return Err(Error::malformed(place.line(line), expected, graph.to_string()));
+        }
+        last = graph;
+        graph_of.push(graph as u32 - 1);
+        Ok(())
+    })?;
+    if graph_of.is_empty() {
+        return Err(Error::malformed(place, "a graph number for each vertex", "an empty file"));
+    }
+    let graphs = last as usize;
+    let targets = read_targets(source, graphs)?;
+    // A jump in the indicator is a graph without vertices; a typing error there would ask for billions.
+    if targets.is_empty() && graphs > graph_of.len() {
+        let expected = format!("at most {} graphs, one per vertex", graph_of.len());
+        return Err(Error::malformed(place.line(graph_of.len() as u64), expected, graphs.to_string()));
+    }
+    Ok((Layout::new(graph_of, graphs), targets))
+}
+
+fn read_targets<R: Read + Seek + Send>(source: &mut Source<R>, graphs: usize) -> Result<Targets> {
+    if let Some((reader, place)) = source.open("graph_labels")? {
+        let mut classes = Vec::new();
+        integers(reader, &place, "a whole number", i64::MIN..=i64::MAX, |class, _| {
+            classes.push(class);
+            Ok(())
+        })?;
+        same_count(&place, graphs, "graphs", classes.len())?;
+        return Ok(Targets::Classes(classes));
+    }
+    if let Some((reader, place)) = source.open("graph_attributes")? {
+        let (width, values) = reals(reader, &place)?;
+        if width > 1 {
+            return Err(Error::malformed(place.line(1), "one target per graph", format!("{width}")));
+        }
+        same_count(&place, graphs, "graphs", values.len())?;
+        return Ok(Targets::Real(values));
+    }
+    Ok(Targets::None)
+}
+
+fn read_labels<R: Read + Seek + Send>(
+    source: &mut Source<R>,
+    suffix: &str,
+    rows: usize,
+    of: &str,
+) -> Result<Option<Vec<i32>>> {
+    let Some((reader, place)) = source.open(suffix)? else { return Ok(None) };
+    let mut labels = Vec::with_capacity(rows);
+    let range = i64::from(i32::MIN)..=i64::from(i32::MAX);
+    integers(reader, &place, "a whole number of 32 bits", range, |label, _| {
+        labels.push(label as i32);
+        Ok(())
+    })?;
+    same_count(&place, rows, of, labels.len())?;
+    Ok(Some(labels))
+}
+
+fn read_attributes<R: Read + Seek + Send>(
+    source: &mut Source<R>,
+    suffix: &str,
+    rows: usize,
+    of: &str,
+) -> Result<Option<(Vec<f64>, usize)>> {
+    let Some((reader, place)) = source.open(suffix)? else { return Ok(None) };
+    let (width, values) = reals(reader, &place)?;
+    same_count(&place, rows, of, values.len().checked_div(width).unwrap_or(0))?;
+    // A file without lines belongs to a dataset without edges.
+    Ok((width > 0).then_some((values, width)))
+}
+
+fn same_count(place: &Place, expected: usize, of: &str, found: usize) -> Result<()> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(Error::malformed(
+            place.clone(),
+            format!("{expected} lines, one for each of the {of}"),
+            found.to_string(),
+        )),
+    }
+}
+
+/// Builds the graphs in parallel, some at a time, and joins them in order.
+fn build(layout: &Layout, edges: Edges, columns: &Columns, place: &Place) -> Result<(GraphBatch, usize)> {
+    const EDGES_PER_PIECE: usize = 1 << 18;
+    let mut pieces = Vec::new();
+    let (mut begin, graphs) = (0, layout.num_graphs());
+    while begin < graphs {
+        let goal = edges.first[begin] + EDGES_PER_PIECE;
+        let end = edges.first.partition_point(|&first| first < goal).clamp(begin + 1, graphs);
+        pieces.push(begin..end);
+        begin = end;
+    }
+    let built: Vec<Result<(GraphBatch, usize)>> = pieces
+        .into_par_iter()
+        .map(|graphs| {
+            let mut builder = BatchBuilder::default();
+            for graph in graphs {
+                let vertices = layout.first[graph] as usize..layout.first[graph + 1] as usize;
+                let lines = edges.first[graph]..edges.first[graph + 1];
+                let list = EdgeList {
+                    num_vertices: vertices.len(),
+                    sources: &edges.sources[lines.clone()],
+                    targets: &edges.targets[lines.clone()],
+                    vertex_labels: columns.vertex_labels.as_deref().map(|l| &l[vertices.clone()]),
+                    vertex_attributes: slice_rows(&columns.vertex_attributes, &vertices),
+                    edge_labels: columns.edge_labels.as_deref().map(|l| &l[lines.clone()]),
+                    edge_attributes: slice_rows(&columns.edge_attributes, &lines),
+                    ..EdgeList::default()
+                };
+                builder.push(&list).map_err(|source| Error::Graph { place: place.clone(), source })?;
+            }
+            let conflicts = builder.conflicting_repeats();
+            Ok((builder.finish(), conflicts))
+        })
+        .collect();
+    drop(edges);
+    let (mut batch, mut conflicts) = (GraphBatch::default(), 0);
+    for piece in built {
+        let (graphs, more) = piece?;
+        batch.append(&graphs).map_err(|source| Error::Graph { place: place.clone(), source })?;
+        conflicts += more;
+    }
+    Ok((batch, conflicts))
+}
+
+fn slice_rows<'a>(
+    table: &'a Option<(Vec<f64>, usize)>,
+    rows: &std::ops::Range<usize>,
+) -> Option<(&'a [f64], usize)> {
+    let (values, width) = table.as_ref()?;
+    Some((&values[rows.start * width..rows.end * width], *width))
+}

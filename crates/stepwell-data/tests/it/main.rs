@@ -1,0 +1,7 @@
+//! Tests that cross modules. A new one goes into the file whose name says
+//! what it is about.
+
+mod broken;
+mod corpus;
+mod real_data;
+mod round_trip;

@@ -1,0 +1,7 @@
+"""Graphs in, vectors out: pyramidal reservoir graph neural networks."""
+
+from ._datasets import Dataset, load_dataset, make_benchmark
+from ._graphs import Graph, as_graph
+from ._stepwell import __version__
+
+__all__ = ["Dataset", "Graph", "__version__", "as_graph", "load_dataset", "make_benchmark"]

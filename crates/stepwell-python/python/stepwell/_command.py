@@ -1,0 +1,9 @@
+"""The ``stepwell`` command that comes with the package."""
+
+import sys
+
+from . import _stepwell
+
+
+def main():
+    sys.exit(_stepwell.run_command(["stepwell", *sys.argv[1:]]))

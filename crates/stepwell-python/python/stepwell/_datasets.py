@@ -1,0 +1,111 @@
+"""Datasets of graphs, loaded or generated."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _stepwell
+from ._graphs import Graph
+
+
+class _Graphs(Sequence):
+    """The graphs of a dataset; each is made when it is asked for."""
+
+    def __init__(self, raw):
+        self._raw = raw
+
+    def __len__(self):
+        return len(self._raw)
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return [Graph._wrap(self._raw.graph(i)) for i in range(*key.indices(len(self)))]
+        index = range(len(self))[key]
+        return Graph._wrap(self._raw.graph(index))
+
+    def __repr__(self):
+        return f"<{len(self)} graphs>"
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """Graphs and what is known about them."""
+
+    #: What people call it.
+    name: str
+    #: The graphs, as a sequence of :class:`Graph`. Their features are ready
+    #: for the model: standardised attributes and one-hot labels, or the
+    #: standardised degree where vertices carry nothing.
+    graphs: Sequence
+    #: What is to be predicted: whole numbers, texts or reals; None if unknown.
+    y: np.ndarray | None
+    #: The graphs' names, or None.
+    ids: list | None
+    #: "train", "validation" or "test" for each graph, where the data come with a fixed split.
+    split: np.ndarray | None
+
+    def __len__(self):
+        return len(self.graphs)
+
+    def __repr__(self):
+        return f"Dataset({self.name!r}, {len(self)} graphs)"
+
+
+def _wrap(raw):
+    split = raw.split()
+    return Dataset(
+        name=raw.name,
+        graphs=_Graphs(raw),
+        y=raw.y(),
+        ids=raw.ids(),
+        split=None if split is None else np.array(split),
+    )
+
+
+def load_dataset(name, data_dir=None, download=True):
+    """Loads a dataset by path or name.
+
+    Parameters
+    ----------
+    name : str or path
+        A path (``.zip``, a folder, ``.npz``, ``.jsonl``, ``.parquet``) or a
+        name: looked for in ``data_dir``, the folders of ``STEPWELL_DATA`` and
+        the cache, then downloaded.
+    data_dir : path, optional
+        Where to look first.
+    download : bool
+        Whether it may be downloaded.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from stepwell import load_dataset
+    >>> load_dataset("b-easy-small")
+    Dataset('b-easy-small', 300 graphs)
+    """
+    data_dir = None if data_dir is None else os.fspath(data_dir)
+    return _wrap(_stepwell.load_dataset(os.fspath(name), data_dir, bool(download)))
+
+
+def make_benchmark(name, graphs_per_class=None, random_state=0):
+    """Generates one of the paper's benchmarks.
+
+    Parameters
+    ----------
+    name : {"b-easy", "b-hard", "b-easy-small", "b-hard-small"}
+    graphs_per_class : int, optional
+        600, or 100 for the small ones.
+    random_state : int
+        The seed.
+
+    Returns
+    -------
+    Dataset
+        With a fixed split in ``split``.
+    """
+    return _wrap(_stepwell.make_benchmark(name, graphs_per_class, random_state))

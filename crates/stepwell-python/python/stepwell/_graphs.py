@@ -1,0 +1,174 @@
+"""What counts as a graph, and how it becomes one of ours."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._stepwell import RawGraph
+
+
+class Graph:
+    """A graph and the features of its vertices.
+
+    Parameters
+    ----------
+    edges : scipy sparse matrix of shape (N, N), or integer array of shape (2, E)
+        The adjacency matrix, or the ends of the edges. An undirected edge may
+        be given once or in both directions.
+    features : array of shape (N, F), optional
+        One row per vertex. The model takes them as they are.
+    num_nodes : int, optional
+        The number of vertices, where neither the matrix nor the features tell.
+    weights : array of shape (E,), optional
+        Edge weights, for edges given as an array.
+    directed : bool
+        Whether edges have a direction.
+
+    Examples
+    --------
+    >>> from stepwell import Graph
+    >>> path = Graph([[0, 1], [1, 2]], num_nodes=3)
+    >>> path.num_edges
+    2
+    >>> path.adjacency.toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, edges, features=None, *, num_nodes=None, weights=None, directed=False):
+        if sp.issparse(edges):
+            if weights is not None:
+                raise TypeError("weights: a sparse adjacency matrix holds them already")
+            sources, targets, weights, size = _from_matrix(edges)
+        else:
+            sources, targets = _from_edge_index(edges)
+            size = None
+        if features is not None:
+            features = _as_floats(features, "features", 2)
+            size = _agree("features", features.shape[0], "rows", size)
+        size = _agree("num_nodes", num_nodes, "vertices", size)
+        if size is None:
+            size = int(max(sources.max(initial=-1), targets.max(initial=-1))) + 1
+        if weights is not None:
+            weights = _as_floats(weights, "weights", 1)
+        self._raw = RawGraph.build(size, sources, targets, weights, features, bool(directed))
+
+    @classmethod
+    def _wrap(cls, raw):
+        graph = cls.__new__(cls)
+        graph._raw = raw
+        return graph
+
+    @property
+    def num_nodes(self):
+        """The number of vertices."""
+        return self._raw.num_nodes
+
+    @property
+    def num_edges(self):
+        """The number of edges: undirected ones counted once, self loops not at all."""
+        return self._raw.num_edges
+
+    @property
+    def directed(self):
+        """Whether edges have a direction."""
+        return self._raw.directed
+
+    @property
+    def adjacency(self):
+        """The adjacency matrix, as a SciPy CSR matrix."""
+        data, indices, indptr = self._raw.csr()
+        return sp.csr_matrix((data, indices, indptr), shape=(self.num_nodes, self.num_nodes))
+
+    @property
+    def features(self):
+        """One row per vertex, or None."""
+        return self._raw.features()
+
+    def __repr__(self):
+        width = 0 if self.features is None else self.features.shape[1]
+        kind = "directed, " if self.directed else ""
+        return f"Graph({self.num_nodes} nodes, {self.num_edges} edges, {kind}{width} features)"
+
+    def __reduce__(self):
+        if not self.directed:
+            return _rebuild, (sp.triu(self.adjacency, format="csr"), self.features, False)
+        return _rebuild, (self.adjacency, self.features, True)
+
+    def __eq__(self, other):
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return self._raw.equals(other._raw)
+
+    __hash__ = None
+
+
+def as_graph(value):
+    """Makes a :class:`Graph` of whatever holds one.
+
+    A :class:`Graph` is returned as it is; a pair is a SciPy sparse adjacency
+    matrix or a (2, E) integer array of edges, and the features or None.
+    """
+    if isinstance(value, Graph):
+        return value
+    if isinstance(value, tuple) and len(value) == 2:
+        return Graph(*value)
+    raise TypeError(
+        "expected a stepwell.Graph, a pair (scipy sparse matrix, features) or a pair "
+        f"((2, E) integer array, features), found {type(value).__name__}"
+    )
+
+
+def _rebuild(adjacency, features, directed):
+    return Graph(adjacency, features, directed=directed)
+
+
+def _from_matrix(matrix):
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"adjacency: expected a square matrix, found shape {matrix.shape}")
+    matrix = matrix.tocoo()
+    weights = None
+    if matrix.dtype != bool:
+        weights = _as_floats(matrix.data, "adjacency", 1)
+        if (weights == 1).all():
+            weights = None
+    return _as_vertices(matrix.row), _as_vertices(matrix.col), weights, matrix.shape[0]
+
+
+def _from_edge_index(edges):
+    edges = np.asarray(edges)
+    if edges.size == 0:
+        edges = edges.reshape(2, 0).astype(np.int64)
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        raise ValueError(f"edges: expected an array of shape (2, E), found shape {edges.shape}")
+    if edges.dtype.kind not in "iu":
+        raise TypeError(f"edges: expected integers, found {edges.dtype}")
+    return _as_vertices(edges[0]), _as_vertices(edges[1])
+
+
+def _as_vertices(values):
+    if values.size and (values.min() < 0 or values.max() >= 2**32 - 1):
+        outside = values[(values < 0) | (values >= 2**32 - 1)][0]
+        raise ValueError(f"edges: expected vertex numbers from 0, found {outside}")
+    return np.ascontiguousarray(values, dtype=np.uint32)
+
+
+def _as_floats(values, name, ndim):
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected real numbers, found {values.dtype}")
+    if values.ndim != ndim:
+        raise ValueError(f"{name}: expected {ndim} dimensions, found {values.ndim}")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _agree(name, value, unit, size):
+    if value is None:
+        return size
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise TypeError(f"{name}: expected a whole number, found {type(value).__name__}")
+    if value < 0 or value >= 2**32 or (size is not None and value != size):
+        raise ValueError(f"{name}: expected {'a size from 0' if size is None else size} {unit}, found {value}")
+    return int(value)

@@ -1,0 +1,129 @@
+//! Datasets, loaded or generated.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use stepwell::features::{FeatureMap, Inputs};
+use stepwell::graph::GraphBatch;
+use stepwell_data::catalog::Catalog;
+use stepwell_data::synthetic::{self, BenchmarkOptions};
+use stepwell_data::{Dataset, Error, Targets};
+
+use crate::graph::RawGraph;
+use crate::threads;
+
+/// A dataset whose features have been made.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawDataset {
+    #[pyo3(get)]
+    name: String,
+    batch: Arc<GraphBatch>,
+    inputs: Arc<Inputs>,
+    targets: Targets,
+    ids: Option<Vec<String>>,
+    split: Option<Vec<&'static str>>,
+}
+
+impl RawDataset {
+    fn new(dataset: Dataset) -> Result<Self, Error> {
+        let refused = |source| Error::Unsupported(format!("{}: {source}", dataset.name));
+        let map = FeatureMap::fit(&dataset.graphs, &dataset.features).map_err(refused)?;
+        let inputs = map.apply(&dataset.graphs).map_err(refused)?;
+        Ok(Self {
+            name: dataset.name,
+            batch: Arc::new(dataset.graphs),
+            inputs: Arc::new(inputs),
+            targets: dataset.targets,
+            ids: dataset.ids,
+            split: dataset.parts.map(|parts| parts.into_iter().map(|part| part.name()).collect()),
+        })
+    }
+}
+
+#[pymethods]
+impl RawDataset {
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    fn graph(&self, index: usize) -> PyResult<RawGraph> {
+        if index >= self.batch.len() {
+            return Err(PyIndexError::new_err("no graph of that number"));
+        }
+        Ok(RawGraph::new(self.batch.clone(), Some(self.inputs.clone()), index))
+    }
+
+    fn y<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match &self.targets {
+            Targets::None => None,
+            Targets::Classes(values) => Some(values.clone().into_pyarray(py).into_any()),
+            Targets::Real(values) => Some(values.clone().into_pyarray(py).into_any()),
+            Targets::Text(values) => {
+                let list = PyList::new(py, values)?;
+                Some(py.import("numpy")?.call_method1("array", (list,))?)
+            }
+        })
+    }
+
+    fn ids(&self) -> Option<Vec<String>> {
+        self.ids.clone()
+    }
+
+    fn split(&self) -> Option<Vec<&'static str>> {
+        self.split.clone()
+    }
+}
+
+/// A dataset by path or name.
+#[pyfunction]
+pub fn load_dataset(
+    py: Python<'_>,
+    name: &str,
+    data_dir: Option<PathBuf>,
+    download: bool,
+) -> PyResult<RawDataset> {
+    let catalog = Catalog { online: download, ..Catalog::from_environment(data_dir) };
+    let loaded = threads::run(py, || {
+        // Ctrl-C is noticed between pieces of a download.
+        let mut ask = |_| match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        catalog.load(name, 0, &mut ask).and_then(RawDataset::new)
+    })?;
+    loaded.map_err(exception)
+}
+
+/// One of the paper's benchmarks.
+#[pyfunction]
+pub fn make_benchmark(
+    py: Python<'_>,
+    name: &str,
+    graphs_per_class: Option<usize>,
+    random_state: u64,
+) -> PyResult<RawDataset> {
+    let options = BenchmarkOptions::named(name).ok_or_else(|| {
+        let names = BenchmarkOptions::NAMES.join(", ");
+        PyValueError::new_err(format!("name: expected one of {names}, found '{name}'"))
+    })?;
+    let options = BenchmarkOptions {
+        seed: random_state,
+        graphs_per_class: graphs_per_class.unwrap_or(options.graphs_per_class),
+        ..options
+    };
+    threads::run(py, || synthetic::generate(&options).and_then(RawDataset::new))?.map_err(exception)
+}
+
+fn exception(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::NotFound(_) => PyFileNotFoundError::new_err(text),
+        Error::Io { .. } | Error::Download { .. } => PyOSError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}

@@ -1,0 +1,117 @@
+//! One graph, as arrays.
+
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
+use stepwell::graph::{EdgeList, Graph, GraphBatch, GraphRef};
+
+/// A graph of a shared batch, with its rows of the model's input.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawGraph {
+    batch: Arc<GraphBatch>,
+    /// Nothing when vertices carry nothing.
+    inputs: Option<Arc<Inputs>>,
+    index: usize,
+}
+
+/// Values, columns and row starts of a compressed sparse matrix.
+type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
+
+impl RawGraph {
+    pub fn new(batch: Arc<GraphBatch>, inputs: Option<Arc<Inputs>>, index: usize) -> Self {
+        Self { batch, inputs, index }
+    }
+
+    fn view(&self) -> GraphRef<'_> {
+        self.batch.graph(self.index)
+    }
+
+    fn feature_rows(&self) -> Option<Array2<f64>> {
+        let inputs = self.inputs.as_ref()?;
+        let first = self.batch.vertex_offsets()[self.index];
+        let mut rows = Array2::zeros((self.view().num_vertices(), inputs.width()));
+        for (v, mut row) in rows.outer_iter_mut().enumerate() {
+            let dense = inputs.dense_row(first + v);
+            row.iter_mut().zip(dense).for_each(|(slot, value)| *slot = *value);
+            if let Some(&column) = inputs.one_hot().get(first + v).filter(|&&c| c != Inputs::NO_COLUMN) {
+                row[inputs.dense_width() + column as usize] = 1.0;
+            }
+        }
+        Some(rows)
+    }
+}
+
+#[pymethods]
+impl RawGraph {
+    #[staticmethod]
+    fn build(
+        num_nodes: usize,
+        sources: PyReadonlyArray1<'_, u32>,
+        targets: PyReadonlyArray1<'_, u32>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        features: Option<PyReadonlyArray2<'_, f64>>,
+        directed: bool,
+    ) -> PyResult<Self> {
+        let refused = |error: stepwell::Error| PyValueError::new_err(error.to_string());
+        let attributes = match &features {
+            Some(features) => Some((features.as_slice()?, features.shape()[1])),
+            None => None,
+        };
+        let graph = Graph::new(&EdgeList {
+            weights: weights.as_ref().map(|weights| weights.as_slice()).transpose()?,
+            vertex_attributes: attributes,
+            directed,
+            ..EdgeList::new(num_nodes, sources.as_slice()?, targets.as_slice()?)
+        })
+        .map_err(refused)?;
+        let as_they_are = FeatureOptions { raw: true, ..FeatureOptions::default() };
+        let inputs = match graph.as_batch().vertex_attributes() {
+            Some(_) => {
+                let map = FeatureMap::fit(graph.as_batch(), &as_they_are).map_err(refused)?;
+                Some(Arc::new(map.apply(graph.as_batch()).map_err(refused)?))
+            }
+            None => None,
+        };
+        Ok(Self::new(Arc::new(graph.into_batch()), inputs, 0))
+    }
+
+    #[getter]
+    fn num_nodes(&self) -> usize {
+        self.view().num_vertices()
+    }
+
+    #[getter]
+    fn num_edges(&self) -> usize {
+        self.view().num_edges()
+    }
+
+    #[getter]
+    fn directed(&self) -> bool {
+        self.view().is_directed()
+    }
+
+    fn csr<'py>(&self, py: Python<'py>) -> Csr<'py> {
+        let graph = self.view();
+        let values = graph.weights().map_or_else(|| vec![1.0; graph.num_entries()], <[f64]>::to_vec);
+        let columns: Vec<i32> = graph.all_neighbours().iter().map(|&column| column as i32).collect();
+        let starts: Vec<i64> = graph.row_starts().map(|start| start as i64).collect();
+        (values.into_pyarray(py), columns.into_pyarray(py), starts.into_pyarray(py))
+    }
+
+    fn features<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
+        self.feature_rows().map(|rows| rows.into_pyarray(py))
+    }
+
+    fn equals(&self, other: &Self) -> bool {
+        let structure = |graph: &Self| {
+            let view = graph.view();
+            let starts: Vec<usize> = view.row_starts().collect();
+            (view.is_directed(), starts, view.all_neighbours().to_vec(), view.weights().map(<[f64]>::to_vec))
+        };
+        structure(self) == structure(other) && self.feature_rows() == other.feature_rows()
+    }
+}

@@ -1,0 +1,103 @@
+"""Datasets, loaded and generated."""
+
+import json
+import multiprocessing
+
+import numpy as np
+import pytest
+
+from stepwell import Graph, load_dataset, make_benchmark
+
+
+@pytest.fixture
+def toy(tmp_path):
+    folder = tmp_path / "TOY"
+    folder.mkdir()
+    for suffix, text in {
+        "A": "1, 2\n2, 1\n4, 5\n5, 4\n",
+        "graph_indicator": "1\n1\n1\n2\n2\n",
+        "graph_labels": "-1\n1\n",
+        "node_labels": "7\n7\n9\n9\n7\n",
+        "node_attributes": "1.0\n2.0\n3.0\n4.0\n5.0\n",
+    }.items():
+        (folder / f"TOY_{suffix}.txt").write_text(text)
+    return folder
+
+
+def test_features_are_scaled_attributes_and_one_hot_labels(toy):
+    dataset = load_dataset(toy)
+    assert (dataset.name, len(dataset), dataset.split, dataset.ids) == ("TOY", 2, None, None)
+    assert np.array_equal(dataset.y, [-1, 1])
+    attributes = np.arange(1.0, 6.0)
+    scaled = (attributes - attributes.mean()) / attributes.std()
+    labels = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0]])
+    features = np.vstack([graph.features for graph in dataset.graphs])
+    np.testing.assert_allclose(features, np.column_stack([scaled, labels]), rtol=1e-12)
+
+
+def test_a_name_is_looked_up_and_never_downloaded_when_forbidden(toy):
+    assert len(load_dataset("TOY", data_dir=toy.parent)) == 2
+    with pytest.raises(FileNotFoundError, match="NOWHERE is not on this machine"):
+        load_dataset("NOWHERE", download=False)
+
+
+def test_rows_are_not_scaled(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    row = {"id": "a", "num_nodes": 2, "src": [0], "dst": [1], "x": [1.5, 2.5], "x_dim": 1, "y": "ring"}
+    path.write_text(json.dumps(row) + "\n")
+    dataset = load_dataset(path)
+    assert dataset.ids == ["a"] and dataset.y.tolist() == ["ring"]
+    assert dataset.graphs[0].features.tolist() == [[1.5], [2.5]]
+
+
+def test_the_graphs_are_a_sequence():
+    dataset = make_benchmark("b-easy-small", graphs_per_class=4)
+    assert len(dataset.graphs) == 12
+    assert isinstance(dataset.graphs[-1], Graph)
+    assert dataset.graphs[-1] == dataset.graphs[11]
+    assert [g.num_nodes for g in dataset.graphs[2:4]] == [dataset.graphs[i].num_nodes for i in (2, 3)]
+    with pytest.raises(IndexError):
+        dataset.graphs[12]
+
+
+def test_the_benchmark_is_what_the_paper_describes():
+    dataset = make_benchmark("b-hard-small", random_state=3)
+    assert sorted(np.unique(dataset.y, return_counts=True)[1]) == [100, 100, 100]
+    assert set(dataset.split) == {"train", "validation", "test"}
+    for graph in dataset.graphs[:20]:
+        adjacency = graph.adjacency
+        assert (adjacency != adjacency.T).nnz == 0 and adjacency.diagonal().sum() == 0
+        assert np.diff(adjacency.indptr).min() >= 3, "every vertex has its 3 nearest neighbours"
+        assert graph.features.shape == (graph.num_nodes, 5)
+        assert np.array_equal(graph.features.sum(1), np.ones(graph.num_nodes))
+
+
+def test_a_seed_is_a_dataset():
+    first, again, other = (make_benchmark("b-easy-small", 5, seed) for seed in (1, 1, 2))
+    assert all(a == b for a, b in zip(first.graphs, again.graphs))
+    assert any(a != b for a, b in zip(first.graphs, other.graphs))
+
+
+def test_wrong_names_and_files_are_explained(tmp_path):
+    with pytest.raises(ValueError, match="expected one of b-easy, b-hard"):
+        make_benchmark("b-medium")
+    broken = tmp_path / "x.jsonl"
+    broken.write_text("{}\n")
+    with pytest.raises(ValueError, match="line 1"):
+        load_dataset(broken)
+
+
+def _count(queue):
+    queue.put(len(make_benchmark("b-easy-small", 5)))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_does_not_wait_for_threads_it_does_not_have():
+    make_benchmark("b-easy-small", 5)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_count, args=(queue,), daemon=True)
+    child.start()
+    assert queue.get(timeout=60) == 15
+    child.join(60)
+    assert child.exitcode == 0
