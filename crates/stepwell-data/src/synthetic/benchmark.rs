@@ -125,7 +125,8 @@ impl BenchmarkOptions {
 ///
 /// As in the published files, each graph falls to the test part with
 /// probability .1, else to the validation part with probability .1; the parts
-/// follow each other, and inside a part the classes do.
+/// follow each other, and inside a part the classes do. Sizes and parts are
+/// the same in the easy and the hard version of a seed.
 pub fn generate(options: &BenchmarkOptions) -> Result<Dataset> {
     options.validate()?;
     let order = in_order(options);

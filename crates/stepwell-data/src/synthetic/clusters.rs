@@ -108,6 +108,13 @@ mod tests {
         let (means, spread) = moments(&points, 1);
         close(means, [5.0, -0.5 - 2.0 / PI]);
         close(spread, variances);
+        // To first order the noise across the arc is the distance from the unit circle.
+        let across = points.iter().map(|p| {
+            let centre = if p.colour == 0 { [4.0, -1.0] } else { [5.0, -0.5] };
+            (squared_distance(p.at, centre).sqrt() - 1.0).powi(2)
+        });
+        let variance = across.sum::<f64>() / COUNT as f64;
+        assert!((variance / 0.01 - 1.0).abs() < 0.05, "{variance}");
     }
 
     #[test]

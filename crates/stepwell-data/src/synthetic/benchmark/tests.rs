@@ -9,10 +9,8 @@ fn named(name: &str, seed: u64) -> Dataset {
 }
 
 fn classes(dataset: &Dataset) -> &[i64] {
-    match &dataset.targets {
-        Targets::Classes(classes) => classes,
-        other => panic!("{other:?}"),
-    }
+    let Targets::Classes(classes) = &dataset.targets else { unreachable!("{:?}", dataset.targets) };
+    classes
 }
 
 fn colours(graph: GraphRef<'_>) -> Vec<usize> {
@@ -82,10 +80,10 @@ fn parts_follow_each_other_and_are_drawn_one_by_one() {
     let parts = dataset.parts.as_deref().unwrap();
     let runs: Vec<_> = parts.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
     let [(Part::Train, _), (Part::Validation, validation), (Part::Test, test)] = runs[..] else {
-        panic!("{runs:?}");
+        unreachable!("{runs:?}");
     };
     for (found, share) in [(validation, 0.09), (test, 0.1)] {
-        let sigma = (1800.0 * share * (1.0 - share) as f64).sqrt();
+        let sigma = f64::sqrt(1800.0 * share * (1.0 - share));
         assert!((found as f64 - 1800.0 * share).abs() < 5.0 * sigma, "{found}");
     }
     let classes = classes(&dataset);
