@@ -33,7 +33,7 @@ const SMALL: Range<usize> = 40..80;
 /// How many graphs are drawn before they are put into the dataset.
 const AT_ONCE: usize = 4096;
 
-/// How far apart the shapes lie and how well their points are linked.
+/// How much the shapes overlap and how well their points are linked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Difficulty {
     /// Spread .4, five neighbours.
