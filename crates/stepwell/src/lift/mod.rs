@@ -77,6 +77,7 @@
 //! operator's entries do not change theirs: always without weights, and with
 //! weights whose sums are exact.
 
+mod columns;
 mod fold;
 mod refine;
 

@@ -10,15 +10,24 @@
 //! to be equitable, they are that partition.
 
 use super::Quotient;
+use super::columns::{Columns, factor};
 use super::fold::Fold;
 use crate::graph::GraphRef;
 
 /// A quotient with more than this share of the vertices is not worth having.
-const WORTH_LIFTING: f64 = 0.9;
+/// Folding rows costs a fifth of a sweep, and a solution takes some twenty sweeps.
+const WORTH_LIFTING: f64 = 0.95;
 
-/// Updates of an entry, per vertex and entry of the graph, after which
-/// refinement gives up. Graphs that stabilise need three or four.
-const MAX_WORK: usize = 16;
+/// How often, on average, an entry may be updated before refinement gives up.
+/// Work is what counts, not rounds: a long path needs many, but they are short.
+/// No graph of the usual benchmarks comes to four.
+const MAX_WORK: usize = 8;
+
+/// No sum or mixture of other numbers but by accident.
+const FIRST_COLOUR: u64 = 0xd1b5_4a32_d192_ed03;
+
+/// 2⁶⁴ divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const NONE: u32 = u32::MAX;
 
@@ -64,7 +73,7 @@ struct Group {
 
 impl Refiner {
     /// The graph's quotient for an operator with the pattern of `A`, or `None`
-    /// where it would not have clearly fewer vertices.
+    /// where it would hardly be smaller or takes too long to find.
     ///
     /// `seeds` identify the vertices' input rows: two are equal exactly when the
     /// rows are. `values` are the operator's entries, in the order of the
@@ -75,13 +84,16 @@ impl Refiner {
     pub fn quotient(&mut self, graph: GraphRef<'_>, seeds: &[u64], values: &[f64]) -> Option<Quotient> {
         assert_eq!(values.len(), graph.num_entries(), "one value per entry");
         let limit = (graph.num_vertices() as f64 * WORTH_LIFTING) as usize;
+        if limit == 0 {
+            return None;
+        }
         self.stabilise(graph, seeds, limit)?;
         Some(self.fold.quotient(graph, values))
     }
 
     /// Each vertex's class in the coarsest equitable partition that keeps
-    /// vertices with different `seeds` apart, numbered canonically; `None`
-    /// where refinement takes too long.
+    /// vertices with different `seeds` apart, numbered canonically. `None` where
+    /// refinement takes too long, or 64-bit colours agreed by accident.
     ///
     /// # Panics
     /// When there is not one seed per vertex.
@@ -122,7 +134,7 @@ impl Refiner {
         self.class_of.clear();
         self.class_of.resize(n, 0);
         self.classes.clear();
-        self.classes.extend((n > 0).then_some(Class { colour: mix(0, 0), size: n as u32, heir: NONE }));
+        self.classes.extend((n > 0).then_some(Class { colour: FIRST_COLOUR, size: n as u32, heir: NONE }));
         self.signatures.clear();
         self.signatures.extend(seeds.iter().enumerate().map(|(v, &seed)| {
             let row = match graph.weights_of(v) {
@@ -225,7 +237,8 @@ impl Refiner {
                 self.group_of.push(NONE);
                 continue;
             }
-            let mut slot = (spin(signature ^ u64::from(class)) >> shift) as usize;
+            // Signatures are well mixed already.
+            let mut slot = (signature.wrapping_add(u64::from(class).wrapping_mul(GOLDEN)) >> shift) as usize;
             let group = loop {
                 let found = self.table[slot];
                 let Some(group) = self.groups.get_mut(found as usize) else {
@@ -245,96 +258,13 @@ impl Refiner {
     }
 }
 
-/// The columns of `A`, where they are not simply its rows.
-#[derive(Debug, Default)]
-struct Columns {
-    starts: Vec<usize>,
-    rows: Vec<u32>,
-    weights: Vec<f64>,
-    /// What a weight multiplies its column's colour with in a signature.
-    factors: Vec<u64>,
-    /// Column sums of a directed graph, equal to the bit for equal weights.
-    in_degrees: Vec<f64>,
-}
-
-impl Columns {
-    fn read(&mut self, graph: GraphRef<'_>) {
-        self.starts.clear();
-        self.rows.clear();
-        self.weights.clear();
-        self.factors.clear();
-        self.in_degrees.clear();
-        // Undirected weights may differ in their last bits between the directions.
-        if graph.is_directed() || graph.weights().is_some() {
-            self.transpose(graph);
-        }
-        if graph.is_directed() {
-            for column in self.starts.windows(2) {
-                let sum = match self.weights.get_mut(column[0]..column[1]) {
-                    Some(weights) => {
-                        weights.sort_unstable_by(f64::total_cmp);
-                        weights.iter().sum()
-                    }
-                    None => (column[1] - column[0]) as f64,
-                };
-                self.in_degrees.push(sum);
-            }
-        }
-    }
-
-    fn transpose(&mut self, graph: GraphRef<'_>) {
-        let (n, entries) = (graph.num_vertices(), graph.num_entries());
-        // Counted two places on, summed, and moved along while placing, starts end up in place.
-        self.starts.resize(n + 2, 0);
-        graph.all_neighbours().iter().for_each(|&column| self.starts[column as usize + 2] += 1);
-        (1..n + 2).for_each(|v| self.starts[v] += self.starts[v - 1]);
-        self.rows.resize(entries, 0);
-        if graph.weights().is_some() {
-            self.weights.resize(entries, 0.0);
-            self.factors.resize(entries, 0);
-        }
-        for row in 0..n {
-            let weights = graph.weights_of(row);
-            for (k, &column) in graph.neighbours(row).iter().enumerate() {
-                let slot = &mut self.starts[column as usize + 1];
-                self.rows[*slot] = row as u32;
-                if let Some(weights) = weights {
-                    self.weights[*slot] = weights[k];
-                    self.factors[*slot] = factor(weights[k]);
-                }
-                *slot += 1;
-            }
-        }
-        self.starts.truncate(n + 1);
-    }
-
-    fn rows_with<'a>(&'a self, graph: GraphRef<'a>, column: usize) -> &'a [u32] {
-        match self.starts.is_empty() {
-            true => graph.neighbours(column),
-            false => &self.rows[self.starts[column]..self.starts[column + 1]],
-        }
-    }
-
-    fn factors_of(&self, column: usize) -> Option<&[u64]> {
-        match self.factors.is_empty() {
-            true => None,
-            false => Some(&self.factors[self.starts[column]..self.starts[column + 1]]),
-        }
-    }
-}
-
-/// Odd, so that no bit of a colour is lost.
-fn factor(weight: f64) -> u64 {
-    spin(weight.to_bits()) | 1
-}
-
 /// A colour from two numbers; for one `a`, different `b` give different ones.
 fn mix(a: u64, b: u64) -> u64 {
-    spin(b ^ spin(a.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    spin(b ^ spin(a.wrapping_add(GOLDEN)))
 }
 
 /// A bijection that spreads every bit over all others (splitmix64's).
-fn spin(x: u64) -> u64 {
+pub(super) fn spin(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
