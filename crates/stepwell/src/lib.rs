@@ -13,6 +13,7 @@
 mod error;
 pub mod features;
 pub mod graph;
+pub mod lift;
 pub mod rng;
 
 pub use error::{Error, Result};
