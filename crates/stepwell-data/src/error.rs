@@ -112,7 +112,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Something malformed. The text found is quoted and cut by [`quote`].
+    /// Something malformed.
     pub fn malformed(place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Malformed { place, expected: expected.into(), found: found.into() }
     }

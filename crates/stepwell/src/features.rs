@@ -55,7 +55,8 @@ impl StructuralFeature {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeatureOptions {
-    /// Leave attributes and structural columns as they are instead of z-scoring them.
+    /// Leave attributes as they are instead of z-scoring them. Structural
+    /// columns are z-scored in any case.
     pub raw: bool,
     /// Columns added behind the attributes. When empty, vertices that carry
     /// neither attributes nor labels get [`StructuralFeature::Degree`].
@@ -126,7 +127,7 @@ impl Inputs {
 }
 
 /// A fitted map from graphs to [`Inputs`].
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct FeatureMap {
     attributes: usize,
     structure: Vec<StructuralFeature>,
@@ -141,27 +142,9 @@ pub struct FeatureMap {
 impl FeatureMap {
     /// Fits the map on all graphs of a batch.
     pub fn fit(batch: &GraphBatch, options: &FeatureOptions) -> Result<Self> {
-        let labels: BTreeSet<i32> = batch.vertex_labels().unwrap_or_default().iter().copied().collect();
-        let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
-        let mut structure = options.structure.clone();
-        if structure.is_empty() && attributes == 0 && batch.vertex_labels().is_none() {
-            structure.push(StructuralFeature::Degree);
-        }
-        let width = attributes + structure.iter().map(|s| s.width()).sum::<usize>();
-        let mut map = Self {
-            attributes,
-            structure,
-            means: vec![0.0; width],
-            scales: vec![1.0; width],
-            labels: labels.into_iter().collect(),
-        };
-        if !options.raw && width > 0 && batch.num_vertices() > 0 {
-            let dense = map.dense(batch);
-            if one_hot_columns(&dense, width).is_none() {
-                map.standardize(&dense);
-            }
-        }
-        Ok(map)
+        let mut fit = FeatureFit::new(options);
+        fit.observe(batch)?;
+        Ok(fit.finish())
     }
 
     /// Labels that have a column, in the order of the columns.
@@ -222,27 +205,101 @@ impl FeatureMap {
         }
         dense
     }
+}
 
-    /// Means and (population) standard deviations of the columns, in two passes.
-    fn standardize(&mut self, dense: &[f64]) {
-        let width = self.means.len();
-        let rows = (dense.len() / width) as f64;
-        for row in dense.chunks_exact(width) {
-            self.means.iter_mut().zip(row).for_each(|(mean, x)| *mean += x);
+/// Fits a [`FeatureMap`] on graphs that come in pieces. How they are cut into
+/// pieces changes no bit of the map.
+#[derive(Clone, Debug)]
+pub struct FeatureFit {
+    options: FeatureOptions,
+    /// The map in the making, unscaled; its columns are known once a graph has been seen.
+    map: Option<FeatureMap>,
+    labels: BTreeSet<i32>,
+    rows: f64,
+    means: Vec<f64>,
+    /// Sums of squared differences from the mean.
+    squares: Vec<f64>,
+    /// Whether all attributes so far were one-hot rows.
+    one_hot: bool,
+}
+
+impl FeatureFit {
+    /// Nothing seen yet.
+    pub fn new(options: &FeatureOptions) -> Self {
+        Self {
+            options: options.clone(),
+            map: None,
+            labels: BTreeSet::new(),
+            rows: 0.0,
+            means: Vec::new(),
+            squares: Vec::new(),
+            one_hot: true,
         }
-        self.means.iter_mut().for_each(|mean| *mean /= rows);
-        let mut squares = vec![0.0; width];
+    }
+
+    /// Takes more graphs into account. They must carry what those before them carry.
+    pub fn observe(&mut self, batch: &GraphBatch) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
+        let map = self.map.get_or_insert_with(|| {
+            let mut structure = self.options.structure.clone();
+            if structure.is_empty() && attributes == 0 && batch.vertex_labels().is_none() {
+                structure.push(StructuralFeature::Degree);
+            }
+            let width = attributes + structure.iter().map(|s| s.width()).sum::<usize>();
+            (self.means, self.squares) = (vec![0.0; width], vec![0.0; width]);
+            FeatureMap {
+                attributes,
+                structure,
+                means: vec![0.0; width],
+                scales: vec![1.0; width],
+                labels: Vec::new(),
+            }
+        });
+        if attributes != map.attributes {
+            return Err(Error::Length {
+                what: "vertex attributes",
+                expected: map.attributes,
+                found: attributes,
+            });
+        }
+        self.labels.extend(batch.vertex_labels().unwrap_or_default());
+        let width = map.means.len();
+        let untouched = self.options.raw && map.structure.is_empty();
+        if untouched || width == 0 {
+            return Ok(());
+        }
+        if let Some(attributes) = batch.vertex_attributes() {
+            self.one_hot &= one_hot_columns(&attributes.values, attributes.width).is_some();
+        }
+        let dense = map.dense(batch);
+        // Welford's update, row after row: a piece goes on exactly where the last one ended.
         for row in dense.chunks_exact(width) {
-            for (square, (x, mean)) in squares.iter_mut().zip(row.iter().zip(&self.means)) {
-                *square += (x - mean) * (x - mean);
+            self.rows += 1.0;
+            for ((x, mean), square) in row.iter().zip(&mut self.means).zip(&mut self.squares) {
+                let step = x - *mean;
+                *mean += step / self.rows;
+                *square += step * (x - *mean);
             }
         }
-        for (scale, (square, mean)) in self.scales.iter_mut().zip(squares.iter().zip(&self.means)) {
-            let deviation = (square / rows).sqrt();
+        Ok(())
+    }
+
+    /// The map.
+    pub fn finish(self) -> FeatureMap {
+        let mut map = self.map.unwrap_or_default();
+        map.labels = self.labels.into_iter().collect();
+        let as_they_are = if self.options.raw || self.one_hot { map.attributes } else { 0 };
+        let scaled = if self.rows > 0.0 { as_they_are..map.means.len() } else { 0..0 };
+        for column in scaled {
+            let (mean, deviation) = (self.means[column], (self.squares[column] / self.rows).sqrt());
             // What rounding alone leaves of a constant column is not a spread.
             let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
-            *scale = if constant { 1.0 } else { deviation };
+            (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
         }
+        map
     }
 }
 
@@ -348,6 +405,22 @@ mod tests {
     }
 
     #[test]
+    fn pieces_fit_the_same_map_to_the_bit() {
+        let batch = two_graphs();
+        let whole = FeatureMap::fit(&batch, &FeatureOptions::default()).unwrap();
+        let mut fit = FeatureFit::new(&FeatureOptions::default());
+        for index in 0..batch.len() {
+            fit.observe(&batch.select(&[index])).unwrap();
+        }
+        assert_eq!(fit.finish(), whole);
+        // The columns' means and deviations by their definition.
+        let column = [1.0, 2.0, 3.0, 6.0];
+        let mean: f64 = column.iter().sum::<f64>() / 4.0;
+        let variance = column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 4.0;
+        assert!((whole.means[0] - mean).abs() < 1e-14 && (whole.scales[0] - variance.sqrt()).abs() < 1e-14);
+    }
+
+    #[test]
     fn unknown_labels_have_no_column_and_missing_ones_are_an_error() {
         let batch = two_graphs();
         let map = FeatureMap::fit(&batch.select(&[0]), &FeatureOptions::default()).unwrap();
@@ -357,17 +430,19 @@ mod tests {
     }
 
     #[test]
-    fn raw_leaves_values_and_structure_adds_columns() {
+    fn raw_leaves_attributes_and_structure_adds_scaled_columns() {
         let batch = two_graphs();
-        let options = FeatureOptions {
-            raw: true,
-            structure: vec![StructuralFeature::Clustering, StructuralFeature::LocalDegreeProfile],
-        };
-        let map = FeatureMap::fit(&batch, &options).unwrap();
+        let structure = vec![StructuralFeature::Clustering, StructuralFeature::LocalDegreeProfile];
+        let map = FeatureMap::fit(&batch, &FeatureOptions { raw: true, structure }).unwrap();
         let x = map.apply(&batch).unwrap();
-        assert_eq!(x.dense_row(0), [1.0, 7.0, 0.0, 1.0, 2.0, 2.0, 2.0, 0.0]);
-        assert_eq!(x.dense_row(1), [2.0, 7.0, 0.0, 2.0, 1.0, 1.0, 1.0, 0.0]);
-        assert_eq!(x.dense_row(3), [6.0, 7.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(x.dense_row(0)[..3], [1.0, 7.0, 0.0], "no triangle, no spread");
+        // Degrees 1, 2, 1, 0 have mean 1 and variance 1/2; smallest neighbouring degrees are 2, 1, 2, none.
+        let degrees = [0.0, 2f64.sqrt(), 0.0, -(2f64.sqrt())];
+        let smallest = [2.0, 1.0, 2.0, 0.0].map(|low: f64| (low - 1.25) / 0.6875f64.sqrt());
+        for v in 0..4 {
+            assert!((x.dense_row(v)[3] - degrees[v]).abs() < 1e-12);
+            assert!((x.dense_row(v)[4] - smallest[v]).abs() < 1e-12);
+        }
     }
 
     #[test]

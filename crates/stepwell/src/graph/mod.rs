@@ -329,11 +329,13 @@ impl<'a> GraphRef<'a> {
     }
 
     /// Columns of the entries of row `vertex`, ascending.
+    #[inline]
     pub fn neighbours(&self, vertex: usize) -> &'a [u32] {
         &self.batch.neighbours[self.row(vertex)]
     }
 
     /// Weights of the entries of row `vertex`, where edges have weights.
+    #[inline]
     pub fn weights_of(&self, vertex: usize) -> Option<&'a [f64]> {
         self.batch.weights.as_deref().map(|w| &w[self.row(vertex)])
     }
@@ -395,6 +397,7 @@ impl<'a> GraphRef<'a> {
         Graph(self.batch.select(&[self.index]))
     }
 
+    #[inline]
     fn row(&self, vertex: usize) -> std::ops::Range<usize> {
         let rows = &self.batch.row_offsets[self.first..=self.end];
         rows[vertex]..rows[vertex + 1]
