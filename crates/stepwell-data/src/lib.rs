@@ -16,6 +16,7 @@ pub mod jsonl;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+mod rows;
 pub mod synthetic;
 pub mod tud;
 
