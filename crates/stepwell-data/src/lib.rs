@@ -18,6 +18,7 @@ pub mod jsonl;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+mod rows;
 mod summary;
 pub mod synthetic;
 pub mod tud;

@@ -1,0 +1,144 @@
+//! JSON lines: one object per line, one graph per object.
+//!
+//! ```text
+//! {"id":"a path","num_nodes":3,"src":[0,1],"dst":[1,2],"node_label":[6,6,8],"y":1}
+//! ```
+//!
+//! The keys are `num_nodes`, `src`, `dst` and, where the data have them, `id`,
+//! `weight`, `edge_label`, `edge_attr` with `edge_attr_dim`, `node_label`, `x`
+//! with `x_dim`, `pos`, `y`, `split` and `directed`. `null` is the same as no
+//! key. Other keys belong to other tools: they are ignored, with a note. Blank
+//! lines, carriage returns and a byte order mark are accepted.
+//!
+//! ```
+//! use stepwell_data::{Dataset, Place, jsonl};
+//! let text = "{\"num_nodes\":3,\"src\":[0,1],\"dst\":[1,2],\"y\":\"path\"}\n";
+//! let place = Place::file("example.jsonl");
+//! let dataset = Dataset::collect(jsonl::Reader::new(text.as_bytes(), place.clone()), &place)?;
+//! assert_eq!(dataset.graphs.graph(0).num_edges(), 2);
+//!
+//! let mut written = Vec::new();
+//! jsonl::Writer::new(&mut written, place).write(&dataset)?;
+//! assert_eq!(written, text.as_bytes());
+//! # Ok::<(), stepwell_data::Error>(())
+//! ```
+//!
+//! What vertices carry is taken as it is: `features` of what is read are raw.
+
+mod line;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use write::Writer;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use stepwell::features::FeatureOptions;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Place, Result, quote};
+use crate::rows::{Collector, Fault};
+use line::Line;
+
+/// The longest line that is read, so that a file without line ends cannot fill the memory.
+const MAX_LINE: u64 = 1 << 30;
+
+fn raw() -> FeatureOptions {
+    FeatureOptions { raw: true, ..FeatureOptions::default() }
+}
+
+/// Reads a whole file. The dataset is named after it.
+pub fn read(path: &Path) -> Result<Dataset> {
+    let place = Place::file(path.display().to_string());
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let reader = Reader::new(BufReader::with_capacity(1 << 18, file), place.clone());
+    let dataset = Dataset::collect(reader, &place)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Dataset { name, features: raw(), ..dataset })
+}
+
+/// Reads pieces of some ten thousand vertices.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: R,
+    place: Place,
+    number: u64,
+    bytes: Vec<u8>,
+    line: Line,
+    collector: Collector,
+    done: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads from `input`, which errors call `place`.
+    pub fn new(input: R, place: Place) -> Self {
+        Self {
+            input,
+            place,
+            number: 0,
+            bytes: Vec::new(),
+            line: Line::default(),
+            collector: Collector::new(String::new(), raw()),
+            done: false,
+        }
+    }
+
+    /// The next piece; nothing at the end.
+    fn piece(&mut self) -> Result<Option<Dataset>> {
+        while !self.collector.is_full() && self.read_line()? {
+            let at = |fault: Fault| fault.at(self.place.line(self.number));
+            let text = text(&self.bytes, self.number == 1).map_err(at)?;
+            if text.is_empty() {
+                continue;
+            }
+            let row = self.line.parse(text).map_err(at)?;
+            self.collector.push(&row).map_err(at)?;
+        }
+        self.collector.note(self.line.ignored.notes("key"));
+        Ok((!self.collector.is_empty()).then(|| self.collector.take()))
+    }
+
+    /// Reads the next line into `bytes`; false at the end.
+    fn read_line(&mut self) -> Result<bool> {
+        self.bytes.clear();
+        self.number += 1;
+        let mut limited = self.input.by_ref().take(MAX_LINE + 1);
+        let read = limited.read_until(b'\n', &mut self.bytes);
+        let read = read.map_err(|source| Error::io(self.place.to_string(), source))? as u64;
+        match read > MAX_LINE {
+            true => Err(Error::TooLarge {
+                place: self.place.line(self.number),
+                what: "the length of a line in bytes",
+                limit: MAX_LINE,
+                found: read,
+            }),
+            false => Ok(read > 0),
+        }
+    }
+}
+
+/// A line's text without the byte order mark and the space around it.
+fn text(bytes: &[u8], first: bool) -> Result<&str, Fault> {
+    let bytes = match bytes {
+        [0xEF, 0xBB, 0xBF, rest @ ..] if first => rest,
+        _ => bytes,
+    };
+    let bytes = bytes.trim_ascii();
+    std::str::from_utf8(bytes).map_err(|error| Fault::new("UTF-8 text", quote(&bytes[error.valid_up_to()..])))
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Dataset>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let piece = self.piece().transpose();
+        self.done = !matches!(piece, Some(Ok(_)));
+        piece
+    }
+}

@@ -1,0 +1,109 @@
+//! From datasets to JSON lines.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::dataset::{Dataset, Targets};
+use crate::error::{Error, Place, Result};
+use crate::rows::{EdgeWriter, Key, check_writable, lists_once};
+
+/// Writes datasets, or pieces of one, as JSON lines.
+#[derive(Debug)]
+pub struct Writer<W> {
+    output: W,
+    place: Place,
+    line: Vec<u8>,
+    edges: EdgeWriter,
+    coordinates: Vec<f64>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes to `output`, which errors call `place`.
+    pub fn new(output: W, place: Place) -> Self {
+        Self { output, place, line: Vec::new(), edges: EdgeWriter::default(), coordinates: Vec::new() }
+    }
+
+    /// Writes one line per graph.
+    pub fn write(&mut self, dataset: &Dataset) -> Result<()> {
+        check_writable(dataset, &self.place)?;
+        let once = lists_once(&dataset.graphs);
+        for index in 0..dataset.len() {
+            self.line.clear();
+            self.fill(dataset, index, once)
+                .map_err(io::Error::from)
+                .and_then(|()| self.output.write_all(&self.line))
+                .map_err(|source| Error::io(self.place.to_string(), source))?;
+        }
+        Ok(())
+    }
+
+    /// Flushes and hands back what was written to.
+    pub fn finish(mut self) -> Result<W> {
+        self.output.flush().map_err(|source| Error::io(self.place.to_string(), source))?;
+        Ok(self.output)
+    }
+
+    fn fill(&mut self, dataset: &Dataset, index: usize, once: bool) -> serde_json::Result<()> {
+        let graph = dataset.graphs.graph(index);
+        self.edges.list(graph, once);
+        let EdgeWriter { src, dst, weight, edge_label, edge_attr } = &self.edges;
+        let mut object = Object(&mut self.line);
+        if let Some(ids) = &dataset.ids {
+            object.put(Key::Id, &ids[index])?;
+        }
+        object.put(Key::NumNodes, &graph.num_vertices())?;
+        object.put(Key::Src, src)?;
+        object.put(Key::Dst, dst)?;
+        if graph.weights().is_some() {
+            object.put(Key::Weight, weight)?;
+        }
+        if graph.edge_labels().is_some() {
+            object.put(Key::EdgeLabel, edge_label)?;
+        }
+        if let Some((_, width)) = graph.edge_attributes() {
+            object.put(Key::EdgeAttr, edge_attr)?;
+            object.put(Key::EdgeAttrDim, &width)?;
+        }
+        if let Some(labels) = graph.vertex_labels() {
+            object.put(Key::NodeLabel, labels)?;
+        }
+        if let Some((values, width)) = graph.vertex_attributes() {
+            object.put(Key::X, values)?;
+            object.put(Key::XDim, &width)?;
+        }
+        if let Some(all) = &dataset.coordinates {
+            let offsets = dataset.graphs.vertex_offsets();
+            self.coordinates.clear();
+            self.coordinates.extend(all[offsets[index]..offsets[index + 1]].iter().flatten());
+            object.put(Key::Pos, &self.coordinates)?;
+        }
+        match &dataset.targets {
+            Targets::None => {}
+            Targets::Classes(values) => object.put(Key::Y, &values[index])?,
+            Targets::Text(values) => object.put(Key::Y, &values[index])?,
+            Targets::Real(values) => object.put(Key::Y, &values[index])?,
+        }
+        if let Some(parts) = &dataset.parts {
+            object.put(Key::Split, parts[index].name())?;
+        }
+        if graph.is_directed() {
+            object.put(Key::Directed, &true)?;
+        }
+        self.line.extend_from_slice(b"}\n");
+        Ok(())
+    }
+}
+
+/// A line that grows key by key.
+struct Object<'a>(&'a mut Vec<u8>);
+
+impl Object<'_> {
+    fn put<T: Serialize + ?Sized>(&mut self, key: Key, value: &T) -> serde_json::Result<()> {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        self.0.push(b'"');
+        self.0.extend_from_slice(key.name().as_bytes());
+        self.0.extend_from_slice(b"\":");
+        serde_json::to_writer(&mut *self.0, value)
+    }
+}

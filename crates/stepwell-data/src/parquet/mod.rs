@@ -1,0 +1,78 @@
+//! Parquet, and Arrow record batches: one graph per row.
+//!
+//! The columns are `num_nodes` (a whole number), `src` and `dst` (lists of
+//! whole numbers) and, where the data have them, `id`, `weight`, `edge_label`,
+//! `edge_attr` with `edge_attr_dim`, `node_label`, `x` with `x_dim`, `pos`, `y`,
+//! `split` and `directed`. Numbers may be of any width, signed or not, lists
+//! large or of fixed size, texts large, viewed or in a dictionary. A null means
+//! that the row has no such value; inside a list it is an error. Other columns
+//! belong to other tools: they are not read, and noted.
+//!
+//! The dataset's name and the meaning of its features are JSON in the schema's
+//! metadata, under `stepwell`.
+//!
+//! ```
+//! use stepwell_data::{Dataset, Place, parquet};
+//! # let place = Place::file("example.jsonl");
+//! # let text = "{\"num_nodes\":3,\"src\":[0,1],\"dst\":[1,2],\"y\":\"path\"}\n";
+//! # let dataset = Dataset::collect(stepwell_data::jsonl::Reader::new(text.as_bytes(), place.clone()), &place)?;
+//! let place = Place::file("example.parquet");
+//! let mut file = tempfile::tempfile().unwrap();
+//! parquet::write(&mut file, &dataset, &place)?;
+//! let again = Dataset::collect(parquet::Reader::new(file, place.clone())?, &place)?;
+//! assert_eq!(again, dataset);
+//! # Ok::<(), stepwell_data::Error>(())
+//! ```
+
+mod columns;
+mod encode;
+mod layout;
+mod read;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use encode::to_record_batch;
+pub use layout::Layout;
+pub use read::{Reader, from_record_batch, read};
+pub use write::{Writer, write};
+
+use parquet::errors::ParquetError;
+use serde::{Deserialize, Serialize};
+use stepwell::features::FeatureOptions;
+
+use crate::rows::Fault;
+
+/// The key of the schema's metadata that [`Facts`] are under.
+const FACTS: &str = "stepwell";
+
+/// What a file says about its graphs beside the rows.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+struct Facts {
+    name: String,
+    features: FeatureOptions,
+}
+
+impl Default for Facts {
+    /// Of other tools' files, which are taken as they are.
+    fn default() -> Self {
+        Self { name: String::new(), features: FeatureOptions { raw: true, ..FeatureOptions::default() } }
+    }
+}
+
+/// What the `parquet` crate reports, in our words.
+fn fault(error: ParquetError) -> Fault {
+    let found = match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(source) => return Fault::Io(*source),
+            Err(source) => source.to_string(),
+        },
+        ParquetError::General(message) | ParquetError::EOF(message) | ParquetError::ArrowError(message) => {
+            message
+        }
+        other => other.to_string(),
+    };
+    Fault::new("a Parquet file", crate::error::quote(found.as_bytes()))
+}

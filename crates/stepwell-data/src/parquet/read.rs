@@ -1,0 +1,302 @@
+//! From Parquet files and record batches to datasets.
+
+use std::fs::File;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Schema};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::columns::{Columns, Located};
+use super::{FACTS, Facts, fault, sizes};
+use crate::dataset::Dataset;
+use crate::error::{Error, Place, Result, quote};
+use crate::rows::{Collector, Fault, Ignored, Key};
+
+/// Numbers of a column that are decoded at a time.
+const BATCH_NUMBERS: u64 = 1 << 20;
+
+/// Rows that are decoded at a time, however short.
+const BATCH_ROWS: u64 = 1 << 14;
+
+/// The longest list of fixed size: what a file says of it is not backed by data.
+const MAX_FIXED_SIZE: i32 = 1 << 24;
+
+/// Reads a whole file. The dataset is named after it unless it says otherwise.
+pub fn read(path: &Path) -> Result<Dataset> {
+    let place = Place::file(path.display().to_string());
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let reader = Reader::new(file, place.clone())?;
+    let Facts { mut name, features } = reader.facts.clone();
+    let dataset = Dataset::collect(reader, &place)?;
+    if name.is_empty() {
+        name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    Ok(Dataset { name, features, ..dataset })
+}
+
+/// The graphs of a record batch in the schema. `first_row` is the batch's place
+/// in what errors call `place`, from 0.
+pub fn from_record_batch(batch: &RecordBatch, first_row: u64, place: &Place) -> Result<Dataset> {
+    let Facts { name, features } = facts(batch.schema_ref()).map_err(|fault| fault.at(place.clone()))?;
+    let mut collector = Collector::new(name, features);
+    let mut ignored = Ignored::default();
+    for field in batch.schema_ref().fields() {
+        if Key::from_name(field.name()).is_none() {
+            ignored.add(field.name());
+        }
+    }
+    collector.note(ignored.notes("column"));
+    let columns = Columns::new(batch).map_err(|located| locate(located, first_row, place))?;
+    for row in 0..columns.len() {
+        let at = |fault: Fault| fault.at(place.row(first_row + row as u64 + 1));
+        collector.push(&columns.row(row)).map_err(at)?;
+    }
+    Ok(collector.take())
+}
+
+fn locate(located: Located, first_row: u64, place: &Place) -> Error {
+    let place = match located.row {
+        Some(row) => place.row(first_row + row as u64 + 1),
+        None => place.clone(),
+    };
+    located.fault.at(place)
+}
+
+fn facts(schema: &Schema) -> Result<Facts, Fault> {
+    let Some(text) = schema.metadata().get(FACTS) else { return Ok(Facts::default()) };
+    serde_json::from_str(text).map_err(|error| {
+        let expected = format!("a name and features as JSON in the metadata '{FACTS}'");
+        Fault::new(expected, format!("{} ({error})", quote(text.as_bytes())))
+    })
+}
+
+/// Reads pieces of some ten thousand vertices, row group by row group.
+pub struct Reader<R> {
+    input: Shared<R>,
+    metadata: ArrowReaderMetadata,
+    wanted: ProjectionMask,
+    facts: Facts,
+    place: Place,
+    /// Row groups not begun yet.
+    groups: Range<usize>,
+    batches: Option<ParquetRecordBatchReader>,
+    /// Rows of the file before the next batch.
+    next_row: u64,
+    current: Option<Current>,
+    collector: Collector,
+    done: bool,
+}
+
+/// A batch that has been read in part.
+struct Current {
+    columns: Columns,
+    first_row: u64,
+    next: usize,
+}
+
+impl<R: ChunkReader + 'static> Reader<R> {
+    /// Reads the footer of `input`, which errors call `place`, and checks the columns.
+    pub fn new(input: R, place: Place) -> Result<Self> {
+        let at = |fault: Fault| fault.at(place.clone());
+        let input = Shared(Arc::new(input));
+        let metadata = guard(|| {
+            let footer = sizes::footer(&input)?;
+            let metadata = ParquetMetaDataReader::decode_metadata(&footer).map_err(fault)?;
+            ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()).map_err(fault)
+        })
+        .map_err(at)?;
+
+        let schema = metadata.schema();
+        let facts = facts(schema).map_err(at)?;
+        let (mut columns, mut ignored) = (Vec::new(), Ignored::default());
+        for (column, field) in schema.fields().iter().enumerate() {
+            match Key::from_name(field.name()) {
+                Some(_) => columns.push(column),
+                None => ignored.add(field.name()),
+            }
+        }
+        let ours = schema.project(&columns).map_err(|error| at(fault(error.into())))?;
+        check_fixed_sizes(&ours).map_err(at)?;
+        // Types are checked where columns are converted, so also in a batch without rows.
+        guard(|| Columns::new(&RecordBatch::new_empty(Arc::new(ours))).map_err(|located| located.fault))
+            .map_err(at)?;
+
+        let wanted = ProjectionMask::roots(metadata.parquet_schema(), columns);
+        let mut reader = Self::resting(input, metadata, wanted, facts, place);
+        reader.collector.note(ignored.notes("column"));
+        Ok(reader)
+    }
+
+    fn resting(
+        input: Shared<R>,
+        metadata: ArrowReaderMetadata,
+        wanted: ProjectionMask,
+        facts: Facts,
+        place: Place,
+    ) -> Self {
+        Self {
+            groups: 0..metadata.metadata().num_row_groups(),
+            collector: Collector::new(facts.name.clone(), facts.features.clone()),
+            input,
+            metadata,
+            wanted,
+            facts,
+            place,
+            batches: None,
+            next_row: 0,
+            current: None,
+            done: false,
+        }
+    }
+
+    /// How many row groups the file has.
+    pub fn row_groups(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    /// A reader of one row group alone; of nothing, when there is no such group.
+    pub fn row_group(&self, index: usize) -> Self {
+        let (input, place) = (self.input.clone(), self.place.clone());
+        let groups = self.metadata.metadata().row_groups();
+        let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(0);
+        let end = groups.len();
+        Self {
+            groups: index.min(end)..index.saturating_add(1).min(end),
+            next_row: groups.iter().take(index).map(rows).fold(0, u64::saturating_add),
+            ..Self::resting(input, self.metadata.clone(), self.wanted.clone(), self.facts.clone(), place)
+        }
+    }
+
+    /// The next piece; nothing at the end.
+    fn piece(&mut self) -> Result<Option<Dataset>> {
+        while !self.collector.is_full() && self.fetch()? {
+            let Some(Current { columns, first_row, next }) = &mut self.current else { break };
+            while *next < columns.len() && !self.collector.is_full() {
+                let at = |fault: Fault| fault.at(self.place.row(*first_row + *next as u64 + 1));
+                self.collector.push(&columns.row(*next)).map_err(at)?;
+                *next += 1;
+            }
+        }
+        Ok((!self.collector.is_empty()).then(|| self.collector.take()))
+    }
+
+    /// Makes sure there are rows at hand; false at the end.
+    fn fetch(&mut self) -> Result<bool> {
+        loop {
+            if self.current.as_ref().is_some_and(|current| current.next < current.columns.len()) {
+                return Ok(true);
+            }
+            self.current = None;
+            let at = |fault: Fault| fault.at(self.place.clone());
+            if let Some(batches) = &mut self.batches {
+                let batch = guard(|| batches.next().transpose().map_err(|error| fault(error.into())));
+                match batch.map_err(at)? {
+                    Some(batch) => {
+                        let first_row = self.next_row;
+                        self.next_row = first_row.saturating_add(batch.num_rows() as u64);
+                        let columns = Columns::new(&batch)
+                            .map_err(|located| locate(located, first_row, &self.place))?;
+                        self.current = Some(Current { columns, first_row, next: 0 });
+                    }
+                    None => self.batches = None,
+                }
+            } else if let Some(group) = self.groups.next() {
+                self.batches = Some(guard(|| self.open(group)).map_err(at)?);
+            } else {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn open(&self, index: usize) -> Result<ParquetRecordBatchReader, Fault> {
+        let group = self.metadata.metadata().row_group(index);
+        sizes::row_group(&self.input, group, |leaf| self.wanted.leaf_included(leaf))?;
+        ParquetRecordBatchReaderBuilder::new_with_metadata(self.input.clone(), self.metadata.clone())
+            .with_projection(self.wanted.clone())
+            .with_row_groups(vec![index])
+            .with_batch_size(self.batch_rows(group))
+            .build()
+            .map_err(fault)
+    }
+
+    /// Rows that hold about [`BATCH_NUMBERS`] numbers in the longest of their columns.
+    fn batch_rows(&self, group: &RowGroupMetaData) -> usize {
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+        let stored = group.columns().iter().map(|column| u64::try_from(column.num_values()).unwrap_or(0));
+        let fixed = self.metadata.schema().fields().iter().map(|field| match field.data_type() {
+            DataType::FixedSizeList(_, size) => (*size).max(0) as u64 * rows,
+            _ => 0,
+        });
+        let longest = stored.chain(fixed).max().unwrap_or(0).max(rows);
+        (BATCH_NUMBERS / (longest / rows)).clamp(1, BATCH_ROWS) as usize
+    }
+}
+
+impl<R: ChunkReader + 'static> Iterator for Reader<R> {
+    type Item = Result<Dataset>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let piece = self.piece().transpose();
+        self.done = !matches!(piece, Some(Ok(_)));
+        piece
+    }
+}
+
+fn check_fixed_sizes(schema: &Schema) -> Result<(), Fault> {
+    for field in schema.fields() {
+        if let DataType::FixedSizeList(_, size) = field.data_type()
+            && !(0..=MAX_FIXED_SIZE).contains(size)
+        {
+            let expected = format!("lists of at most {MAX_FIXED_SIZE} numbers in '{}'", field.name());
+            return Err(Fault::new(expected, size.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Runs the `parquet` crate's decoders, which on bytes no writer made may
+/// panic; nothing of theirs is used after that.
+fn guard<T>(decode: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(Fault::new("a Parquet file", "bytes that cannot be decoded")))
+}
+
+/// An input that readers of its row groups share.
+struct Shared<R>(Arc<R>);
+
+impl<R> Clone for Shared<R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<R: Length> Length for Shared<R> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Shared<R> {
+    type T = R::T;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<R::T> {
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        self.0.get_bytes(start, length)
+    }
+}

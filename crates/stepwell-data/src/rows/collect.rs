@@ -1,0 +1,309 @@
+//! From rows to datasets, under the rules of the schema.
+
+use stepwell::features::FeatureOptions;
+use stepwell::graph::{BatchBuilder, EdgeList};
+
+use super::{Fault, Key, MAX_VERTICES, MAX_WIDTH, quoted};
+use crate::dataset::{Dataset, Part, Targets};
+
+/// Vertices after which a piece is handed out.
+const PIECE_VERTICES: usize = 1 << 16;
+
+/// Entries and graphs after which a piece is handed out, however few vertices it has.
+const PIECE_ENTRIES: usize = 1 << 20;
+
+/// A graph may have this many vertices that nothing is listed for, and
+/// [`VERTICES_PER_NUMBER`] more for each number listed: a short row cannot ask
+/// for gigabytes.
+const UNLISTED_VERTICES: u64 = 1 << 20;
+
+/// See [`UNLISTED_VERTICES`].
+const VERTICES_PER_NUMBER: u64 = 64;
+
+/// What is to be predicted of one graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target<'a> {
+    Class(i64),
+    Text(&'a str),
+    Real(f64),
+}
+
+/// One row, as the formats hand it over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Row<'a> {
+    pub id: Option<&'a str>,
+    pub num_nodes: u64,
+    pub src: &'a [u32],
+    pub dst: &'a [u32],
+    pub weight: Option<&'a [f64]>,
+    pub edge_label: Option<&'a [i32]>,
+    pub edge_attr: Option<&'a [f64]>,
+    pub edge_attr_dim: Option<u64>,
+    pub node_label: Option<&'a [i32]>,
+    pub x: Option<&'a [f64]>,
+    pub x_dim: Option<u64>,
+    pub pos: Option<&'a [f64]>,
+    pub y: Option<Target<'a>>,
+    pub split: Option<&'a str>,
+    pub directed: bool,
+}
+
+impl<'a> Row<'a> {
+    /// Checks all that the graph builder does not, in the schema's own words.
+    fn edges(&self) -> Result<EdgeList<'a>, Fault> {
+        let vertices = self.num_vertices()?;
+        let edges = self.src.len();
+        length(Key::Dst, Some(self.dst.len()), edges, "in 'src'")?;
+        length(Key::Weight, self.weight.map(<[f64]>::len), edges, "in 'src'")?;
+        length(Key::EdgeLabel, self.edge_label.map(<[i32]>::len), edges, "in 'src'")?;
+        length(Key::NodeLabel, self.node_label.map(<[i32]>::len), vertices, "vertices")?;
+        length(Key::Pos, self.pos.map(<[f64]>::len), vertices * 2, "two per vertex")?;
+        Ok(EdgeList {
+            num_vertices: vertices,
+            sources: self.src,
+            targets: self.dst,
+            weights: self.weight,
+            edge_labels: self.edge_label,
+            edge_attributes: attributes(
+                (Key::EdgeAttr, self.edge_attr),
+                (Key::EdgeAttrDim, self.edge_attr_dim),
+                edges,
+                "edges",
+            )?,
+            vertex_labels: self.node_label,
+            vertex_attributes: attributes((Key::X, self.x), (Key::XDim, self.x_dim), vertices, "vertices")?,
+            directed: self.directed,
+        })
+    }
+
+    fn num_vertices(&self) -> Result<usize, Fault> {
+        let lists = [self.weight, self.edge_attr, self.x, self.pos];
+        let labels = [self.edge_label, self.node_label];
+        let numbers = self.src.len()
+            + lists.iter().flatten().map(|list| list.len()).sum::<usize>()
+            + labels.iter().flatten().map(|list| list.len()).sum::<usize>();
+        vertices_within_reason(self.num_nodes, numbers as u64)
+    }
+}
+
+/// The number of vertices, unless it is absurd beside the `numbers` listed for them.
+pub(super) fn vertices_within_reason(num_nodes: u64, numbers: u64) -> Result<usize, Fault> {
+    let listed = numbers.saturating_mul(VERTICES_PER_NUMBER).saturating_add(UNLISTED_VERTICES);
+    if num_nodes > MAX_VERTICES {
+        return Err(Fault::TooLarge { what: "'num_nodes'", limit: MAX_VERTICES, found: num_nodes });
+    }
+    if num_nodes > listed {
+        let what = "'num_nodes', beside the few numbers listed,";
+        return Err(Fault::TooLarge { what, limit: listed, found: num_nodes });
+    }
+    Ok(num_nodes as usize)
+}
+
+fn length(key: Key, found: Option<usize>, expected: usize, like: &str) -> Result<(), Fault> {
+    match found {
+        Some(found) if found != expected => {
+            let expected = format!("{expected} numbers in '{}', as many as {like}", key.name());
+            Err(Fault::new(expected, found.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn attributes<'a>(
+    (key, values): (Key, Option<&'a [f64]>),
+    (width_key, width): (Key, Option<u64>),
+    rows: usize,
+    items: &str,
+) -> Result<Option<(&'a [f64], usize)>, Fault> {
+    let beside =
+        |one: Key, other: Key| Fault::new(format!("'{}' beside '{}'", one.name(), other.name()), "none");
+    let (values, width) = match (values, width) {
+        (None, None) => return Ok(None),
+        (Some(_), None) => return Err(beside(width_key, key)),
+        (None, Some(_)) => return Err(beside(key, width_key)),
+        (Some(values), Some(width)) => (values, width),
+    };
+    if width > MAX_WIDTH {
+        return Err(Fault::TooLarge { what: width_key.name(), limit: MAX_WIDTH, found: width });
+    }
+    let expected = rows as u64 * width;
+    if expected != values.len() as u64 {
+        let expected = format!("{expected} numbers in '{}' ({rows} {items} of {width})", key.name());
+        return Err(Fault::new(expected, values.len().to_string()));
+    }
+    Ok(Some((values, width as usize)))
+}
+
+/// What a row has, where every row must have the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shape {
+    id: bool,
+    edge_label: bool,
+    edge_attr: Option<usize>,
+    node_label: bool,
+    x: Option<usize>,
+    pos: bool,
+    /// Whether there is a target, and whether it is a text.
+    y: Option<bool>,
+    split: bool,
+}
+
+impl Shape {
+    fn of(row: &Row<'_>, edges: &EdgeList<'_>) -> Self {
+        Self {
+            id: row.id.is_some(),
+            edge_label: row.edge_label.is_some(),
+            edge_attr: edges.edge_attributes.map(|(_, width)| width),
+            node_label: row.node_label.is_some(),
+            x: edges.vertex_attributes.map(|(_, width)| width),
+            pos: row.pos.is_some(),
+            y: row.y.map(|y| matches!(y, Target::Text(_))),
+            split: row.split.is_some(),
+        }
+    }
+
+    fn words(&self) -> [(Key, String); 8] {
+        let some = |present: bool| if present { "a value" } else { "none" }.to_string();
+        let width = |width: Option<usize>| width.map_or("none".into(), |w| format!("{w} per row"));
+        let y = match self.y {
+            None => "none",
+            Some(false) => "a number",
+            Some(true) => "a text",
+        };
+        [
+            (Key::Id, some(self.id)),
+            (Key::EdgeLabel, some(self.edge_label)),
+            (Key::EdgeAttr, width(self.edge_attr)),
+            (Key::NodeLabel, some(self.node_label)),
+            (Key::X, width(self.x)),
+            (Key::Pos, some(self.pos)),
+            (Key::Y, y.into()),
+            (Key::Split, some(self.split)),
+        ]
+    }
+
+    fn differs(&self, found: &Self) -> Fault {
+        let pairs = self.words().into_iter().zip(found.words());
+        let (key, mine, theirs) = pairs
+            .map(|((key, mine), (_, theirs))| (key, mine, theirs))
+            .find(|(_, mine, theirs)| mine != theirs)
+            .unwrap_or((Key::NumNodes, String::new(), String::new()));
+        Fault::new(format!("{mine} in '{}', as in the rows before", key.name()), theirs)
+    }
+}
+
+/// Collects rows into pieces of a dataset.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    name: String,
+    features: FeatureOptions,
+    builder: BatchBuilder,
+    entries: usize,
+    /// What the first row of all had.
+    shape: Option<Shape>,
+    targets: Targets,
+    ids: Vec<String>,
+    parts: Vec<Part>,
+    coordinates: Vec<[f64; 2]>,
+    notes: Vec<String>,
+    repeats_noted: bool,
+}
+
+impl Collector {
+    pub fn new(name: String, features: FeatureOptions) -> Self {
+        Self { name, features, ..Self::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.builder.is_empty()
+    }
+
+    /// Whether what has been collected makes a piece.
+    pub fn is_full(&self) -> bool {
+        self.builder.num_vertices() >= PIECE_VERTICES || self.entries + self.builder.len() >= PIECE_ENTRIES
+    }
+
+    /// Checks a row and adds it.
+    pub fn push(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        let edges = row.edges()?;
+        let shape = Shape::of(row, &edges);
+        match &self.shape {
+            Some(first) if *first != shape => return Err(first.differs(&shape)),
+            Some(_) => {}
+            None => self.shape = Some(shape),
+        }
+        let part = row.split.map(part).transpose()?;
+        check_finite(row)?;
+        self.builder.push(&edges).map_err(Fault::Graph)?;
+        self.entries += row.src.len();
+        self.ids.extend(row.id.map(String::from));
+        self.parts.extend(part);
+        self.coordinates.extend(row.pos.unwrap_or_default().chunks_exact(2).map(|p| [p[0], p[1]]));
+        if let Some(target) = row.y {
+            push_target(&mut self.targets, target);
+        }
+        Ok(())
+    }
+
+    pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
+        self.notes.extend(notes);
+    }
+
+    /// Hands over what has been collected and starts anew.
+    pub fn take(&mut self) -> Dataset {
+        if self.builder.conflicting_repeats() > 0 && !self.repeats_noted {
+            self.repeats_noted = true;
+            self.notes
+                .push("some edges are repeated with other labels or attributes; the first count".into());
+        }
+        self.entries = 0;
+        let shape = self.shape;
+        Dataset {
+            name: self.name.clone(),
+            graphs: self.builder.take(),
+            targets: std::mem::take(&mut self.targets),
+            ids: shape.filter(|s| s.id).map(|_| std::mem::take(&mut self.ids)),
+            parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),
+            coordinates: shape.filter(|s| s.pos).map(|_| std::mem::take(&mut self.coordinates)),
+            features: self.features.clone(),
+            notes: std::mem::take(&mut self.notes),
+        }
+    }
+}
+
+fn part(name: &str) -> Result<Part, Fault> {
+    let unknown = || {
+        let names = Part::NAMES.map(|(_, name)| format!("'{name}'")).join(", ");
+        Fault::new(format!("one of {names} in 'split'"), quoted(name))
+    };
+    Part::from_name(name).ok_or_else(unknown)
+}
+
+/// Weights and attributes are checked where the graph is built.
+fn check_finite(row: &Row<'_>) -> Result<(), Fault> {
+    let finite = |key: Key, value: f64| match value.is_finite() {
+        true => Ok(()),
+        false => Err(Fault::new(format!("a finite number in '{}'", key.name()), value.to_string())),
+    };
+    if let Some(Target::Real(value)) = row.y {
+        finite(Key::Y, value)?;
+    }
+    row.pos.unwrap_or_default().iter().try_for_each(|&value| finite(Key::Pos, value))
+}
+
+/// Adds a target of the kind the shape admits. Whole numbers give way to real ones.
+fn push_target(targets: &mut Targets, target: Target<'_>) {
+    match (&mut *targets, target) {
+        (Targets::Classes(values), Target::Class(value)) => values.push(value),
+        (Targets::Text(values), Target::Text(value)) => values.push(value.into()),
+        (Targets::Real(values), Target::Real(value)) => values.push(value),
+        (Targets::Real(values), Target::Class(value)) => values.push(value as f64),
+        (Targets::Classes(values), Target::Real(value)) => {
+            let before = values.iter().map(|&v| v as f64);
+            *targets = Targets::Real(before.chain([value]).collect());
+        }
+        (_, Target::Class(value)) => *targets = Targets::Classes(vec![value]),
+        (_, Target::Text(value)) => *targets = Targets::Text(vec![value.into()]),
+        (_, Target::Real(value)) => *targets = Targets::Real(vec![value]),
+    }
+}

@@ -1,0 +1,129 @@
+//! From graphs to lists of edges.
+
+use stepwell::graph::{GraphBatch, GraphRef};
+
+use super::collect::vertices_within_reason;
+use crate::dataset::{Dataset, Targets};
+use crate::error::{Error, Place, Result};
+
+/// The edges of one graph as a row lists them, in buffers used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct EdgeWriter {
+    pub src: Vec<i32>,
+    pub dst: Vec<i32>,
+    pub weight: Vec<f64>,
+    pub edge_label: Vec<i32>,
+    pub edge_attr: Vec<f64>,
+}
+
+impl EdgeWriter {
+    /// Lists the entries of a graph; with `once`, one of the two of each
+    /// undirected edge.
+    pub fn list(&mut self, graph: GraphRef<'_>, once: bool) {
+        let Self { src, dst, weight, edge_label, edge_attr } = self;
+        src.clear();
+        dst.clear();
+        weight.clear();
+        edge_label.clear();
+        edge_attr.clear();
+        let half = once && !graph.is_directed();
+        let (weights, labels, attributes) = (graph.weights(), graph.edge_labels(), graph.edge_attributes());
+        let mut entry = 0;
+        for row in 0..graph.num_vertices() {
+            for &column in graph.neighbours(row) {
+                if !half || column as usize >= row {
+                    // `check_writable` has bounded the vertices.
+                    src.push(row as i32);
+                    dst.push(column as i32);
+                    weight.extend(weights.map(|w| w[entry]));
+                    edge_label.extend(labels.map(|l| l[entry]));
+                    if let Some((values, width)) = attributes {
+                        edge_attr.extend_from_slice(&values[entry * width..(entry + 1) * width]);
+                    }
+                }
+                entry += 1;
+            }
+        }
+    }
+}
+
+/// Whether listing each undirected edge once says all: its two entries have
+/// the same weight, label and attributes in every graph.
+pub(crate) fn lists_once(batch: &GraphBatch) -> bool {
+    let carries =
+        batch.weights().is_some() || batch.edge_labels().is_some() || batch.edge_attributes().is_some();
+    let mut next = Vec::new();
+    !carries || batch.iter().filter(|graph| !graph.is_directed()).all(|graph| mirrored(graph, &mut next))
+}
+
+/// Walks the entries above the diagonal; `next[v]` is the first entry of row
+/// `v` whose mirror image has not been met, since columns ascend.
+fn mirrored(graph: GraphRef<'_>, next: &mut Vec<usize>) -> bool {
+    let (weights, labels, attributes) = (graph.weights(), graph.edge_labels(), graph.edge_attributes());
+    let alike = |a: usize, b: usize| {
+        weights.is_none_or(|w| w[a] == w[b])
+            && labels.is_none_or(|l| l[a] == l[b])
+            && attributes.is_none_or(|(values, width)| {
+                values[a * width..(a + 1) * width] == values[b * width..(b + 1) * width]
+            })
+    };
+    next.clear();
+    next.extend(graph.row_starts());
+    let mut entry = 0;
+    for row in 0..graph.num_vertices() {
+        for &column in graph.neighbours(row) {
+            let column = column as usize;
+            if column > row {
+                if !alike(entry, next[column]) {
+                    return false;
+                }
+                next[column] += 1;
+            }
+            entry += 1;
+        }
+    }
+    true
+}
+
+/// Whether rows can hold a dataset: what they would lose, or could not be read
+/// back, is an error before anything is written.
+pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
+    let graphs = dataset.len();
+    let counted = |what: &str, found: usize, expected: usize, items: &str| match found == expected {
+        true => Ok(()),
+        false => Err(Error::Unsupported(format!("{place}: {found} {what} for {expected} {items}"))),
+    };
+    if dataset.targets != Targets::None {
+        counted("targets", dataset.targets.len(), graphs, "graphs")?;
+    }
+    counted("ids", dataset.ids.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
+    counted("parts of a split", dataset.parts.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
+    let vertices = dataset.graphs.num_vertices();
+    counted("coordinates", dataset.coordinates.as_ref().map_or(vertices, Vec::len), vertices, "vertices")?;
+
+    let infinite = |what: &str, index: usize, value: &dyn std::fmt::Debug| {
+        Error::Unsupported(format!("{place}: the {what} {index} is {value:?}; expected finite numbers"))
+    };
+    if let Targets::Real(values) = &dataset.targets
+        && let Some(index) = values.iter().position(|v| !v.is_finite())
+    {
+        return Err(infinite("target of graph", index, &values[index]));
+    }
+    let coordinates = dataset.coordinates.as_deref().unwrap_or_default();
+    if let Some(index) = coordinates.iter().position(|p| !p.iter().all(|v| v.is_finite())) {
+        return Err(infinite("place of vertex", index, &coordinates[index]));
+    }
+    for graph in dataset.graphs.iter() {
+        vertices_within_reason(graph.num_vertices() as u64, numbers_listed(dataset, graph))
+            .map_err(|fault| fault.at(place.row(graph.index() as u64 + 1)))?;
+    }
+    Ok(())
+}
+
+/// A lower bound of the numbers a row lists, which is all the reader's rule needs.
+fn numbers_listed(dataset: &Dataset, graph: GraphRef<'_>) -> u64 {
+    let width = graph.vertex_attributes().map_or(0, |(_, width)| width)
+        + usize::from(graph.vertex_labels().is_some())
+        + 2 * usize::from(dataset.coordinates.is_some());
+    graph.num_vertices() as u64 * width as u64 + graph.num_entries() as u64 / 2
+}

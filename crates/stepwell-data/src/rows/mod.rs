@@ -1,0 +1,184 @@
+//! One graph per row: what JSON lines, Parquet and Arrow tables share.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `num_nodes` | how many vertices the graph has, joined by edges or not |
+//! | `src`, `dst` | where each edge begins and ends, from 0 |
+//! | `id` | the graph's name |
+//! | `weight`, `edge_label` | one number per edge |
+//! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and how many an edge has |
+//! | `node_label` | one whole number per vertex |
+//! | `x`, `x_dim` | the vertices' attributes, row after row, and how many a vertex has |
+//! | `pos` | two coordinates per vertex, for drawing |
+//! | `y` | what is to be predicted: a whole number, a real number or a text |
+//! | `split` | `train`, `validation` or `test` |
+//! | `directed` | whether edges have a direction; not, unless said |
+//!
+//! All but the first three may be absent, from every row or from none; an edge
+//! without a weight has weight 1. Here are the rules of a row ([`Collector`])
+//! and how edges are listed when they are written ([`EdgeWriter`]); what the
+//! bytes look like is the business of the formats.
+
+mod collect;
+mod edges;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use collect::{Collector, Row, Target};
+pub(crate) use edges::{EdgeWriter, check_writable, lists_once};
+
+use crate::error::{Error, Place};
+
+/// The largest graph a row may describe.
+pub(crate) const MAX_VERTICES: u64 = 1 << 28;
+
+/// The most attributes a vertex or an edge may have.
+pub(crate) const MAX_WIDTH: u64 = 1 << 24;
+
+/// A key of an object, or a column of a table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Key {
+    Id,
+    NumNodes,
+    Src,
+    Dst,
+    Weight,
+    EdgeLabel,
+    EdgeAttr,
+    EdgeAttrDim,
+    NodeLabel,
+    X,
+    XDim,
+    Pos,
+    Y,
+    Split,
+    Directed,
+}
+
+impl Key {
+    /// All keys, in the order they are written in.
+    pub const ALL: [Self; 15] = [
+        Self::Id,
+        Self::NumNodes,
+        Self::Src,
+        Self::Dst,
+        Self::Weight,
+        Self::EdgeLabel,
+        Self::EdgeAttr,
+        Self::EdgeAttrDim,
+        Self::NodeLabel,
+        Self::X,
+        Self::XDim,
+        Self::Pos,
+        Self::Y,
+        Self::Split,
+        Self::Directed,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::NumNodes => "num_nodes",
+            Self::Src => "src",
+            Self::Dst => "dst",
+            Self::Weight => "weight",
+            Self::EdgeLabel => "edge_label",
+            Self::EdgeAttr => "edge_attr",
+            Self::EdgeAttrDim => "edge_attr_dim",
+            Self::NodeLabel => "node_label",
+            Self::X => "x",
+            Self::XDim => "x_dim",
+            Self::Pos => "pos",
+            Self::Y => "y",
+            Self::Split => "split",
+            Self::Directed => "directed",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.name() == name)
+    }
+
+    /// What the key holds, as error messages say it.
+    pub fn holds(self) -> &'static str {
+        match self {
+            Self::Id | Self::Split => "a text",
+            Self::NumNodes | Self::XDim | Self::EdgeAttrDim => "a whole number that is not negative",
+            Self::Src | Self::Dst => "a list of whole numbers from 0 to 4294967295",
+            Self::EdgeLabel | Self::NodeLabel => "a list of whole numbers of 32 bits",
+            Self::Weight | Self::EdgeAttr | Self::X | Self::Pos => "a list of numbers",
+            Self::Y => "a whole number of 64 bits, a real number or a text",
+            Self::Directed => "true or false",
+        }
+    }
+
+    /// What is missing where a row has no such key and needs it.
+    pub fn missing(self, word: &str) -> Fault {
+        let meaning = match self {
+            Self::NumNodes => "the number of vertices, since those without edges appear in no list",
+            Self::Src => "where each edge begins",
+            _ => "where each edge ends",
+        };
+        Fault::new(format!("a {word} '{}' ({meaning})", self.name()), "none")
+    }
+}
+
+/// What is wrong with a row, before it is said where.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Malformed { expected: String, found: String },
+    TooLarge { what: &'static str, limit: u64, found: u64 },
+    Graph(stepwell::Error),
+    Io(std::io::Error),
+}
+
+impl Fault {
+    pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self::Malformed { expected: expected.into(), found: found.into() }
+    }
+
+    /// A key that holds something else than it should.
+    pub fn holds(key: Key, found: impl Into<String>) -> Self {
+        Self::new(format!("{} in '{}'", key.holds(), key.name()), found)
+    }
+
+    pub fn at(self, place: Place) -> Error {
+        match self {
+            Self::Malformed { expected, found } => Error::Malformed { place, expected, found },
+            Self::TooLarge { what, limit, found } => Error::TooLarge { place, what, limit, found },
+            Self::Graph(source) => Error::Graph { place, source },
+            Self::Io(source) => Error::io(place.to_string(), source),
+        }
+    }
+}
+
+/// Names that a reader met and ignored, each reported once.
+#[derive(Debug, Default)]
+pub(crate) struct Ignored {
+    names: Vec<String>,
+    reported: usize,
+}
+
+impl Ignored {
+    /// So many are worth telling; the names may be as many as the rows.
+    const MOST: usize = 16;
+
+    pub fn add(&mut self, name: &str) {
+        if self.names.len() < Self::MOST && !self.names.iter().any(|known| known == name) {
+            self.names.push(name.into());
+        }
+    }
+
+    /// One note for each name not reported yet.
+    pub fn notes(&mut self, word: &str) -> Vec<String> {
+        let new = &self.names[self.reported..];
+        self.reported = self.names.len();
+        let note =
+            |name: &String| format!("{word} {} is not part of the schema and was ignored", quoted(name));
+        new.iter().map(note).collect()
+    }
+}
+
+fn quoted(name: &str) -> String {
+    crate::error::quote(name.as_bytes())
+}
