@@ -1,0 +1,67 @@
+//! The classes of the graphs: one-hot rows or whole numbers.
+
+use super::Member;
+use super::array::shown;
+use super::limits::Allowance;
+use super::npy::Content;
+use crate::error::{Error, Result};
+
+/// The classes read so far, part after part.
+#[derive(Default)]
+pub(super) struct Classes {
+    pub(super) values: Vec<i64>,
+    /// How they were written so far: by so many columns.
+    columns: Option<usize>,
+}
+
+impl Classes {
+    /// Reads the classes of so many graphs.
+    pub(super) fn read(
+        &mut self,
+        member: &Member<'_>,
+        graphs: usize,
+        allowance: &mut Allowance,
+    ) -> Result<()> {
+        let Content::Numbers(array) = &member.content else {
+            return member.malformed("an array of numbers", "one of objects");
+        };
+        let shape = &*array.shape;
+        let &([found] | [found, _]) = shape else {
+            return member.malformed("one-hot rows or class numbers", format!("the shape {}", shown(shape)));
+        };
+        if found != graphs {
+            let expected = format!("the classes of {graphs} graphs, as many as adjacency matrices");
+            return member.malformed(expected, found.to_string());
+        }
+        if found == 0 {
+            return Ok(());
+        }
+        let columns = shape.get(1).copied().unwrap_or(1);
+        let before = *self.columns.get_or_insert(columns);
+        if columns != before {
+            return member
+                .malformed(format!("{before} columns, as in the parts before"), columns.to_string());
+        }
+        if columns == 1 {
+            self.values.extend(array.integers(member.place, allowance)?);
+            return Ok(());
+        }
+        let numbers = array.reals(member.place, allowance)?;
+        for row in 0..graphs {
+            let numbers = &numbers[row * columns..(row + 1) * columns];
+            let Some(class) = hot(numbers) else {
+                let place = member.place.row(row as u64 + 1);
+                return Err(Error::malformed(place, "one 1 and else zeros", format!("{numbers:?}")));
+            };
+            self.values.push(class);
+        }
+        Ok(())
+    }
+}
+
+/// Where the 1 of a one-hot row is.
+fn hot(row: &[f64]) -> Option<i64> {
+    let class = row.iter().position(|&x| x == 1.0)?;
+    let others = row.iter().enumerate().all(|(column, &x)| column == class || x == 0.0);
+    others.then_some(class as i64)
+}

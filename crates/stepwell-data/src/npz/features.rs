@@ -1,0 +1,82 @@
+//! The features of the vertices: a matrix for each graph.
+
+use std::borrow::Cow;
+
+use super::Member;
+use super::array::shown;
+use super::heap::Value;
+use super::limits::Allowance;
+use super::npy::Content;
+use super::objects::Objects;
+use crate::error::{Error, Place, Result};
+
+/// The vertex features of the graphs of one part.
+pub(super) struct Features<'a> {
+    place: &'a Place,
+    layout: Layout<'a>,
+}
+
+enum Layout<'a> {
+    /// An array for each graph.
+    Each(&'a Objects<'a>),
+    /// One array for all: what NumPy makes of arrays that are all of one shape.
+    Stacked { values: Vec<f64>, rows: usize, columns: usize },
+}
+
+impl<'a> Features<'a> {
+    /// Takes a member for the features of so many graphs.
+    pub(super) fn new(member: &'a Member<'a>, graphs: usize, allowance: &mut Allowance) -> Result<Self> {
+        let (layout, found) = match &member.content {
+            Content::Objects(objects) => (Layout::Each(objects), objects.values().len()),
+            Content::Numbers(array) => match *array.shape {
+                // An empty list became an array of no numbers.
+                [0, ..] => (Layout::Stacked { values: Vec::new(), rows: 0, columns: 0 }, 0),
+                [found, rows, columns] => {
+                    let values = array.reals(member.place, allowance)?;
+                    (Layout::Stacked { values, rows, columns }, found)
+                }
+                _ => {
+                    let found = format!("numbers of shape {}", shown(&array.shape));
+                    return member.malformed("an array of feature matrices", found);
+                }
+            },
+        };
+        if found != graphs {
+            let expected = format!("{graphs} feature matrices, as many as adjacency matrices");
+            return member.malformed(expected, found.to_string());
+        }
+        Ok(Self { place: member.place, layout })
+    }
+
+    /// One graph's rows, one for each vertex, and how many numbers a row has.
+    pub(super) fn rows(
+        &self,
+        graph: usize,
+        num_vertices: usize,
+        allowance: &mut Allowance,
+    ) -> Result<(Cow<'_, [f64]>, usize)> {
+        let wrong = |place: Place, shape: &[usize]| {
+            let expected = format!("features of {num_vertices} vertices for graph {graph} of this part");
+            Err(Error::malformed(place, expected, format!("the shape {}", shown(shape))))
+        };
+        match &self.layout {
+            Layout::Each(objects) => {
+                let value = objects.values().get(graph).copied().unwrap_or(Value::None);
+                let array = objects.array(value, self.place)?;
+                match *array.shape {
+                    [rows, columns] if rows == num_vertices => {
+                        Ok((array.reals(self.place, allowance)?.into(), columns))
+                    }
+                    _ => wrong(self.place.byte(array.at), &array.shape),
+                }
+            }
+            &Layout::Stacked { ref values, rows, columns } => {
+                let size = rows * columns;
+                match values.get(graph * size..(graph + 1) * size) {
+                    Some(values) if rows == num_vertices => Ok((values.into(), columns)),
+                    _ => wrong(self.place.clone(), &[rows, columns]),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A SciPy sparse matrix as the list of a graph's edges.
+
+use super::array::{Array, shown};
+use super::heap::{ATTRIBUTES, Heap, Object, Value};
+use super::limits::Allowance;
+use super::names::Format;
+use crate::error::{Error, Place, Result};
+
+/// Memory a vertex takes in a batch and while it is built.
+const BYTES_PER_VERTEX: u64 = 16;
+
+/// A matrix in a pickle, not checked yet.
+#[derive(Debug)]
+pub(super) struct Matrix<'h, 'a> {
+    pub(super) heap: &'h Heap<'a>,
+    /// Where in the file it was made, for messages.
+    pub(super) at: u64,
+    pub(super) format: Format,
+    pub(super) attributes: &'h [Value<'a>; ATTRIBUTES.len()],
+}
+
+/// The entries of a square matrix.
+#[derive(Debug)]
+pub(super) struct Edges {
+    pub(super) num_vertices: usize,
+    pub(super) rows: Vec<u32>,
+    pub(super) columns: Vec<u32>,
+    /// Nothing when every entry is 1.
+    pub(super) weights: Option<Vec<f64>>,
+}
+
+impl<'a> Matrix<'_, 'a> {
+    /// Checks the matrix and lists its entries.
+    pub(super) fn edges(&self, place: &Place, allowance: &mut Allowance) -> Result<Edges> {
+        let num_vertices = self.num_vertices(place)?;
+        allowance.spend(BYTES_PER_VERTEX.saturating_mul(num_vertices as u64), &place.byte(self.at))?;
+        let data = self.array("data", self.attribute("data"), place)?;
+        let mut weights = data.reals(place, allowance)?;
+        let (rows, columns) = match self.format {
+            Format::Coo => self.coordinates(num_vertices, weights.len(), place, allowance)?,
+            Format::Csr => self.compressed(num_vertices, weights.len(), place, allowance)?,
+            Format::Csc => {
+                let (columns, rows) = self.compressed(num_vertices, weights.len(), place, allowance)?;
+                (rows, columns)
+            }
+        };
+        // Compressed matrices may keep room behind their last entry.
+        weights.truncate(rows.len());
+        Ok(plain(Edges { num_vertices, rows, columns, weights: Some(weights) }))
+    }
+
+    fn num_vertices(&self, place: &Place) -> Result<usize> {
+        let shape = self.attribute("_shape");
+        match self.heap.sizes(shape).as_deref() {
+            Some(&[rows, columns]) if rows == columns => Ok(rows),
+            Some(shape) => {
+                Err(self.malformed(place, "a square matrix", format!("the shape {}", shown(shape))))
+            }
+            None => Err(self.malformed(place, "the shape of a matrix", self.heap.describe(shape))),
+        }
+    }
+
+    /// Rows and columns of a matrix that lists its entries one by one.
+    fn coordinates(
+        &self,
+        num_vertices: usize,
+        stored: usize,
+        place: &Place,
+        allowance: &mut Allowance,
+    ) -> Result<(Vec<u32>, Vec<u32>)> {
+        // SciPy 1.13 joined `row` and `col` to `coords`.
+        let (row, column) = match self.heap.object(self.attribute("coords")) {
+            Some(Object::Tuple(items)) => match **items {
+                [row, column] => (row, column),
+                _ => return Err(self.malformed(place, "two coordinates", items.len().to_string())),
+            },
+            _ => (self.attribute("row"), self.attribute("col")),
+        };
+        let row = self.sized("row", row, stored, place)?;
+        let column = self.sized("col", column, stored, place)?;
+        Ok((indices(row, num_vertices, place, allowance)?, indices(column, num_vertices, place, allowance)?))
+    }
+
+    /// Major and minor indices of a matrix that lists its entries row by row,
+    /// or column by column.
+    fn compressed(
+        &self,
+        num_vertices: usize,
+        stored: usize,
+        place: &Place,
+        allowance: &mut Allowance,
+    ) -> Result<(Vec<u32>, Vec<u32>)> {
+        let minor = self.sized("indices", self.attribute("indices"), stored, place)?;
+        let starts = self.sized("indptr", self.attribute("indptr"), num_vertices.saturating_add(1), place)?;
+        let starts_at = place.byte(starts.at);
+        let starts = starts.integers(place, allowance)?;
+        let malformed = |expected: String, found: i64| {
+            Err(Error::malformed(starts_at.clone(), expected, found.to_string()))
+        };
+        if let Some(&first) = starts.first().filter(|&&first| first != 0) {
+            return malformed("an indptr that begins with 0".into(), first);
+        }
+        if let Some(pair) = starts.windows(2).find(|pair| pair[1] < pair[0]) {
+            return malformed(format!("an indptr that never falls, {} or more", pair[0]), pair[1]);
+        }
+        let end = starts.last().copied().unwrap_or_default();
+        let Some(end) = usize::try_from(end).ok().filter(|&end| end <= stored) else {
+            return malformed(format!("an indptr that ends with at most {stored}, the number of data"), end);
+        };
+        let mut minor = indices(minor, num_vertices, place, allowance)?;
+        minor.truncate(end);
+        let mut major = Vec::with_capacity(end);
+        for (index, pair) in starts.windows(2).enumerate() {
+            major.resize(pair[1] as usize, index as u32);
+        }
+        Ok((major, minor))
+    }
+
+    fn attribute(&self, name: &str) -> Value<'a> {
+        let known = ATTRIBUTES.iter().position(|&known| known == name);
+        known.and_then(|known| self.attributes.get(known)).copied().unwrap_or(Value::None)
+    }
+
+    /// An attribute as an array with one index.
+    fn array(&self, name: &str, value: Value<'a>, place: &Place) -> Result<&Array<'a>> {
+        match self.heap.object(value) {
+            Some(Object::Array(array)) if array.shape.len() == 1 => Ok(array),
+            _ => {
+                let expected = format!("a matrix whose '{name}' is an array with one index");
+                Err(self.malformed(place, expected, self.heap.describe(value)))
+            }
+        }
+    }
+
+    /// The same, of so many elements.
+    fn sized(&self, name: &str, value: Value<'a>, length: usize, place: &Place) -> Result<&Array<'a>> {
+        let array = self.array(name, value, place)?;
+        match *array.shape == [length] {
+            true => Ok(array),
+            false => {
+                let expected = format!("a matrix whose '{name}' has {length} elements");
+                Err(self.malformed(place, expected, format!("the shape {}", shown(&array.shape))))
+            }
+        }
+    }
+
+    fn malformed(&self, place: &Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::malformed(place.byte(self.at), expected, found)
+    }
+}
+
+/// Indices of vertices.
+fn indices(
+    array: &Array<'_>,
+    num_vertices: usize,
+    place: &Place,
+    allowance: &mut Allowance,
+) -> Result<Vec<u32>> {
+    let values = array.integers(place, allowance)?;
+    let index = |value: i64| match u32::try_from(value) {
+        Ok(index) if (index as usize) < num_vertices => Ok(index),
+        _ => {
+            let expected = format!("an index below {num_vertices}");
+            Err(Error::malformed(place.byte(array.at), expected, value.to_string()))
+        }
+    };
+    values.into_iter().map(index).collect()
+}
+
+/// Drops the weights of a matrix of ones, and with them entries that are 0.
+fn plain(mut edges: Edges) -> Edges {
+    let Some(weights) = edges.weights.take_if(|weights| weights.iter().all(|&w| w == 1.0 || w == 0.0)) else {
+        return edges;
+    };
+    for list in [&mut edges.rows, &mut edges.columns] {
+        let mut weight = weights.iter();
+        list.retain(|_| weight.next() == Some(&1.0));
+    }
+    edges
+}

@@ -1,0 +1,125 @@
+//! The benchmark's `.npz` files: zip archives of nine NumPy arrays.
+//!
+//! For each part `tr`, `val` and `te` of a fixed split there are the members
+//! `_adj` (an array of pickled SciPy sparse matrices), `_feat` (an array of
+//! pickled matrices of vertex features) and `_class` (one-hot rows, or class
+//! numbers). Pickles are read by a machine that knows the few names such files
+//! need and executes nothing; see `pickle.rs`.
+//!
+//! Any bytes may be given: they end in a dataset or in one error, without a
+//! panic, in time that grows with what they unfold to, and in bounded memory. What
+//! an archive may unfold to is limited to 64 MiB or, if larger, 200 times its size.
+
+mod archive;
+mod array;
+mod classes;
+mod features;
+mod heap;
+mod limits;
+mod make;
+mod matrix;
+mod names;
+mod npy;
+mod objects;
+mod pickle;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::Path;
+
+use stepwell::graph::{BatchBuilder, EdgeList};
+
+use self::archive::Archive;
+use self::array::shown;
+use self::classes::Classes;
+use self::features::Features;
+use self::limits::Allowance;
+use self::npy::Content;
+use crate::dataset::{Dataset, Part, Targets};
+use crate::error::{Error, Place, Result};
+
+/// The parts in the order in which their graphs are numbered.
+const PARTS: [(Part, &str); 3] = [(Part::Train, "tr"), (Part::Validation, "val"), (Part::Test, "te")];
+
+/// Reads a benchmark file. The dataset has the file's name without its ending.
+pub fn read(path: &Path) -> Result<Dataset> {
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    read_from(BufReader::new(file), &path.display().to_string())
+}
+
+/// Reads a benchmark file from anywhere; `name` is what messages call it.
+pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
+    let mut archive = Archive::open(reader, name)?;
+    let mut allowance = Allowance::graphs(archive.size());
+    let mut graphs = BatchBuilder::default();
+    let mut classes = Classes::default();
+    let mut parts = Vec::new();
+    for (part, prefix) in PARTS {
+        let [adjacency, features, numbers] = ["adj", "feat", "class"].map(|kind| {
+            let member = format!("{prefix}_{kind}.npy");
+            archive.unpack(&member).map(|bytes| (bytes, archive.place(&member)))
+        });
+        let (adjacency, features, numbers) = (adjacency?, features?, numbers?);
+        let before = graphs.len();
+        read_graphs(&Member::new(&adjacency)?, &Member::new(&features)?, &mut graphs, &mut allowance)?;
+        let count = graphs.len() - before;
+        classes.read(&Member::new(&numbers)?, count, &mut allowance)?;
+        parts.resize(graphs.len(), part);
+    }
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    Ok(Dataset {
+        name: stem.to_string_lossy().into_owned(),
+        graphs: graphs.finish(),
+        targets: Targets::Classes(classes.values),
+        parts: Some(parts),
+        ..Dataset::default()
+    })
+}
+
+/// What a member holds, and where to say it is.
+struct Member<'a> {
+    content: Content<'a>,
+    place: &'a Place,
+}
+
+impl<'a> Member<'a> {
+    fn new((bytes, place): &'a (Vec<u8>, Place)) -> Result<Self> {
+        Ok(Self { content: npy::read(bytes, place)?, place })
+    }
+
+    fn malformed<T>(&self, expected: impl Into<String>, found: impl Into<String>) -> Result<T> {
+        Err(Error::malformed(self.place.clone(), expected, found))
+    }
+}
+
+/// Adds the graphs of one part.
+fn read_graphs(
+    adjacency: &Member<'_>,
+    features: &Member<'_>,
+    graphs: &mut BatchBuilder,
+    allowance: &mut Allowance,
+) -> Result<()> {
+    let place = adjacency.place;
+    let matrices = match &adjacency.content {
+        Content::Objects(objects) => objects.values().iter().map(|&v| objects.matrix(v, place)).collect(),
+        // An empty list became an array of no numbers.
+        Content::Numbers(array) if array.shape.first() == Some(&0) => Ok(Vec::new()),
+        Content::Numbers(array) => adjacency
+            .malformed("an array of sparse matrices", format!("numbers of shape {}", shown(&array.shape))),
+    }?;
+    let features = Features::new(features, matrices.len(), allowance)?;
+    for (index, matrix) in matrices.iter().enumerate() {
+        let edges = matrix.edges(place, allowance)?;
+        let (values, width) = features.rows(index, edges.num_vertices, allowance)?;
+        let list = EdgeList {
+            weights: edges.weights.as_deref(),
+            vertex_attributes: Some((&values, width)),
+            ..EdgeList::new(edges.num_vertices, &edges.rows, &edges.columns)
+        };
+        graphs.push(&list).map_err(|source| Error::Graph { place: place.byte(matrix.at), source })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The names a pickle may refer to. There are no others.
+
+use std::fmt;
+
+/// A name a pickle may refer to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Global {
+    /// `numpy.core.multiarray._reconstruct`: an array to be filled.
+    Reconstruct,
+    /// `numpy.core.multiarray.scalar`: one number.
+    Scalar,
+    /// `numpy.core.numeric._frombuffer`: an array, in protocol 5.
+    FromBuffer,
+    /// `numpy.ndarray`.
+    Ndarray,
+    /// `numpy.dtype`.
+    Dtype,
+    /// `_codecs.encode`: bytes written as text, in protocol 2.
+    Encode,
+    /// `bytes`: no bytes at all, in protocol 2.
+    Bytes,
+    /// A class of sparse matrices.
+    Matrix(Format),
+}
+
+/// How a sparse matrix lists its entries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Format {
+    /// Row by row.
+    Csr,
+    /// Column by column.
+    Csc,
+    /// One by one.
+    Coo,
+}
+
+/// Every name with its modules and spellings: NumPy 2 moved `core` to `_core`,
+/// SciPy 1.8 hid its modules and kept its first array classes in `_arrays`.
+const GLOBALS: [(Global, &[&str], &[&str]); 10] = [
+    (Global::Reconstruct, &["numpy.core.multiarray", "numpy._core.multiarray"], &["_reconstruct"]),
+    (Global::Scalar, &["numpy.core.multiarray", "numpy._core.multiarray"], &["scalar"]),
+    (Global::FromBuffer, &["numpy.core.numeric", "numpy._core.numeric"], &["_frombuffer"]),
+    (Global::Ndarray, &["numpy"], &["ndarray"]),
+    (Global::Dtype, &["numpy"], &["dtype"]),
+    (Global::Encode, &["_codecs"], &["encode"]),
+    (Global::Bytes, &["builtins", "__builtin__"], &["bytes"]),
+    (
+        Global::Matrix(Format::Csr),
+        &["scipy.sparse._csr", "scipy.sparse.csr", "scipy.sparse._arrays"],
+        &["csr_matrix", "csr_array"],
+    ),
+    (
+        Global::Matrix(Format::Csc),
+        &["scipy.sparse._csc", "scipy.sparse.csc", "scipy.sparse._arrays"],
+        &["csc_matrix", "csc_array"],
+    ),
+    (
+        Global::Matrix(Format::Coo),
+        &["scipy.sparse._coo", "scipy.sparse.coo", "scipy.sparse._arrays"],
+        &["coo_matrix", "coo_array"],
+    ),
+];
+
+impl Global {
+    pub(super) fn find(module: &str, name: &str) -> Option<Self> {
+        let known =
+            |(_, modules, names): &&(_, &[&str], &[&str])| modules.contains(&module) && names.contains(&name);
+        GLOBALS.iter().find(known).map(|&(global, ..)| global)
+    }
+}
+
+impl fmt::Display for Global {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, modules, names) = GLOBALS.iter().find(|(global, ..)| global == self).ok_or(fmt::Error)?;
+        write!(f, "{}.{}", modules[0], names[0])
+    }
+}

@@ -1,0 +1,62 @@
+//! A finished pickle: an array of objects, looked at from outside.
+
+use super::array::{Array, product, shown};
+use super::heap::{Heap, Object, Value};
+use super::matrix::Matrix;
+use crate::error::{Error, Place, Result};
+
+/// What a pickle holds: an array of objects.
+#[derive(Debug)]
+pub(super) struct Objects<'a> {
+    heap: Heap<'a>,
+    root: Value<'a>,
+    list: Value<'a>,
+}
+
+impl<'a> Objects<'a> {
+    /// Takes the last value of a pickle for what it should be.
+    pub(super) fn new(heap: Heap<'a>, at: usize, root: Value<'a>) -> Result<Self> {
+        let Some(&Object::ObjectArray(ref shape, list)) = heap.object(root) else {
+            return heap.malformed(at, "an array of objects", root);
+        };
+        let list = Value::Object(list);
+        match heap.object(list) {
+            Some(Object::List(items)) if Some(items.len()) == product(shape) => Ok(Self { heap, root, list }),
+            _ => heap.malformed(at, format!("as many objects as the shape {} says", shown(shape)), list),
+        }
+    }
+
+    pub(super) fn values(&self) -> &[Value<'a>] {
+        match self.heap.object(self.list) {
+            Some(Object::List(items)) => items,
+            _ => &[],
+        }
+    }
+
+    /// A value as an array of numbers.
+    pub(super) fn array(&self, value: Value<'a>, place: &Place) -> Result<&Array<'a>> {
+        match self.heap.object(value) {
+            Some(Object::Array(array)) => Ok(array),
+            _ => Err(self.unexpected(value, place, "an array of numbers")),
+        }
+    }
+
+    /// A value as a sparse matrix.
+    pub(super) fn matrix(&self, value: Value<'a>, place: &Place) -> Result<Matrix<'_, 'a>> {
+        match self.heap.object(value) {
+            Some(Object::Matrix(format, attributes)) => {
+                Ok(Matrix { heap: &self.heap, at: self.at(value), format: *format, attributes })
+            }
+            _ => Err(self.unexpected(value, place, "a sparse matrix")),
+        }
+    }
+
+    fn unexpected(&self, value: Value<'a>, place: &Place, expected: &str) -> Error {
+        Error::malformed(place.byte(self.at(value)), expected, self.heap.describe(value))
+    }
+
+    /// The byte at which a value was made or, for plain values, the array around it.
+    fn at(&self, value: Value<'a>) -> u64 {
+        self.heap.made_at(value).or(self.heap.made_at(self.root)).unwrap_or_default()
+    }
+}
