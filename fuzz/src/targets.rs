@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipWriter};
 pub fn run(target: &str, data: &[u8]) {
     match target {
         "tud" => read_tud(data),
-        "npz" => drop(npz::read_from(Cursor::new(data), "fuzz.npz")),
+        "npz" => read_npz(data),
         "jsonl" => drop(Dataset::collect(
             jsonl::Reader::new(data, Place::file("fuzz.jsonl")),
             &Place::file("fuzz.jsonl"),
@@ -36,17 +36,41 @@ fn read_tud(data: &[u8]) {
         "edge_attributes",
         "graph_attributes",
     ];
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-    for (file, text) in files.iter().zip(data.split(|&byte| byte == 0xFF)) {
-        // An empty piece stands for a file that is not there, except for the edges.
-        if *file == "A" || !text.is_empty() {
-            zip.start_file(format!("X_{file}.txt"), stored).expect("in memory");
-            zip.write_all(text).expect("in memory");
-        }
+    let texts = files.iter().zip(data.split(|&byte| byte == 0xFF));
+    // An empty piece stands for a file that is not there, except for the edges.
+    let there = texts.filter(|(file, text)| **file == "A" || !text.is_empty());
+    let archive = stored(there.map(|(file, text)| (format!("X_{file}.txt"), text)));
+    drop(tud::read_archive(archive, "fuzz.zip"));
+}
+
+/// A zip archive as it is; any other bytes are the three arrays of each part, cut at four 0xFF.
+fn read_npz(data: &[u8]) {
+    if data.starts_with(b"PK") {
+        return drop(npz::read_from(Cursor::new(data), "fuzz.npz"));
     }
-    let archive = zip.finish().expect("in memory").into_inner();
-    drop(tud::read_archive(Cursor::new(archive), "fuzz.zip"));
+    let mut pieces = Vec::new();
+    let mut rest = data;
+    while let Some(at) = rest.windows(4).position(|window| window == [0xFF; 4]) {
+        pieces.push(&rest[..at]);
+        rest = &rest[at + 4..];
+    }
+    pieces.push(rest);
+    let parts = ["tr", "val", "te"].into_iter().flat_map(|part| {
+        let members = ["adj", "feat", "class"].into_iter().zip(pieces.clone());
+        members.map(move |(member, bytes)| (format!("{part}_{member}.npy"), bytes))
+    });
+    drop(npz::read_from(stored(parts), "fuzz.npz"));
+}
+
+/// An archive of uncompressed parts, so that a changed byte reaches the parser.
+fn stored<'a>(parts: impl Iterator<Item = (String, &'a [u8])>) -> Cursor<Vec<u8>> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, bytes) in parts {
+        zip.start_file(name, options).expect("in memory");
+        zip.write_all(bytes).expect("in memory");
+    }
+    zip.finish().expect("in memory")
 }
 
 fn read_parquet(data: &[u8]) {

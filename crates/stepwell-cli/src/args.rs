@@ -27,8 +27,8 @@ pub struct Arguments {
     pub quiet: bool,
 
     /// Use this many threads (default: one per core); results do not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
-    pub threads: Option<usize>,
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
 
     #[command(subcommand)]
     pub command: Command,
@@ -61,8 +61,8 @@ pub struct Input {
     pub dataset: String,
 
     /// Seed of generated datasets
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub data_seed: u64,
 
     #[command(flatten)]
     pub sources: Sources,

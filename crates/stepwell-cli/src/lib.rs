@@ -49,12 +49,12 @@ fn end_on_interrupt() {
 }
 
 fn with_threads(
-    threads: Option<usize>,
+    threads: Option<u16>,
     work: impl FnOnce() -> anyhow::Result<()> + Send,
 ) -> anyhow::Result<()> {
     match threads {
         None => work(),
-        Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(work),
+        Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build()?.install(work),
     }
 }
 

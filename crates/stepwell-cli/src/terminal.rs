@@ -85,10 +85,10 @@ impl Terminal {
         let name = &input.dataset;
         let remote = matches!(catalog.locate(name)?, Location::Remote(_));
         let dataset = if remote {
-            self.downloading(name, |progress| catalog.load(name, input.seed, progress))?
+            self.downloading(name, |progress| catalog.load(name, input.data_seed, progress))?
         } else {
             let reading = format!("reading {name}");
-            self.busy(&reading, || catalog.load(name, input.seed, &mut |_| ControlFlow::Continue(())))?
+            self.busy(&reading, || catalog.load(name, input.data_seed, &mut |_| ControlFlow::Continue(())))?
         };
         for note in &dataset.notes {
             self.note(&format!("note: {note}"));
@@ -101,15 +101,18 @@ impl Terminal {
     }
 }
 
-/// A table for people: first column left, the others right.
+/// A table for people: numbers to the right, texts to the left.
 pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
     table.add_rows(rows);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    for index in 0..header.len() {
+        let is_number = |cell: &comfy_table::Cell| cell.content().parse::<f64>().is_ok();
+        let numbers = table.column_cells_iter(index).flatten().any(is_number);
+        if let Some(column) = table.column_mut(index).filter(|_| numbers) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
-    let text = table.to_string();
-    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    table.trim_fmt()
 }

@@ -14,7 +14,7 @@ use crate::dataset::Dataset;
 use crate::download::{self, Progress};
 use crate::error::{Error, Place, Result};
 use crate::synthetic::{self, BenchmarkOptions, Family, Generated};
-use crate::{jsonl, npz, tud};
+use crate::{files, jsonl, npz, tud};
 
 /// Datasets of the collection that the paper and its peers use, with their
 /// number of graphs: a list for people, not a limit.
@@ -270,9 +270,17 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
             tud::write(dataset, path)?;
             Ok(lost)
         }
-        Format::JsonLines => jsonl::write(dataset, path).map(|()| Vec::new()),
+        Format::JsonLines => {
+            let place = Place::file(path.display().to_string());
+            files::write_whole(path, |out| jsonl::Writer::new(out, place).write(dataset))?;
+            Ok(Vec::new())
+        }
         #[cfg(feature = "parquet")]
-        Format::Parquet => crate::parquet::write(dataset, path).map(|()| Vec::new()),
+        Format::Parquet => {
+            let place = Place::file(path.display().to_string());
+            files::write_whole(path, |out| crate::parquet::write(out, dataset, &place).map(drop))?;
+            Ok(Vec::new())
+        }
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(Error::Unsupported("this build writes no Parquet".into())),
         Format::Npz => Err(Error::Unsupported(format!(

@@ -1,9 +1,9 @@
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use stepwell_data::{catalog, jsonl};
+use stepwell_data::{Place, catalog, jsonl};
 
 use crate::args::Input;
 use crate::terminal::Terminal;
@@ -34,9 +34,11 @@ impl Convert {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let dataset = terminal.load(&self.input)?;
         if self.out.as_os_str() == "-" {
-            let mut out = jsonl::Writer::new(io::BufWriter::new(io::stdout().lock()));
+            let stdout = io::BufWriter::new(io::stdout().lock());
+            let mut out = jsonl::Writer::new(stdout, Place::file("standard output"));
             out.write(&dataset)?;
-            return out.finish()?.flush().context("standard output");
+            out.finish()?;
+            return Ok(());
         }
         let out = self.out.display();
         let lost =

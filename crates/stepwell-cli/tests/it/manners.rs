@@ -51,7 +51,7 @@ fn quiet_is_quiet_and_a_pipe_sees_no_bar() {
 fn threads_do_not_change_a_byte() {
     let one = output(&["convert", "b-hard-small", "-", "--threads", "1"]);
     assert_eq!(one, output(&["convert", "b-hard-small", "-", "--threads", "3"]));
-    assert_ne!(one, output(&["convert", "b-hard-small", "-", "--seed", "1"]));
+    assert_ne!(one, output(&["convert", "b-hard-small", "-", "--data-seed", "1"]));
 }
 
 #[cfg(unix)]
