@@ -51,7 +51,8 @@ pub(super) struct Edges {
 struct Piece {
     sources: Vec<u32>,
     targets: Vec<u32>,
-    graphs: Vec<u32>,
+    /// Graphs and how many of their edges follow each other.
+    runs: Vec<(u32, u32)>,
 }
 
 /// A line that is not an edge: its number in the block, what was expected, what was found.
@@ -135,17 +136,20 @@ impl<'a> Collector<'a> {
         }
         self.empty_line = self.empty_line.or(empty_line.map(|line| before + line));
         self.lines += piece.sources.len() as u64;
-        let grouped = piece.graphs.is_sorted() && piece.graphs.first().is_none_or(|&g| g >= self.last_graph);
+        let grouped = piece.runs.is_sorted_by_key(|run| run.0)
+            && piece.runs.first().is_none_or(|&(graph, _)| graph >= self.last_graph);
         if !grouped && self.graphs.is_none() {
             // Until here the edges came graph by graph, so the counts tell each edge's graph.
             let so_far = self.counts[1..].iter().enumerate();
             self.graphs = Some(so_far.flat_map(|(g, &count)| std::iter::repeat_n(g as u32, count)).collect());
         }
-        if let Some(graphs) = &mut self.graphs {
-            graphs.extend_from_slice(&piece.graphs);
+        for &(graph, count) in &piece.runs {
+            self.counts[graph as usize + 1] += count as usize;
+            self.last_graph = graph;
+            if let Some(graphs) = &mut self.graphs {
+                graphs.extend(std::iter::repeat_n(graph, count as usize));
+            }
         }
-        self.last_graph = piece.graphs.last().copied().unwrap_or(self.last_graph);
-        piece.graphs.iter().for_each(|&graph| self.counts[graph as usize + 1] += 1);
         self.sources.extend_from_slice(&piece.sources);
         self.targets.extend_from_slice(&piece.targets);
         Ok(())
@@ -183,10 +187,10 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
     let mut piece = Piece {
         sources: Vec::with_capacity(expected_lines),
         targets: Vec::with_capacity(expected_lines),
-        graphs: Vec::with_capacity(expected_lines),
+        runs: Vec::new(),
     };
     let vertices = layout.num_vertices() as u64;
-    let mut at = 0;
+    let (mut at, mut run) = (0, None::<(u32, u32)>);
     while at < block.len() {
         let begin = at;
         let source = number(block, &mut at);
@@ -202,7 +206,10 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
                 let first = layout.first[graph as usize];
                 piece.sources.push(source as u32 - first);
                 piece.targets.push(target as u32 - first);
-                piece.graphs.push(graph);
+                match &mut run {
+                    Some((current, count)) if *current == graph => *count += 1,
+                    _ => piece.runs.extend(run.replace((graph, 1))),
+                }
                 at += 1;
                 continue;
             }
@@ -211,13 +218,17 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
         let text = line_at(block, begin);
         if text.trim_ascii().is_empty() {
             return match block[begin..].iter().position(|b| !b.is_ascii_whitespace()) {
-                None => Ok((piece, Some(line))),
+                None => {
+                    piece.runs.extend(run);
+                    Ok((piece, Some(line)))
+                }
                 Some(_) => Err(BadLine { line, expected: "an edge".into(), found: "an empty line".into() }),
             };
         }
         let (expected, found) = explain(text, layout);
         return Err(BadLine { line, expected, found });
     }
+    piece.runs.extend(run);
     Ok((piece, None))
 }
 
@@ -231,6 +242,13 @@ fn skip_blanks(block: &[u8], at: &mut usize) {
 #[inline]
 fn number(block: &[u8], at: &mut usize) -> u64 {
     skip_blanks(block, at);
+    if let Some(bytes) = block.get(*at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let (value, digits) = leading_digits(u64::from_le_bytes(*bytes));
+        if digits < 8 {
+            *at += digits;
+            return value;
+        }
+    }
     let begin = *at;
     let mut value = 0u64;
     while let Some(digit) = block.get(*at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
@@ -238,6 +256,24 @@ fn number(block: &[u8], at: &mut usize) -> u64 {
         *at += 1;
     }
     if *at - begin > 18 { 0 } else { value }
+}
+
+/// The number that the first bytes of a word spell (its low bytes come first)
+/// and how many digits it has: all of them at once, instead of one by one.
+#[inline]
+fn leading_digits(word: u64) -> (u64, usize) {
+    let values = word ^ 0x3030_3030_3030_3030;
+    // A byte above 9 reaches its high bit; a carry only goes to bytes behind the first such byte.
+    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
+    let digits = others.trailing_zeros() as usize / 8;
+    if digits == 0 {
+        return (0, 0);
+    }
+    // Leading zeros in front, then pairs, fours and eights of digits.
+    let values = values << (64 - 8 * digits);
+    let pairs = (values.wrapping_mul(10) + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    ((fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff, digits)
 }
 
 /// A comma between blanks, or blanks alone.
@@ -280,4 +316,39 @@ fn explain(line: &[u8], layout: &Layout) -> (String, String) {
         return ("two vertices of one graph".into(), format!("vertices of graphs {a} and {b}"));
     }
     ("two vertex numbers".into(), quote(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_read_at_once() {
+        for text in [
+            "1,      ",
+            "12345678",
+            "90\n77777",
+            "0000042 ",
+            "1234567\r",
+            "x2345678",
+            "99999999",
+            "5\u{7f}123456",
+        ] {
+            let expected: String = text.chars().take_while(char::is_ascii_digit).collect();
+            let word = u64::from_le_bytes(text.as_bytes().try_into().unwrap());
+            assert_eq!(leading_digits(word), (expected.parse().unwrap_or(0), expected.len()), "{text:?}");
+        }
+        assert_eq!(leading_digits(u64::from_le_bytes(*b"7\xff\xff\xff1234")), (7, 1));
+    }
+
+    #[test]
+    fn numbers_of_any_length() {
+        for text in ["3\n", " 123456789,", "123456789012345678 ", "1234567", "\t12"] {
+            let mut at = 0;
+            let expected: u64 = text.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+            assert_eq!(number(text.as_bytes(), &mut at), expected, "{text:?}");
+            assert_eq!(at, text.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+        }
+        assert_eq!(number(b"1234567890123456789", &mut 0), 0, "too long for a vertex");
+    }
 }

@@ -50,7 +50,7 @@ class Graph:
             size = _agree("features", features.shape[0], "rows", size)
         size = _agree("num_nodes", num_nodes, "vertices", size)
         if size is None:
-            size = int(max(sources.max(initial=-1), targets.max(initial=-1))) + 1
+            size = int(max(sources.max(), targets.max())) + 1 if sources.size else 0
         if weights is not None:
             weights = _as_floats(weights, "weights", 1)
         self._raw = RawGraph.build(size, sources, targets, weights, features, bool(directed))

@@ -75,14 +75,12 @@ impl<'a> EdgeList<'a> {
         }
         check_attributes("attribute", "edge", "edge attributes", self.edge_attributes, edges)?;
         check_attributes("attribute", "vertex", "vertex attributes", self.vertex_attributes, vertices)?;
-        for (edge, (&source, &target)) in self.sources.iter().zip(self.targets).enumerate() {
-            let vertex = source.max(target);
-            if vertex as usize >= vertices {
-                return Err(Error::VertexOutOfRange {
-                    edge,
-                    vertex: u64::from(vertex),
-                    num_vertices: vertices,
-                });
+        let highest = |ends: &[u32]| ends.iter().copied().max().map_or(0, |vertex| vertex as usize + 1);
+        if highest(self.sources).max(highest(self.targets)) > vertices {
+            let outside = |&(_, (s, t)): &(usize, (&u32, &u32))| *s.max(t) as usize >= vertices;
+            if let Some((edge, (s, t))) = self.sources.iter().zip(self.targets).enumerate().find(outside) {
+                let vertex = u64::from(*s.max(t));
+                return Err(Error::VertexOutOfRange { edge, vertex, num_vertices: vertices });
             }
         }
         Ok(())
@@ -116,21 +114,33 @@ fn check_attributes(
     }
 }
 
-/// One listed edge seen from one of its ends.
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    column: u32,
-    /// Position in the list, shifted left; the low bit says "seen backwards".
-    edge: u32,
+/// What an entry remembers of the edge it comes from.
+trait Origin: Copy + Default {
+    fn new(edge: usize, backward: bool) -> Self;
 }
 
-impl Entry {
+/// Nothing: enough where all repeats of an edge are alike.
+impl Origin for () {
+    fn new(_: usize, _: bool) -> Self {}
+}
+
+/// Its place in the list, shifted left; the low bit says that the entry sees it backwards.
+#[derive(Clone, Copy, Debug, Default)]
+struct Listed(u32);
+
+impl Origin for Listed {
+    fn new(edge: usize, backward: bool) -> Self {
+        Self((edge as u32) << 1 | u32::from(backward))
+    }
+}
+
+impl Listed {
     fn edge(self) -> usize {
-        (self.edge >> 1) as usize
+        (self.0 >> 1) as usize
     }
 
     fn backward(self) -> bool {
-        self.edge & 1 == 1
+        self.0 & 1 == 1
     }
 }
 
@@ -149,20 +159,8 @@ impl Entry {
 pub struct BatchBuilder {
     batch: GraphBatch,
     conflicts: usize,
-    scratch: Scratch,
-}
-
-#[derive(Debug, Default)]
-struct Scratch {
-    starts: Vec<u32>,
-    by_column: Vec<(u32, Entry)>,
-    by_row: Vec<Entry>,
-}
-
-impl std::fmt::Debug for Entry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}@{}", self.column, self.edge())
-    }
+    plain: Sorter<()>,
+    detailed: Sorter<Listed>,
 }
 
 impl BatchBuilder {
@@ -200,14 +198,19 @@ impl BatchBuilder {
     pub fn push(&mut self, edges: &EdgeList<'_>) -> Result<()> {
         edges.validate()?;
         self.check_alike(edges)?;
-        self.sort_entries(edges);
-        if let Some(weights) = edges.weights {
-            check_symmetry(edges, weights, &self.scratch)?;
+        let carries =
+            edges.weights.is_some() || edges.edge_labels.is_some() || edges.edge_attributes.is_some();
+        if carries {
+            self.detailed.sort(edges);
+            if let Some(weights) = edges.weights {
+                check_symmetry(weights, &self.detailed)?;
+                self.batch.require_weights();
+            }
+            self.store_detailed(edges);
+        } else {
+            self.plain.sort(edges);
+            self.store_plain();
         }
-        if edges.weights.is_some() {
-            self.batch.require_weights();
-        }
-        self.store_rows(edges);
         let batch = &mut self.batch;
         batch.directed.push(edges.directed);
         batch.vertex_offsets.push(batch.row_offsets.len() - 1);
@@ -241,124 +244,164 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// Sorts both directions of all edges by row, then column, then place in
-    /// the list: two counting sorts, the later one stable.
-    fn sort_entries(&mut self, edges: &EdgeList<'_>) {
-        let Scratch { starts, by_column, by_row } = &mut self.scratch;
-        let mirrored = !edges.directed;
-        let listed = || {
-            edges.sources.iter().zip(edges.targets).enumerate().filter_map(|(edge, (&s, &t))| {
-                let kept = edges.weights.is_none_or(|w| w[edge] != 0.0);
-                kept.then_some((edge as u32, s, t))
-            })
-        };
-        count_starts(starts, edges.num_vertices, |count| {
-            for (_, source, target) in listed() {
-                count(target);
-                if mirrored && source != target {
-                    count(source);
+    fn store_plain(&mut self) {
+        let Self { batch, plain, .. } = self;
+        for row in plain.rows() {
+            let before = batch.neighbours.len();
+            batch.neighbours.extend(row.iter().map(|&(column, ())| column));
+            let mut kept = before;
+            for at in before..batch.neighbours.len() {
+                // Sorted, so that repeats follow each other.
+                let column = batch.neighbours[at];
+                if kept == before || batch.neighbours[kept - 1] != column {
+                    batch.neighbours[kept] = column;
+                    kept += 1;
                 }
             }
-        });
-        let total = starts[edges.num_vertices] as usize;
-        by_column.clear();
-        by_column.resize(total, Default::default());
-        let mut place = |row: u32, column: u32, edge: u32| {
-            let slot = &mut starts[column as usize];
-            by_column[*slot as usize] = (row, Entry { column, edge });
-            *slot += 1;
-        };
-        for (edge, source, target) in listed() {
-            place(source, target, edge << 1);
-            if mirrored && source != target {
-                place(target, source, edge << 1 | 1);
-            }
+            batch.neighbours.truncate(kept);
+            batch.row_offsets.push(kept);
         }
-        count_starts(starts, edges.num_vertices, |count| {
-            by_column.iter().for_each(|&(row, _)| count(row));
-        });
-        by_row.clear();
-        by_row.resize(total, Entry::default());
-        for &(row, entry) in by_column.iter() {
-            let slot = &mut starts[row as usize];
-            by_row[*slot as usize] = entry;
-            *slot += 1;
+        if let Some(weights) = &mut batch.weights {
+            weights.resize(batch.neighbours.len(), 1.0);
         }
-        // Every start has moved to the end of its row; the rows are 0..starts[0], starts[0]..starts[1], …
     }
 
-    fn store_rows(&mut self, edges: &EdgeList<'_>) {
-        let Self { batch, conflicts, scratch } = self;
-        let mut begin = 0;
-        for &end in &scratch.starts[..edges.num_vertices] {
-            let row = &scratch.by_row[begin..end as usize];
-            for repeats in row.chunk_by(|a, b| a.column == b.column) {
+    fn store_detailed(&mut self, edges: &EdgeList<'_>) {
+        let Self { batch, conflicts, detailed, .. } = self;
+        for row in detailed.rows() {
+            for repeats in row.chunk_by(|a, b| a.0 == b.0) {
                 // The direction as listed speaks for itself; else its mirror image does.
-                let first = *repeats.iter().find(|e| !e.backward()).unwrap_or(&repeats[0]);
-                batch.neighbours.push(first.column);
+                let (column, first) = *repeats.iter().find(|(_, e)| !e.backward()).unwrap_or(&repeats[0]);
+                batch.neighbours.push(column);
                 if let Some(stored) = &mut batch.weights {
                     stored.push(edges.weights.map_or(1.0, |w| one_direction(repeats, first.backward(), w)));
                 }
+                let others = || same_direction(repeats, first);
                 if let (Some(stored), Some(labels)) = (&mut batch.edge_labels, edges.edge_labels) {
-                    stored.push(labels[first.edge()]);
-                    *conflicts += usize::from(
-                        same_direction(repeats, first).any(|e| labels[e.edge()] != labels[first.edge()]),
-                    );
+                    let label = labels[first.edge()];
+                    stored.push(label);
+                    *conflicts += usize::from(others().any(|edge| labels[edge] != label));
                 }
                 if let (Some(stored), Some((values, width))) =
                     (&mut batch.edge_attributes, edges.edge_attributes)
                 {
-                    let row = |e: Entry| &values[e.edge() * width..(e.edge() + 1) * width];
-                    stored.values.extend_from_slice(row(first));
-                    *conflicts += usize::from(same_direction(repeats, first).any(|e| row(e) != row(first)));
+                    let row = |edge: usize| &values[edge * width..(edge + 1) * width];
+                    stored.values.extend_from_slice(row(first.edge()));
+                    *conflicts += usize::from(others().any(|edge| row(edge) != row(first.edge())));
                 }
             }
-            begin = end as usize;
             batch.row_offsets.push(batch.neighbours.len());
         }
     }
 }
 
-/// Turns counts into the place where each bucket starts; `starts[buckets]` is the total.
-fn count_starts(starts: &mut Vec<u32>, buckets: usize, visit: impl FnOnce(&mut dyn FnMut(u32))) {
-    starts.clear();
-    starts.resize(buckets + 1, 0);
-    visit(&mut |bucket| starts[bucket as usize] += 1);
-    let mut total = 0;
-    for start in starts.iter_mut() {
-        (*start, total) = (total, total + *start);
+/// Sorts both directions of all edges by row, then column, then place in the
+/// list, by two counting sorts of which the later one is stable.
+#[derive(Debug, Default)]
+struct Sorter<O> {
+    /// Where each bucket's next entry goes; in the end, where each row ends.
+    next: Vec<u32>,
+    /// Rows and origins, by column.
+    by_column: Vec<(u32, O)>,
+    /// Columns and origins, by row.
+    by_row: Vec<(u32, O)>,
+    column_ends: Vec<u32>,
+}
+
+impl<O: Origin> Sorter<O> {
+    fn sort(&mut self, edges: &EdgeList<'_>) {
+        let Self { next, by_column, by_row, column_ends } = self;
+        let mirrored = !edges.directed;
+        // Calls with the ends of every edge that counts, from both ends if undirected.
+        let each = |visit: &mut dyn FnMut(&[u32], &[u32], bool)| {
+            visit(edges.sources, edges.targets, false);
+            if mirrored {
+                visit(edges.targets, edges.sources, true);
+            }
+        };
+        let skipped = |edge: usize| edges.weights.is_some_and(|weights| weights[edge] == 0.0);
+        let count = |next: &mut Vec<u32>, of_columns: bool| {
+            next.clear();
+            next.resize(edges.num_vertices, 0);
+            each(&mut |rows, columns, backward| {
+                for (edge, (&row, &column)) in rows.iter().zip(columns).enumerate() {
+                    let counts = !(skipped(edge) || (backward && row == column));
+                    let bucket = if of_columns { column } else { row };
+                    next[bucket as usize] += u32::from(counts);
+                }
+            });
+            let mut total = 0;
+            for slot in next.iter_mut() {
+                (*slot, total) = (total, total + *slot);
+            }
+            total as usize
+        };
+        let total = count(next, true);
+        by_column.clear();
+        by_column.resize(total, Default::default());
+        each(&mut |rows, columns, backward| {
+            for (edge, (&row, &column)) in rows.iter().zip(columns).enumerate() {
+                if !(skipped(edge) || (backward && row == column)) {
+                    let slot = &mut next[column as usize];
+                    by_column[*slot as usize] = (row, O::new(edge, backward));
+                    *slot += 1;
+                }
+            }
+        });
+        std::mem::swap(next, column_ends);
+        count(next, false);
+        by_row.clear();
+        by_row.resize(total, Default::default());
+        let mut begin = 0;
+        for (column, &end) in column_ends.iter().enumerate() {
+            for &(row, origin) in &by_column[begin..end as usize] {
+                let slot = &mut next[row as usize];
+                by_row[*slot as usize] = (column as u32, origin);
+                *slot += 1;
+            }
+            begin = end as usize;
+        }
+    }
+
+    /// The sorted rows.
+    fn rows(&self) -> impl Iterator<Item = &[(u32, O)]> {
+        let mut begin = 0;
+        self.next.iter().map(move |&end| {
+            let row = &self.by_row[begin..end as usize];
+            begin = end as usize;
+            row
+        })
     }
 }
 
-fn same_direction(repeats: &[Entry], like: Entry) -> impl Iterator<Item = Entry> {
-    repeats.iter().copied().filter(move |e| e.backward() == like.backward())
+/// Edges of an entry's repeats in the direction of `like`.
+fn same_direction(repeats: &[(u32, Listed)], like: Listed) -> impl Iterator<Item = usize> {
+    repeats.iter().filter(move |(_, e)| e.backward() == like.backward()).map(|(_, e)| e.edge())
 }
 
-fn one_direction(repeats: &[Entry], backward: bool, weights: &[f64]) -> f64 {
-    repeats.iter().filter(|e| e.backward() == backward).map(|e| weights[e.edge()]).sum()
+fn one_direction(repeats: &[(u32, Listed)], backward: bool, weights: &[f64]) -> f64 {
+    repeats.iter().filter(|(_, e)| e.backward() == backward).map(|(_, e)| weights[e.edge()]).sum()
 }
 
 /// Both directions of every undirected edge must weigh the same where both are listed.
-fn check_symmetry(edges: &EdgeList<'_>, weights: &[f64], scratch: &Scratch) -> Result<()> {
-    let mut begin = 0;
-    for (row, &end) in scratch.starts[..edges.num_vertices].iter().enumerate() {
-        for repeats in scratch.by_row[begin..end as usize].chunk_by(|a, b| a.column == b.column) {
+fn check_symmetry(weights: &[f64], sorter: &Sorter<Listed>) -> Result<()> {
+    for (row, entries) in sorter.rows().enumerate() {
+        for repeats in entries.chunk_by(|a, b| a.0 == b.0) {
             let forward = one_direction(repeats, false, weights);
             let backward = one_direction(repeats, true, weights);
             if !(forward + backward).is_finite() {
-                return Err(Error::BadWeight { edge: repeats[0].edge(), weight: forward + backward });
+                return Err(Error::BadWeight { edge: repeats[0].1.edge(), weight: forward + backward });
             }
             let differ = (forward - backward).abs() > SAME_WEIGHT * forward.max(backward);
             if forward > 0.0 && backward > 0.0 && differ {
                 return Err(Error::AsymmetricWeight {
                     source_vertex: row as u32,
-                    target_vertex: repeats[0].column,
+                    target_vertex: repeats[0].0,
                     forward,
                     backward,
                 });
             }
         }
-        begin = end as usize;
     }
     Ok(())
 }
