@@ -6,13 +6,13 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::limits::Allowance;
+use super::limits::{Allowance, Limits};
 use crate::error::{Error, Place, Result, quote};
 
 /// An open archive and how much may still be unpacked of it.
 pub(super) struct Archive<R> {
     name: String,
-    size: u64,
+    limits: Limits,
     zip: ZipArchive<R>,
     allowance: Allowance,
 }
@@ -23,12 +23,13 @@ impl<R: Read + Seek> Archive<R> {
         let size = reader.seek(SeekFrom::End(0)).map_err(io)?;
         reader.rewind().map_err(io)?;
         let zip = ZipArchive::new(reader).map_err(|error| refused(name, Place::file(name), error))?;
-        Ok(Self { name: name.to_owned(), size, zip, allowance: Allowance::unpacking(size) })
+        let limits = Limits::of(size);
+        Ok(Self { name: name.to_owned(), limits, zip, allowance: limits.unpacking() })
     }
 
-    /// Bytes of the archive as it lies on disk.
-    pub(super) fn size(&self) -> u64 {
-        self.size
+    /// What the archive may unfold to.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The place to name in messages about a member.
@@ -45,7 +46,7 @@ impl<R: Read + Seek> Archive<R> {
         };
         let entry = self.zip.by_index(index).map_err(|error| refused(&self.name, place.clone(), error))?;
         if entry.size() > self.allowance.left() {
-            self.allowance.spend(entry.size(), &place)?;
+            self.allowance.spend(entry.size(), || place.clone())?;
         }
         // The size declared is only good for refusing: what comes is counted as it comes.
         let mut bytes = Vec::new();
@@ -53,7 +54,7 @@ impl<R: Read + Seek> Archive<R> {
             .take(self.allowance.left() + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| refused(&self.name, place.clone(), ZipError::Io(source)))?;
-        self.allowance.spend(bytes.len() as u64, &place)?;
+        self.allowance.spend(bytes.len() as u64, || place)?;
         Ok(bytes)
     }
 
@@ -74,17 +75,10 @@ fn refused(archive: &str, place: Place, error: ZipError) -> Error {
         ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
             Error::malformed(place, "a whole zip archive", "one that is cut short")
         }
-        ZipError::Io(source) => Error::malformed(place, "sound compressed data", lower(&source)),
-        error => Error::malformed(place, "a zip archive of stored or deflated members", lower(&error)),
-    }
-}
-
-/// Another library's message as the end of a sentence.
-fn lower(error: &impl ToString) -> String {
-    let message = error.to_string();
-    let mut characters = message.chars();
-    match characters.next() {
-        Some(first) => format!("a fault: {}{}", first.to_lowercase(), characters.as_str()),
-        None => "a fault".into(),
+        ZipError::Io(source) => Error::malformed(place, "sound data", format!("damaged data ({source})")),
+        ZipError::InvalidArchive(reason) => {
+            Error::malformed(place, "a zip archive", format!("none, or a damaged one ({reason})"))
+        }
+        error => Error::malformed(place, "members that are stored or deflated", error.to_string()),
     }
 }

@@ -146,19 +146,20 @@ impl Array<'_> {
         allowance: &mut Allowance,
         read: impl Fn(&[u8]) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let (place, count) = (place.byte(self.at), product(&self.shape));
+        let malformed = |expected: String, found| Err(Error::malformed(place.byte(self.at), expected, found));
         if self.dtype.is_object() {
-            return Err(Error::malformed(place, "an array of numbers", "one of objects"));
+            return malformed("an array of numbers".into(), "one of objects".into());
         }
+        let count = product(&self.shape);
         let size = count.and_then(|count| count.checked_mul(self.dtype.size));
         let (Some(count), Some(size)) = (count, size) else {
-            return Err(Error::malformed(place, "a shape that fits in memory", shown(&self.shape)));
+            return malformed("a shape that fits in memory".into(), shown(&self.shape));
         };
-        allowance.spend(8 * count as u64, &place)?;
+        allowance.spend((count as u64).saturating_mul(8), || place.byte(self.at))?;
         let bytes = self.bytes(size);
         if bytes.len() != size {
             let expected = format!("{size} bytes for an array of shape {}", shown(&self.shape));
-            return Err(Error::malformed(place, expected, self.found_bytes()));
+            return malformed(expected, self.found_bytes());
         }
         let values = bytes.chunks_exact(self.dtype.size).map(read).collect::<Result<Vec<T>>>()?;
         match self.fortran && self.shape.len() > 1 {
@@ -302,6 +303,7 @@ mod tests {
         assert_eq!(error.to_string(), "x, byte 7: expected 16 bytes for an array of shape (2, 2), found 12");
         for shape in [[usize::MAX, 2], [usize::MAX / 2, 1], [1 << 40, 1]] {
             assert!(reals(&array("i4", &shape, Data::Bytes(&[]))).is_err(), "{shape:?}");
+            assert!(reals(&array("u1", &shape, Data::Bytes(&[]))).is_err(), "{shape:?}");
         }
         assert!(reals(&array("i4", &[usize::MAX, 0], Data::Bytes(&[]))).unwrap().is_empty());
         assert!(reals(&array("O", &[1], Data::Bytes(&[]))).is_err());

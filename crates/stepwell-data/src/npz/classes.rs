@@ -49,19 +49,24 @@ impl Classes {
         let numbers = array.reals(member.place, allowance)?;
         for row in 0..graphs {
             let numbers = &numbers[row * columns..(row + 1) * columns];
-            let Some(class) = hot(numbers) else {
-                let place = member.place.row(row as u64 + 1);
-                return Err(Error::malformed(place, "one 1 and else zeros", format!("{numbers:?}")));
-            };
+            let class = hot(numbers).map_err(|found| {
+                Error::malformed(member.place.row(row as u64 + 1), "one 1 and else zeros", found)
+            })?;
             self.values.push(class);
         }
         Ok(())
     }
 }
 
-/// Where the 1 of a one-hot row is.
-fn hot(row: &[f64]) -> Option<i64> {
-    let class = row.iter().position(|&x| x == 1.0)?;
-    let others = row.iter().enumerate().all(|(column, &x)| column == class || x == 0.0);
-    others.then_some(class as i64)
+/// Where the 1 of a one-hot row is, or what is wrong with it.
+fn hot(row: &[f64]) -> Result<i64, String> {
+    if let Some(column) = row.iter().position(|&x| x != 0.0 && x != 1.0) {
+        return Err(format!("{} in column {column}", row[column]));
+    }
+    let mut ones = row.iter().enumerate().filter(|&(_, &x)| x == 1.0).map(|(column, _)| column);
+    match (ones.next(), ones.count()) {
+        (Some(class), 0) => Ok(class as i64),
+        (None, _) => Err("only zeros".into()),
+        (Some(_), more) => Err(format!("{} ones", more + 1)),
+    }
 }

@@ -61,8 +61,7 @@ impl<'a> Features<'a> {
         };
         match &self.layout {
             Layout::Each(objects) => {
-                let value = objects.values().get(graph).copied().unwrap_or(Value::None);
-                let array = objects.array(value, self.place)?;
+                let array = objects.array(value_of(objects, graph), self.place)?;
                 match *array.shape {
                     [rows, columns] if rows == num_vertices => {
                         Ok((array.reals(self.place, allowance)?.into(), columns))
@@ -79,4 +78,15 @@ impl<'a> Features<'a> {
             }
         }
     }
+    /// Where one graph's features lie.
+    pub(super) fn place(&self, graph: usize) -> Place {
+        match &self.layout {
+            Layout::Each(objects) => self.place.byte(objects.at(value_of(objects, graph))),
+            Layout::Stacked { .. } => self.place.clone(),
+        }
+    }
+}
+
+fn value_of<'a>(objects: &Objects<'a>, graph: usize) -> Value<'a> {
+    objects.values().get(graph).copied().unwrap_or(Value::None)
 }

@@ -30,8 +30,9 @@ impl<'a> Value<'a> {
     pub(super) fn text(self) -> Option<&'a str> {
         match self {
             Self::Text(text) => Some(text),
-            // Python 2 did not tell text from bytes.
-            Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+            // Python 2 did not tell text from bytes. No name is long, and looking
+            // at long bytes again and again would take its time.
+            Self::Bytes(bytes) if bytes.len() <= 32 => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
     }
@@ -41,6 +42,10 @@ impl<'a> Value<'a> {
             Self::Integer(n) => usize::try_from(n).ok(),
             _ => None,
         }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Boolean(_) | Self::Integer(_))
     }
 
     pub(super) fn truth(self) -> Option<bool> {
@@ -70,7 +75,7 @@ pub(super) enum Object<'a> {
     NewArray,
     Array(Box<Array<'a>>),
     /// An array of objects: its shape and its list.
-    ObjectArray(Box<[usize]>, usize),
+    ArrayOfObjects(Box<[usize]>, usize),
     /// A matrix before its state is set.
     NewMatrix(Format),
     /// A matrix and its [`ATTRIBUTES`].
@@ -93,7 +98,7 @@ impl<'a> Heap<'a> {
 
     /// Counts the memory of `count` items.
     pub(super) fn spend<T>(&mut self, at: usize, count: usize) -> Result<()> {
-        self.allowance.spend((count * size_of::<T>()) as u64, &self.place.byte(at as u64))
+        self.allowance.spend((count * size_of::<T>()) as u64, || self.place.byte(at as u64))
     }
 
     /// Adds an object.
@@ -112,7 +117,7 @@ impl<'a> Heap<'a> {
                 self.spend::<Array<'_>>(at, 1)?;
                 self.spend::<usize>(at, array.shape.len())
             }
-            Object::ObjectArray(shape, _) => self.spend::<usize>(at, shape.len()),
+            Object::ArrayOfObjects(shape, _) => self.spend::<usize>(at, shape.len()),
             Object::Matrix(..) => self.spend::<Value<'_>>(at, ATTRIBUTES.len()),
             _ => Ok(()),
         }
@@ -175,13 +180,18 @@ impl<'a> Heap<'a> {
             (Value::Text(text) | Value::Latin1(text), _) => quote(text.as_bytes()),
             (Value::Bytes(bytes), _) => format!("{} bytes", bytes.len()),
             (Value::Global(global), _) => format!("'{global}'"),
+            (_, Some(Object::Tuple(items)))
+                if items.iter().all(|item| item.is_number()) && items.len() < 5 =>
+            {
+                format!("({})", items.iter().map(|&item| self.describe(item)).collect::<Vec<_>>().join(", "))
+            }
             (_, Some(Object::Tuple(items))) => format!("a tuple of {}", items.len()),
             (_, Some(Object::List(items))) => format!("a list of {}", items.len()),
             (_, Some(Object::Dict(items))) => format!("a dict of {}", items.len()),
             (_, Some(Object::Dtype(_))) => "a dtype".into(),
             (_, Some(Object::NewArray | Object::NewMatrix(_))) => "an object without state".into(),
             (_, Some(Object::Array(array))) => format!("an array of shape {}", shown(&array.shape)),
-            (_, Some(Object::ObjectArray(shape, _))) => format!("an array of objects {}", shown(shape)),
+            (_, Some(Object::ArrayOfObjects(shape, _))) => format!("an array of objects {}", shown(shape)),
             (_, Some(Object::Matrix(..))) => "a sparse matrix".into(),
             (Value::None | Value::Object(_), None) => "None".into(),
         }

@@ -118,7 +118,7 @@ impl<'a> Heap<'a> {
         };
         match (data, self.object(data)) {
             (Value::Object(list), Some(Object::List(_))) if dtype.is_object() => {
-                Ok(Object::ObjectArray(sizes, list))
+                Ok(Object::ArrayOfObjects(sizes, list))
             }
             _ => match data.data() {
                 Some(data) if !dtype.is_object() => {

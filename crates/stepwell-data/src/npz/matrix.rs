@@ -6,7 +6,8 @@ use super::limits::Allowance;
 use super::names::Format;
 use crate::error::{Error, Place, Result};
 
-/// Memory a vertex takes in a batch and while it is built.
+/// What a graph and a vertex take in a batch and while it is built.
+const BYTES_PER_GRAPH: u64 = 64;
 const BYTES_PER_VERTEX: u64 = 16;
 
 /// A matrix in a pickle, not checked yet.
@@ -33,7 +34,8 @@ impl<'a> Matrix<'_, 'a> {
     /// Checks the matrix and lists its entries.
     pub(super) fn edges(&self, place: &Place, allowance: &mut Allowance) -> Result<Edges> {
         let num_vertices = self.num_vertices(place)?;
-        allowance.spend(BYTES_PER_VERTEX.saturating_mul(num_vertices as u64), &place.byte(self.at))?;
+        let size = BYTES_PER_VERTEX.saturating_mul(num_vertices as u64).saturating_add(BYTES_PER_GRAPH);
+        allowance.spend(size, || place.byte(self.at))?;
         let data = self.array("data", self.attribute("data"), place)?;
         let mut weights = data.reals(place, allowance)?;
         let (rows, columns) = match self.format {

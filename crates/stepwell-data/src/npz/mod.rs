@@ -7,8 +7,14 @@
 //! need and executes nothing; see `pickle.rs`.
 //!
 //! Any bytes may be given: they end in a dataset or in one error, without a
-//! panic, in time that grows with what they unfold to, and in bounded memory. What
-//! an archive may unfold to is limited to 64 MiB or, if larger, 200 times its size.
+//! panic, and in time and memory that are bounded by what an archive may unfold
+//! to: 64 MiB or, if that is more, 200 times its size.
+//!
+//! ```no_run
+//! let dataset = stepwell_data::npz::read("easy_small.npz".as_ref())?;
+//! println!("{} graphs", dataset.len());
+//! # Ok::<(), stepwell_data::Error>(())
+//! ```
 
 mod archive;
 mod array;
@@ -36,7 +42,7 @@ use self::archive::Archive;
 use self::array::shown;
 use self::classes::Classes;
 use self::features::Features;
-use self::limits::Allowance;
+use self::limits::{Allowance, Limits};
 use self::npy::Content;
 use crate::dataset::{Dataset, Part, Targets};
 use crate::error::{Error, Place, Result};
@@ -53,20 +59,23 @@ pub fn read(path: &Path) -> Result<Dataset> {
 /// Reads a benchmark file from anywhere; `name` is what messages call it.
 pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     let mut archive = Archive::open(reader, name)?;
-    let mut allowance = Allowance::graphs(archive.size());
+    let limits = archive.limits();
+    let mut allowance = limits.graphs();
     let mut graphs = BatchBuilder::default();
     let mut classes = Classes::default();
     let mut parts = Vec::new();
     for (part, prefix) in PARTS {
-        let [adjacency, features, numbers] = ["adj", "feat", "class"].map(|kind| {
+        let mut unpack = |kind: &str| {
             let member = format!("{prefix}_{kind}.npy");
             archive.unpack(&member).map(|bytes| (bytes, archive.place(&member)))
-        });
-        let (adjacency, features, numbers) = (adjacency?, features?, numbers?);
+        };
+        let (adjacency, features, numbers) = (unpack("adj")?, unpack("feat")?, unpack("class")?);
+        let adjacency = Member::new(&adjacency, limits)?;
+        let features = Member::new(&features, limits)?;
+        let numbers = Member::new(&numbers, limits)?;
         let before = graphs.len();
-        read_graphs(&Member::new(&adjacency)?, &Member::new(&features)?, &mut graphs, &mut allowance)?;
-        let count = graphs.len() - before;
-        classes.read(&Member::new(&numbers)?, count, &mut allowance)?;
+        read_graphs(&adjacency, &features, &mut graphs, &mut allowance)?;
+        classes.read(&numbers, graphs.len() - before, &mut allowance)?;
         parts.resize(graphs.len(), part);
     }
     let stem = Path::new(name).file_stem().unwrap_or_default();
@@ -86,8 +95,8 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn new((bytes, place): &'a (Vec<u8>, Place)) -> Result<Self> {
-        Ok(Self { content: npy::read(bytes, place)?, place })
+    fn new((bytes, place): &'a (Vec<u8>, Place), limits: Limits) -> Result<Self> {
+        Ok(Self { content: npy::read(bytes, place, limits)?, place })
     }
 
     fn malformed<T>(&self, expected: impl Into<String>, found: impl Into<String>) -> Result<T> {
@@ -119,7 +128,14 @@ fn read_graphs(
             vertex_attributes: Some((&values, width)),
             ..EdgeList::new(edges.num_vertices, &edges.rows, &edges.columns)
         };
-        graphs.push(&list).map_err(|source| Error::Graph { place: place.byte(matrix.at), source })?;
+        graphs.push(&list).map_err(|source| {
+            use stepwell::Error::{BadValue, Mixed};
+            let place = match source {
+                BadValue { .. } | Mixed { .. } => features.place(index),
+                _ => place.byte(matrix.at),
+            };
+            Error::Graph { place, source }
+        })?;
     }
     Ok(())
 }

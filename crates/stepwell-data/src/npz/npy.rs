@@ -6,6 +6,7 @@
 //! data are the numbers themselves or, for objects, a pickle.
 
 use super::array::{Array, Data, Dtype, KNOWN_TYPES, MAX_RANK, product, shown};
+use super::limits::Limits;
 use super::objects::Objects;
 use super::pickle;
 use crate::error::{Error, Place, Result, quote};
@@ -19,7 +20,7 @@ pub(super) enum Content<'a> {
 }
 
 /// Reads a member.
-pub(super) fn read<'a>(bytes: &'a [u8], place: &Place) -> Result<Content<'a>> {
+pub(super) fn read<'a>(bytes: &'a [u8], place: &Place, limits: Limits) -> Result<Content<'a>> {
     let header = Header::parse(bytes, place)?;
     if !header.dtype.is_object() {
         return Ok(Content::Numbers(Array {
@@ -30,7 +31,7 @@ pub(super) fn read<'a>(bytes: &'a [u8], place: &Place) -> Result<Content<'a>> {
             data: Data::Bytes(&bytes[header.end..]),
         }));
     }
-    let objects = pickle::load(bytes, header.end, place)?;
+    let objects = pickle::load(bytes, header.end, place, limits)?;
     if Some(objects.values().len()) != product(&header.shape) {
         let expected = format!("as many objects as the header's shape {} says", shown(&header.shape));
         return Err(Error::malformed(
@@ -119,6 +120,10 @@ impl<'a> Literal<'a> {
     fn dtype(&mut self) -> Result<Dtype> {
         self.skip_space();
         let at = self.at;
+        if !matches!(self.bytes.get(at), Some(b'\'' | b'"')) {
+            // Structured types are lists.
+            return self.malformed(KNOWN_TYPES);
+        }
         let text = self.string()?;
         let known = std::str::from_utf8(text).ok().and_then(Dtype::parse);
         known.ok_or_else(|| Error::malformed(self.place.byte(at as u64), KNOWN_TYPES, quote(text)))

@@ -16,7 +16,7 @@ pub(super) struct Objects<'a> {
 impl<'a> Objects<'a> {
     /// Takes the last value of a pickle for what it should be.
     pub(super) fn new(heap: Heap<'a>, at: usize, root: Value<'a>) -> Result<Self> {
-        let Some(&Object::ObjectArray(ref shape, list)) = heap.object(root) else {
+        let Some(&Object::ArrayOfObjects(ref shape, list)) = heap.object(root) else {
             return heap.malformed(at, "an array of objects", root);
         };
         let list = Value::Object(list);
@@ -56,7 +56,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The byte at which a value was made or, for plain values, the array around it.
-    fn at(&self, value: Value<'a>) -> u64 {
+    pub(super) fn at(&self, value: Value<'a>) -> u64 {
         self.heap.made_at(value).or(self.heap.made_at(self.root)).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@
 //! the stack and the memory for objects are limited.
 
 use super::heap::{Heap, Object, Value};
-use super::limits::Allowance;
+use super::limits::Limits;
 use super::names::Global;
 use super::objects::Objects;
 use crate::error::{Error, Place, Result, quote};
@@ -19,16 +19,9 @@ use crate::error::{Error, Place, Result, quote};
 /// pieces of 1000, so honest pickles stay far below.
 const MAX_STACK: usize = 10_000;
 
-/// Memory for objects: some for any pickle, and some per byte of it. Pickles of
-/// the smallest graphs need about half as much per byte.
-const OBJECTS_BASE: u64 = 1 << 20;
-const OBJECTS_PER_BYTE: u64 = 16;
-
 /// Reads the pickle that begins at byte `start` and takes up the rest.
-pub(super) fn load<'a>(bytes: &'a [u8], start: usize, place: &Place) -> Result<Objects<'a>> {
-    let length = bytes.len().saturating_sub(start) as u64;
-    let allowance = Allowance::new("the memory for its objects", OBJECTS_BASE + OBJECTS_PER_BYTE * length);
-    let heap = Heap::new(allowance, place.clone());
+pub(super) fn load<'a>(bytes: &'a [u8], start: usize, place: &Place, limits: Limits) -> Result<Objects<'a>> {
+    let heap = Heap::new(limits.objects(bytes.len().saturating_sub(start)), place.clone());
     Machine {
         bytes,
         place,
