@@ -193,14 +193,10 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
     let (mut at, mut run) = (0, None::<(u32, u32)>);
     while at < block.len() {
         let begin = at;
-        let source = number(block, &mut at);
-        let separated = separator(block, &mut at);
-        let target = number(block, &mut at);
-        skip_blanks(block, &mut at);
-        let ended = block.get(at) == Some(&b'\n');
-        let (source, target) = (source.wrapping_sub(1), target.wrapping_sub(1));
+        let pair = usual_line(block, &mut at).or_else(|| any_line(block, &mut at));
         // Numbers that are missing or too long are 0 and wrap around.
-        if separated && ended && source < vertices && target < vertices {
+        let (source, target) = pair.map_or((u64::MAX, 0), |(s, t)| (s.wrapping_sub(1), t.wrapping_sub(1)));
+        if source < vertices && target < vertices {
             let graph = layout.graph_of[source as usize];
             if graph == layout.graph_of[target as usize] {
                 let first = layout.first[graph as usize];
@@ -210,7 +206,6 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
                     Some((current, count)) if *current == graph => *count += 1,
                     _ => piece.runs.extend(run.replace((graph, 1))),
                 }
-                at += 1;
                 continue;
             }
         }
@@ -232,6 +227,36 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
     Ok((piece, None))
 }
 
+/// A line as nearly all are: two numbers of at most seven digits, a comma, a
+/// space or none, and the end. Steps behind it only if it is one.
+#[inline]
+fn usual_line(block: &[u8], at: &mut usize) -> Option<(u64, u64)> {
+    let word = |at: usize| block.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
+    let (source, digits) = leading_digits(word(*at)?);
+    let comma = *at + digits;
+    if digits == 8 || block.get(comma) != Some(&b',') {
+        return None;
+    }
+    let begin = comma + 1 + usize::from(block.get(comma + 1) == Some(&b' '));
+    let (target, digits) = leading_digits(word(begin)?);
+    if digits == 8 || block.get(begin + digits) != Some(&b'\n') {
+        return None;
+    }
+    *at = begin + digits + 1;
+    Some((source, target))
+}
+
+/// Two numbers with a comma or blanks between them and any blanks around.
+fn any_line(block: &[u8], at: &mut usize) -> Option<(u64, u64)> {
+    let source = number(block, at);
+    let separated = separator(block, at);
+    let target = number(block, at);
+    skip_blanks(block, at);
+    let ended = block.get(*at) == Some(&b'\n');
+    *at += 1;
+    (separated && ended).then_some((source, target))
+}
+
 fn skip_blanks(block: &[u8], at: &mut usize) {
     while matches!(block.get(*at), Some(b' ' | b'\t' | b'\r')) {
         *at += 1;
@@ -239,16 +264,8 @@ fn skip_blanks(block: &[u8], at: &mut usize) {
 }
 
 /// A number of at most 18 digits behind any blanks; 0 if there is none.
-#[inline]
 fn number(block: &[u8], at: &mut usize) -> u64 {
     skip_blanks(block, at);
-    if let Some(bytes) = block.get(*at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let (value, digits) = leading_digits(u64::from_le_bytes(*bytes));
-        if digits < 8 {
-            *at += digits;
-            return value;
-        }
-    }
     let begin = *at;
     let mut value = 0u64;
     while let Some(digit) = block.get(*at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
@@ -277,7 +294,6 @@ fn leading_digits(word: u64) -> (u64, usize) {
 }
 
 /// A comma between blanks, or blanks alone.
-#[inline]
 fn separator(block: &[u8], at: &mut usize) -> bool {
     let begin = *at;
     skip_blanks(block, at);

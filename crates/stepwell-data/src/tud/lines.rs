@@ -25,7 +25,8 @@ impl<R: Read> Blocks<R> {
 
     /// The next lines, each ended by `\n`, the last one too.
     pub(super) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut block = std::mem::take(&mut self.carry);
+        let mut block = Vec::with_capacity(self.carry.len() + BLOCK + 1);
+        block.append(&mut self.carry);
         while !self.ended {
             let count = (&mut self.reader).take(BLOCK as u64).read_to_end(&mut block).map_err(|error| {
                 Error::malformed(self.place.clone(), "a readable file", error.to_string())

@@ -207,6 +207,10 @@ impl BatchBuilder {
                 self.batch.require_weights();
             }
             self.store_detailed(edges);
+        } else if self.is_stored_form(edges.sources, edges.targets, edges) {
+            self.store_as_listed(edges.sources, edges.targets, edges.num_vertices);
+        } else if !edges.directed && self.is_stored_form(edges.targets, edges.sources, edges) {
+            self.store_as_listed(edges.targets, edges.sources, edges.num_vertices);
         } else {
             self.plain.sort(edges);
             self.store_plain();
@@ -242,6 +246,48 @@ impl BatchBuilder {
         same_width("vertex attributes", stored(&batch.vertex_attributes), width(edges.vertex_attributes))?;
         same_width("edge attributes", stored(&batch.edge_attributes), width(edges.edge_attributes))?;
         Ok(())
+    }
+
+    /// Whether the edges are listed exactly as they would be stored: by row and
+    /// column, without repeats, and both ways if undirected. Most files are.
+    fn is_stored_form(&mut self, rows: &[u32], columns: &[u32], edges: &EdgeList<'_>) -> bool {
+        let ascends = |at: usize| (rows[at - 1], columns[at - 1]) < (rows[at], columns[at]);
+        if !(1..rows.len()).all(ascends) {
+            return false;
+        }
+        if edges.directed {
+            return true;
+        }
+        // Walking through the rows in order must meet every row's columns in order.
+        let next = &mut self.plain.next;
+        next.clear();
+        next.resize(edges.num_vertices, 0);
+        rows.iter().for_each(|&row| next[row as usize] += 1);
+        let mut total = 0;
+        for slot in next.iter_mut() {
+            (*slot, total) = (total, total + *slot);
+        }
+        rows.iter().zip(columns).all(|(&row, &column)| {
+            let slot = &mut next[column as usize];
+            let at = *slot as usize;
+            *slot += 1;
+            at < rows.len() && (rows[at], columns[at]) == (column, row)
+        })
+    }
+
+    fn store_as_listed(&mut self, rows: &[u32], columns: &[u32], num_vertices: usize) {
+        let batch = &mut self.batch;
+        let (mut end, before) = (batch.neighbours.len(), batch.row_offsets.len());
+        batch.row_offsets.resize(before + num_vertices, 0);
+        rows.iter().for_each(|&row| batch.row_offsets[before + row as usize] += 1);
+        for offset in &mut batch.row_offsets[before..] {
+            end += *offset;
+            *offset = end;
+        }
+        batch.neighbours.extend_from_slice(columns);
+        if let Some(weights) = &mut batch.weights {
+            weights.resize(batch.neighbours.len(), 1.0);
+        }
     }
 
     fn store_plain(&mut self) {

@@ -153,6 +153,22 @@ proptest! {
     }
 
     #[test]
+    fn the_stored_form_read_again_is_the_same((n, edges, directed) in any_edges(), cut in any::<prop::sample::Index>()) {
+        let graph = unweighted(n, &edges, directed);
+        let mut listed: Vec<(u32, u32, f64)> =
+            graph.view().entries().map(|(i, j, w)| (i as u32, j as u32, w)).collect();
+        prop_assert_eq!(&unweighted(n, &listed, directed), &graph);
+        let turned: Vec<_> = listed.iter().map(|&(i, j, w)| (j, i, w)).collect();
+        prop_assert_eq!(unweighted(n, &turned, directed) == graph, !directed || turned.iter().all(|e| listed.contains(e)));
+        // Without one of its lines an undirected graph is still whole, a directed one is not.
+        if !listed.is_empty() {
+            let (row, column, _) = listed.remove(cut.index(listed.len()));
+            let same = unweighted(n, &listed, directed) == graph;
+            prop_assert_eq!(same, !directed && row != column);
+        }
+    }
+
+    #[test]
     fn normalized_rows_match_the_formula((n, edges, directed) in any_edges()) {
         let upper: Vec<_> = edges.iter().map(|&(s, t, w)| (s.min(t), s.max(t), w)).collect();
         let graph = weighted(if directed { &edges } else { &upper }, n, directed).unwrap();
