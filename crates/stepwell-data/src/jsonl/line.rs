@@ -354,5 +354,5 @@ fn explain(text: &str, error: &serde_json::Error) -> Fault {
     // A column counts bytes and may lie inside a character.
     let at = error.column().saturating_sub(1).min(text.len());
     let around = &text.as_bytes()[at.saturating_sub(10)..text.len().min(at + 10)];
-    Fault::new("a JSON object", format!("{message} at column {}, near {}", error.column(), quote(around)))
+    Fault::new("valid JSON", format!("{} around column {} ({message})", quote(around), error.column()))
 }

@@ -88,8 +88,12 @@ impl<R: BufRead> Reader<R> {
 
     /// The next piece; nothing at the end.
     fn piece(&mut self) -> Result<Option<Dataset>> {
-        while !self.collector.is_full() && self.read_line()? {
+        while !self.collector.is_full() {
+            self.number += 1;
             let at = |fault: Fault| fault.at(self.place.line(self.number));
+            if !read_line(&mut self.input, &mut self.bytes, MAX_LINE).map_err(at)? {
+                break;
+            }
             let text = text(&self.bytes, self.number == 1).map_err(at)?;
             if text.is_empty() {
                 continue;
@@ -100,23 +104,15 @@ impl<R: BufRead> Reader<R> {
         self.collector.note(self.line.ignored.notes("key"));
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))
     }
+}
 
-    /// Reads the next line into `bytes`; false at the end.
-    fn read_line(&mut self) -> Result<bool> {
-        self.bytes.clear();
-        self.number += 1;
-        let mut limited = self.input.by_ref().take(MAX_LINE + 1);
-        let read = limited.read_until(b'\n', &mut self.bytes);
-        let read = read.map_err(|source| Error::io(self.place.to_string(), source))? as u64;
-        match read > MAX_LINE {
-            true => Err(Error::TooLarge {
-                place: self.place.line(self.number),
-                what: "the length of a line in bytes",
-                limit: MAX_LINE,
-                found: read,
-            }),
-            false => Ok(read > 0),
-        }
+/// Reads the next line of at most `limit` bytes; false at the end.
+fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>, limit: u64) -> Result<bool, Fault> {
+    bytes.clear();
+    let read = input.by_ref().take(limit.saturating_add(1)).read_until(b'\n', bytes).map_err(Fault::Io)?;
+    match read as u64 > limit {
+        true => Err(Fault::TooLarge { what: "the length of a line in bytes", limit, found: read as u64 }),
+        false => Ok(read > 0),
     }
 }
 

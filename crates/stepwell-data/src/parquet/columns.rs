@@ -25,8 +25,13 @@ impl From<Fault> for Located {
 
 impl Located {
     fn null(row: usize, key: Key) -> Self {
-        Self { row: Some(row), fault: Fault::holds(key, "null") }
+        Self { row: Some(row), fault: other(key, "null") }
     }
+}
+
+/// A key that holds something else than it should.
+fn other(key: Key, found: impl Into<String>) -> Fault {
+    Fault::new(format!("{} in '{}'", key.holds(), key.name()), found)
 }
 
 type Result<T, E = Located> = std::result::Result<T, E>;
@@ -176,7 +181,7 @@ impl<T: Number> Scalars<T> {
         let present = Present::new(array);
         let converted = T::convert(array, &|row| present.get(row)).ok_or_else(|| wrong_type(key, array))?;
         let values =
-            converted.map_err(|(row, found)| Located { row: Some(row), fault: Fault::holds(key, found) })?;
+            converted.map_err(|(row, found)| Located { row: Some(row), fault: other(key, found) })?;
         Ok(Self { present, values })
     }
 
@@ -228,7 +233,7 @@ impl<T: Number> Lists<T> {
             true => Vec::new(),
             false => T::convert(&elements, &counts)
                 .ok_or_else(|| wrong_type(key, array))?
-                .map_err(|(at, found)| Located { row: Some(row_of(at)), fault: Fault::holds(key, found) })?,
+                .map_err(|(at, found)| Located { row: Some(row_of(at)), fault: other(key, found) })?,
         };
         Ok(Self { present, starts, values })
     }
@@ -296,7 +301,7 @@ fn truth(key: Key, array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 fn wrong_type(key: Key, array: &ArrayRef) -> Fault {
-    Fault::holds(key, format!("a column of type {}", array.data_type()))
+    other(key, format!("a column of type {}", array.data_type()))
 }
 
 /// Numbers, or the position and text of one that is out of range.

@@ -31,6 +31,7 @@ mod read;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod thrift;
 mod write;
 
 pub use encode::to_record_batch;
@@ -74,5 +75,6 @@ fn fault(error: ParquetError) -> Fault {
         }
         other => other.to_string(),
     };
-    Fault::new("a Parquet file", crate::error::quote(found.as_bytes()))
+    let shown: String = found.chars().take(120).flat_map(char::escape_debug).collect();
+    Fault::new("a Parquet file", format!("one that cannot be decoded ({shown})"))
 }

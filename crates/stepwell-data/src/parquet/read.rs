@@ -204,7 +204,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
                     Some(batch) => {
                         let first_row = self.next_row;
                         self.next_row = first_row.saturating_add(batch.num_rows() as u64);
-                        let columns = Columns::new(&batch)
+                        let columns = guard(|| Columns::new(&batch))
                             .map_err(|located| locate(located, first_row, &self.place))?;
                         self.current = Some(Current { columns, first_row, next: 0 });
                     }
@@ -269,9 +269,9 @@ fn check_fixed_sizes(schema: &Schema) -> Result<(), Fault> {
 
 /// Runs the `parquet` crate's decoders, which on bytes no writer made may
 /// panic; nothing of theirs is used after that.
-fn guard<T>(decode: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+fn guard<T, E: From<Fault>>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(Fault::new("a Parquet file", "bytes that cannot be decoded")))
+        .unwrap_or_else(|_| Err(Fault::new("a Parquet file", "one that cannot be decoded").into()))
 }
 
 /// An input that readers of its row groups share.

@@ -5,8 +5,9 @@
 //! page. A few hundred hostile bytes could so ask for more memory than there
 //! is, which ends a process in a way no caller can catch, or nest a schema
 //! until the stack is gone. The footer and the headers of the pages are
-//! therefore walked first. They are in Thrift's compact encoding, of which this
-//! reads as much as it takes to pass over everything.
+//! therefore walked first.
+
+use std::io::Read;
 
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
@@ -15,6 +16,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
 use super::fault;
+use super::thrift::{MAX_DEPTH, Thrift, not_parquet};
 use crate::rows::Fault;
 
 /// The most bytes a page may hold when decompressed.
@@ -26,17 +28,10 @@ const MAX_PAGE_VALUES: u64 = 1 << 28;
 /// The most a byte can become when gzip is undone.
 const GZIP_RATIO: u64 = 1032;
 
-/// How deep a schema or a structure of Thrift may be nested.
-const MAX_DEPTH: usize = 32;
-
-/// Bytes of a page header that are read at first; long statistics need more.
-const HEADER_BYTES: u64 = 1 << 12;
+/// Bytes read for a page's header: at first, and where long statistics need more.
+const HEADER_BYTES: [u64; 2] = [1 << 12, 1 << 20];
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
-
-fn not_parquet(found: impl Into<String>) -> Fault {
-    Fault::new("a Parquet file", found)
-}
 
 /// The bytes of the footer, fit to be decoded.
 pub(super) fn footer(input: &impl ChunkReader) -> Result<Bytes> {
@@ -48,20 +43,72 @@ pub(super) fn footer(input: &impl ChunkReader) -> Result<Bytes> {
     let tail = input.get_bytes(length - 8, 8).map_err(fault)?;
     let (size, magic) = tail.split_at(4);
     if magic != MAGIC {
-        let ending = crate::error::quote(magic);
-        return Err(not_parquet(format!("the ending {ending} for 'PAR1', as in a file cut short")));
+        return Err(not_parquet("no 'PAR1' at the end, as in a file cut short"));
     }
     let size = u64::from(u32::from_le_bytes([size[0], size[1], size[2], size[3]]));
     if size > length - 12 {
         return Err(not_parquet(format!("a footer of {size} bytes in a file of {length}")));
     }
     let bytes = input.get_bytes(length - 8 - size, size as usize).map_err(fault)?;
-    let mut thrift = Thrift { bytes: &bytes, at: 0 };
-    thrift.structure(0, &mut |thrift, id, kind| match (id, kind) {
-        (2, Thrift::LIST) => thrift.schema().map(|()| true),
+    const KINDS: [u8; 9] = [
+        Thrift::I32,
+        Thrift::LIST, // the schema
+        Thrift::I64,
+        Thrift::LIST,
+        Thrift::LIST,
+        Thrift::BINARY,
+        Thrift::LIST,
+        Thrift::STRUCT,
+        Thrift::BINARY,
+    ];
+    Thrift::new(&bytes).structure(&KINDS, 0, &mut |thrift, id| match id {
+        2 => schema(thrift).map(|()| true),
         _ => Ok(false),
     })?;
     Ok(bytes)
+}
+
+/// The schema: its elements in depth-first order, each with the number of its children.
+fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
+    const KINDS: [u8; 10] = {
+        let mut kinds = [Thrift::I32; 10];
+        kinds[3] = Thrift::BINARY;
+        kinds[9] = Thrift::STRUCT;
+        kinds
+    };
+    let (elements, kind) = thrift.list()?;
+    if kind != Thrift::STRUCT {
+        return Err(not_parquet("a schema that is none"));
+    }
+    // Children still to come of each group that is open.
+    let mut open: Vec<u64> = Vec::new();
+    for element in 0..elements {
+        let mut children = 0;
+        thrift.structure(&KINDS, 1, &mut |thrift, id| {
+            if id == 5 {
+                children = thrift.count()?;
+            }
+            Ok(id == 5)
+        })?;
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        if children > elements - element - 1 {
+            return Err(not_parquet(format!(
+                "a schema of {elements} elements, one with {children} children"
+            )));
+        }
+        if children > 0 {
+            open.push(children);
+        }
+        if open.len() > MAX_DEPTH {
+            return Err(not_parquet(format!("a schema nested more than {MAX_DEPTH} deep")));
+        }
+    }
+    Ok(())
 }
 
 /// Walks the pages of the columns `wanted` of a row group.
@@ -83,15 +130,15 @@ fn column_chunk(input: &impl ChunkReader, column: &ColumnChunkMetaData) -> Resul
     };
     let mut values_left = u64::try_from(column.num_values()).unwrap_or(0);
     while at < end {
-        let page =
-            match Page::parse(&input.get_bytes(at, HEADER_BYTES.min(end - at) as usize).map_err(fault)?) {
-                Ok(page) => page,
-                Err(_) => Page::parse(&input.get_bytes(at, (end - at) as usize).map_err(fault)?)?,
-            };
+        let header = |most: u64| {
+            let bytes = input.get_bytes(at, most.min(end - at) as usize).map_err(fault)?;
+            Page::parse(&bytes)
+        };
+        let page = header(HEADER_BYTES[0]).or_else(|_| header(HEADER_BYTES[1]))?;
         at += page.header;
         page.check(end - at, &mut values_left)?;
         if matches!(column.compression(), Compression::GZIP(_)) {
-            check_gzip(input, at, page.compressed)?;
+            check_gzip(input, at, page.compressed, MAX_PAGE_BYTES)?;
         }
         at += page.compressed;
     }
@@ -99,15 +146,15 @@ fn column_chunk(input: &impl ChunkReader, column: &ColumnChunkMetaData) -> Resul
 }
 
 /// The crate undoes gzip to the end, whatever size the page claims.
-fn check_gzip(input: &impl ChunkReader, at: u64, compressed: u64) -> Result<()> {
-    use std::io::Read;
-    if compressed.saturating_mul(GZIP_RATIO) <= MAX_PAGE_BYTES {
+fn check_gzip(input: &impl ChunkReader, at: u64, compressed: u64, limit: u64) -> Result<()> {
+    if compressed.saturating_mul(GZIP_RATIO) <= limit {
         return Ok(());
     }
     let bytes = input.get_bytes(at, compressed as usize).map_err(fault)?;
-    let mut inflated = MultiGzDecoder::new(&bytes[..]).take(MAX_PAGE_BYTES + 1);
-    let found = std::io::copy(&mut inflated, &mut std::io::sink()).map_err(Fault::Io)?;
-    too_large("the size of a page in bytes", MAX_PAGE_BYTES, found)
+    let mut inflated = MultiGzDecoder::new(&bytes[..]).take(limit + 1);
+    let found = std::io::copy(&mut inflated, &mut std::io::sink());
+    let found = found.map_err(|error| not_parquet(format!("a page with {error}")))?;
+    too_large("the size of a page in bytes", limit, found)
 }
 
 fn too_large(what: &'static str, limit: u64, found: u64) -> Result<()> {
@@ -123,30 +170,45 @@ struct Page {
     data_values: u64,
     dictionary_values: u64,
     encoding: u64,
+    /// Whether it says what kind of page it is.
+    described: bool,
 }
 
 impl Page {
     fn parse(bytes: &[u8]) -> Result<Self> {
+        use Thrift as T;
+        const PAGE: [u8; 8] = [T::I32, T::I32, T::I32, T::I32, T::STRUCT, T::STRUCT, T::STRUCT, T::STRUCT];
+        const DATA: [u8; 5] = [T::I32, T::I32, T::I32, T::I32, T::STRUCT];
+        const DICTIONARY: [u8; 3] = [T::I32, T::I32, T::BOOL];
+        const DATA_2: [u8; 8] = [T::I32, T::I32, T::I32, T::I32, T::I32, T::I32, T::BOOL, T::STRUCT];
         let mut page = Self::default();
-        let mut thrift = Thrift { bytes, at: 0 };
-        thrift.structure(0, &mut |thrift, id, kind| {
-            match (id, kind) {
-                (2, Thrift::I32) => page.uncompressed = thrift.count()?,
-                (3, Thrift::I32) => page.compressed = thrift.count()?,
-                (5 | 7 | 8, Thrift::STRUCT) => thrift.structure(1, &mut |thrift, part, kind| {
-                    match (id, part, kind) {
-                        (7, 1, Thrift::I32) => page.dictionary_values = thrift.count()?,
-                        (_, 1, Thrift::I32) => page.data_values = thrift.count()?,
-                        (5, 2, Thrift::I32) | (8, 4, Thrift::I32) => page.encoding = thrift.count()?,
-                        _ => return Ok(false),
-                    }
-                    Ok(true)
-                })?,
+        let mut thrift = Thrift::new(bytes);
+        thrift.structure(&PAGE, 0, &mut |thrift, id| {
+            let kinds: &[u8] = match id {
+                2 => return thrift.count().map(|size| page.uncompressed = size).map(|()| true),
+                3 => return thrift.count().map(|size| page.compressed = size).map(|()| true),
+                5 => &DATA,
+                6 => &[],
+                7 => &DICTIONARY,
+                8 => &DATA_2,
                 _ => return Ok(false),
-            }
+            };
+            page.described = true;
+            thrift.structure(kinds, 1, &mut |thrift, part| {
+                match (id, part) {
+                    (7, 1) => page.dictionary_values = thrift.count()?,
+                    (5 | 8, 1) => page.data_values = thrift.count()?,
+                    (5, 2) | (8, 4) => page.encoding = thrift.count()?,
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            })?;
             Ok(true)
         })?;
-        page.header = thrift.at as u64;
+        if !page.described {
+            return Err(not_parquet("a page without a header"));
+        }
+        page.header = thrift.position();
         Ok(page)
     }
 
@@ -179,157 +241,100 @@ impl Page {
     }
 }
 
-/// A walk over bytes in Thrift's compact encoding.
-struct Thrift<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::super::thrift::tests::{structure, varint};
+    use super::*;
 
-impl Thrift<'_> {
-    const I32: u8 = 5;
-    const LIST: u8 = 9;
-    const STRUCT: u8 = 12;
-
-    fn cut() -> Fault {
-        not_parquet("a header cut short")
+    /// A page's header: sizes, then under `id` the structure of its kind.
+    fn page(uncompressed: u64, compressed: u64, id: u8, kind: &[Option<u64>]) -> Vec<u8> {
+        let mut bytes = structure(&[Some(0), Some(uncompressed), Some(compressed)]);
+        bytes.pop();
+        bytes.push((id - 3) << 4 | Thrift::STRUCT);
+        bytes.extend(structure(kind));
+        bytes.push(0);
+        bytes
     }
 
-    fn byte(&mut self) -> Result<u8> {
-        let byte = *self.bytes.get(self.at).ok_or_else(Self::cut)?;
-        self.at += 1;
-        Ok(byte)
+    /// The values left of 1000 in a column of 100 bytes, or what was found instead.
+    fn check(bytes: &[u8]) -> std::result::Result<u64, String> {
+        let mut left = 1000;
+        let said = |fault: Fault| fault.at(crate::Place::file("f")).to_string();
+        let page = Page::parse(bytes).map_err(said)?;
+        assert_eq!(page.header, bytes.len() as u64);
+        page.check(100, &mut left).map_err(said)?;
+        Ok(left)
     }
 
-    fn pass(&mut self, count: u64) -> Result<()> {
-        if count > (self.bytes.len() - self.at) as u64 {
-            return Err(Self::cut());
-        }
-        self.at += count as usize;
-        Ok(())
-    }
-
-    fn varint(&mut self) -> Result<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(not_parquet("a number of more than 64 bits in a header"))
-    }
-
-    /// A signed number that must not be negative.
-    fn count(&mut self) -> Result<u64> {
-        let zigzag = self.varint()?;
-        match zigzag & 1 {
-            0 => Ok(zigzag >> 1),
-            _ => Err(not_parquet("a negative size in a header")),
-        }
-    }
-
-    /// Reads the fields of a structure: `visit` reads one and says so, or leaves it to be passed over.
-    fn structure(
-        &mut self,
-        depth: usize,
-        visit: &mut dyn FnMut(&mut Self, u64, u8) -> Result<bool>,
-    ) -> Result<()> {
-        let mut id = 0;
-        loop {
-            let head = self.byte()?;
-            let kind = head & 0x0f;
-            if kind == 0 {
-                return Ok(());
-            }
-            id = match head >> 4 {
-                0 => self.count()?,
-                step => id + u64::from(step),
-            };
-            if !visit(self, id, kind)? {
-                self.skip(kind, depth)?;
-            }
-        }
-    }
-
-    fn list(&mut self) -> Result<(u64, u8)> {
-        let head = self.byte()?;
-        let size = match head >> 4 {
-            15 => self.varint()?,
-            size => u64::from(size),
+    #[test]
+    fn pages_are_taken_at_their_word_only_within_reason() {
+        assert_eq!(check(&page(50, 40, 5, &[Some(7), Some(0)])), Ok(993));
+        assert_eq!(check(&page(50, 40, 8, &[Some(7), None, None, Some(8)])), Ok(993));
+        assert_eq!(check(&page(50, 40, 7, &[Some(7), Some(0)])), Ok(1000));
+        let refused = |bytes: Vec<u8>, expected: &str| {
+            let said = check(&bytes).unwrap_err();
+            assert!(said.ends_with(expected), "{said}");
         };
-        match size > (self.bytes.len() - self.at) as u64 {
-            true => Err(Self::cut()),
-            false => Ok((size, head & 0x0f)),
-        }
+        refused(page(50, 101, 5, &[Some(7)]), "found a page of 101 bytes where 100 are left");
+        refused(page(50, 40, 7, &[Some(51)]), "found a dictionary of 51 values in 50 bytes");
+        refused(page(50, 40, 5, &[Some(1001)]), "found pages with more values than their column has");
+        refused(
+            page(50, 40, 8, &[Some(1), None, None, Some(6)]),
+            "found the encoding DELTA_LENGTH_BYTE_ARRAY",
+        );
+        refused(structure(&[Some(0), Some(1), Some(1)]), "found a page without a header");
+        refused(page(1 << 31, 40, 5, &[]), "page in bytes is 2147483648, more than the limit of 1073741824");
+        refused(page(50, 40, 5, &[Some(1 << 29)]), "page is 536870912, more than the limit of 268435456");
     }
 
-    fn skip(&mut self, kind: u8, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
-            return Err(not_parquet(format!("a header nested more than {MAX_DEPTH} deep")));
-        }
-        match kind {
-            1 | 2 => Ok(()),
-            3 => self.pass(1),
-            4..=6 => self.varint().map(|_| ()),
-            7 => self.pass(8),
-            8 => self.varint().and_then(|length| self.pass(length)),
-            Self::LIST | 10 => {
-                let (size, kind) = self.list()?;
-                (0..size).try_for_each(|_| self.skip_element(kind, depth + 1))
-            }
-            11 => {
-                let size = self.varint()?;
-                let kinds = if size > 0 { self.byte()? } else { 0 };
-                (0..size).try_for_each(|_| {
-                    self.skip_element(kinds >> 4, depth + 1)?;
-                    self.skip_element(kinds & 0x0f, depth + 1)
-                })
-            }
-            Self::STRUCT => self.structure(depth + 1, &mut |_, _, _| Ok(false)),
-            _ => Err(not_parquet(format!("an unknown kind of field ({kind}) in a header"))),
-        }
+    #[test]
+    fn gzip_is_undone_to_be_measured() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut encoder, &[0; 100_000]).unwrap();
+        let bytes = Bytes::from(encoder.finish().unwrap());
+        let check = |limit| check_gzip(&bytes, 0, bytes.len() as u64, limit);
+        assert!((bytes.len() as u64) < 1000);
+        assert!(check(100_000).is_ok());
+        assert!(matches!(check(99_999), Err(Fault::TooLarge { found: 100_000, .. })));
+        let broken = bytes.slice(..bytes.len() - 9);
+        let broken = check_gzip(&broken, 0, broken.len() as u64, 100_000);
+        assert!(matches!(broken, Err(Fault::Malformed { .. })));
     }
 
-    /// In a list a truth value has a byte of its own.
-    fn skip_element(&mut self, kind: u8, depth: usize) -> Result<()> {
-        if let 1 | 2 = kind { self.pass(1) } else { self.skip(kind, depth) }
+    /// A file of nothing but a footer.
+    fn file(metadata: &[u8]) -> Bytes {
+        let size = (metadata.len() as u32).to_le_bytes();
+        Bytes::from([b"PAR1", metadata, &size, b"PAR1"].concat())
     }
 
-    /// The schema: its elements in depth-first order, each with the number of its children.
-    fn schema(&mut self) -> Result<()> {
-        let (elements, kind) = self.list()?;
-        if kind != Self::STRUCT {
-            return Err(not_parquet("a schema that is none"));
+    /// A footer whose schema has these numbers of children.
+    fn schema(children: &[u64]) -> bool {
+        let mut metadata = vec![2 << 4 | Thrift::LIST, 15 << 4 | Thrift::STRUCT];
+        varint(&mut metadata, children.len() as u64);
+        for &count in children {
+            metadata.extend(structure(&[None, None, None, None, Some(count)]));
         }
-        let mut open: Vec<u64> = Vec::new();
-        for element in 0..elements {
-            let mut children = 0;
-            self.structure(1, &mut |thrift, id, kind| match (id, kind) {
-                (5, Self::I32) => thrift.count().map(|count| {
-                    children = count;
-                    true
-                }),
-                _ => Ok(false),
-            })?;
-            while open.last() == Some(&0) {
-                open.pop();
-            }
-            if let Some(left) = open.last_mut() {
-                *left -= 1;
-            }
-            if children > elements - element - 1 {
-                return Err(not_parquet(format!(
-                    "a schema of {elements} elements, one with {children} children"
-                )));
-            }
-            if children > 0 {
-                open.push(children);
-            }
-            if open.len() > MAX_DEPTH {
-                return Err(not_parquet(format!("a schema nested more than {MAX_DEPTH} deep")));
-            }
-        }
-        Ok(())
+        metadata.push(0);
+        footer(&file(&metadata)).is_ok()
+    }
+
+    #[test]
+    fn schemas_are_neither_larger_than_the_file_nor_deep() {
+        assert!(schema(&[2, 1, 0, 0]));
+        assert!(!schema(&[1, 1]), "the last one has a child that is not there");
+        assert!(!schema(&[1 << 30, 0]));
+        let mut deep = vec![1; MAX_DEPTH];
+        deep.push(0);
+        assert!(schema(&deep));
+        deep.insert(0, 1);
+        assert!(!schema(&deep));
+    }
+
+    #[test]
+    fn row_groups_are_not_more_than_the_footer_has_bytes() {
+        let mut metadata = vec![4 << 4 | Thrift::LIST, 15 << 4 | Thrift::STRUCT];
+        varint(&mut metadata, 1 << 31);
+        metadata.extend([0; 100]);
+        assert!(footer(&file(&metadata)).is_err());
     }
 }

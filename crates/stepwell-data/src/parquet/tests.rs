@@ -1,1 +1,253 @@
+use std::sync::Arc;
 
+use arrow_array::builder::{Int64Builder, ListBuilder};
+use arrow_array::{ArrayRef, FixedSizeListArray, Int32Array, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field};
+use bytes::Bytes;
+use stepwell::rng::Stream;
+
+use super::*;
+use crate::dataset::{Dataset, Targets};
+use crate::error::{Place, Result};
+use crate::rows::tests::*;
+
+fn from_parquet(bytes: Vec<u8>) -> Result<Dataset> {
+    let place = Place::file("in.parquet");
+    Dataset::collect(Reader::new(Bytes::from(bytes), place.clone())?, &place)
+}
+
+fn to_parquet(dataset: &Dataset) -> Vec<u8> {
+    write(Vec::new(), dataset, &Place::file("out.parquet")).unwrap()
+}
+
+fn check_fixture(name: &str, targets: Targets) {
+    let found = read(&fixture(name)).unwrap();
+    let sizes: Vec<usize> = (0..12).collect();
+    let name = name.strip_suffix(".parquet").unwrap().into();
+    assert_eq!(found, Dataset { name, targets, ..fixture_dataset(&sizes) });
+}
+
+#[test]
+fn what_pyarrow_wrote_is_read() {
+    check_fixture("plain.parquet", Targets::Classes((0..12).map(|g| g % 3 - 1).collect()));
+    check_fixture("wide.parquet", Targets::Real((0..12).map(|g| f64::from(g) / 8.0).collect()));
+    let words = (0..12).map(|g| if g % 2 == 0 { "even".into() } else { "odd".into() });
+    check_fixture("narrow.parquet", Targets::Text(words.collect()));
+}
+
+#[test]
+fn lists_of_fixed_size_and_columns_of_nulls_are_read() {
+    let found = read(&fixture("fixed.parquet")).unwrap();
+    let whole = fixture_dataset(&[4; 7]);
+    assert_eq!(found.coordinates, whole.coordinates);
+    assert_eq!(found.graphs.vertex_attributes(), whole.graphs.vertex_attributes());
+    assert_eq!(found.graphs.weights(), None);
+    assert_eq!((found.ids, found.targets), (None, Targets::None));
+    assert_eq!(found.graphs.graph(6).neighbours(1), [0, 2]);
+    assert_eq!(found.notes, ["column 'smiles' is not part of the schema and was ignored"]);
+}
+
+fn check_refused(name: &str, expected: &str) {
+    let error = read(&fixture(name)).unwrap_err().to_string();
+    let file = fixture(name).display().to_string();
+    assert_eq!(error.strip_prefix(&file).unwrap(), expected);
+}
+
+#[test]
+fn what_cannot_be_meant_is_explained() {
+    check_refused(
+        "null_in_list.parquet",
+        ", row 2: expected a list of whole numbers from 0 to 4294967295 in 'src', found null",
+    );
+    check_refused(
+        "null_list.parquet",
+        ", row 2: expected a list of whole numbers from 0 to 4294967295 in 'dst', found null",
+    );
+    check_refused(
+        "negative.parquet",
+        ", row 2: expected a whole number that is not negative in 'num_nodes', found -1",
+    );
+    check_refused(
+        "nan.parquet",
+        ", row 2: edge 0 has weight NaN; expected a finite number that is not negative",
+    );
+    check_refused(
+        "no_num_nodes.parquet",
+        ": expected a column 'num_nodes' (the number of vertices, since those without edges appear in no list), found none",
+    );
+    check_refused(
+        "wrong_type.parquet",
+        ": expected a list of whole numbers from 0 to 4294967295 in 'src', found a column of type List(Utf8, field: 'element')",
+    );
+    check_refused(
+        "delta.parquet",
+        ": expected text stored plainly or with a dictionary, found the encoding DELTA_BYTE_ARRAY",
+    );
+}
+
+#[test]
+fn what_is_no_parquet_file_is_explained() {
+    let error = |bytes: &[u8]| from_parquet(bytes.to_vec()).unwrap_err().to_string();
+    let valid = to_parquet(&fixture_dataset(&[3, 4]));
+    assert_eq!(error(b""), "in.parquet: expected a Parquet file, found 0 bytes");
+    for length in 12..valid.len() {
+        let cut = error(&valid[..length]);
+        assert_eq!(
+            cut,
+            "in.parquet: expected a Parquet file, found no 'PAR1' at the end, as in a file cut short"
+        );
+    }
+    let mut long = valid.clone();
+    let size = long.len() - 8;
+    long[size..size + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let length = valid.len();
+    assert_eq!(
+        error(&long),
+        format!(
+            "in.parquet: expected a Parquet file, found a footer of 4294967295 bytes in a file of {length}"
+        )
+    );
+    assert_eq!(
+        error(b"PAR1\x00\x00\x00\x00PAR1"),
+        "in.parquet: expected a Parquet file, found a header cut short"
+    );
+}
+
+#[test]
+fn empty_datasets_keep_their_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.parquet");
+    let empty = Dataset { name: "nothing".into(), ..Dataset::default() };
+    std::fs::write(&path, to_parquet(&empty)).unwrap();
+    assert_eq!(read(&path).unwrap(), empty);
+}
+
+#[test]
+fn row_groups_are_read_one_by_one() {
+    let file = std::fs::File::open(fixture("plain.parquet")).unwrap();
+    let reader = Reader::new(file, Place::file("plain")).unwrap();
+    assert_eq!(reader.row_groups(), 3);
+    let ids: Vec<Vec<String>> = (0..4)
+        .map(|group| reader.row_group(group).flat_map(|piece| piece.unwrap().ids.unwrap()).collect())
+        .collect();
+    let expected = fixture_dataset(&[0; 12]).ids.unwrap();
+    assert_eq!(ids, [&expected[..5], &expected[5..10], &expected[10..], &[]]);
+
+    let file = std::fs::File::open(fixture("nan.parquet")).unwrap();
+    let error = Reader::new(file, Place::file("nan")).unwrap().row_group(0).next().unwrap().unwrap_err();
+    assert!(error.to_string().starts_with("nan, row 2:"), "{error}");
+}
+
+#[test]
+fn large_datasets_come_in_pieces_and_row_groups() {
+    let mut whole = Dataset::default();
+    let part = fixture_dataset(&[30; 1000]);
+    for _ in 0..25 {
+        whole.append(part.clone(), &Place::file("parts")).unwrap();
+    }
+    let reader = Reader::new(Bytes::from(to_parquet(&whole)), Place::file("large")).unwrap();
+    assert!(reader.row_groups() > 1);
+    let pieces: Vec<Dataset> = reader.collect::<Result<_>>().unwrap();
+    assert!(pieces.iter().all(|piece| piece.graphs.num_vertices() < 66_000));
+    assert_eq!(Dataset::collect(pieces.into_iter().map(Ok), &Place::file("large")).unwrap(), whole);
+}
+
+#[test]
+fn pieces_fit_into_a_joined_layout() {
+    let place = Place::file("joined");
+    let line = |text: &str| from_jsonl(text.as_bytes()).unwrap();
+    let pieces = [
+        line(r#"{"num_nodes":2,"src":[0],"dst":[1],"x":[1,2],"x_dim":1,"y":1}"#),
+        line(
+            r#"{"num_nodes":2,"src":[0],"dst":[1],"weight":[0.1],"x":[0.1,2],"x_dim":1,"y":1.5,"directed":true}"#,
+        ),
+    ];
+    let layout = pieces.iter().map(Layout::of).reduce(|joined, next| joined.join(&next)).unwrap();
+    let mut writer = Writer::new(Vec::new(), layout, place.clone()).unwrap();
+    pieces.iter().for_each(|piece| writer.write(piece).unwrap());
+    let found = from_parquet(writer.finish().unwrap()).unwrap();
+    assert_eq!(found, Dataset::collect(pieces.clone().into_iter().map(Ok), &place).unwrap());
+
+    let mut writer = Writer::new(Vec::new(), Layout::of(&pieces[0]), place).unwrap();
+    assert_eq!(
+        writer.write(&pieces[1]).unwrap_err().to_string(),
+        "joined: 'weight' of some graphs does not fit into the columns the file was begun with"
+    );
+}
+
+/// A batch of `num_nodes` 2 and the given `src`, which is `dst` too.
+fn batch(lists: ArrayRef) -> RecordBatch {
+    let sizes = Int32Array::from_value(2, lists.len());
+    RecordBatch::try_from_iter([
+        ("num_nodes", Arc::new(sizes) as ArrayRef),
+        ("src", lists.clone()),
+        ("dst", lists),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn slices_of_batches_are_read() {
+    let mut lists = ListBuilder::new(Int64Builder::new());
+    for row in [&[-9, -9][..], &[0], &[], &[0, 1], &[7]] {
+        lists.values().append_slice(row);
+        lists.append(true);
+    }
+    let place = Place::file("batch");
+    let whole = batch(Arc::new(lists.finish()));
+    let found = from_record_batch(&whole.slice(1, 3), 0, &place).unwrap();
+    assert_eq!(found.graphs.iter().map(|graph| graph.num_entries()).collect::<Vec<_>>(), [1, 0, 2]);
+    assert_eq!(
+        from_record_batch(&whole.slice(1, 4), 10, &place).unwrap_err().to_string(),
+        "batch, row 14: edge 0 joins vertex 7, but the graph has 2 vertices"
+    );
+    assert!(
+        from_record_batch(&whole, 10, &place).unwrap_err().to_string().starts_with("batch, row 11: expected")
+    );
+
+    let item = Arc::new(Field::new_list_field(DataType::Int64, true));
+    let values = Int64Array::from(vec![None, Some(-1), Some(0), Some(1)]);
+    let fixed = |nulls: Vec<bool>| -> ArrayRef {
+        Arc::new(FixedSizeListArray::new(item.clone(), 2, Arc::new(values.clone()), Some(nulls.into())))
+    };
+    let found = from_record_batch(&batch(fixed(vec![true, true])).slice(1, 1), 0, &place).unwrap();
+    assert_eq!(found.graphs.num_entries(), 2);
+    let error = from_record_batch(&batch(fixed(vec![false, true])), 0, &place).unwrap_err().to_string();
+    assert!(error.ends_with("in 'src', found null"), "{error}");
+    let with_labels = |nulls| {
+        let columns = batch(fixed(vec![true, true])).slice(1, 1);
+        let labels = fixed(nulls);
+        let mut named: Vec<(String, ArrayRef)> = columns
+            .schema()
+            .fields()
+            .iter()
+            .map(|f| f.name().clone())
+            .zip(columns.columns().to_vec())
+            .collect();
+        named.push(("node_label".into(), labels.slice(0, 1)));
+        from_record_batch(&RecordBatch::try_from_iter(named).unwrap(), 0, &place)
+    };
+    assert_eq!(
+        with_labels(vec![false, true]).unwrap().graphs.vertex_labels(),
+        None,
+        "a null may span anything"
+    );
+    assert!(with_labels(vec![true, true]).is_err());
+}
+
+#[test]
+fn mutations_never_panic() {
+    let sources = [
+        to_parquet(&fixture_dataset(&[0, 1, 2, 5, 9])),
+        std::fs::read(fixture("plain.parquet")).unwrap(),
+        std::fs::read(fixture("narrow.parquet")).unwrap(),
+        std::fs::read(fixture("wide.parquet")).unwrap(),
+    ];
+    let mut accepted = 0;
+    for seed in 0..2000 {
+        let valid = &sources[seed as usize % sources.len()];
+        let bytes = mutate(valid, &mut Stream::new(seed, "mutate parquet", [0, 0]));
+        accepted += usize::from(from_parquet(bytes).is_ok());
+    }
+    assert!((1..1900).contains(&accepted), "{accepted} of 2000 were accepted");
+}

@@ -22,7 +22,7 @@
 mod collect;
 mod edges;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use collect::{Collector, Row, Target};
 pub(crate) use edges::{EdgeWriter, check_writable, lists_once};
@@ -135,11 +135,6 @@ pub(crate) enum Fault {
 impl Fault {
     pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Malformed { expected: expected.into(), found: found.into() }
-    }
-
-    /// A key that holds something else than it should.
-    pub fn holds(key: Key, found: impl Into<String>) -> Self {
-        Self::new(format!("{} in '{}'", key.holds(), key.name()), found)
     }
 
     pub fn at(self, place: Place) -> Error {

@@ -1,1 +1,242 @@
+use proptest::prelude::*;
+use stepwell::features::{FeatureOptions, StructuralFeature};
+use stepwell::graph::{BatchBuilder, EdgeList};
+use stepwell::rng::Stream;
 
+use super::*;
+use crate::dataset::{Dataset, Part, Targets};
+use crate::{Result, jsonl};
+
+/// A file that `testdata/rows/make.py` wrote.
+pub(crate) fn fixture(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rows").join(name)
+}
+
+/// The graphs of the fixtures by their formulas: graph g is a path of `sizes[g]` vertices.
+pub(crate) fn fixture_dataset(sizes: &[usize]) -> Dataset {
+    let mut dataset = Dataset::default();
+    let mut builder = BatchBuilder::default();
+    for (g, &n) in sizes.iter().enumerate() {
+        let edges = n.saturating_sub(1);
+        let vertices = 0..n;
+        let weights: Vec<f64> = (0..edges).map(|e| (e + 1) as f64 / 4.0).collect();
+        let edge_labels: Vec<i32> = (0..edges).map(|e| e as i32 % 3).collect();
+        let edge_attributes: Vec<f64> = (0..edges).flat_map(|e| [e as f64 / 2.0, g as f64]).collect();
+        let labels: Vec<i32> = vertices.clone().map(|v| (7 * v + g) as i32 % 5).collect();
+        let attributes: Vec<f64> = vertices.clone().flat_map(|v| [v as f64, 2.0 * g as f64, 1.0]).collect();
+        let sources: Vec<u32> = (0..edges as u32).collect();
+        let targets: Vec<u32> = (0..edges as u32).map(|e| e + 1).collect();
+        let list = EdgeList {
+            weights: Some(&weights),
+            edge_labels: Some(&edge_labels),
+            edge_attributes: Some((&edge_attributes, 2)),
+            vertex_labels: Some(&labels),
+            vertex_attributes: Some((&attributes, 3)),
+            directed: g % 2 == 1,
+            ..EdgeList::new(n, &sources, &targets)
+        };
+        builder.push(&list).unwrap();
+        dataset.ids.get_or_insert_default().push(format!("g{g} \"é\\"));
+        dataset.parts.get_or_insert_default().push(Part::NAMES[g % 3].0);
+        dataset.coordinates.get_or_insert_default().extend(vertices.map(|v| [v as f64, v as f64 / 2.0]));
+    }
+    Dataset { graphs: builder.finish(), features: raw(), ..dataset }
+}
+
+pub(crate) fn raw() -> FeatureOptions {
+    FeatureOptions { raw: true, ..FeatureOptions::default() }
+}
+
+/// A dataset with everything that is odd and allowed, drawn from a seed.
+pub(crate) fn odd_dataset(seed: u64) -> Dataset {
+    let mut draw = Stream::new(seed, "odd dataset", [0, 0]);
+    let flag = |purpose| Stream::new(seed, purpose, [1, 0]).below(2) == 1;
+    let (weighted, labelled, mirrored) = (flag("weights"), flag("labels"), flag("mirrored"));
+    let (edge_labelled, placed, named, split) = (flag("edges"), flag("pos"), flag("ids"), flag("split"));
+    let exact = flag("exact in 32 bits");
+    let width = draw.below(4).checked_sub(1);
+    let edge_width = draw.below(4).checked_sub(1);
+    let kind = draw.below(4);
+    let graphs = draw.below(6);
+
+    fn real(draw: &mut Stream, exact: bool) -> f64 {
+        let odd = [0.0, -0.0, 0.1, 1e300, -5e-324, 3.0, f64::MAX, 1.0 / 3.0, 9007199254740993.0];
+        match draw.below(3) {
+            0 if exact => [0.0, -0.0, 0.5, -3.0, f64::from(0.1f32), f64::from(f32::MAX)][draw.below(6)],
+            0 => odd[draw.below(odd.len())],
+            _ if exact => f64::from(draw.normal() as f32),
+            _ => draw.normal(),
+        }
+    }
+    fn label(draw: &mut Stream) -> i32 {
+        [0, 1, -1, i32::MIN, i32::MAX, 7][draw.below(6)]
+    }
+    const TEXTS: [&str; 8] = ["", "a", "\"quoted\"", "back\\slash", "line\nend\u{0}", "Ünï ☃ 𝔤", "null", "3"];
+
+    let mut dataset = Dataset { name: TEXTS[draw.below(8)].into(), ..Dataset::default() };
+    if flag("structure") {
+        dataset.features.structure = vec![StructuralFeature::LogDegree];
+    }
+    let mut builder = BatchBuilder::default();
+    for _ in 0..graphs {
+        let n = draw.below(6);
+        let directed = draw.below(3) == 0;
+        let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        for a in 0..n as u32 {
+            for b in 0..n as u32 {
+                let listed = draw.below(3) == 0 && (directed || a <= b);
+                if listed {
+                    let weight = real(&mut draw, exact).abs().min(1e150);
+                    let both = !directed && a != b && !mirrored;
+                    for (s, t) in [(a, b), (b, a)].into_iter().take(1 + usize::from(both)) {
+                        sources.push(s);
+                        targets.push(t);
+                        // Directions may differ by rounding, and both must come back as they were.
+                        weights.push(if s > t { weight * (1.0 + 2.0 * f64::EPSILON) } else { weight });
+                    }
+                }
+            }
+        }
+        let edges = sources.len();
+        let edge_labels: Vec<i32> = (0..edges).map(|_| label(&mut draw)).collect();
+        let labels: Vec<i32> = (0..n).map(|_| label(&mut draw)).collect();
+        let mut reals = |count: usize| -> Vec<f64> { (0..count).map(|_| real(&mut draw, exact)).collect() };
+        let attributes = width.map(|width| (reals(n * width), width));
+        let edge_attributes = edge_width.map(|width| (reals(edges * width), width));
+        let list = EdgeList {
+            weights: weighted.then_some(&weights),
+            edge_labels: edge_labelled.then_some(&edge_labels),
+            edge_attributes: edge_attributes.as_ref().map(|(values, width)| (&values[..], *width)),
+            vertex_labels: labelled.then_some(&labels),
+            vertex_attributes: attributes.as_ref().map(|(values, width)| (&values[..], *width)),
+            directed,
+            ..EdgeList::new(n, &sources, &targets)
+        };
+        builder.push(&list).unwrap();
+        if placed {
+            let places = dataset.coordinates.get_or_insert_default();
+            places.extend((0..n).map(|_| [real(&mut draw, false), real(&mut draw, exact)]));
+        }
+        if named {
+            dataset.ids.get_or_insert_default().push(TEXTS[draw.below(8)].into());
+        }
+        if split {
+            dataset.parts.get_or_insert_default().push(Part::NAMES[draw.below(3)].0);
+        }
+    }
+    dataset.graphs = builder.finish();
+    dataset.targets = match kind {
+        _ if graphs == 0 => Targets::None,
+        0 => Targets::None,
+        1 => Targets::Classes((0..graphs).map(|_| [0, -1, i64::MIN, i64::MAX][draw.below(4)]).collect()),
+        2 => Targets::Text((0..graphs).map(|_| TEXTS[draw.below(8)].into()).collect()),
+        _ => Targets::Real((0..graphs).map(|_| real(&mut draw, exact)).collect()),
+    };
+    dataset
+}
+
+pub(crate) fn to_jsonl(dataset: &Dataset) -> Vec<u8> {
+    let mut writer = jsonl::Writer::new(Vec::new(), Place::file("out.jsonl"));
+    writer.write(dataset).unwrap();
+    writer.finish().unwrap()
+}
+
+pub(crate) fn from_jsonl(bytes: &[u8]) -> Result<Dataset> {
+    let place = Place::file("in.jsonl");
+    Dataset::collect(jsonl::Reader::new(bytes, place.clone()), &place)
+}
+
+/// Whether two datasets hold the same graphs and know the same of them.
+pub(crate) fn assert_same(found: &Dataset, expected: &Dataset) {
+    assert_eq!(found.graphs, expected.graphs);
+    assert_eq!(found.targets, expected.targets);
+    assert_eq!(found.ids, expected.ids);
+    assert_eq!(found.parts, expected.parts);
+    assert_eq!(found.coordinates, expected.coordinates);
+}
+
+/// Bytes with a few of them changed, cut out, repeated or cut off.
+pub(crate) fn mutate(valid: &[u8], draw: &mut Stream) -> Vec<u8> {
+    let mut bytes = valid.to_vec();
+    for _ in 0..1 + draw.below(3) {
+        let at = draw.below(bytes.len().max(1));
+        let end = (at + 1 + draw.below(16)).min(bytes.len());
+        match draw.below(6) {
+            0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at.min(end)..end)),
+            2 => {
+                let copy = bytes[at.min(end)..end].to_vec();
+                bytes.splice(at..at, copy);
+            }
+            3 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << draw.below(8)),
+            4 => bytes.iter_mut().skip(at).take(4).for_each(|byte| *byte = 0xff),
+            _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte = draw.bits() as u8),
+        }
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn json_lines_bring_back_what_was_written(seed: u64) {
+        let dataset = odd_dataset(seed);
+        assert_same(&from_jsonl(&to_jsonl(&dataset)).unwrap(), &dataset);
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn json_lines_and_parquet_bring_back_what_was_written(seed: u64) {
+        use crate::parquet;
+        let dataset = odd_dataset(seed);
+        let again = from_jsonl(&to_jsonl(&dataset)).unwrap();
+        let again = Dataset { name: dataset.name.clone(), features: dataset.features.clone(), ..again };
+        let place = Place::file("in.parquet");
+        let bytes = parquet::write(Vec::new(), &again, &place).unwrap();
+        let reader = parquet::Reader::new(bytes::Bytes::from(bytes), place.clone()).unwrap();
+        let again = Dataset::collect(reader, &place).unwrap();
+        assert_same(&again, &dataset);
+        if !dataset.is_empty() {
+            prop_assert_eq!((&again.name, &again.features), (&dataset.name, &dataset.features));
+        }
+        let batch = parquet::to_record_batch(&dataset).unwrap();
+        prop_assert_eq!(&parquet::from_record_batch(&batch, 0, &place).unwrap(), &dataset);
+    }
+}
+
+#[test]
+fn an_undirected_edge_is_listed_once_when_that_says_all() {
+    let lines = |labels: &[i32]| {
+        let list = EdgeList { edge_labels: Some(labels), ..EdgeList::new(2, &[0, 1, 1], &[1, 0, 1]) };
+        let graphs = stepwell::graph::Graph::new(&list).unwrap().into_batch();
+        String::from_utf8(to_jsonl(&Dataset { graphs, ..Dataset::default() })).unwrap()
+    };
+    assert_eq!(lines(&[5, 5, 6]), "{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[5,6]}\n");
+    assert_eq!(
+        lines(&[5, 4, 6]),
+        "{\"num_nodes\":2,\"src\":[0,1,1],\"dst\":[1,0,1],\"edge_label\":[5,4,6]}\n"
+    );
+}
+
+#[test]
+fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
+    let whole = fixture_dataset(&[2, 3]);
+    let check = |dataset: Dataset, expected: &str| {
+        let error = check_writable(&dataset, &Place::file("out")).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    check(Dataset { ids: Some(vec![]), ..whole.clone() }, "out: 0 ids for 2 graphs");
+    check(Dataset { targets: Targets::Real(vec![1.0]), ..whole.clone() }, "out: 1 targets for 2 graphs");
+    check(Dataset { coordinates: Some(vec![]), ..whole.clone() }, "out: 0 coordinates for 5 vertices");
+    check(
+        Dataset { targets: Targets::Real(vec![1.0, f64::NAN]), ..whole.clone() },
+        "out: the target of graph 1 is NaN; expected finite numbers",
+    );
+    let bare = stepwell::graph::Graph::new(&EdgeList::new((1 << 20) + 1, &[], &[])).unwrap();
+    check(
+        Dataset { graphs: bare.into_batch(), ..Dataset::default() },
+        "out, row 1: 'num_nodes', beside the few numbers listed, is 1048577, more than the limit of 1048576",
+    );
+    assert!(check_writable(&whole, &Place::file("out")).is_ok());
+}
