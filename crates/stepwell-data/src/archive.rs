@@ -1,33 +1,51 @@
 //! Zip archives from strangers: nothing is extracted, nothing grows without bound.
+//!
+//! A few bytes can stand for a great many. What is unpacked of an archive is
+//! therefore counted while it is unpacked, and no size the archive declares is
+//! believed before the bytes are there.
 
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, quote};
 
-/// Text of graphs deflates by a factor of 5 to 30, a split file by 300. A part
-/// that claims more than this factor and is large is a bomb.
+/// What even the smallest archive may unpack to.
+const ALWAYS_ALLOWED: u64 = 64 << 20;
+
+/// How many times its own size a larger archive may unpack to. Text of graphs
+/// compresses five- to thirtyfold, pickled matrices some twentyfold.
 const MAX_RATIO: u64 = 200;
-const LARGE: u64 = 64 << 20;
 
-/// A zip archive with the name it has in messages.
+/// An open archive and how much may still be unpacked of it.
 pub(crate) struct Archive<R> {
-    zip: ZipArchive<R>,
     name: String,
+    zip: ZipArchive<R>,
+    limit: u64,
+    spent: u64,
 }
 
 impl<R: Read + Seek> Archive<R> {
-    /// Reads the archive's table of contents.
-    pub(crate) fn open(reader: R, name: &str) -> Result<Self> {
-        let zip = ZipArchive::new(reader).map_err(|error| broken(Place::file(name), error))?;
-        Ok(Self { zip, name: name.to_owned() })
+    /// Reads the archive's table of contents; `name` stands for it in messages.
+    pub(crate) fn open(mut reader: R, name: &str) -> Result<Self> {
+        let io = |source| Error::io(Path::new(name), source);
+        let size = reader.seek(SeekFrom::End(0)).map_err(io)?;
+        reader.rewind().map_err(io)?;
+        let zip = ZipArchive::new(reader).map_err(|error| refused(name, Place::file(name), error))?;
+        let limit = size.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED);
+        Ok(Self { name: name.to_owned(), zip, limit, spent: 0 })
+    }
+
+    /// What the archive may unpack to, in bytes.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// The paths of all parts.
     pub(crate) fn parts(&self) -> Vec<String> {
-        self.zip.file_names().filter_map(|name| name.ok().map(|n| n.into_owned())).collect()
+        self.zip.file_names().filter_map(|name| name.ok().map(|name| name.into_owned())).collect()
     }
 
     /// The archive as a whole, for messages.
@@ -40,38 +58,71 @@ impl<R: Read + Seek> Archive<R> {
         Place::file(format!("{}/{part}", self.name))
     }
 
-    /// Opens a part for reading; what it yields is bounded by what it declares.
+    /// Opens a part for reading.
     pub(crate) fn part(&mut self, part: &str) -> Result<impl Read + '_> {
         let place = self.place(part);
-        let file = self.zip.by_name(part).map_err(|error| broken(place.clone(), error))?;
-        let (declared, packed) = (file.size(), file.compressed_size());
-        if declared > LARGE && declared / MAX_RATIO > packed {
-            return Err(Error::TooLarge {
-                place,
-                what: "the unpacked size in bytes, for a part that small (a zip bomb?),",
-                limit: packed.saturating_mul(MAX_RATIO).max(LARGE),
-                found: declared,
-            });
+        let Some(index) = self.zip.index_for_name(part) else {
+            return Err(Error::malformed(self.whole(), format!("a member '{part}'"), self.contents()));
+        };
+        let inner = self.zip.by_index(index).map_err(|error| refused(&self.name, place.clone(), error))?;
+        let found = self.spent.saturating_add(inner.size());
+        if found > self.limit {
+            return Err(Error::TooLarge { place, what: "its unpacked size", limit: self.limit, found });
         }
-        Ok(Bounded { inner: file, left: declared })
+        Ok(Counted { inner, limit: self.limit, spent: &mut self.spent })
+    }
+
+    /// The whole content of a part.
+    pub(crate) fn unpack(&mut self, part: &str) -> Result<Vec<u8>> {
+        let (name, place) = (self.name.clone(), self.place(part));
+        let mut bytes = Vec::new();
+        let read = self.part(part)?.read_to_end(&mut bytes);
+        read.map_err(|source| refused(&name, place, ZipError::Io(source)))?;
+        Ok(bytes)
+    }
+
+    fn contents(&self) -> String {
+        let names: Vec<String> = self.zip.file_names_raw().take(9).map(quote).collect();
+        match self.zip.len() {
+            0 => "an empty archive".into(),
+            n if n > names.len() => format!("{} and {} more", names.join(", "), n - names.len()),
+            _ => names.join(", "),
+        }
     }
 }
 
-fn broken(place: Place, error: ZipError) -> Error {
-    Error::malformed(place, "an intact zip archive", error.to_string())
-}
-
-struct Bounded<R> {
+/// Counts what is unpacked, and stops where the limit is.
+struct Counted<'a, R> {
     inner: R,
-    left: u64,
+    limit: u64,
+    spent: &'a mut u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "more bytes than the archive declares")
-        })?;
-        Ok(count)
+        *self.spent += count as u64;
+        match *self.spent > self.limit {
+            true => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("its unpacked size is more than the limit of {}", self.limit),
+            )),
+            false => Ok(count),
+        }
+    }
+}
+
+/// Tells a refusal of the operating system from a broken archive.
+fn refused(archive: &str, place: Place, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(source) if source.raw_os_error().is_some() => Error::io(Path::new(archive), source),
+        ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
+            Error::malformed(place, "a whole zip archive", "one that is cut short")
+        }
+        ZipError::Io(source) => Error::malformed(place, "sound data", format!("damaged data ({source})")),
+        ZipError::InvalidArchive(reason) => {
+            Error::malformed(place, "a zip archive", format!("none, or a damaged one ({reason})"))
+        }
+        error => Error::malformed(place, "members that are stored or deflated", error.to_string()),
     }
 }

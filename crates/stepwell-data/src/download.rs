@@ -216,7 +216,7 @@ mod http {
             let page = b"<html>Please log in</html>";
             for (answers, sha256, reason) in [
                 (vec![answer("404 Not Found", 0, b"")], None, "no such dataset there (404)"),
-                (vec![answer("200 OK", page.len(), page)], None, "expected an intact zip archive"),
+                (vec![answer("200 OK", page.len(), page)], None, "expected a zip archive"),
                 (vec![answer("200 OK", zip.len(), &zip)], Some("00ff"), "expected sha256 00ff, found"),
                 (vec![answer("403 Forbidden", 0, b"")], None, "the server answered 403"),
             ] {

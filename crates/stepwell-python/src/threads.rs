@@ -21,10 +21,10 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
 fn pool() -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> {
     let process = std::process::id();
     let mut kept = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((owner, pool)) = kept.as_ref() {
-        if *owner == process {
-            return Ok(pool.clone());
-        }
+    if let Some((owner, pool)) = kept.as_ref()
+        && *owner == process
+    {
+        return Ok(pool.clone());
     }
     let pool = Arc::new(ThreadPoolBuilder::new().build()?);
     // The parent's pool is not dropped in the child: dropping waits for its threads.

@@ -77,15 +77,11 @@ impl Inputs {
     /// rows that are all one-hot and stand alone become integers: the same `X`,
     /// the same bits, less work.
     fn new(dense_width: usize, dense: Vec<f64>, one_hot_width: usize, one_hot: Vec<u32>) -> Self {
-        if one_hot_width == 0 {
-            if let Some(columns) = one_hot_columns(&dense, dense_width) {
-                return Self {
-                    dense_width: 0,
-                    dense: Vec::new(),
-                    one_hot_width: dense_width,
-                    one_hot: columns,
-                };
-            }
+        if one_hot_width == 0
+            && let Some(columns) = one_hot_columns(&dense, dense_width)
+        {
+            let (dense, one_hot_width) = (Vec::new(), dense_width);
+            return Self { dense_width: 0, dense, one_hot_width, one_hot: columns };
         }
         Self { dense_width, dense, one_hot_width, one_hot }
     }

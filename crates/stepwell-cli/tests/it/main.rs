@@ -1,5 +1,7 @@
 //! The program as a person or a script meets it.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod commands;
 mod manners;
 

@@ -1,20 +1,10 @@
 //! How much a file may ask for.
 //!
-//! A few bytes can stand for a great many: compressed zeros, or one matrix
-//! named a million times. What a file unfolds to is therefore counted while it
-//! unfolds, and no size the file declares is believed before the bytes are there.
+//! A few bytes of a pickle can stand for a great many, one matrix named a
+//! million times for instance. What it unfolds to is therefore counted while it
+//! unfolds, and no size it declares is believed before the bytes are there.
 
 use crate::error::{Error, Place, Result};
-
-/// What even the smallest archive may unfold to.
-const ALWAYS_ALLOWED: u64 = 64 << 20;
-
-/// How many times its own size a larger archive may unfold to. Pickled
-/// matrices and one-hot rows compress some twentyfold.
-const MAX_RATIO: u64 = 200;
-
-/// The most that is unpacked of any archive.
-const MAX_UNPACKED: u64 = 4 << 30;
 
 /// Memory for the objects of a pickle: some for any, and some per byte. Graphs
 /// of one or two vertices need 20 bytes per byte, larger ones far less.
@@ -28,14 +18,9 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Those of an archive of so many bytes.
-    pub(super) fn of(archive_size: u64) -> Self {
-        Self { unfolded: archive_size.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED) }
-    }
-
-    /// For all members, unpacked.
-    pub(super) fn unpacking(self) -> Allowance {
-        Allowance::new("its unpacked size", self.unfolded.min(MAX_UNPACKED))
+    /// Those of an archive that may unpack to so many bytes.
+    pub(super) fn new(unfolded: u64) -> Self {
+        Self { unfolded }
     }
 
     /// For the objects of one pickle of so many bytes.
@@ -61,10 +46,6 @@ pub(super) struct Allowance {
 impl Allowance {
     pub(super) fn new(what: &'static str, limit: u64) -> Self {
         Self { what, limit, spent: 0 }
-    }
-
-    pub(super) fn left(&self) -> u64 {
-        self.limit - self.spent
     }
 
     /// Counts bytes, or refuses them.

@@ -16,7 +16,6 @@
 //! # Ok::<(), stepwell_data::Error>(())
 //! ```
 
-mod archive;
 mod array;
 mod classes;
 mod features;
@@ -38,12 +37,12 @@ use std::path::Path;
 
 use stepwell::graph::{BatchBuilder, EdgeList};
 
-use self::archive::Archive;
 use self::array::shown;
 use self::classes::Classes;
 use self::features::Features;
 use self::limits::{Allowance, Limits};
 use self::npy::Content;
+use crate::archive::Archive;
 use crate::dataset::{Dataset, Part, Targets};
 use crate::error::{Error, Place, Result};
 
@@ -59,7 +58,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
 /// Reads a benchmark file from anywhere; `name` is what messages call it.
 pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     let mut archive = Archive::open(reader, name)?;
-    let limits = archive.limits();
+    let limits = Limits::new(archive.limit());
     let mut allowance = limits.graphs();
     let mut graphs = BatchBuilder::default();
     let mut classes = Classes::default();

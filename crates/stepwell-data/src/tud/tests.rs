@@ -185,12 +185,12 @@ fn truncated_archives_and_bombs_are_refused() {
     let bytes = zipped(&[("X_A.txt", b"1,2\n"), ("X_graph_indicator.txt", b"1\n1\n")]);
     for length in [0, 10, bytes.len() / 2, bytes.len() - 1] {
         let error = read_archive(Cursor::new(&bytes[..length]), "cut.zip").unwrap_err().to_string();
-        assert!(error.starts_with("cut.zip: expected an intact zip archive"), "{error}");
+        assert!(error.starts_with("cut.zip: expected a zip archive"), "{error}");
     }
     let bomb = zipped(&[("X_A.txt", b""), ("X_graph_indicator.txt", &b"1\n".repeat(40 << 20))]);
     assert!(bomb.len() < 1 << 20);
     let error = read_archive(Cursor::new(bomb), "bomb.zip").unwrap_err().to_string();
-    assert!(error.starts_with("bomb.zip/X_graph_indicator.txt: the unpacked size"), "{error}");
+    assert!(error.starts_with("bomb.zip/X_graph_indicator.txt: its unpacked size"), "{error}");
 }
 
 fn round_trip(dataset: &Dataset, path: &Path) -> Dataset {

@@ -1,6 +1,8 @@
 //! Tests that cross modules. A new one goes into the file whose name says
 //! what it is about.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod broken;
 mod corpus;
 mod real_data;

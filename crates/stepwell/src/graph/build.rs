@@ -263,10 +263,7 @@ impl BatchBuilder {
         next.clear();
         next.resize(edges.num_vertices, 0);
         rows.iter().for_each(|&row| next[row as usize] += 1);
-        let mut total = 0;
-        for slot in next.iter_mut() {
-            (*slot, total) = (total, total + *slot);
-        }
+        starts(next);
         rows.iter().zip(columns).all(|(&row, &column)| {
             let slot = &mut next[column as usize];
             let at = *slot as usize;
@@ -357,35 +354,26 @@ struct Sorter<O> {
 impl<O: Origin> Sorter<O> {
     fn sort(&mut self, edges: &EdgeList<'_>) {
         let Self { next, by_column, by_row, column_ends } = self;
-        let mirrored = !edges.directed;
-        // Calls with the ends of every edge that counts, from both ends if undirected.
-        let each = |visit: &mut dyn FnMut(&[u32], &[u32], bool)| {
-            visit(edges.sources, edges.targets, false);
-            if mirrored {
-                visit(edges.targets, edges.sources, true);
-            }
-        };
+        // Rows, columns and whether they are seen backwards; undirected edges are seen from both ends.
+        let both = [(edges.sources, edges.targets, false), (edges.targets, edges.sources, true)];
+        let passes = if edges.directed { &both[..1] } else { &both };
         let skipped = |edge: usize| edges.weights.is_some_and(|weights| weights[edge] == 0.0);
         let count = |next: &mut Vec<u32>, of_columns: bool| {
             next.clear();
             next.resize(edges.num_vertices, 0);
-            each(&mut |rows, columns, backward| {
+            for &(rows, columns, backward) in passes {
                 for (edge, (&row, &column)) in rows.iter().zip(columns).enumerate() {
                     let counts = !(skipped(edge) || (backward && row == column));
                     let bucket = if of_columns { column } else { row };
                     next[bucket as usize] += u32::from(counts);
                 }
-            });
-            let mut total = 0;
-            for slot in next.iter_mut() {
-                (*slot, total) = (total, total + *slot);
             }
-            total as usize
+            starts(next)
         };
         let total = count(next, true);
         by_column.clear();
         by_column.resize(total, Default::default());
-        each(&mut |rows, columns, backward| {
+        for &(rows, columns, backward) in passes {
             for (edge, (&row, &column)) in rows.iter().zip(columns).enumerate() {
                 if !(skipped(edge) || (backward && row == column)) {
                     let slot = &mut next[column as usize];
@@ -393,7 +381,7 @@ impl<O: Origin> Sorter<O> {
                     *slot += 1;
                 }
             }
-        });
+        }
         std::mem::swap(next, column_ends);
         count(next, false);
         by_row.clear();
@@ -418,6 +406,15 @@ impl<O: Origin> Sorter<O> {
             row
         })
     }
+}
+
+/// Turns the sizes of buckets into where each starts; returns their sum.
+fn starts(sizes: &mut [u32]) -> usize {
+    let mut total = 0;
+    for slot in sizes {
+        (*slot, total) = (total, total + *slot);
+    }
+    total as usize
 }
 
 /// Edges of an entry's repeats in the direction of `like`.

@@ -1,0 +1,51 @@
+//! Topological pooling: coarser graphs from the structure alone (paper §3).
+//!
+//! A pooling is a function from a graph to a [`Pooled`]: the matrix `S` that
+//! carries states to the coarse vertices (`X' = SᵀH`), the coarse graph `A'`,
+//! and notes on what happened. Everything is computed in f64, once per graph.
+//! Applying it again and again gives a pyramid.
+
+mod assignment;
+
+pub use assignment::Assignment;
+
+use crate::graph::Graph;
+
+/// What one pooling of one graph gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pooled {
+    /// `S`, fine vertices by coarse vertices; its entries carry the weights of
+    /// the reduction.
+    pub assignment: Assignment,
+    /// The coarse graph, `A'`: undirected, with weights.
+    pub graph: Graph,
+    /// The fine vertex each coarse one was, for poolings that select vertices.
+    pub kept: Option<Vec<u32>>,
+    /// What a person may want to know.
+    pub notes: Notes,
+}
+
+/// What happened during a pooling, in numbers that add up over graphs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// Cuts that were below one half and were improved by flipping vertices (NDP).
+    pub cuts_improved: usize,
+    /// Vertices that ended in no cluster (NMF).
+    pub vertices_lost: usize,
+    /// Graphs that had edges and lost all of them.
+    pub without_edges: usize,
+    /// Entries dropped while eliminating vertices, in approximate mode (NDP).
+    pub fill_dropped: usize,
+    /// Directed graphs that were made undirected first.
+    pub symmetrized: usize,
+}
+
+impl std::ops::AddAssign for Notes {
+    fn add_assign(&mut self, other: Self) {
+        self.cuts_improved += other.cuts_improved;
+        self.vertices_lost += other.vertices_lost;
+        self.without_edges += other.without_edges;
+        self.fill_dropped += other.fill_dropped;
+        self.symmetrized += other.symmetrized;
+    }
+}
