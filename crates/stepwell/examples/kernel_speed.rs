@@ -118,7 +118,8 @@ fn main() {
                 });
                 let peak = peak(lanes).max(before);
                 let preparing = pool.install(|| best(5, || drop(prepare())));
-                let work = 2.0 * (prepared.num_rows() * units * units + prepared.num_entries() * units) as f64;
+                let work =
+                    2.0 * (prepared.num_rows() * units * units + prepared.num_entries() * units) as f64;
                 let rate = work * sweeps as f64 / seconds;
                 let sweep = seconds / sweeps as f64;
                 println!(

@@ -1,7 +1,7 @@
 //! The product of inputs (or of the states below) with `V`.
 
 use super::pack::Panels;
-use super::tile::{TILE, multiply, tile_start, with_rows};
+use super::tile::{Tiles, multiply, with_rows};
 use super::vector::Vector;
 use super::{Projection, Real};
 
@@ -51,9 +51,9 @@ pub(crate) fn project<T: Real>(
 /// As for [`Vector`]; the pointers of the task must be valid for its rows.
 #[inline(always)]
 pub(super) unsafe fn rows<V: Vector>(task: &Projecting<'_, V::Scalar>) {
-    let tiles = task.count.div_ceil(TILE);
-    for tile in 0..tiles {
-        let (first, end) = (tile_start(tile, tiles, task.count), tile_start(tile + 1, tiles, task.count));
+    let tiles = Tiles::new(0..task.count);
+    for tile in 0..tiles.count {
+        let (first, end) = (tiles.start(tile), tiles.start(tile + 1));
         let mut column = 0;
         while column < task.stride {
             let narrow = column + 2 * V::LANES > task.stride;

@@ -10,15 +10,20 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::operator::Rows;
-use super::pack::{Form, Recurrent};
+use super::pack::{Form, Panels, Recurrent};
 use super::tanh::tanh;
-use super::tile::{TILE, multiply, tile_start, with_rows};
+use super::tile::{TILE, Tiles, multiply, with_rows};
 use super::vector::Vector;
 use super::{Aligned, Real};
 
-/// Most tiles of a group.
+/// Most tiles, and rows, of a group.
 const MAX_GROUP: usize = 4;
-/// Rows of the buffer start this far in, so that a ring can look one unit back.
+const GROUP_ROWS: usize = MAX_GROUP * TILE;
+/// What a group gathers lies in slabs of so many columns, so that the rows of
+/// a slab are a fixed distance apart, known to the compiler.
+const SLAB: usize = 128;
+/// For a `W` that is not dense, gathered rows are whole. They start this far
+/// in, so that a ring can look one unit back.
 const MARGIN: usize = 16;
 /// A `W` up to this size stays in the innermost cache by itself.
 const CACHED_BYTES: usize = 24 << 10;
@@ -145,7 +150,8 @@ impl<'a, T: Real> Equation<'a, T> {
     }
 
     fn sweep_rows(&self, task: &Sweeping<'_, T>, rows: Range<usize>, scratch: &mut Aligned<T>) -> f64 {
-        scratch.reserve((MAX_GROUP * TILE + 1) * left_stride(self.recurrent));
+        let stride = self.recurrent.stride;
+        scratch.reserve((GROUP_ROWS * stride.next_multiple_of(SLAB)).max(2 * (stride + MARGIN)));
         // SAFETY: source and target hold `state_len` numbers; columns stay
         // within the graph, by construction of `Rows`; the drive covers the
         // rows; the scratch was made large enough; an `Isa` exists only where
@@ -153,10 +159,6 @@ impl<'a, T: Real> Equation<'a, T> {
         // are of one colour (or write to another buffer than they read).
         unsafe { T::sweep_rows(self.recurrent.isa, task, rows, scratch) }
     }
-}
-
-fn left_stride<T: Real>(recurrent: &Recurrent<T>) -> usize {
-    recurrent.stride + MARGIN
 }
 
 /// # Safety
@@ -167,60 +169,59 @@ pub(super) unsafe fn rows<V: Vector>(
     range: Range<usize>,
     scratch: &mut [V::Scalar],
 ) -> f64 {
-    let recurrent = task.equation.recurrent;
-    let (count, stride) = (range.len(), left_stride(recurrent));
-    let tiles = count.div_ceil(TILE);
-    let cached = recurrent.units * recurrent.stride * size_of::<V::Scalar>() <= CACHED_BYTES;
-    let group = if cached { 1 } else { MAX_GROUP };
     let scratch = scratch.as_mut_ptr();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match &task.equation.recurrent.form {
+            Form::Dense(panels) => dense_rows::<V>(task, panels, range, scratch),
+            form => range.map(|row| other_row::<V>(task, form, row, scratch)).sum(),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn dense_rows<V: Vector>(
+    task: &Sweeping<'_, V::Scalar>,
+    panels: &Panels<V::Scalar>,
+    range: Range<usize>,
+    slabs: *mut V::Scalar,
+) -> f64 {
+    let tiles = Tiles::new(range);
+    let cached = panels.data.len() * size_of::<V::Scalar>() <= CACHED_BYTES;
+    let (group, stride) = (if cached { 1 } else { MAX_GROUP }, task.equation.recurrent.stride);
     let mut total = 0.0;
     let mut tile = 0;
-    while tile < tiles {
-        let next = tiles.min(tile + group);
-        let start = |tile| range.start + tile_start(tile, tiles, count);
-        let (first, end) = (start(tile), start(next));
+    while tile < tiles.count {
+        let next = tiles.count.min(tile + group);
+        let (first, end) = (tiles.start(tile), tiles.start(next));
         let quiet = end <= task.quiet;
-        // SAFETY: the caller's promise; a group has at most MAX_GROUP * TILE rows.
+        let depth = if quiet { 0 } else { panels.depth };
+        // SAFETY: the caller's promise; a group has at most GROUP_ROWS rows.
         unsafe {
-            let zero = V::splat(V::Scalar::default());
-            let mut changes = [zero; MAX_GROUP * TILE];
-            let left = scratch.add(MARGIN);
+            let mut changes = [V::splat(V::Scalar::default()); GROUP_ROWS];
             if !quiet {
                 for row in first..end {
-                    gather::<V>(task, row, left.add((row - first) * stride));
+                    gather::<V>(task, row, slabs.add((row - first) * SLAB), GROUP_ROWS * SLAB);
                 }
             }
-            match &recurrent.form {
-                Form::Dense(panels) => {
-                    let depth = if quiet { 0 } else { panels.depth };
-                    let mut column = 0;
-                    while column < recurrent.stride {
-                        let panel = panels.data.as_ptr().add(column * panels.depth);
-                        let narrow = column + 2 * V::LANES > recurrent.stride;
-                        for t in tile..next {
-                            let (row, rows) = (start(t), start(t + 1) - start(t));
-                            let left = left.add((row - first) * stride);
-                            let changes = changes.as_mut_ptr().add(row - first);
-                            match narrow {
-                                false => with_rows!(rows, R =>
-                                    renew_tile::<V, R, 2>(task, row, column, left, depth, panel, changes)),
-                                true => with_rows!(rows, R =>
-                                    renew_tile::<V, R, 1>(task, row, column, left, depth, panel, changes)),
-                            }
-                        }
-                        column += 2 * V::LANES;
+            let mut column = 0;
+            while column < stride {
+                let panel = panels.data.as_ptr().add(column * panels.depth);
+                let narrow = column + 2 * V::LANES > stride;
+                for t in tile..next {
+                    let (row, rows) = (tiles.start(t), tiles.start(t + 1) - tiles.start(t));
+                    let left = slabs.add((row - first) * SLAB);
+                    let changes = changes.as_mut_ptr().add(row - first);
+                    match narrow {
+                        false => with_rows!(rows, R =>
+                            renew_tile::<V, R, 2>(task, row, column, left, depth, panel, changes)),
+                        true => with_rows!(rows, R =>
+                            renew_tile::<V, R, 1>(task, row, column, left, depth, panel, changes)),
                     }
                 }
-                form => {
-                    for row in first..end {
-                        let left = left.add((row - first) * stride);
-                        if quiet {
-                            left.write_bytes(0, recurrent.stride);
-                        }
-                        let spare = scratch.add(MAX_GROUP * TILE * stride);
-                        changes[row - first] = renew_row::<V>(task, row, form, left, spare);
-                    }
-                }
+                column += 2 * V::LANES;
             }
             for row in first..end {
                 total += task.equation.rows.size(row) * changes[row - first].sum();
@@ -231,12 +232,17 @@ pub(super) unsafe fn rows<V: Vector>(
     total
 }
 
-/// Writes `Σ Ã_ij h_j` of one row to `left`.
+/// Writes `Σ Ã_ij h_j` of one row to `left`, slabs of columns `slab_step` apart.
 ///
 /// # Safety
-/// As for [`rows`]; `left` must be valid for writing a row.
+/// As for [`rows`]; `left` must be valid for writing the slabs of a row.
 #[inline(always)]
-unsafe fn gather<V: Vector>(task: &Sweeping<'_, V::Scalar>, row: usize, left: *mut V::Scalar) {
+unsafe fn gather<V: Vector>(
+    task: &Sweeping<'_, V::Scalar>,
+    row: usize,
+    left: *mut V::Scalar,
+    slab_step: usize,
+) {
     // SAFETY: the caller's promise; row starts are in order and within the entries.
     unsafe {
         let Rows { row_starts, columns, values, .. } = task.equation.rows;
@@ -245,7 +251,8 @@ unsafe fn gather<V: Vector>(task: &Sweeping<'_, V::Scalar>, row: usize, left: *m
         let stride = task.equation.recurrent.stride;
         let mut column = 0;
         while column < stride {
-            let (source, left) = (task.source.add(column), left.add(column));
+            let source = task.source.add(column);
+            let left = left.add(column / SLAB * slab_step + column % SLAB);
             let vectors = (stride - column) / V::LANES;
             match vectors {
                 1 => gather_columns::<V, 1>(columns, values, source, stride, left),
@@ -308,62 +315,77 @@ unsafe fn renew_tile<V: Vector, const R: usize, const P: usize>(
                 *sum = V::load(drive.add(p * V::LANES));
             }
         }
-        multiply(&mut sums, left, left_stride(task.equation.recurrent), depth, panel);
+        let mut done = 0;
+        while done < depth {
+            let (left, panel) = (left.add(done * GROUP_ROWS), panel.add(done * P * V::LANES));
+            multiply(&mut sums, left, SLAB, SLAB.min(depth - done), panel);
+            done += SLAB;
+        }
+        let mut state = State::new(task, row, column);
         for (r, line) in sums.iter().enumerate() {
+            let mut change = *changes.add(r);
             for (p, &sum) in line.iter().enumerate() {
-                let change = changes.add(r);
-                *change = renew(task, row + r, column + p * V::LANES, sum, *change);
+                change = state.renew(p * V::LANES, sum, change);
             }
+            *changes.add(r) = change;
+            state.next_row();
         }
     }
 }
 
-/// A row whose `W` is not dense.
+/// A row whose `W` is not dense; answers with its share of the change.
 ///
 /// # Safety
-/// As for [`rows`]; `left` must hold a row behind its margin, `spare` have room for one.
+/// As for [`rows`].
 #[inline(always)]
-unsafe fn renew_row<V: Vector>(
+unsafe fn other_row<V: Vector>(
     task: &Sweeping<'_, V::Scalar>,
-    row: usize,
     form: &Form<V::Scalar>,
-    left: *mut V::Scalar,
-    spare: *mut V::Scalar,
-) -> V {
+    row: usize,
+    scratch: *mut V::Scalar,
+) -> f64 {
     let Recurrent { units, stride, .. } = *task.equation.recurrent;
     // SAFETY: the caller's promise; weights of a line are `stride` long, rows
     // and starts of a sparse `W` are those of its units.
     unsafe {
-        let mut change = V::splat(V::Scalar::default());
-        let drive = drive_of(task, row);
-        if let Form::Sparse { starts, rows, values } = form {
-            for unit in 0..units {
-                let mut sum = *drive.add(unit);
-                for entry in *starts.get_unchecked(unit)..*starts.get_unchecked(unit + 1) {
-                    let from = *left.add(*rows.get_unchecked(entry) as usize);
-                    sum = sum + *values.get_unchecked(entry) * from;
-                }
-                *spare.add(unit) = sum;
-            }
-            for column in (0..stride).step_by(V::LANES) {
-                change = renew(task, row, column, V::load(spare.add(column)), change);
-            }
-            return change;
+        let left = scratch.add(MARGIN);
+        match row < task.quiet {
+            true => left.write_bytes(0, stride),
+            false => gather::<V>(task, row, left, SLAB),
         }
+        let mut change = V::splat(V::Scalar::default());
+        let mut state = State::new(task, row, 0);
+        let drive = drive_of(task, row);
         let (weights, from) = match form {
+            Form::Diagonal(weights) => (weights, left),
             Form::Ring(weights) => {
                 *left.sub(1) = *left.add(units - 1);
                 (weights, left.sub(1))
             }
-            Form::Diagonal(weights) => (weights, left),
-            _ => return change,
+            Form::Sparse { starts, rows, values } => {
+                let sums = left.add(stride + MARGIN);
+                sums.write_bytes(0, stride);
+                for unit in 0..units {
+                    let mut sum = *drive.add(unit);
+                    for entry in *starts.get_unchecked(unit)..*starts.get_unchecked(unit + 1) {
+                        let from = *left.add(*rows.get_unchecked(entry) as usize);
+                        sum = sum + *values.get_unchecked(entry) * from;
+                    }
+                    *sums.add(unit) = sum;
+                }
+                for column in (0..stride).step_by(V::LANES) {
+                    change = state.renew(column, V::load(sums.add(column)), change);
+                }
+                return task.equation.rows.size(row) * change.sum();
+            }
+            Form::Dense(_) => return 0.0,
         };
         for column in (0..stride).step_by(V::LANES) {
             let weight = V::load(weights.as_ptr().add(column));
             let sum = V::load(from.add(column)).mul_add(weight, V::load(drive.add(column)));
-            change = renew(task, row, column, sum, change);
+            change = state.renew(column, sum, change);
         }
-        change
+        task.equation.rows.size(row) * change.sum()
     }
 }
 
@@ -379,29 +401,50 @@ unsafe fn drive_of<T: Real>(task: &Sweeping<'_, T>, row: usize) -> *const T {
     }
 }
 
-/// Stores the new states that belong to `sum`; adds the square of what changed.
-///
-/// # Safety
-/// As for [`rows`].
-#[inline(always)]
-unsafe fn renew<V: Vector>(
-    task: &Sweeping<'_, V::Scalar>,
-    row: usize,
-    column: usize,
-    sum: V,
-    change: V,
-) -> V {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let at = row * task.equation.recurrent.stride + column;
-        let old = V::load(task.source.add(at));
-        let mut new = tanh(sum);
-        let (one, leak) = (V::Scalar::from_f64(1.0), task.equation.leak);
-        if leak != one {
-            new = V::splat(leak).mul_add(new, V::splat(one - leak).mul(old));
+/// The states of a row, from some column on, before and after.
+struct State<V: Vector> {
+    old: *const V::Scalar,
+    new: *mut V::Scalar,
+    stride: usize,
+    leak: V::Scalar,
+    leaky: bool,
+}
+
+impl<V: Vector> State<V> {
+    /// # Safety
+    /// The row and the column must exist.
+    #[inline(always)]
+    unsafe fn new(task: &Sweeping<'_, V::Scalar>, row: usize, column: usize) -> Self {
+        let (stride, leak) = (task.equation.recurrent.stride, task.equation.leak);
+        let at = row * stride + column;
+        // SAFETY: the caller's promise.
+        let (old, new) = unsafe { (task.source.add(at), task.target.add(at)) };
+        Self { old, new, stride, leak, leaky: leak != V::Scalar::from_f64(1.0) }
+    }
+
+    /// Stores the new states that belong to `sum`; adds the square of what changed.
+    ///
+    /// # Safety
+    /// As for [`Vector`]; a vector at `column` must exist.
+    #[inline(always)]
+    unsafe fn renew(&mut self, column: usize, sum: V, change: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let old = V::load(self.old.add(column));
+            let mut new = tanh(sum);
+            if self.leaky {
+                let stays = V::splat(V::Scalar::from_f64(1.0) - self.leak);
+                new = V::splat(self.leak).mul_add(new, stays.mul(old));
+            }
+            new.store(self.new.add(column));
+            let difference = new.sub(old);
+            difference.mul_add(difference, change)
         }
-        new.store(task.target.add(at));
-        let difference = new.sub(old);
-        difference.mul_add(difference, change)
+    }
+
+    #[inline(always)]
+    fn next_row(&mut self) {
+        self.old = self.old.wrapping_add(self.stride);
+        self.new = self.new.wrapping_add(self.stride);
     }
 }

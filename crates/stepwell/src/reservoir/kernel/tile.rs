@@ -40,10 +40,28 @@ macro_rules! with_rows {
 }
 pub(super) use with_rows;
 
-/// Where tile `tile` of `tiles` begins, when `count` rows are spread evenly.
-#[inline(always)]
-pub(super) fn tile_start(tile: usize, tiles: usize, count: usize) -> usize {
-    tile * count / tiles
+/// Spreads rows evenly over as few tiles as there must be.
+#[derive(Clone, Copy)]
+pub(super) struct Tiles {
+    first: usize,
+    pub count: usize,
+    base: usize,
+    /// So many tiles, the first ones, have one row more than `base`.
+    longer: usize,
+}
+
+impl Tiles {
+    pub fn new(rows: std::ops::Range<usize>) -> Self {
+        let count = rows.len().div_ceil(TILE);
+        let base = rows.len().checked_div(count).unwrap_or(0);
+        Self { first: rows.start, count, base, longer: rows.len() - base * count }
+    }
+
+    /// Where a tile begins.
+    #[inline(always)]
+    pub fn start(&self, tile: usize) -> usize {
+        self.first + tile * self.base + tile.min(self.longer)
+    }
 }
 
 /// Adds `left · panel` to `sums`.
