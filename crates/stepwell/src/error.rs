@@ -91,6 +91,51 @@ pub enum Error {
         /// What it holds.
         found: usize,
     },
+    /// An option of a model has a value it cannot have.
+    #[error("{name}: expected {expected}, found {found}")]
+    BadOption {
+        /// The option, as users write it.
+        name: &'static str,
+        /// The values it may have.
+        expected: String,
+        /// The value it has.
+        found: String,
+    },
+    /// A matrix has the wrong number of rows or columns.
+    #[error("{what} of stack {stack}, block {block}: expected {} x {}, found {} x {}", expected.0, expected.1, found.0, found.1)]
+    Shape {
+        /// Which matrix.
+        what: &'static str,
+        /// Which of the parallel models, from 0.
+        stack: usize,
+        /// Which block of it, from 0.
+        block: usize,
+        /// Rows and columns it should have.
+        expected: (usize, usize),
+        /// Rows and columns it has.
+        found: (usize, usize),
+    },
+    /// Eigenvalues or singular values could not be computed.
+    #[error("the {what} of a {size} x {size} matrix could not be computed")]
+    NoDecomposition {
+        /// What was to be computed.
+        what: &'static str,
+        /// Rows of the matrix.
+        size: usize,
+    },
+    /// A number is too large for the precision the states are computed in.
+    #[error("{what} of graph {graph} is {value:e}, too large for 32 bits; compute in f64")]
+    TooLargeForF32 {
+        /// What the number is.
+        what: &'static str,
+        /// The graph it belongs to, from 0.
+        graph: usize,
+        /// The number.
+        value: f64,
+    },
+    /// The progress callback asked to stop.
+    #[error("stopped on request")]
+    Cancelled,
 }
 
 /// The library's result.

@@ -6,15 +6,19 @@
 //! fixed point. This crate does the computing: it reads no file, prints
 //! nothing, looks at no environment variable, and never panics on user data.
 //!
-//! Today it holds the graphs everything else is built on ([`graph`]), the maps
-//! from what vertices carry to the model's input `X` ([`features`]), and the
-//! streams of random numbers ([`rng`]).
+//! It holds the graphs everything else is built on ([`graph`]), the maps from
+//! what vertices carry to the model's input `X` ([`features`]), the streams of
+//! random numbers ([`rng`]), the fixed points themselves ([`reservoir`]) and
+//! what can be proved about them ([`theory`]).
 
 mod error;
 pub mod features;
 pub mod graph;
 pub mod lift;
+mod linalg;
 pub mod pool;
+pub mod reservoir;
 pub mod rng;
+pub mod theory;
 
 pub use error::{Error, Result};

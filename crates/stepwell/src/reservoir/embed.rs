@@ -1,0 +1,348 @@
+//! Prepared graphs through a model: one vector per graph, or one state per vertex.
+//!
+//! Threads take parts of the batch in turn; inside a part, graphs go through
+//! all stacks and blocks one by one, in buffers that grow to the largest graph
+//! met. Only a graph of very many vertices is itself shared between threads.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ndarray::{Array2, s};
+use rayon::prelude::*;
+
+use super::aggregate::aggregate;
+use super::kernel::{Aligned, Drive, Isa, Projection, Real, Recurrent, Rows, project, stride};
+use super::options::ReservoirOptions;
+use super::prepared::{Part, Parts, Prepared};
+use super::solver::{Buffers, Rule, Run, solve};
+use super::weights::{BlockWeights, Weights};
+use crate::error::{Error, Result};
+
+/// What [`embed`] answers with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedding {
+    /// A row per graph; columns by stack, block, aggregate and unit.
+    pub vectors: Array2<f64>,
+    /// A row per graph; columns by stack and block.
+    pub runs: Array2<Run>,
+}
+
+/// Embeds all graphs.
+///
+/// `progress` is called now and then, from any thread, with the number of
+/// graphs done; when it breaks, the answer is [`Error::Cancelled`].
+pub fn embed(
+    weights: &Weights,
+    prepared: &Prepared,
+    options: &ReservoirOptions,
+    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> Result<Embedding> {
+    check(weights, prepared, options)?;
+    let blocks = |stack: &[BlockWeights]| -> usize {
+        options.embedded_blocks().map(|block| stack[block].recurrent.ncols()).sum()
+    };
+    let width = weights.stacks().iter().map(|stack| blocks(stack)).sum::<usize>() * options.aggregate.len();
+    let num_runs = weights.stacks().len() * weights.num_blocks();
+    let mut vectors = vec![0.0; prepared.len() * width];
+    let mut runs = vec![Run::default(); prepared.len() * num_runs];
+    let watch = Watch::new(&progress);
+    match &prepared.parts {
+        Parts::F32(parts) => {
+            let model = Model::<f32>::new(weights, options, parts.first(), Isa::best());
+            embed_parts(&model, parts, options, &watch, &mut vectors, &mut runs)
+        }
+        Parts::F64(parts) => {
+            let model = Model::<f64>::new(weights, options, parts.first(), Isa::best());
+            embed_parts(&model, parts, options, &watch, &mut vectors, &mut runs)
+        }
+    }?;
+    Ok(Embedding {
+        vectors: to_array(prepared.len(), width, vectors),
+        runs: to_array(prepared.len(), num_runs, runs),
+    })
+}
+
+/// The states of all vertices: a table for each block that goes into the
+/// embedding, by stack and block, with a row per vertex of the batch.
+pub fn states(
+    weights: &Weights,
+    prepared: &Prepared,
+    options: &ReservoirOptions,
+    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
+    check(weights, prepared, options)?;
+    let watch = Watch::new(&progress);
+    match &prepared.parts {
+        Parts::F32(parts) => {
+            let model = Model::<f32>::new(weights, options, parts.first(), Isa::best());
+            states_of_parts(&model, parts, prepared, options, &watch)
+        }
+        Parts::F64(parts) => {
+            let model = Model::<f64>::new(weights, options, parts.first(), Isa::best());
+            states_of_parts(&model, parts, prepared, options, &watch)
+        }
+    }
+}
+
+fn check(weights: &Weights, prepared: &Prepared, options: &ReservoirOptions) -> Result<()> {
+    options.validate()?;
+    let length = |what, expected, found| match expected == found {
+        true => Ok(()),
+        false => Err(Error::Length { what, expected, found }),
+    };
+    length("blocks of the weights", options.blocks, weights.num_blocks())?;
+    if !prepared.is_empty() {
+        length("columns of the inputs", weights.features(), prepared.features())?;
+    }
+    Ok(())
+}
+
+fn to_array<T>(rows: usize, columns: usize, values: Vec<T>) -> Array2<T> {
+    Array2::from_shape_vec((rows, columns), values).expect("made for this shape")
+}
+
+/// Counts graphs and asks the caller whether to go on.
+struct Watch<'a> {
+    progress: &'a (dyn Fn(usize) -> ControlFlow<()> + Sync),
+    done: AtomicUsize,
+    cancelled: AtomicBool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(progress: &'a (dyn Fn(usize) -> ControlFlow<()> + Sync)) -> Self {
+        Self { progress, done: AtomicUsize::new(0), cancelled: AtomicBool::new(false) }
+    }
+
+    /// Adds to the graphs done; whether the work is to end.
+    fn ends(&self, graphs: usize) -> bool {
+        let done = self.done.fetch_add(graphs, Ordering::Relaxed) + graphs;
+        if !self.cancelled.load(Ordering::Relaxed) && (self.progress)(done).is_break() {
+            self.cancelled.store(true, Ordering::Relaxed);
+        }
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Weights in the form the kernel reads.
+struct Model<T> {
+    stacks: Vec<Vec<Block<T>>>,
+    rule: Rule,
+}
+
+struct Block<T> {
+    recurrent: Recurrent<T>,
+    /// For the dense inputs, or the states of the block below.
+    projection: Projection<T>,
+    /// For one-hot inputs: their rows of `V`, then one of zeros.
+    table: Aligned<T>,
+}
+
+impl<T: Real> Model<T> {
+    fn new(weights: &Weights, options: &ReservoirOptions, part: Option<&Part<T>>, isa: Isa) -> Self {
+        let pack = |block: usize, BlockWeights { recurrent, input }: &BlockWeights| {
+            let dense = match part {
+                Some(part) if block == 0 => part.inputs.dense_width,
+                _ => input.nrows(),
+            };
+            Block {
+                recurrent: Recurrent::new(recurrent.view(), isa),
+                projection: Projection::new(input.slice(s![..dense, ..]), isa),
+                table: look_up_table(input, dense),
+            }
+        };
+        let stack = |blocks: &Vec<BlockWeights>| blocks.iter().enumerate().map(|(b, w)| pack(b, w)).collect();
+        Self { stacks: weights.stacks().iter().map(stack).collect(), rule: options.into() }
+    }
+}
+
+fn look_up_table<T: Real>(input: &Array2<f64>, dense: usize) -> Aligned<T> {
+    let (lines, units) = (input.nrows() - dense, input.ncols());
+    let stride = stride::<T>(units);
+    let mut table = Aligned::zeros((lines + 1) * stride);
+    for (line, row) in input.rows().into_iter().skip(dense).enumerate() {
+        row.iter().enumerate().for_each(|(unit, &v)| table[line * stride + unit] = T::from_f64(v));
+    }
+    table
+}
+
+/// One thread's memory.
+#[derive(Default)]
+struct Workspace<T> {
+    buffers: Buffers<T>,
+    drive: Aligned<T>,
+}
+
+/// The states of one graph in one block.
+struct Settled<'a, T> {
+    rows: Rows<'a, T>,
+    stack: usize,
+    block: usize,
+    state: &'a [T],
+    stride: usize,
+    units: usize,
+}
+
+/// Takes one graph of a part through all stacks and blocks, handing the states
+/// of every block to `visit`.
+fn run_graph<T: Real>(
+    model: &Model<T>,
+    part: &Part<T>,
+    graph: usize,
+    space: &mut Workspace<T>,
+    watch: &Watch<'_>,
+    runs: &mut [Run],
+    mut visit: impl FnMut(Settled<'_, T>),
+) -> Result<()> {
+    let rows = part.operator.graph(graph);
+    let mut slots = runs.iter_mut();
+    for (stack, blocks) in model.stacks.iter().enumerate() {
+        let mut below = 0;
+        for (block, weights) in blocks.iter().enumerate() {
+            let stride = weights.recurrent.stride();
+            let len = rows.len() * stride;
+            let drive = match block {
+                0 => drive_from_inputs(part, graph, weights, &mut space.drive),
+                _ => {
+                    space.drive.reserve(len);
+                    space.drive[..len].fill(T::default());
+                    project(&weights.projection, &space.buffers.state, below, rows.len(), &mut space.drive);
+                    Drive::rows(&space.drive)
+                }
+            };
+            space.buffers.clear(len);
+            let cancelled = || watch.ends(0);
+            let run =
+                solve(rows, drive, &weights.recurrent, model.rule, &mut space.buffers, true, cancelled)?;
+            if let Some(slot) = slots.next() {
+                *slot = run;
+            }
+            let (state, units) = (&space.buffers.state[..len], weights.recurrent.units());
+            visit(Settled { rows, stack, block, state, stride, units });
+            below = stride;
+        }
+    }
+    Ok(())
+}
+
+/// `xV` of the first block. One-hot inputs alone are looked up where they are.
+fn drive_from_inputs<'a, T: Real>(
+    part: &'a Part<T>,
+    graph: usize,
+    weights: &'a Block<T>,
+    space: &'a mut Aligned<T>,
+) -> Drive<'a, T> {
+    let starts = part.operator.graph_starts();
+    let rows = starts[graph]..starts[graph + 1];
+    let inputs = &part.inputs;
+    let one_hot = (inputs.one_hot_width > 0).then(|| &inputs.one_hot[rows.clone()]);
+    if let (Some(lines), 0) = (one_hot, inputs.dense_width) {
+        return Drive::look_up(&weights.table, lines);
+    }
+    let stride = weights.recurrent.stride();
+    let len = rows.len() * stride;
+    space.reserve(len);
+    match one_hot {
+        None => space[..len].fill(T::default()),
+        Some(lines) => {
+            for (drive, &line) in space.chunks_exact_mut(stride).zip(lines) {
+                drive.copy_from_slice(&weights.table[line as usize * stride..][..stride]);
+            }
+        }
+    }
+    let dense = &inputs.dense[rows.start * inputs.dense_width..rows.end * inputs.dense_width];
+    project(&weights.projection, dense, inputs.dense_width, rows.len(), space);
+    Drive::rows(space)
+}
+
+fn embed_parts<T: Real>(
+    model: &Model<T>,
+    parts: &[Part<T>],
+    options: &ReservoirOptions,
+    watch: &Watch<'_>,
+    vectors: &mut [f64],
+    runs: &mut [Run],
+) -> Result<()> {
+    let graphs: usize = parts.iter().map(|part| part.operator.len()).sum();
+    let (width, num_runs) = (vectors.len() / graphs.max(1), runs.len() / graphs.max(1));
+    let mut work = Vec::with_capacity(parts.len());
+    let (mut vectors, mut runs) = (vectors, runs);
+    for part in parts {
+        let (these, rest) = std::mem::take(&mut vectors).split_at_mut(part.operator.len() * width);
+        let (their_runs, rest_runs) = std::mem::take(&mut runs).split_at_mut(part.operator.len() * num_runs);
+        (vectors, runs) = (rest, rest_runs);
+        work.push((part, these, their_runs));
+    }
+    let embedded = options.embedded_blocks();
+    work.into_par_iter().with_max_len(1).try_for_each_init(
+        Workspace::default,
+        |space, (part, vectors, runs)| {
+            if watch.ends(0) {
+                return Err(Error::Cancelled);
+            }
+            let graphs = vectors.chunks_exact_mut(width).zip(runs.chunks_exact_mut(num_runs));
+            for (graph, (vector, runs)) in graphs.enumerate() {
+                let mut filled = 0;
+                run_graph(model, part, graph, space, watch, runs, |settled| {
+                    if embedded.contains(&settled.block) {
+                        let Settled { rows, state, stride, units, .. } = settled;
+                        let columns = &mut vector[filled..filled + units * options.aggregate.len()];
+                        aggregate(&options.aggregate, rows, state, stride, units, columns);
+                        filled += columns.len();
+                    }
+                })?;
+            }
+            watch.ends(part.operator.len());
+            Ok(())
+        },
+    )
+}
+
+fn states_of_parts<T: Real>(
+    model: &Model<T>,
+    parts: &[Part<T>],
+    prepared: &Prepared,
+    options: &ReservoirOptions,
+    watch: &Watch<'_>,
+) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
+    let embedded = options.embedded_blocks();
+    let num_runs = model.stacks.len() * options.blocks;
+    // Each part makes its own tables; joining them keeps the order of the batch.
+    let made: Vec<(Vec<Vec<f64>>, Vec<Run>)> = parts
+        .par_iter()
+        .with_max_len(1)
+        .map_init(Workspace::default, |space, part| {
+            if watch.ends(0) {
+                return Err(Error::Cancelled);
+            }
+            let mut tables = vec![Vec::new(); model.stacks.len() * embedded.len()];
+            let mut runs = vec![Run::default(); part.operator.len() * num_runs];
+            for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
+                let places = &part.places[part.vertex_starts[graph]..part.vertex_starts[graph + 1]];
+                run_graph(model, part, graph, space, watch, runs, |settled| {
+                    let Settled { stack, block, state, stride, units, .. } = settled;
+                    if embedded.contains(&block) {
+                        let table = &mut tables[stack * embedded.len() + block - embedded.start];
+                        for &place in places {
+                            let line = &state[place as usize * stride..][..units];
+                            table.extend(line.iter().map(|x| x.to_f64()));
+                        }
+                    }
+                })?;
+            }
+            watch.ends(part.operator.len());
+            Ok((tables, runs))
+        })
+        .collect::<Result<_>>()?;
+    let mut tables: Vec<Vec<f64>> = vec![Vec::new(); model.stacks.len() * embedded.len()];
+    let mut runs = Vec::with_capacity(prepared.len() * num_runs);
+    for (more, more_runs) in made {
+        tables.iter_mut().zip(more).for_each(|(table, more)| table.extend(more));
+        runs.extend(more_runs);
+    }
+    let blocks = model.stacks.iter().flat_map(|stack| &stack[embedded.clone()]);
+    let tables = blocks.zip(tables).map(|(block, table)| {
+        let units = block.recurrent.units();
+        to_array(table.len() / units, units, table)
+    });
+    Ok((tables.collect(), to_array(prepared.len(), num_runs, runs)))
+}

@@ -1,0 +1,154 @@
+//! The rows of `Ã` (or `A`, or a quotient of either) of many graphs, in the
+//! order in which a sweep visits them.
+
+use super::Real;
+use crate::reservoir::order::Order;
+
+/// The matrices of a list of graphs.
+///
+/// Two facts the kernel relies on hold by construction: columns stay within
+/// their graph, and no row reads another row of its colour.
+#[derive(Clone, Default)]
+pub(crate) struct Operator<T> {
+    /// Graph g has the rows `graph_starts[g]..graph_starts[g + 1]`.
+    graph_starts: Vec<usize>,
+    /// Row r has the entries `row_starts[r]..row_starts[r + 1]`.
+    row_starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+    /// How many vertices each row stands for; empty while that is 1 for all.
+    sizes: Vec<u32>,
+    /// Graph g has the colours `colour_starts[colour_lists[g]..colour_lists[g + 1]]`.
+    colour_lists: Vec<usize>,
+    /// Where each colour's rows begin in its graph, with the number of rows at the end.
+    colour_starts: Vec<usize>,
+}
+
+/// The matrix of one graph.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a, T> {
+    pub(super) row_starts: &'a [usize],
+    pub(super) columns: &'a [u32],
+    pub(super) values: &'a [T],
+    pub(super) sizes: &'a [u32],
+    pub(super) colour_starts: &'a [usize],
+}
+
+impl<T: Real> Operator<T> {
+    /// No graph yet.
+    pub fn new() -> Self {
+        Self {
+            graph_starts: vec![0],
+            row_starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+            sizes: Vec::new(),
+            colour_lists: vec![0],
+            colour_starts: Vec::new(),
+        }
+    }
+
+    /// How many graphs there are.
+    pub fn len(&self) -> usize {
+        self.graph_starts.len() - 1
+    }
+
+    /// Rows of all graphs.
+    pub fn num_rows(&self) -> usize {
+        self.row_starts.len() - 1
+    }
+
+    /// Entries of all graphs.
+    pub fn num_entries(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where each graph's rows begin, with the number of rows at the end.
+    pub fn graph_starts(&self) -> &[usize] {
+        &self.graph_starts
+    }
+
+    /// Appends a matrix, its rows and columns put in the given order. `sizes`
+    /// tells how many vertices each of its rows stands for, if not 1. Answers
+    /// with the place of each row, or with the first value that is not finite
+    /// in `T`; the matrix is then not usable.
+    ///
+    /// # Panics
+    /// When the order is not a proper colouring of the matrix.
+    pub fn push(
+        &mut self,
+        row_starts: &[usize],
+        columns: &[u32],
+        values: &[f64],
+        sizes: Option<&[u32]>,
+        order: &Order,
+    ) -> Result<Vec<u32>, f64> {
+        let mut places = vec![0u32; order.rows.len()];
+        order.rows.iter().enumerate().for_each(|(place, &row)| places[row as usize] = place as u32);
+        self.columns.reserve(columns.len());
+        self.values.reserve(columns.len());
+        for colour in order.starts.windows(2) {
+            for place in colour[0]..colour[1] {
+                let row = order.rows[place] as usize;
+                let entries = row_starts[row]..row_starts[row + 1];
+                for (&column, &value) in columns[entries.clone()].iter().zip(&values[entries]) {
+                    let column = places[column as usize];
+                    let own = column as usize == place;
+                    assert!(
+                        own || !(colour[0]..colour[1]).contains(&(column as usize)),
+                        "improper colouring"
+                    );
+                    let rounded = T::from_f64(value);
+                    if !rounded.is_finite() {
+                        return Err(value);
+                    }
+                    self.columns.push(column);
+                    self.values.push(rounded);
+                }
+                self.row_starts.push(self.columns.len());
+            }
+        }
+        let first = self.graph_starts[self.len()];
+        assert_eq!(self.num_rows() - first, order.rows.len(), "colours must cover the rows");
+        if let Some(sizes) = sizes {
+            self.sizes.resize(first, 1);
+            self.sizes.extend(order.rows.iter().map(|&row| sizes[row as usize]));
+        } else if !self.sizes.is_empty() {
+            self.sizes.resize(self.num_rows(), 1);
+        }
+        self.graph_starts.push(self.num_rows());
+        self.colour_starts.extend_from_slice(&order.starts);
+        self.colour_lists.push(self.colour_starts.len());
+        Ok(places)
+    }
+
+    /// One graph's matrix.
+    pub fn graph(&self, index: usize) -> Rows<'_, T> {
+        let (first, end) = (self.graph_starts[index], self.graph_starts[index + 1]);
+        let sizes = if self.sizes.is_empty() { &[] } else { &self.sizes[first..end] };
+        Rows {
+            row_starts: &self.row_starts[first..=end],
+            columns: &self.columns,
+            values: &self.values,
+            sizes,
+            colour_starts: &self.colour_starts[self.colour_lists[index]..self.colour_lists[index + 1]],
+        }
+    }
+}
+
+impl<T: Real> Rows<'_, T> {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.row_starts.len() - 1
+    }
+
+    /// How many vertices a row stands for.
+    pub fn size(&self, row: usize) -> f64 {
+        self.sizes.get(row).map_or(1.0, |&size| f64::from(size))
+    }
+
+    /// How many vertices all rows stand for.
+    pub fn num_vertices(&self) -> f64 {
+        (0..self.len()).map(|row| self.size(row)).sum()
+    }
+}

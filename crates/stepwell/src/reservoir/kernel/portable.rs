@@ -1,0 +1,89 @@
+//! The path for every processor: small arrays the compiler turns into whatever
+//! vectors there are.
+
+use super::Real;
+use super::vector::Vector;
+
+/// `N` numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Portable<T, const N: usize>([T; N]);
+
+impl<T: Real, const N: usize> Portable<T, N> {
+    #[inline(always)]
+    fn with(self, other: Self, combine: impl Fn(T, T) -> T) -> Self {
+        Self(std::array::from_fn(|lane| combine(self.0[lane], other.0[lane])))
+    }
+}
+
+impl<T: Real, const N: usize> Vector for Portable<T, N> {
+    type Scalar = T;
+    const LANES: usize = N;
+
+    #[inline(always)]
+    unsafe fn splat(value: T) -> Self {
+        Self([value; N])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { from.cast::<[T; N]>().read() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[T; N]>().write(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.with(other, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        self.with(other, |a, b| a - b)
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        self.with(other, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    unsafe fn div(self, other: Self) -> Self {
+        self.with(other, |a, b| a / b)
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
+        // Two roundings: a fused multiply-add without the instruction is a slow library call.
+        self.with(factor, |a, b| a * b).with(term, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn at_most(self, limit: T) -> Self {
+        Self(self.0.map(|x| if x > limit { limit } else { x }))
+    }
+
+    #[inline(always)]
+    unsafe fn abs(self) -> Self {
+        Self(self.0.map(T::abs))
+    }
+
+    #[inline(always)]
+    unsafe fn with_sign_of(self, other: Self) -> Self {
+        self.with(other, T::copysign)
+    }
+
+    #[inline(always)]
+    unsafe fn power_of_two(self) -> Self {
+        Self(self.0.map(T::power_of_two))
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f64 {
+        self.0.iter().map(|x| x.to_f64()).sum()
+    }
+}

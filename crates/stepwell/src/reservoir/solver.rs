@@ -1,0 +1,137 @@
+//! Sweeps of one block on one graph until its states settle.
+//!
+//! The rule of DESIGN: stop once `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`, where the
+//! second term, in f32 only, is what rounding leaves of a change.
+
+use super::kernel::{Aligned, Drive, Equation, Real, Recurrent, Rows, SHARED_ROWS};
+use super::options::{ReservoirOptions, Solver};
+use crate::error::{Error, Result};
+
+/// Whether, and by which measure, states settled.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Convergence {
+    /// The last sweep changed them by less than the tolerance.
+    Tolerance,
+    /// The last sweep changed them by no more than rounding does.
+    Rounding,
+    /// They did not; what there is after the last sweep depends on the order
+    /// of the vertices unless the solver is Jacobi's.
+    #[default]
+    No,
+}
+
+/// What happened to one graph in one block.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Applications of the equation, the last one included.
+    pub sweeps: u32,
+    /// The change in the last one, `‖ΔH‖_F`.
+    pub change: f64,
+    /// Whether that is small enough.
+    pub converged: Convergence,
+}
+
+/// The part of the options that steers the iteration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    solver: Solver,
+    leak: f64,
+    tol: f64,
+    max_iter: usize,
+    fixed_sweeps: Option<usize>,
+}
+
+impl From<&ReservoirOptions> for Rule {
+    fn from(options: &ReservoirOptions) -> Self {
+        let &ReservoirOptions { solver, leak, tol, max_iter, fixed_sweeps, .. } = options;
+        Self { solver, leak, tol, max_iter, fixed_sweeps }
+    }
+}
+
+/// Buffers that grow to the largest graph met and are used again.
+#[derive(Default)]
+pub(super) struct Buffers<T> {
+    /// The current states.
+    pub state: Aligned<T>,
+    /// Where Jacobi writes the next ones.
+    next: Aligned<T>,
+    scratch: Aligned<T>,
+}
+
+impl<T: Real> Buffers<T> {
+    /// Sets the states of `len` numbers to zero.
+    pub fn clear(&mut self, len: usize) {
+        self.state.reserve(len);
+        self.state[..len].fill(T::default());
+    }
+}
+
+/// Iterates from the state in the buffers, which `from_zero` says is zero.
+/// Large graphs ask `cancelled` before every sweep.
+pub(super) fn solve<T: Real>(
+    rows: Rows<'_, T>,
+    drive: Drive<'_, T>,
+    recurrent: &Recurrent<T>,
+    rule: Rule,
+    buffers: &mut Buffers<T>,
+    from_zero: bool,
+    cancelled: impl Fn() -> bool,
+) -> Result<Run> {
+    let equation = Equation::new(rows, drive, recurrent, rule.leak);
+    let len = equation.state_len();
+    if rule.solver == Solver::Jacobi {
+        buffers.next.reserve(len);
+    }
+    let limit = rule.fixed_sweeps.unwrap_or(rule.max_iter);
+    let mut run = Run::default();
+    while (run.sweeps as usize) < limit {
+        if rows.len() >= SHARED_ROWS && cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let from_zero = from_zero && run.sweeps == 0;
+        let Buffers { state, next, scratch } = buffers;
+        let squares = match rule.solver {
+            Solver::GaussSeidel => equation.sweep_in_place(state, scratch, from_zero),
+            Solver::Jacobi => {
+                let squares = equation.sweep_into(state, next, scratch, from_zero);
+                std::mem::swap(state, next);
+                squares
+            }
+        };
+        run.sweeps += 1;
+        run.change = squares.sqrt();
+        run.converged = judge(rule.tol, run.change, &equation, &buffers.state[..len], recurrent);
+        // A change that is not a number will not become one again.
+        if run.change.is_nan() || rule.fixed_sweeps.is_none() && run.converged != Convergence::No {
+            break;
+        }
+    }
+    Ok(run)
+}
+
+fn judge<T: Real>(
+    tol: f64,
+    change: f64,
+    equation: &Equation<'_, T>,
+    state: &[T],
+    recurrent: &Recurrent<T>,
+) -> Convergence {
+    // States that did not change at all are settled for good, even for a tolerance of 0.
+    if change < tol || change == 0.0 {
+        return if change < tol { Convergence::Tolerance } else { Convergence::Rounding };
+    }
+    // No state exceeds 1 (unless it is not a number): spares most sweeps the exact norm.
+    let rows = equation.rows();
+    let largest = (rows.num_vertices() * recurrent.units() as f64).sqrt();
+    if change < T::ROUNDING * largest && change < T::ROUNDING * norm(rows, state, recurrent.stride()) {
+        return Convergence::Rounding;
+    }
+    Convergence::No
+}
+
+/// `‖H‖_F`, every row counted as often as the vertices it stands for.
+pub(super) fn norm<T: Real>(rows: Rows<'_, T>, state: &[T], stride: usize) -> f64 {
+    let square = |x: &T| x.to_f64() * x.to_f64();
+    let lines = state.chunks_exact(stride).enumerate();
+    lines.map(|(row, line)| rows.size(row) * line.iter().map(square).sum::<f64>()).sum::<f64>().sqrt()
+}

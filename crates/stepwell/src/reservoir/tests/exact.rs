@@ -1,0 +1,304 @@
+//! The library against the plain equations.
+
+use proptest::prelude::*;
+
+use super::plain::*;
+use crate::graph::{EdgeList, Graph, GraphBatch};
+use crate::reservoir::*;
+use crate::rng::Stream;
+
+fn base(units: usize) -> ReservoirOptions {
+    ReservoirOptions {
+        units: units.into(),
+        spectral_radius: 0.5.into(),
+        lift: false,
+        max_iter: 2000,
+        ..Default::default()
+    }
+}
+
+/// Solves to the last digit that can be asked for and compares.
+fn check(options: &ReservoirOptions, name: &str, graph: &Graph, inputs: &crate::features::Inputs) {
+    let exact = ReservoirOptions { tol: 1e-12, ..options.clone() };
+    let weights = Weights::random(options, inputs.width()).unwrap();
+    let (expected, _) = blocks(graph, inputs, &weights, &exact).pop().unwrap();
+    let (bound, tol) = match options.precision {
+        Precision::F32 => (2e-6, 0.0),
+        Precision::F64 => (1e-10, 1e-12),
+    };
+    let options = ReservoirOptions { tol, ..options.clone() };
+    let (found, runs) = solved(graph.as_batch(), inputs, &weights, &options);
+    let error = distance(&found, &expected);
+    let case = format!("{name}, {} units, {:?}, {:?}", expected.ncols(), options.precision, options.solver);
+    assert!(error < bound, "{case}: off by {error:e}");
+    assert!(runs.iter().all(|run| run.converged != Convergence::No), "{case}: {runs:?}");
+}
+
+#[test]
+fn states_equal_the_plain_solution_on_every_kind_of_graph() {
+    for carried in [Carried::Labels, Carried::Attributes, Carried::Both] {
+        for (name, graph, inputs) in graphs(carried) {
+            for precision in [Precision::F32, Precision::F64] {
+                for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+                    let options = ReservoirOptions { precision, solver, ..base(17) };
+                    check(&options, name, &graph, &inputs);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn states_equal_the_plain_solution_for_any_number_of_units() {
+    let (name, graph, inputs) = graphs(Carried::Both).swap_remove(1);
+    for units in [1, 2, 3, 7, 8, 9, 15, 16, 17, 50, 64, 100, 256] {
+        for precision in [Precision::F32, Precision::F64] {
+            check(&ReservoirOptions { precision, ..base(units) }, name, &graph, &inputs);
+        }
+    }
+}
+
+#[test]
+fn states_equal_the_plain_solution_for_every_pattern_and_leak() {
+    let (name, graph, inputs) = graphs(Carried::Labels).swap_remove(1);
+    use Recurrence::*;
+    for recurrence in [Dense, Sparse, Ring, Orthogonal, Diagonal] {
+        for leak in [1.0, 0.7] {
+            for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+                for (precision, units) in [(Precision::F32, 50), (Precision::F64, 13), (Precision::F32, 1)] {
+                    let options = ReservoirOptions { recurrence, leak, solver, precision, ..base(units) };
+                    check(&options, name, &graph, &inputs);
+                }
+            }
+        }
+    }
+    let zero = ReservoirOptions { spectral_radius: 0.0.into(), ..base(9) };
+    check(&zero, name, &graph, &inputs);
+    let differing = ReservoirOptions {
+        units: PerBlock::Each(vec![5, 20, 11]),
+        blocks: 3,
+        spectral_radius: PerBlock::Each(vec![0.2, 0.5, 0.4]),
+        hidden_scaling: PerBlock::Each(vec![0.0, 0.3, 1.2]),
+        ..base(1)
+    };
+    check(&differing, name, &graph, &inputs);
+}
+
+#[test]
+fn jacobi_in_f64_makes_the_sweeps_the_plain_loop_makes() {
+    for (name, graph, inputs) in graphs(Carried::Both) {
+        for (tol, max_iter, leak) in [(1e-5, 50, 1.0), (1e-9, 200, 1.0), (1e-5, 7, 1.0), (1e-5, 80, 0.6)] {
+            let options = ReservoirOptions {
+                solver: Solver::Jacobi,
+                precision: Precision::F64,
+                tol,
+                max_iter,
+                leak,
+                spectral_radius: 0.9.into(),
+                ..base(12)
+            };
+            let weights = Weights::random(&options, inputs.width()).unwrap();
+            let expected: Vec<usize> =
+                blocks(&graph, &inputs, &weights, &options).iter().map(|b| b.1).collect();
+            let (_, runs) = solved(graph.as_batch(), &inputs, &weights, &options);
+            let found: Vec<usize> = runs.iter().map(|run| run.sweeps as usize).collect();
+            assert_eq!(found, expected, "{name}, tol {tol}");
+        }
+    }
+}
+
+#[test]
+fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
+    for (name, graph, inputs) in graphs(Carried::Attributes) {
+        for precision in [Precision::F64, Precision::F32] {
+            let options = ReservoirOptions {
+                normalize: false,
+                fixed_sweeps: Some(4),
+                spectral_radius: 1.5.into(),
+                solver: Solver::Jacobi,
+                precision,
+                ..base(10)
+            };
+            let weights = Weights::random(&options, inputs.width()).unwrap();
+            let (expected, _) = blocks(&graph, &inputs, &weights, &options).pop().unwrap();
+            let (found, runs) = solved(graph.as_batch(), &inputs, &weights, &options);
+            let bound = if precision == Precision::F64 { 1e-9 } else { 2e-3 };
+            assert!(distance(&found, &expected) < bound, "{name}");
+            assert!(runs.iter().all(|run| run.sweeps == 4));
+        }
+    }
+}
+
+#[test]
+fn the_portable_path_agrees_with_the_fastest() {
+    use crate::reservoir::kernel::{Drive, Isa, Operator, Recurrent, stride};
+    use crate::reservoir::solver::{Buffers, Rule, solve};
+    fn run<T: kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ReservoirOptions) -> Vec<f64> {
+        let view = graph.view();
+        let starts: Vec<usize> = view.row_starts().collect();
+        let order = order::by_colour(&starts, view.all_neighbours(), view.is_directed());
+        let mut operator = Operator::<T>::new();
+        operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order).unwrap();
+        let weights = Weights::random(options, 3).unwrap().stacks()[0][0].recurrent.clone();
+        let mut stream = Stream::new(1, "drive", [0, 0]);
+        let stride = stride::<T>(units);
+        let mut drive = vec![T::default(); view.num_vertices() * stride];
+        for (position, value) in drive.iter_mut().enumerate().filter(|(p, _)| p % stride < units) {
+            let _ = position;
+            *value = T::from_f64(stream.normal());
+        }
+        let recurrent = Recurrent::new(weights.view(), isa);
+        let mut buffers = Buffers::default();
+        buffers.clear(drive.len());
+        let rule = Rule::from(options);
+        solve(operator.graph(0), Drive::rows(&drive), &recurrent, rule, &mut buffers, true, || false)
+            .unwrap();
+        buffers.state[..drive.len()].iter().map(|x| x.to_f64()).collect()
+    }
+    let apart = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    for (name, graph, _) in graphs(Carried::Labels) {
+        for units in [1, 3, 8, 12, 50, 100] {
+            for recurrence in [Recurrence::Dense, Recurrence::Ring] {
+                let options = ReservoirOptions { recurrence, fixed_sweeps: Some(8), ..base(units) };
+                let single =
+                    [Isa::best(), Isa::portable()].map(|isa| run::<f32>(isa, &graph, units, &options));
+                let double =
+                    [Isa::best(), Isa::portable()].map(|isa| run::<f64>(isa, &graph, units, &options));
+                let [a, b] = single;
+                assert!(apart(a, b) < 1e-6, "{name}, {units} units");
+                let [a, b] = double;
+                assert!(apart(a, b) < 1e-13, "{name}, {units} units");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_and_batches_change_no_bit() {
+    let mut batch = GraphBatch::default();
+    for copy in 0..12 {
+        for (_, graph, _) in graphs(Carried::Both) {
+            let names = Stream::new(copy, "names", [0, 0]).permutation(graph.view().num_vertices());
+            batch.append(graph.view().permuted(&names).unwrap().as_batch()).unwrap();
+        }
+    }
+    let raw = crate::features::FeatureOptions { raw: true, ..Default::default() };
+    let map = crate::features::FeatureMap::fit(&batch, &raw).unwrap();
+    let options = ReservoirOptions {
+        aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Max, Aggregate::Std],
+        concat: true,
+        stacks: 2,
+        max_iter: 30,
+        ..base(20)
+    };
+    let weights = Weights::random(&options, map.width()).unwrap();
+    let run = |batch: &GraphBatch| {
+        let prepared = Prepared::new(batch, &map.apply(batch).unwrap(), &options).unwrap();
+        embed(&weights, &prepared, &options, |_| std::ops::ControlFlow::Continue(())).unwrap()
+    };
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let whole = pool(1).install(|| run(&batch));
+    assert_eq!(whole.vectors.dim(), (108, 2 * 2 * 4 * 20));
+    assert_eq!(whole.runs.dim(), (108, 4));
+    assert_eq!(pool(3).install(|| run(&batch)), whole);
+    for index in [0, 5, 57, 107] {
+        let alone = run(&batch.select(&[index]));
+        assert_eq!(alone.vectors.row(0), whole.vectors.row(index));
+        assert_eq!(alone.runs.row(0), whole.runs.row(index));
+    }
+}
+
+#[test]
+fn a_graph_shared_between_threads_is_the_same_for_any_number() {
+    let side = 270; // more vertices than one thread keeps to itself
+    let at = |x: usize, y: usize| (x * side + y) as u32;
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    for x in 0..side {
+        for y in 0..side {
+            for (u, v) in [(x + 1, y), (x, y + 1)].into_iter().filter(|(u, v)| *u < side && *v < side) {
+                sources.push(at(x, y));
+                targets.push(at(u, v));
+            }
+        }
+    }
+    let labels: Vec<i32> = (0..side * side).map(|v| (v % 3) as i32).collect();
+    let edges = EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(side * side, &sources, &targets) };
+    let grid = Graph::new(&edges).unwrap();
+    let inputs = inputs(&grid);
+    for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+        let options = ReservoirOptions { solver, blocks: 1, tol: 1e-3, ..base(5) };
+        let weights = Weights::random(&options, 3).unwrap();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| solved(grid.as_batch(), &inputs, &weights, &options))
+        };
+        let (alone, runs) = run(1);
+        assert_eq!(run(3), (alone.clone(), runs));
+        // Every vertex satisfies its own equation.
+        let block = &weights.stacks()[0][0];
+        let scaled = grid.view().normalized_weights();
+        let starts: Vec<usize> = grid.view().row_starts().collect();
+        for v in [0, 1, 5000, side * side - 1] {
+            let mut gathered = ndarray::Array1::<f64>::zeros(5);
+            for (k, &u) in grid.view().neighbours(v).iter().enumerate() {
+                gathered.scaled_add(scaled[starts[v] + k], &alone.row(u as usize));
+            }
+            let expected =
+                (gathered.dot(&block.recurrent) + block.input.row(labels[v] as usize)).mapv(f64::tanh);
+            assert!((&expected - &alone.row(v)).iter().all(|d| d.abs() < 1e-4), "vertex {v}");
+        }
+    }
+}
+
+#[test]
+fn aggregates_follow_their_formulas() {
+    let (_, graph, inputs) = graphs(Carried::Both).swap_remove(0);
+    use Aggregate::*;
+    let options = ReservoirOptions {
+        aggregate: vec![Std, Sum, Max, Mean],
+        precision: Precision::F64,
+        concat: true,
+        ..base(6)
+    };
+    let weights = Weights::random(&options, inputs.width()).unwrap();
+    let prepared = Prepared::new(graph.as_batch(), &inputs, &options).unwrap();
+    let go_on = |_| std::ops::ControlFlow::Continue(());
+    let found = embed(&weights, &prepared, &options, go_on).unwrap().vectors;
+    let (tables, _) = states(&weights, &prepared, &options, go_on).unwrap();
+    assert_eq!((tables.len(), found.dim()), (2, (1, 2 * 4 * 6)));
+    for (block, h) in tables.iter().enumerate() {
+        for unit in 0..6 {
+            let column = h.column(unit);
+            let largest = column.iter().copied().fold(f64::MIN, f64::max);
+            let expected = [column.std(0.0), column.sum(), largest, column.mean().unwrap()];
+            for (kind, expected) in expected.into_iter().enumerate() {
+                let found = found[(0, block * 24 + kind * 6 + unit)];
+                assert!((found - expected).abs() < 1e-12, "{block} {unit} {kind}: {found} {expected}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn renaming_vertices_moves_their_states(seed in any::<u64>(), which in 0usize..9) {
+        let (name, graph, inputs_before) = graphs(Carried::Both).swap_remove(which);
+        let names = Stream::new(seed, "names", [0, 0]).permutation(graph.view().num_vertices());
+        let moved = graph.view().permuted(&names).unwrap();
+        let options = base(11);
+        let weights = Weights::random(&ReservoirOptions { seed, ..options.clone() }, inputs_before.width()).unwrap();
+        let (before, _) = solved(graph.as_batch(), &inputs_before, &weights, &options);
+        let (after, _) = solved(moved.as_batch(), &inputs(&moved), &weights, &options);
+        let scale = before.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        for (v, &to) in names.iter().enumerate() {
+            let apart = (&before.row(v) - &after.row(to)).iter().fold(0.0f64, |m, d| m.max(d.abs()));
+            prop_assert!(apart < 2e-5 * scale, "{}: vertex {} off by {}", name, v, apart);
+        }
+        let (a, b) = (before.sum_axis(ndarray::Axis(0)), after.sum_axis(ndarray::Axis(0)));
+        let size = a.dot(&a).sqrt();
+        let gap = &a - &b;
+        prop_assert!(gap.dot(&gap).sqrt() < 1e-5 * size, "{}", name);
+    }
+}

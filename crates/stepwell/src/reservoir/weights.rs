@@ -1,0 +1,349 @@
+//! The fixed random matrices of a model: `W` feeds a block's units back into
+//! themselves, `V` feeds its inputs in.
+//!
+//! States are rows, so a sweep is `tanh(Ã H W + X V)`: `W` is H x H and `V` has
+//! a row per input. Each matrix is drawn from its own stream, found by the
+//! seed, the stack and the block. Weights made elsewhere come in through
+//! [`Weights::from_blocks`].
+
+use ndarray::{Array1, Array2};
+
+use super::options::{InputPattern, Recurrence, ReservoirOptions, Scaling};
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::rng::Stream;
+
+/// The two matrices of one block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockWeights {
+    /// `W`, units x units.
+    pub recurrent: Array2<f64>,
+    /// `V`, inputs x units.
+    pub input: Array2<f64>,
+}
+
+/// The weights of a whole model, block by block and stack by stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    stacks: Vec<Vec<BlockWeights>>,
+}
+
+impl Weights {
+    /// Draws the weights of a model whose inputs have `features` columns, F.
+    pub fn random(options: &ReservoirOptions, features: usize) -> Result<Self> {
+        options.validate()?;
+        let mut stacks = Vec::with_capacity(options.stacks);
+        for stack in 0..options.stacks {
+            let mut blocks: Vec<BlockWeights> = Vec::with_capacity(options.blocks);
+            for block in 0..options.blocks {
+                let drawn = match blocks.get(1) {
+                    Some(second) if options.tied => second.clone(),
+                    _ => draw_block(options, features, stack, block)?,
+                };
+                blocks.push(drawn);
+            }
+            stacks.push(blocks);
+        }
+        Ok(Self { stacks })
+    }
+
+    /// Takes weights as they are: for every stack, its blocks from first to last.
+    pub fn from_blocks(stacks: Vec<Vec<BlockWeights>>) -> Result<Self> {
+        let blocks = stacks.first().map_or(0, Vec::len);
+        if blocks == 0 {
+            return Err(Error::Length { what: "blocks of the first stack", expected: 1, found: 0 });
+        }
+        let features = stacks[0][0].input.nrows();
+        for (stack, list) in stacks.iter().enumerate() {
+            if list.len() != blocks {
+                return Err(Error::Length { what: "blocks of a stack", expected: blocks, found: list.len() });
+            }
+            let mut inputs = features;
+            for (block, BlockWeights { recurrent, input }) in list.iter().enumerate() {
+                let units = recurrent.ncols();
+                let shape = |what, expected, found| match expected == found && units > 0 {
+                    true => Ok(()),
+                    false => Err(Error::Shape { what, stack, block, expected, found }),
+                };
+                shape("recurrent weights", (units.max(1), units.max(1)), recurrent.dim())?;
+                shape("input weights", (inputs, units), input.dim())?;
+                finite("recurrent weight", recurrent)?;
+                finite("input weight", input)?;
+                inputs = units;
+            }
+        }
+        Ok(Self { stacks })
+    }
+
+    /// Columns of the inputs they expect, F.
+    pub fn features(&self) -> usize {
+        self.stacks[0][0].input.nrows()
+    }
+
+    /// Stacks, each a list of blocks from first to last.
+    pub fn stacks(&self) -> &[Vec<BlockWeights>] {
+        &self.stacks
+    }
+
+    /// Blocks of every stack.
+    pub fn num_blocks(&self) -> usize {
+        self.stacks[0].len()
+    }
+}
+
+fn finite(what: &'static str, matrix: &Array2<f64>) -> Result<()> {
+    match matrix.iter().enumerate().find(|(_, x)| !x.is_finite()) {
+        Some((index, &value)) => Err(Error::BadValue { what, item: "entry", index, value }),
+        None => Ok(()),
+    }
+}
+
+fn draw_block(
+    options: &ReservoirOptions,
+    features: usize,
+    stack: usize,
+    block: usize,
+) -> Result<BlockWeights> {
+    let missing = |name| Error::BadOption { name, expected: "a value".into(), found: "none".into() };
+    let indices = [stack as u64, block as u64];
+    let units = options.units.get(block).ok_or(missing("units"))?;
+    let radius = options.spectral_radius.get(block).ok_or(missing("spectral radius"))?;
+    let (inputs, scale) = match block.checked_sub(1) {
+        None => (features, options.input_scaling),
+        Some(below) => (
+            options.units.get(below).ok_or(missing("units"))?,
+            options.hidden_scaling.get(block).ok_or(missing("hidden scaling"))?,
+        ),
+    };
+    let recurrent = draw_recurrent(
+        &mut Stream::new(options.seed, "recurrent weights", indices),
+        units,
+        radius,
+        options.recurrence,
+        options.scaling,
+        options.density,
+    )?;
+    let mut stream = Stream::new(options.seed, "input weights", indices);
+    let mut input = draw_input(&mut stream, inputs, units, options.input_pattern, options.density);
+    input *= scale;
+    Ok(BlockWeights { recurrent, input })
+}
+
+/// `W` with the pattern and size asked for.
+fn draw_recurrent(
+    stream: &mut Stream,
+    units: usize,
+    radius: f64,
+    pattern: Recurrence,
+    scaling: Scaling,
+    density: f64,
+) -> Result<Array2<f64>> {
+    let mut weights = match pattern {
+        Recurrence::Dense => Array2::from_shape_simple_fn((units, units), || stream.uniform_in(-1.0, 1.0)),
+        Recurrence::Sparse => draw_sparse_with_cycle(stream, units, density)?,
+        Recurrence::Diagonal => {
+            Array2::from_diag(&Array1::from_shape_simple_fn(units, || stream.uniform_in(-1.0, 1.0)))
+        }
+        // Equal weights make the norm equal the radius; signs could be absorbed into those of V.
+        Recurrence::Ring => {
+            let mut ring = Array2::zeros((units, units));
+            (0..units).for_each(|k| ring[(k, (k + 1) % units)] = radius);
+            return Ok(ring);
+        }
+        Recurrence::Orthogonal => return Ok(draw_orthogonal(stream, units) * radius),
+    };
+    let size = match scaling {
+        Scaling::Radius => linalg::spectral_radius(weights.view())?,
+        Scaling::Norm => linalg::spectral_norm(weights.view())?,
+    };
+    weights *= radius / size;
+    Ok(weights)
+}
+
+/// Draws until the units that feed each other form a cycle. Without one, `W`
+/// is nilpotent: its radius is 0 and nothing scales it.
+fn draw_sparse_with_cycle(stream: &mut Stream, units: usize, density: f64) -> Result<Array2<f64>> {
+    for _ in 0..1000 {
+        let weights = draw_sparse(stream, units, units, density);
+        if has_cycle(&weights) {
+            return Ok(weights);
+        }
+    }
+    Err(Error::BadOption {
+        name: "density",
+        expected: format!("enough that some of {units} units feed each other"),
+        found: density.to_string(),
+    })
+}
+
+fn draw_sparse(stream: &mut Stream, rows: usize, columns: usize, density: f64) -> Array2<f64> {
+    Array2::from_shape_simple_fn((rows, columns), || {
+        let value = stream.uniform_in(-1.0, 1.0);
+        if stream.uniform() < density { value } else { 0.0 }
+    })
+}
+
+/// Whether following entries that are not zero leads back to some unit.
+/// (Eigenvalues of a nilpotent matrix come out of a solver far from 0.)
+fn has_cycle(weights: &Array2<f64>) -> bool {
+    let units = weights.nrows();
+    let mut incoming: Vec<usize> =
+        weights.columns().into_iter().map(|c| c.iter().filter(|&&w| w != 0.0).count()).collect();
+    let mut sources: Vec<usize> = (0..units).filter(|&k| incoming[k] == 0).collect();
+    let mut removed = 0;
+    while let Some(source) = sources.pop() {
+        removed += 1;
+        for (target, _) in weights.row(source).iter().enumerate().filter(|(_, w)| **w != 0.0) {
+            incoming[target] -= 1;
+            if incoming[target] == 0 {
+                sources.push(target);
+            }
+        }
+    }
+    removed < units
+}
+
+/// A uniformly distributed orthogonal matrix: normal vectors made orthonormal
+/// one after the other (Gram–Schmidt, twice, for orthogonality to rounding).
+fn draw_orthogonal(stream: &mut Stream, units: usize) -> Array2<f64> {
+    let mut basis = Array2::<f64>::zeros((units, units));
+    for done in 0..units {
+        loop {
+            let mut vector = Array1::from_shape_simple_fn(units, || stream.normal());
+            let drawn = vector.dot(&vector).sqrt();
+            for _ in 0..2 {
+                for earlier in basis.rows().into_iter().take(done) {
+                    let overlap = earlier.dot(&vector);
+                    vector.scaled_add(-overlap, &earlier);
+                }
+            }
+            let left = vector.dot(&vector).sqrt();
+            // Almost nothing left: rounding would choose the direction. Draw again.
+            if left > 1e-8 * drawn {
+                basis.row_mut(done).assign(&(vector / left));
+                break;
+            }
+        }
+    }
+    basis
+}
+
+fn draw_input(
+    stream: &mut Stream,
+    inputs: usize,
+    units: usize,
+    pattern: InputPattern,
+    density: f64,
+) -> Array2<f64> {
+    let shape = (inputs, units);
+    match pattern {
+        InputPattern::Uniform => Array2::from_shape_simple_fn(shape, || stream.uniform_in(-1.0, 1.0)),
+        InputPattern::Signs => {
+            Array2::from_shape_simple_fn(shape, || if stream.bits() >> 63 == 0 { 1.0 } else { -1.0 })
+        }
+        InputPattern::Sparse => draw_sparse(stream, inputs, units, density),
+        InputPattern::OnePerUnit => {
+            let mut weights = Array2::zeros(shape);
+            for unit in 0..if inputs == 0 { 0 } else { units } {
+                weights[(stream.below(inputs), unit)] = stream.uniform_in(-1.0, 1.0);
+            }
+            weights
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    fn options(recurrence: Recurrence) -> ReservoirOptions {
+        ReservoirOptions { recurrence, units: 12.into(), ..Default::default() }
+    }
+
+    fn first(options: &ReservoirOptions) -> BlockWeights {
+        Weights::random(options, 3).unwrap().stacks()[0][0].clone()
+    }
+
+    /// The growth rate of a long product, computed without eigenvalues.
+    fn growth(w: &Array2<f64>) -> f64 {
+        let mut power = w.clone();
+        let mut log = 0.0;
+        for _ in 0..12 {
+            power = power.dot(&power);
+            let size = power.iter().fold(0.0f64, |a, x| a.max(x.abs()));
+            power /= size;
+            log = 2.0 * log + size.ln();
+        }
+        (log / 4096.0).exp()
+    }
+
+    #[test]
+    fn every_pattern_has_the_radius_asked_for() {
+        use Recurrence::*;
+        for pattern in [Dense, Sparse, Ring, Orthogonal, Diagonal] {
+            let w = first(&options(pattern)).recurrent;
+            assert!((growth(&w) - 0.9).abs() < 2e-3, "{pattern:?} {}", growth(&w));
+            assert!((linalg::spectral_radius(w.view()).unwrap() - 0.9).abs() < 1e-9, "{pattern:?}");
+            let norm = linalg::spectral_norm(w.view()).unwrap();
+            let tight = matches!(pattern, Ring | Orthogonal | Diagonal);
+            assert_eq!((norm - 0.9).abs() < 1e-9, tight, "{pattern:?} {norm}");
+        }
+        let by_norm = ReservoirOptions { scaling: Scaling::Norm, ..options(Dense) };
+        let norm = linalg::spectral_norm(first(&by_norm).recurrent.view()).unwrap();
+        assert!((norm - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nilpotent_draws_are_repeated_and_hopeless_ones_are_an_error() {
+        let tiny = ReservoirOptions { units: 2.into(), density: 0.2, ..options(Recurrence::Sparse) };
+        for seed in 0..50 {
+            let w = first(&ReservoirOptions { seed, ..tiny.clone() }).recurrent;
+            assert!((linalg::spectral_radius(w.view()).unwrap() - 0.9).abs() < 1e-9, "{w}");
+        }
+        assert!(!has_cycle(&array![[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]));
+        assert!(has_cycle(&array![[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]));
+        let hopeless = ReservoirOptions { density: 1e-12, ..tiny };
+        assert!(Weights::random(&hopeless, 1).unwrap_err().to_string().starts_with("density"));
+    }
+
+    #[test]
+    fn inputs_follow_their_pattern() {
+        let with = |input_pattern| ReservoirOptions { input_pattern, ..options(Recurrence::Ring) };
+        assert!(first(&with(InputPattern::Signs)).input.iter().all(|v| v.abs() == 0.5));
+        let single = first(&with(InputPattern::OnePerUnit)).input;
+        assert!(single.columns().into_iter().all(|c| c.iter().filter(|&&v| v != 0.0).count() == 1));
+        let uniform = first(&with(InputPattern::Uniform)).input;
+        assert!(uniform.iter().all(|v| v.abs() <= 0.5) && uniform.iter().any(|v| v.abs() > 0.25));
+    }
+
+    #[test]
+    fn streams_do_not_shift_each_other() {
+        let base = ReservoirOptions { stacks: 2, blocks: 3, ..options(Recurrence::Dense) };
+        let all = Weights::random(&base, 3).unwrap();
+        assert_ne!(all.stacks()[0][1], all.stacks()[0][2]);
+        assert_ne!(all.stacks()[0], all.stacks()[1]);
+        let fewer = Weights::random(&ReservoirOptions { stacks: 1, blocks: 2, ..base.clone() }, 3).unwrap();
+        assert_eq!(fewer.stacks()[0][..], all.stacks()[0][..2]);
+        let tied = Weights::random(&ReservoirOptions { tied: true, ..base }, 3).unwrap();
+        assert_eq!(tied.stacks()[1][1], tied.stacks()[1][2]);
+        assert_eq!(tied.stacks()[1][..2], all.stacks()[1][..2]);
+    }
+
+    #[test]
+    fn imported_weights_are_checked() {
+        let good = Weights::random(&options(Recurrence::Dense), 3).unwrap().stacks().to_vec();
+        assert_eq!(Weights::from_blocks(good.clone()).unwrap().features(), 3);
+        let mut wide = good.clone();
+        wide[0][1].input = Array2::zeros((5, 12));
+        let error = Weights::from_blocks(wide).unwrap_err().to_string();
+        assert_eq!(error, "input weights of stack 0, block 1: expected 12 x 12, found 5 x 12");
+        let mut broken = good;
+        broken[0][0].recurrent[(1, 2)] = f64::NAN;
+        assert!(Weights::from_blocks(broken).is_err());
+        assert!(Weights::from_blocks(vec![]).is_err());
+        let nothing = BlockWeights { recurrent: Array2::zeros((0, 0)), input: Array2::zeros((3, 0)) };
+        assert!(Weights::from_blocks(vec![vec![nothing]]).is_err());
+    }
+}
