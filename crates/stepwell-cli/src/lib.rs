@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod model;
 mod terminal;
 
 use std::ffi::OsString;

@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use stepwell_data::Dataset;
-use stepwell_data::catalog::Location;
+use stepwell_data::catalog::{Catalog, Location};
 use stepwell_data::download::Fetched;
+use stepwell_data::{Dataset, Source};
 
 use crate::args::Input;
 
@@ -79,21 +79,52 @@ impl Terminal {
         result
     }
 
+    /// A count of graphs done, on a terminal. Work calls back from any thread.
+    pub fn counting<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&(dyn Fn(usize) -> ControlFlow<()> + Sync)) -> T,
+    ) -> T {
+        let bar = self.bar(ProgressBar::no_length());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}: {human_pos} graphs, {per_sec}") {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        let result = work(&|graphs| {
+            bar.set_position(graphs as u64);
+            ControlFlow::Continue(())
+        });
+        bar.finish_and_clear();
+        result
+    }
+
     /// Loads the dataset a command was given, with its notes on standard error.
     pub fn load(&self, input: &Input) -> Result<Dataset> {
-        let catalog = input.sources.catalog();
-        let name = &input.dataset;
-        let remote = matches!(catalog.locate(name)?, Location::Remote(_));
-        let dataset = if remote {
-            self.downloading(name, |progress| catalog.load(name, input.data_seed, progress))?
-        } else {
-            let reading = format!("reading {name}");
-            self.busy(&reading, || catalog.load(name, input.data_seed, &mut |_| ControlFlow::Continue(())))?
-        };
+        let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
+        let dataset = self.fetching(&catalog, name, |progress| catalog.load(name, seed, progress))?;
         for note in &dataset.notes {
             self.note(&format!("note: {note}"));
         }
         Ok(dataset)
+    }
+
+    /// Opens the dataset a command was given, to go through it piece by piece.
+    pub fn open(&self, input: &Input) -> Result<Source> {
+        let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
+        self.fetching(&catalog, name, |progress| Source::open(&catalog, name, seed, progress))
+    }
+
+    /// Reads something, with the bar of a download if that is what it takes.
+    fn fetching<T>(
+        &self,
+        catalog: &Catalog,
+        name: &str,
+        read: impl FnOnce(&mut dyn FnMut(Fetched) -> ControlFlow<()>) -> stepwell_data::Result<T>,
+    ) -> Result<T> {
+        if matches!(catalog.locate(name)?, Location::Remote(_)) {
+            return Ok(self.downloading(name, read)?);
+        }
+        Ok(self.busy(&format!("reading {name}"), || read(&mut |_| ControlFlow::Continue(())))?)
     }
 
     fn bar(&self, bar: ProgressBar) -> ProgressBar {

@@ -3,7 +3,8 @@
 //! Readers exist for the TU Dortmund layout ([`tud`]), the benchmark's `.npz`
 //! files ([`npz`]), JSON lines ([`jsonl`]) and Parquet ([`parquet`]); writers
 //! for all of them but `.npz`. [`synthetic`] generates the paper's benchmark
-//! and regular graphs of any size. [`catalog`] finds a dataset by path or name.
+//! and regular graphs of any size. [`catalog`] finds a dataset by path or name,
+//! [`Source`] goes through it piece by piece. [`vectors`] writes what comes out.
 //!
 //! Everything that comes from outside is checked: an [`Error`] names the file,
 //! the line, row or byte, what was expected there and what was found.
@@ -19,10 +20,13 @@ pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod rows;
+mod source;
 mod summary;
 pub mod synthetic;
 pub mod tud;
+pub mod vectors;
 
 pub use dataset::{Dataset, Part, Targets};
 pub use error::{Error, Place, Result};
+pub use source::Source;
 pub use summary::{LevelSummary, Summary};

@@ -4,6 +4,7 @@ mod completions;
 mod convert;
 mod datasets;
 mod demo;
+mod embed;
 mod fetch;
 mod stats;
 
@@ -19,6 +20,7 @@ pub enum Command {
     Fetch(fetch::Fetch),
     Convert(convert::Convert),
     Stats(stats::Stats),
+    Embed(embed::Embed),
     Completions(completions::Completions),
 }
 
@@ -29,6 +31,7 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Fetch(command) => command.run(terminal),
         Command::Convert(command) => command.run(terminal),
         Command::Stats(command) => command.run(terminal),
+        Command::Embed(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),
     }
 }

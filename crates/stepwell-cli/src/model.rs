@@ -1,0 +1,191 @@
+//! The model's options on the command line: a preset, then a file, then flags.
+
+use std::fs;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use serde::de::DeserializeOwned;
+use stepwell::reservoir::{
+    Aggregate, InputPattern, PerBlock, Precision, Recurrence, ReservoirOptions, Scaling, Solver,
+};
+
+/// A named set of options.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Preset {
+    /// As the paper's equations say
+    Paper,
+}
+
+/// A way to make graphs smaller between blocks.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Pool {
+    /// Graphs stay as they are
+    None,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// Start from a named set of options
+    #[arg(long, value_enum, default_value = "paper")]
+    preset: Preset,
+
+    /// Then take options from a TOML file with the flags' names as keys (units = 100)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Pooling between blocks
+    #[arg(long, value_enum, default_value = "none")]
+    pool: Pool,
+
+    /// Reservoirs on top of each other [2]
+    #[arg(long)]
+    blocks: Option<usize>,
+
+    /// Units of a reservoir: one number, or one per block (50,30) [50]
+    #[arg(long, value_parser = per_block::<usize>)]
+    units: Option<PerBlock<usize>>,
+
+    /// Size of W: one number, or one per block [0.9]
+    #[arg(long, value_parser = per_block::<f64>)]
+    spectral_radius: Option<PerBlock<f64>>,
+
+    /// What --spectral-radius measures: radius, norm [radius]
+    #[arg(long, value_parser = named::<Scaling>)]
+    scaling: Option<Scaling>,
+
+    /// Scale of the first block's V [0.5]
+    #[arg(long)]
+    input_scaling: Option<f64>,
+
+    /// Scale of the other blocks' V: one number, or one per block [0.8]
+    #[arg(long, value_parser = per_block::<f64>)]
+    hidden_scaling: Option<PerBlock<f64>>,
+
+    /// Pattern of W: dense, sparse, ring, orthogonal, diagonal [dense]
+    #[arg(long, value_parser = named::<Recurrence>)]
+    recurrence: Option<Recurrence>,
+
+    /// Pattern of V: uniform, signs, sparse, one-per-unit [uniform]
+    #[arg(long, value_parser = named::<InputPattern>)]
+    input_pattern: Option<InputPattern>,
+
+    /// Share of entries that are not zero in sparse W and V [0.1]
+    #[arg(long)]
+    density: Option<f64>,
+
+    /// Let all blocks but the first share one W and one V
+    #[arg(long)]
+    tied: bool,
+
+    /// Models side by side, their vectors joined [1]
+    #[arg(long)]
+    stacks: Option<usize>,
+
+    /// Seed of the weights [0]
+    #[arg(long)]
+    seed: Option<u64>,
+
+    /// Spread states by the adjacency itself, not the normalised one
+    #[arg(long)]
+    no_normalize: bool,
+
+    /// Compute every vertex, also those that must have equal states
+    #[arg(long)]
+    no_lift: bool,
+
+    /// Numbers the states are computed in: f32, f64 [f32]
+    #[arg(long, value_parser = named::<Precision>)]
+    precision: Option<Precision>,
+
+    /// Order of updates: gauss-seidel, jacobi (the paper's) [gauss-seidel]
+    #[arg(long, value_parser = named::<Solver>)]
+    solver: Option<Solver>,
+
+    /// Share of the new state in a step, in (0, 1] [1]
+    #[arg(long)]
+    leak: Option<f64>,
+
+    /// Stop once a sweep changes a graph's states by less than this [1e-5]
+    #[arg(long)]
+    tol: Option<f64>,
+
+    /// Stop after this many sweeps in any case [50]
+    #[arg(long)]
+    max_iter: Option<usize>,
+
+    /// Make exactly this many sweeps, whatever the change
+    #[arg(long)]
+    fixed_sweeps: Option<usize>,
+
+    /// What makes one vector of all states: sum, mean, max, std, or several (sum,max) [sum]
+    #[arg(long, value_delimiter = ',', value_parser = named::<Aggregate>)]
+    aggregate: Vec<Aggregate>,
+
+    /// Put all blocks into the vector, not the last one alone
+    #[arg(long)]
+    concat: bool,
+}
+
+impl ModelArgs {
+    /// The options asked for, checked.
+    pub fn options(&self) -> Result<ReservoirOptions> {
+        let (Preset::Paper, Pool::None) = (self.preset, self.pool);
+        let mut options = match &self.config {
+            Some(path) => {
+                let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+                toml::from_str(&text).with_context(|| path.display().to_string())?
+            }
+            None => ReservoirOptions::default(),
+        };
+        fn set<T: Clone>(option: &mut T, given: &Option<T>) {
+            if let Some(value) = given {
+                option.clone_from(value);
+            }
+        }
+        set(&mut options.blocks, &self.blocks);
+        set(&mut options.units, &self.units);
+        set(&mut options.spectral_radius, &self.spectral_radius);
+        set(&mut options.scaling, &self.scaling);
+        set(&mut options.input_scaling, &self.input_scaling);
+        set(&mut options.hidden_scaling, &self.hidden_scaling);
+        set(&mut options.recurrence, &self.recurrence);
+        set(&mut options.input_pattern, &self.input_pattern);
+        set(&mut options.density, &self.density);
+        set(&mut options.stacks, &self.stacks);
+        set(&mut options.seed, &self.seed);
+        set(&mut options.precision, &self.precision);
+        set(&mut options.solver, &self.solver);
+        set(&mut options.leak, &self.leak);
+        set(&mut options.tol, &self.tol);
+        set(&mut options.max_iter, &self.max_iter);
+        if self.fixed_sweeps.is_some() {
+            options.fixed_sweeps = self.fixed_sweeps;
+        }
+        if !self.aggregate.is_empty() {
+            options.aggregate.clone_from(&self.aggregate);
+        }
+        options.tied |= self.tied;
+        options.concat |= self.concat;
+        options.normalize &= !self.no_normalize;
+        options.lift &= !self.no_lift;
+        options.validate()?;
+        Ok(options)
+    }
+}
+
+/// A value by the name it has in files.
+fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(text.into()).map_err(|error| error.to_string())
+}
+
+/// One value, or several separated by commas.
+fn per_block<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<PerBlock<T>, String> {
+    let one = |part: &str| part.trim().parse::<T>().map_err(|error| error.to_string());
+    match text.contains(',') {
+        true => text.split(',').map(one).collect::<Result<_, _>>().map(PerBlock::Each),
+        false => one(text).map(PerBlock::All),
+    }
+}

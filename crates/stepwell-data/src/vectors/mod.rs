@@ -1,0 +1,65 @@
+//! Tables of vectors, written as they come: NumPy arrays, CSV, Parquet.
+//!
+//! A table has a few key columns (ids, targets, positions) and one column of
+//! vectors, all of one width. It is written in blocks of rows, so that no more
+//! than a block need be in memory.
+//!
+//! ```
+//! use ndarray::array;
+//! use stepwell_data::vectors::{Block, CsvWriter, Key, Shape};
+//! let mut text = Vec::new();
+//! let shape = Shape { keys: vec!["id"], vector: "embedding", width: 2, double: false };
+//! let mut writer = CsvWriter::new(&mut text, &shape)?;
+//! writer.write(&Block { keys: vec![Key::Text(&["a, b".into()])], rows: array![[0.5, 1.0]].view() })?;
+//! writer.finish()?;
+//! assert_eq!(text, b"id,e0,e1\n\"a, b\",0.5,1\n");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod csv;
+mod npy;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+pub use csv::CsvWriter;
+pub use npy::NpyWriter;
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetWriter;
+
+use ndarray::ArrayView2;
+
+/// What all blocks of a table have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// Names of the key columns.
+    pub keys: Vec<&'static str>,
+    /// Name of the vector column. In CSV its first letter and a number name each column.
+    pub vector: &'static str,
+    /// Numbers in a vector.
+    pub width: usize,
+    /// Whether they are kept in 64 bits; else they are rounded to 32.
+    pub double: bool,
+}
+
+/// Some rows of a table.
+#[derive(Clone, Debug)]
+pub struct Block<'a> {
+    /// The key columns, as named in the [`Shape`].
+    pub keys: Vec<Key<'a>>,
+    /// The vectors.
+    pub rows: ArrayView2<'a, f64>,
+}
+
+/// The values of a key column.
+#[derive(Clone, Copy, Debug)]
+pub enum Key<'a> {
+    /// Texts.
+    Text(&'a [String]),
+    /// Whole numbers.
+    Whole(&'a [i64]),
+    /// Real numbers.
+    Real(&'a [f64]),
+}
+
+#[cfg(test)]
+mod tests;

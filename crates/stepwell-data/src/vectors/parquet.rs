@@ -1,0 +1,105 @@
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use arrow_array::builder::{Float32Builder, Float64Builder, ListBuilder};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use super::{Block, Key, Shape};
+
+/// Writes a Parquet file: the keys as columns, the vectors as a column of lists.
+#[derive(Debug)]
+pub struct ParquetWriter<W: Write + Send> {
+    shape: Shape,
+    /// The file is begun with the first block, which shows the types of the keys.
+    state: State<W>,
+}
+
+#[derive(Debug)]
+enum State<W: Write + Send> {
+    New(W),
+    Begun(Box<ArrowWriter<W>>),
+    Failed,
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Writes to `output`.
+    pub fn new(output: W, shape: &Shape) -> Self {
+        Self { shape: shape.clone(), state: State::New(output) }
+    }
+
+    /// Writes more rows.
+    pub fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
+        let batch = self.batch(block)?;
+        let mut writer = match std::mem::replace(&mut self.state, State::Failed) {
+            State::Begun(writer) => writer,
+            State::New(output) => {
+                let level = ZstdLevel::try_new(1).map_err(io::Error::other)?;
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::ZSTD(level))
+                    .set_dictionary_enabled(false)
+                    .build();
+                Box::new(
+                    ArrowWriter::try_new(output, batch.schema(), Some(properties))
+                        .map_err(io::Error::other)?,
+                )
+            }
+            State::Failed => return Err(io::Error::other("writing failed before")),
+        };
+        writer.write(&batch).map_err(io::Error::other)?;
+        self.state = State::Begun(writer);
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<()> {
+        if matches!(self.state, State::New(_)) {
+            let keys: Vec<Key<'_>> = self.shape.keys.iter().map(|_| Key::Text(&[])).collect();
+            let rows =
+                ndarray::ArrayView2::from_shape((0, self.shape.width), &[]).map_err(io::Error::other)?;
+            self.write(&Block { keys, rows })?;
+        }
+        match self.state {
+            State::Begun(writer) => writer.close().map(drop).map_err(io::Error::other),
+            _ => Err(io::Error::other("writing failed before")),
+        }
+    }
+
+    fn batch(&self, block: &Block<'_>) -> io::Result<RecordBatch> {
+        let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
+        for (&name, key) in self.shape.keys.iter().zip(&block.keys) {
+            let column: ArrayRef = match key {
+                Key::Text(texts) => Arc::new(StringArray::from_iter_values(texts.iter())),
+                Key::Whole(numbers) => Arc::new(Int64Array::from_iter_values(numbers.iter().copied())),
+                Key::Real(numbers) => Arc::new(Float64Array::from_iter_values(numbers.iter().copied())),
+            };
+            columns.push((name, column));
+        }
+        columns.push((self.shape.vector, self.lists(block)));
+        let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), false);
+        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        RecordBatch::try_new(Arc::new(schema), columns).map_err(io::Error::other)
+    }
+
+    fn lists(&self, block: &Block<'_>) -> ArrayRef {
+        let item = |kind| Field::new("item", kind, false);
+        if self.shape.double {
+            let mut lists = ListBuilder::new(Float64Builder::new()).with_field(item(DataType::Float64));
+            for row in block.rows.outer_iter() {
+                row.iter().for_each(|&value| lists.values().append_value(value));
+                lists.append(true);
+            }
+            return Arc::new(lists.finish());
+        }
+        let mut lists = ListBuilder::new(Float32Builder::new()).with_field(item(DataType::Float32));
+        for row in block.rows.outer_iter() {
+            row.iter().for_each(|&value| lists.values().append_value(value as f32));
+            lists.append(true);
+        }
+        Arc::new(lists.finish())
+    }
+}
