@@ -1,6 +1,5 @@
 //! Datasets, loaded or generated.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,8 +21,8 @@ use crate::threads;
 pub struct RawDataset {
     #[pyo3(get)]
     name: String,
-    batch: Arc<GraphBatch>,
-    inputs: Arc<Inputs>,
+    pub(crate) batch: Arc<GraphBatch>,
+    pub(crate) inputs: Arc<Inputs>,
     targets: Targets,
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
@@ -88,14 +87,8 @@ pub fn load_dataset(
     download: bool,
 ) -> PyResult<RawDataset> {
     let catalog = Catalog { online: download, ..Catalog::from_environment(data_dir) };
-    let loaded = threads::run(py, || {
-        // Ctrl-C is noticed between pieces of a download.
-        let mut ask = |_| match Python::attach(|py| py.check_signals()) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        };
-        catalog.load(name, 0, &mut ask).and_then(RawDataset::new)
-    })?;
+    let loaded =
+        threads::run(py, 0, |go_on| catalog.load(name, 0, &mut |_| go_on()).and_then(RawDataset::new))?;
     loaded.map_err(exception)
 }
 
@@ -116,7 +109,7 @@ pub fn make_benchmark(
         graphs_per_class: graphs_per_class.unwrap_or(options.graphs_per_class),
         ..options
     };
-    threads::run(py, || synthetic::generate(&options).and_then(RawDataset::new))?.map_err(exception)
+    threads::run(py, 0, |_| synthetic::generate(&options).and_then(RawDataset::new))?.map_err(exception)
 }
 
 fn exception(error: Error) -> PyErr {

@@ -6,16 +6,16 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
+use stepwell::features::Inputs;
 use stepwell::graph::{EdgeList, Graph, GraphBatch, GraphRef};
 
 /// A graph of a shared batch, with its rows of the model's input.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawGraph {
-    batch: Arc<GraphBatch>,
+    pub(crate) batch: Arc<GraphBatch>,
     /// Nothing when vertices carry nothing.
-    inputs: Option<Arc<Inputs>>,
-    index: usize,
+    pub(crate) inputs: Option<Arc<Inputs>>,
+    pub(crate) index: usize,
 }
 
 /// Values, columns and row starts of a compressed sparse matrix.
@@ -32,16 +32,10 @@ impl RawGraph {
 
     fn feature_rows(&self) -> Option<Array2<f64>> {
         let inputs = self.inputs.as_ref()?;
-        let first = self.batch.vertex_offsets()[self.index];
-        let mut rows = Array2::zeros((self.view().num_vertices(), inputs.width()));
-        for (v, mut row) in rows.outer_iter_mut().enumerate() {
-            let dense = inputs.dense_row(first + v);
-            row.iter_mut().zip(dense).for_each(|(slot, value)| *slot = *value);
-            if let Some(&column) = inputs.one_hot().get(first + v).filter(|&&c| c != Inputs::NO_COLUMN) {
-                row[inputs.dense_width() + column as usize] = 1.0;
-            }
-        }
-        Some(rows)
+        let (first, count) = (self.batch.vertex_offsets()[self.index], self.view().num_vertices());
+        let mut rows = Vec::with_capacity(count * inputs.width());
+        (first..first + count).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
+        Array2::from_shape_vec((count, inputs.width()), rows).ok()
     }
 }
 
@@ -68,11 +62,10 @@ impl RawGraph {
             ..EdgeList::new(num_nodes, sources.as_slice()?, targets.as_slice()?)
         })
         .map_err(refused)?;
-        let as_they_are = FeatureOptions { raw: true, ..FeatureOptions::default() };
-        let inputs = match graph.as_batch().vertex_attributes() {
+        let inputs = match features {
             Some(_) => {
-                let map = FeatureMap::fit(graph.as_batch(), &as_they_are).map_err(refused)?;
-                Some(Arc::new(map.apply(graph.as_batch()).map_err(refused)?))
+                let (values, width) = graph.view().vertex_attributes().unwrap_or((&[], 0));
+                Some(Arc::new(Inputs::from_rows(width, values.to_vec()).map_err(refused)?))
             }
             None => None,
         };

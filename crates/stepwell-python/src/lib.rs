@@ -5,6 +5,7 @@
 
 mod dataset;
 mod graph;
+mod reservoir;
 mod threads;
 
 use std::ffi::OsString;
@@ -19,6 +20,8 @@ mod _stepwell {
     use super::dataset::{RawDataset, load_dataset, make_benchmark};
     #[pymodule_export]
     use super::graph::RawGraph;
+    #[pymodule_export]
+    use super::reservoir::{RawBatch, RawPrepared, check_options, random_weights};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -73,9 +73,64 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// A dense part alone, as it is. Rows that are all one-hot are kept as
+    /// integers: the same `X`, the same bits, less work.
+    pub fn from_rows(width: usize, rows: Vec<f64>) -> Result<Self> {
+        let found = if width == 0 { rows.len() } else { rows.len() % width };
+        if found != 0 {
+            return Err(Error::Length { what: "numbers in the last row of inputs", expected: width, found });
+        }
+        if let Some(at) = rows.iter().position(|value| !value.is_finite()) {
+            let (index, value) = (at / width, rows[at]);
+            return Err(Error::BadValue { what: "input", item: "vertex", index, value });
+        }
+        Ok(Self::new(width, rows, 0, Vec::new()))
+    }
+
+    /// Rows `range` of each part, one after the other. All parts must have one
+    /// width; the answer names the first that differs.
+    pub fn concat<'a>(
+        parts: impl IntoIterator<Item = (&'a Inputs, std::ops::Range<usize>)> + Clone,
+    ) -> Result<Self, WidthDiffers> {
+        let mut parts_seen = parts.clone().into_iter();
+        let Some((first, _)) = parts_seen.next() else { return Ok(Self::default()) };
+        let mut alike = true;
+        for (part, (inputs, _)) in parts_seen.enumerate() {
+            if inputs.width() != first.width() {
+                let (expected, found) = (first.width(), inputs.width());
+                return Err(WidthDiffers { part: part + 1, expected, found });
+            }
+            alike &= inputs.dense_width == first.dense_width;
+        }
+        let mut whole = Self::default();
+        (whole.dense_width, whole.one_hot_width) =
+            if alike { (first.dense_width, first.one_hot_width) } else { (first.width(), 0) };
+        for (inputs, range) in parts {
+            match alike {
+                true => {
+                    let width = inputs.dense_width;
+                    whole.dense.extend_from_slice(&inputs.dense[range.start * width..range.end * width]);
+                    let columns = if inputs.one_hot_width == 0 { 0..0 } else { range };
+                    whole.one_hot.extend_from_slice(&inputs.one_hot[columns]);
+                }
+                false => range.for_each(|vertex| inputs.extend_with_row(vertex, &mut whole.dense)),
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Appends one vertex's whole row of `X`, the one-hot part written out.
+    pub fn extend_with_row(&self, vertex: usize, rows: &mut Vec<f64>) {
+        rows.extend_from_slice(self.dense_row(vertex));
+        let begin = rows.len();
+        rows.resize(begin + self.one_hot_width, 0.0);
+        if let Some(&column) = self.one_hot.get(vertex).filter(|&&column| column != Self::NO_COLUMN) {
+            rows[begin + column as usize] = 1.0;
+        }
+    }
+
     /// A dense part and a one-hot part (of width 0 if there is none). Dense
-    /// rows that are all one-hot and stand alone become integers: the same `X`,
-    /// the same bits, less work.
+    /// rows that are all one-hot and stand alone become integers.
     fn new(dense_width: usize, dense: Vec<f64>, one_hot_width: usize, one_hot: Vec<u32>) -> Self {
         if one_hot_width == 0
             && let Some(columns) = one_hot_columns(&dense, dense_width)
@@ -120,6 +175,17 @@ impl Inputs {
     pub fn one_hot(&self) -> &[u32] {
         &self.one_hot
     }
+}
+
+/// Inputs of several widths cannot be joined.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WidthDiffers {
+    /// The first part that differs from part 0.
+    pub part: usize,
+    /// Columns of part 0.
+    pub expected: usize,
+    /// Columns of this part.
+    pub found: usize,
 }
 
 /// A fitted map from graphs to [`Inputs`].
@@ -455,6 +521,21 @@ mod tests {
         let mixture = colours(&[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]);
         let x = map.apply(mixture.as_batch()).unwrap();
         assert_eq!((x.dense_row(0), x.width()), (&[0.5, 0.5, 0.0][..], 3));
+    }
+
+    #[test]
+    fn inputs_are_joined_whatever_their_form() {
+        let one_hot = Inputs::from_rows(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
+        let dense = Inputs::from_rows(2, vec![0.5, 0.5, 3.0, 4.0]).unwrap();
+        assert_eq!((one_hot.one_hot_width(), dense.dense_width()), (2, 2));
+        let both = Inputs::concat([(&one_hot, 1..2), (&dense, 0..2)]).unwrap();
+        assert_eq!(both.dense(), [0.0, 1.0, 0.5, 0.5, 3.0, 4.0]);
+        let same = Inputs::concat([(&one_hot, 0..2), (&one_hot, 0..1)]).unwrap();
+        assert_eq!(same.one_hot(), [0, 1, 0]);
+        let other = Inputs::from_rows(3, vec![1.0, 2.0, 3.0]).unwrap();
+        let error = Inputs::concat([(&dense, 0..1), (&dense, 0..1), (&other, 0..1)]).unwrap_err();
+        assert_eq!(error, WidthDiffers { part: 2, expected: 2, found: 3 });
+        assert!(Inputs::from_rows(2, vec![1.0]).is_err() && Inputs::from_rows(1, vec![f64::NAN]).is_err());
     }
 
     #[test]

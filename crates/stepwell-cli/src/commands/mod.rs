@@ -20,7 +20,7 @@ pub enum Command {
     Fetch(fetch::Fetch),
     Convert(convert::Convert),
     Stats(stats::Stats),
-    Embed(embed::Embed),
+    Embed(Box<embed::Embed>),
     Completions(completions::Completions),
 }
 

@@ -2,6 +2,15 @@
 
 from ._datasets import Dataset, load_dataset, make_benchmark
 from ._graphs import Graph, as_graph
+from ._reservoir import PyramidalReservoir
 from ._stepwell import __version__
 
-__all__ = ["Dataset", "Graph", "__version__", "as_graph", "load_dataset", "make_benchmark"]
+__all__ = [
+    "Dataset",
+    "Graph",
+    "PyramidalReservoir",
+    "__version__",
+    "as_graph",
+    "load_dataset",
+    "make_benchmark",
+]

@@ -238,6 +238,17 @@ impl GraphBatch {
         chosen
     }
 
+    /// The same graphs without what vertices and edges carry beside weights.
+    pub fn bare(self) -> Self {
+        Self {
+            vertex_labels: None,
+            vertex_attributes: None,
+            edge_labels: None,
+            edge_attributes: None,
+            ..self
+        }
+    }
+
     fn require_weights(&mut self) {
         let entries = self.neighbours.len();
         self.weights.get_or_insert_with(|| vec![1.0; entries]);

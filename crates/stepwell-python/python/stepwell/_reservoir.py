@@ -1,0 +1,269 @@
+"""The model as a scikit-learn transformer."""
+
+import json
+import os
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ._datasets import _Graphs
+from ._graphs import as_graph
+from ._stepwell import RawBatch, check_options, random_weights
+
+
+class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Turns graphs into vectors, without training.
+
+    Vertices carry states; ``H <- tanh(Ã H W + X V)`` with fixed random W and V
+    is iterated to its fixed point, block after block, and the states of the
+    last block are summed.
+
+    Parameters
+    ----------
+    pool : {"none"}
+        Pooling between blocks.
+    blocks : int
+        Reservoirs on top of each other, L.
+    units : int or list of int
+        Units of a reservoir, H: one number, or one per block.
+    spectral_radius : float or list of float
+        Size of W, rho.
+    scaling : {"radius", "norm"}
+        What ``spectral_radius`` measures: the largest modulus among the
+        eigenvalues of W, or its 2-norm.
+    input_scaling : float
+        Scale of the first block's V, omega_in.
+    hidden_scaling : float or list of float
+        Scale of the other blocks' V, omega_hid.
+    recurrence : {"dense", "sparse", "ring", "orthogonal", "diagonal"}
+        Pattern of W.
+    input_pattern : {"uniform", "signs", "sparse", "one-per-unit"}
+        Pattern of V.
+    density : float
+        Share of entries that are not zero in sparse W and V.
+    tied : bool
+        Whether all blocks but the first share one W and one V.
+    stacks : int
+        Models side by side, their vectors joined.
+    normalize : bool
+        Whether states spread by the normalised adjacency.
+    lift : bool
+        Whether vertices that must have equal states are computed once.
+    precision : {"f32", "f64"}
+        Numbers the states are computed in.
+    solver : {"gauss-seidel", "jacobi"}
+        Order of updates; "jacobi" is the paper's.
+    leak : float
+        Share of the new state in a step.
+    tol : float
+        Stop once a sweep changes a graph's states by less than this.
+    max_iter : int
+        Stop after this many sweeps in any case.
+    fixed_sweeps : int, optional
+        Make exactly this many sweeps.
+    aggregate : str or list of str
+        What makes one vector of all states: "sum", "mean", "max", "std".
+    concat : bool
+        Whether all blocks go into the vector.
+    random_state : int, RandomState instance or None
+        Seed of the weights.
+    n_jobs : int or None
+        Threads; None is one, -1 one per core. Results do not depend on it.
+
+    Attributes
+    ----------
+    weights_ : list of (W, V)
+        W of shape (H, H) and V of shape (F, H), by stack and block.
+    iterations_ : array of shape (graphs, stacks * blocks)
+        Sweeps of the last transform.
+    converged_ : array of shape (graphs, stacks * blocks)
+        Whether they converged.
+
+    Examples
+    --------
+    >>> from stepwell import PyramidalReservoir, make_benchmark
+    >>> graphs = make_benchmark("b-easy-small").graphs
+    >>> PyramidalReservoir(units=20, random_state=0).fit_transform(graphs).shape
+    (300, 20)
+    """
+
+    def __init__(
+        self,
+        pool="none",
+        blocks=2,
+        units=50,
+        spectral_radius=0.9,
+        scaling="radius",
+        input_scaling=0.5,
+        hidden_scaling=0.8,
+        recurrence="dense",
+        input_pattern="uniform",
+        density=0.1,
+        tied=False,
+        stacks=1,
+        normalize=True,
+        lift=True,
+        precision="f32",
+        solver="gauss-seidel",
+        leak=1.0,
+        tol=1e-5,
+        max_iter=50,
+        fixed_sweeps=None,
+        aggregate="sum",
+        concat=False,
+        random_state=0,
+        n_jobs=None,
+    ):
+        self.pool = pool
+        self.blocks = blocks
+        self.units = units
+        self.spectral_radius = spectral_radius
+        self.scaling = scaling
+        self.input_scaling = input_scaling
+        self.hidden_scaling = hidden_scaling
+        self.recurrence = recurrence
+        self.input_pattern = input_pattern
+        self.density = density
+        self.tied = tied
+        self.stacks = stacks
+        self.normalize = normalize
+        self.lift = lift
+        self.precision = precision
+        self.solver = solver
+        self.leak = leak
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fixed_sweeps = fixed_sweeps
+        self.aggregate = aggregate
+        self.concat = concat
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def from_preset(cls, preset="paper", **changes):
+        """An estimator with a named set of options; ``"paper"`` is the default one."""
+        if preset != "paper":
+            raise ValueError(f"preset: expected 'paper', found {preset!r}")
+        return cls(**changes)
+
+    def fit(self, graphs, y=None):
+        """Draws the weights. Of the graphs only the number of features matters,
+        and, where vertices have none, the spread of their degrees."""
+        options = self._options()
+        batch = _as_batch(graphs)
+        if len(batch) == 0:
+            raise ValueError("graphs: expected at least one, found none")
+        self.feature_map_ = batch.fit_degrees() if batch.width() is None else None
+        width = self._with_features(batch).width()
+        self.weights_ = random_weights(json.dumps(options), width)
+        self._set_width(options)
+        return self
+
+    def set_weights(self, weights):
+        """Replaces the weights by pairs ``(W, V)``, listed by stack and block.
+
+        Where vertices have features, no ``fit`` is needed before.
+        """
+        pairs = []
+        for position, pair in enumerate(weights):
+            try:
+                recurrent, inputs = (np.ascontiguousarray(part, dtype=np.float64) for part in pair)
+            except (TypeError, ValueError) as error:
+                raise TypeError(f"weights: expected a pair of arrays at {position}: {error}") from None
+            pairs.append((recurrent, inputs))
+        options = self._options()
+        expected = options["stacks"] * options["blocks"]
+        if len(pairs) != expected:
+            raise ValueError(f"weights: expected {expected} pairs, one per stack and block, found {len(pairs)}")
+        self.weights_ = pairs
+        if not hasattr(self, "feature_map_"):
+            self.feature_map_ = None
+        self._set_width(options)
+        return self
+
+    def transform(self, graphs):
+        """One row per graph."""
+        prepared, options, threads = self._prepare(graphs)
+        vectors, self.iterations_, self.converged_ = prepared.embed(options, self.weights_, threads)
+        return vectors
+
+    def transform_nodes(self, graphs):
+        """The states of all vertices of all graphs: one array per block that
+        goes into the embedding, by stack and block."""
+        prepared, options, threads = self._prepare(graphs)
+        return prepared.states(options, self.weights_, threads)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+    def _prepare(self, graphs):
+        check_is_fitted(self, "weights_")
+        options, threads = json.dumps(self._options()), _threads(self.n_jobs)
+        batch = self._with_features(_as_batch(graphs))
+        if batch.width() is None and len(batch):
+            raise ValueError("graphs: expected features; fit on graphs without them gives them their degrees")
+        return batch.prepare(options, threads), options, threads
+
+    def _with_features(self, batch):
+        if self.feature_map_ is not None and batch.width() is None:
+            return batch.with_features(self.feature_map_)
+        return batch
+
+    def _options(self):
+        if self.pool != "none":
+            raise ValueError(f"pool: expected 'none', found {self.pool!r}")
+        options = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        for name in ("pool", "n_jobs", "random_state"):
+            del options[name]
+        if isinstance(options["aggregate"], str):
+            options["aggregate"] = [options["aggregate"]]
+        options["seed"] = _seed(self.random_state)
+        return json.loads(check_options(json.dumps(options)))
+
+    def _set_width(self, options):
+        read = self.weights_ if self.concat else self.weights_[self.blocks - 1 :: self.blocks]
+        self._n_features_out = sum(np.shape(W)[1] for W, _ in read) * len(options["aggregate"])
+
+
+def _as_batch(graphs):
+    if isinstance(graphs, _Graphs):
+        return RawBatch.of_dataset(graphs._raw)
+    converted = []
+    for position, graph in enumerate(graphs):
+        try:
+            converted.append(as_graph(graph)._raw)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"graph {position}: {error}") from None
+    return RawBatch.of_graphs(converted)
+
+
+def _plain(value):
+    """Lists and plain numbers, which JSON knows, of what NumPy has."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _seed(random_state):
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state: expected a number from 0, found {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def _threads(n_jobs):
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs: expected a number other than 0")
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)

@@ -1,0 +1,196 @@
+//! Reservoirs: weights and graphs in, vectors out.
+
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use stepwell::Error;
+use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
+use stepwell::graph::GraphBatch;
+use stepwell::reservoir::{self, BlockWeights, Convergence, Prepared, ReservoirOptions, Weights};
+
+use crate::dataset::RawDataset;
+use crate::graph::RawGraph;
+use crate::threads;
+
+/// Graphs in one batch, with their inputs where vertices carry any.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawBatch {
+    batch: Arc<GraphBatch>,
+    inputs: Option<Arc<Inputs>>,
+}
+
+#[pymethods]
+impl RawBatch {
+    /// The graphs of a dataset.
+    #[staticmethod]
+    fn of_dataset(dataset: &RawDataset) -> Self {
+        Self { batch: dataset.batch.clone(), inputs: Some(dataset.inputs.clone()) }
+    }
+
+    /// Graphs from anywhere; all or none of them have features, of one width.
+    #[staticmethod]
+    fn of_graphs(graphs: Vec<PyRef<'_, RawGraph>>) -> PyResult<Self> {
+        let mut batch = GraphBatch::default();
+        for graph in &graphs {
+            let alone = graph.batch.select(&[graph.index]).bare();
+            batch.append(&alone).map_err(refused)?;
+        }
+        let with = graphs.iter().filter(|graph| graph.inputs.is_some()).count();
+        if with != 0 && with != graphs.len() {
+            let first = graphs[0].inputs.is_some();
+            let at = graphs.iter().position(|graph| graph.inputs.is_some() != first).unwrap_or(0);
+            let words = if first { ["features", "none"] } else { ["no features", "some"] };
+            return Err(PyValueError::new_err(format!(
+                "graph {at}: expected {}, as in the graphs before it, found {}",
+                words[0], words[1]
+            )));
+        }
+        let parts: Vec<_> = graphs
+            .iter()
+            .filter_map(|graph| {
+                let offsets = graph.batch.vertex_offsets();
+                Some((graph.inputs.as_deref()?, offsets[graph.index]..offsets[graph.index + 1]))
+            })
+            .collect();
+        let inputs = match with {
+            0 => None,
+            _ => Some(Arc::new(Inputs::concat(parts.iter().cloned()).map_err(|differs| {
+                PyValueError::new_err(format!(
+                    "graph {}: expected {} features, as in graph 0, found {}",
+                    differs.part, differs.expected, differs.found
+                ))
+            })?)),
+        };
+        Ok(Self { batch: Arc::new(batch), inputs })
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Columns of the features; nothing where vertices carry none.
+    fn width(&self) -> Option<usize> {
+        self.inputs.as_ref().map(|inputs| inputs.width())
+    }
+
+    /// Fits a map that gives vertices their degree as a feature, as JSON.
+    fn fit_degrees(&self) -> PyResult<String> {
+        let map = FeatureMap::fit(&self.batch, &FeatureOptions::default()).map_err(refused)?;
+        serde_json::to_string(&map).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The same graphs with the features a fitted map gives.
+    fn with_features(&self, map: &str) -> PyResult<Self> {
+        let map: FeatureMap = serde_json::from_str(map).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let inputs = map.apply(&self.batch).map_err(refused)?;
+        Ok(Self { batch: self.batch.clone(), inputs: Some(Arc::new(inputs)) })
+    }
+
+    /// Makes the graphs ready for embeddings under these options.
+    fn prepare(&self, py: Python<'_>, options: &str, n_threads: usize) -> PyResult<RawPrepared> {
+        let options = parse(options)?;
+        let none = Inputs::default();
+        let inputs = self.inputs.as_deref().unwrap_or(&none);
+        let prepared = threads::run(py, n_threads, |_| Prepared::new(&self.batch, inputs, &options))?;
+        Ok(RawPrepared(prepared.map_err(refused)?))
+    }
+}
+
+/// Graphs made ready.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawPrepared(Prepared);
+
+/// Vectors, sweeps and whether they converged, a row per graph.
+type Embedded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
+
+/// `W` and `V` of one block.
+type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
+
+#[pymethods]
+impl RawPrepared {
+    /// Embeds all graphs with weights listed by stack and block.
+    fn embed<'py>(
+        &self,
+        py: Python<'py>,
+        options: &str,
+        weights: Vec<Pair<'_>>,
+        n_threads: usize,
+    ) -> PyResult<Embedded<'py>> {
+        let options = parse(options)?;
+        let weights = collect(&weights, &options)?;
+        let work = |go_on: threads::GoOn<'_>| reservoir::embed(&weights, &self.0, &options, |_| go_on());
+        let embedding = threads::run(py, n_threads, work)?.map_err(refused)?;
+        let sweeps = embedding.runs.mapv(|run| run.sweeps);
+        let converged = embedding.runs.mapv(|run| run.converged != Convergence::No);
+        Ok((embedding.vectors.into_pyarray(py), sweeps.into_pyarray(py), converged.into_pyarray(py)))
+    }
+
+    /// The states of all vertices, one array per block that goes into the embedding.
+    fn states<'py>(
+        &self,
+        py: Python<'py>,
+        options: &str,
+        weights: Vec<Pair<'_>>,
+        n_threads: usize,
+    ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let options = parse(options)?;
+        let weights = collect(&weights, &options)?;
+        let work = |go_on: threads::GoOn<'_>| reservoir::states(&weights, &self.0, &options, |_| go_on());
+        let (tables, _) = threads::run(py, n_threads, work)?.map_err(refused)?;
+        Ok(tables.into_iter().map(|table| table.into_pyarray(py)).collect())
+    }
+}
+
+/// Random `W` and `V` for all stacks and blocks.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a list of pairs of arrays")]
+pub fn random_weights<'py>(
+    py: Python<'py>,
+    options: &str,
+    features: usize,
+) -> PyResult<Vec<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)>> {
+    let weights = Weights::random(&parse(options)?, features).map_err(refused)?;
+    let blocks = weights.stacks().iter().flatten();
+    let arrays = |block: &BlockWeights| {
+        (block.recurrent.clone().into_pyarray(py), block.input.clone().into_pyarray(py))
+    };
+    Ok(blocks.map(arrays).collect())
+}
+
+/// The options with their defaults, checked, as JSON.
+#[pyfunction]
+pub fn check_options(options: &str) -> PyResult<String> {
+    serde_json::to_string(&parse(options)?).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn parse(options: &str) -> PyResult<ReservoirOptions> {
+    let options: ReservoirOptions =
+        serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    options.validate().map_err(refused)?;
+    Ok(options)
+}
+
+fn collect(pairs: &[Pair<'_>], options: &ReservoirOptions) -> PyResult<Weights> {
+    let own = |array: &PyReadonlyArray2<'_, f64>| -> Array2<f64> { array.as_array().to_owned() };
+    let blocks = pairs.iter().map(|(w, v)| BlockWeights { recurrent: own(w), input: own(v) });
+    let blocks: Vec<BlockWeights> = blocks.collect();
+    if blocks.len() != options.stacks * options.blocks {
+        return Err(PyValueError::new_err(format!(
+            "weights: expected {} pairs, one per stack and block, found {}",
+            options.stacks * options.blocks,
+            blocks.len()
+        )));
+    }
+    let stacks = blocks.chunks(options.blocks).map(<[BlockWeights]>::to_vec).collect();
+    Weights::from_blocks(stacks).map_err(refused)
+}
+
+fn refused(error: Error) -> PyErr {
+    match error {
+        Error::Cancelled => PyKeyboardInterrupt::new_err(()),
+        error => PyValueError::new_err(error.to_string()),
+    }
+}
