@@ -34,8 +34,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             terminal.error(&error);
-            1
+            if error.is::<BadUsage>() { 2 } else { 1 }
         }
+    }
+}
+
+/// Arguments that make no sense together or in themselves, beyond what their
+/// types tell.
+#[derive(Debug)]
+struct BadUsage;
+
+impl std::fmt::Display for BadUsage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bad usage")
     }
 }
 

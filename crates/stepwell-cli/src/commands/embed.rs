@@ -8,9 +8,10 @@ use ndarray::s;
 use serde::Serialize;
 use stepwell::features::FeatureMap;
 use stepwell::reservoir::{Convergence, Precision, Prepared, ReservoirOptions, Run, Weights, embed, states};
-use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape};
+use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape, VectorWriter};
 use stepwell_data::{Dataset, Source, Targets, files};
 
+use crate::BadUsage;
 use crate::args::Input;
 use crate::model::ModelArgs;
 use crate::terminal::Terminal;
@@ -64,55 +65,35 @@ struct Report {
 
 impl Embed {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let options = self.model.options()?;
+        let options = self.model.options().context(BadUsage)?;
+        let format = self.format().context(BadUsage)?;
         let source = terminal.open(&self.input)?;
         let map = terminal.busy(&format!("reading {}", source.name), || source.fit_features(None))?;
         let weights = Weights::random(&options, map.width())?;
-        let parquet = self.out.as_ref().is_some_and(|path| path.extension().is_some_and(|e| e == "parquet"));
-        let targets = parquet && !self.nodes && has_targets(&source)?;
+        let targets = format == Format::Parquet && !self.nodes && has_targets(&source)?;
         let work = Work { source, map, weights, options, nodes: self.nodes, targets };
         let shape = work.shape()?;
-        let report = match (&self.out, self.json) {
-            (None, true) => work.run(terminal, |_| Ok(()))?,
-            (None, false) => {
-                let mut writer = CsvWriter::new(BufWriter::new(io::stdout().lock()), &shape)?;
-                let report = work.run(terminal, |block| Ok(writer.write(block)?))?;
-                writer.finish().context("standard output")?;
-                report
+        let report = match &self.out {
+            None if self.json => work.run(terminal, None)?,
+            None => {
+                let stdout = BufWriter::new(io::stdout().lock());
+                work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape)?)))?
             }
-            (Some(path), _) => {
+            Some(path) => {
                 let mut report = Report::default();
                 files::write_whole::<anyhow::Error>(path, |out| {
-                    match path.extension().and_then(|ending| ending.to_str()) {
-                        Some("csv") => {
-                            let mut writer = CsvWriter::new(out, &shape)?;
-                            report = work.run(terminal, |block| Ok(writer.write(block)?))?;
-                            writer.finish()?;
-                        }
-                        Some("npy") if !self.nodes => {
-                            let mut writer = NpyWriter::new(out, &shape)?;
-                            report = work.run(terminal, |block| Ok(writer.write(block)?))?;
-                            writer.finish()?;
-                        }
-                        Some("npy") => {
-                            bail!("states of vertices need their names beside them: write .csv or .parquet")
-                        }
-                        Some("parquet") => {
-                            let mut writer = ParquetWriter::new(out, &shape);
-                            report = work.run(terminal, |block| Ok(writer.write(block)?))?;
-                            writer.finish()?;
-                        }
-                        _ => bail!("{}: vectors are written as .npy, .csv or .parquet", path.display()),
-                    }
+                    let writer: Box<dyn VectorWriter + '_> = match format {
+                        Format::Csv => Box::new(CsvWriter::new(out, &shape)?),
+                        Format::Npy => Box::new(NpyWriter::new(out, &shape)?),
+                        Format::Parquet => Box::new(ParquetWriter::new(out, &shape)),
+                    };
+                    report = work.run(terminal, Some(writer))?;
                     Ok(())
                 })?;
-                terminal.note(&format!(
-                    "{} graphs, {} numbers each, to {} in {:.2} s",
-                    report.graphs,
-                    report.columns,
-                    path.display(),
-                    report.seconds
-                ));
+                let Report { graphs, columns, seconds, .. } = report;
+                let path = path.display();
+                terminal
+                    .note(&format!("{graphs} graphs, {columns} numbers each, to {path} in {seconds:.2} s"));
                 report
             }
         };
@@ -128,6 +109,27 @@ impl Embed {
         }
         Ok(())
     }
+
+    fn format(&self) -> Result<Format> {
+        let Some(path) = &self.out else { return Ok(Format::Csv) };
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csv") => Ok(Format::Csv),
+            Some("parquet") => Ok(Format::Parquet),
+            Some("npy") if self.nodes => {
+                bail!("states need their vertices' names beside them: write .csv or .parquet")
+            }
+            Some("npy") => Ok(Format::Npy),
+            _ => bail!("{}: vectors are written as .npy, .csv or .parquet", path.display()),
+        }
+    }
+}
+
+/// How vectors are written.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Format {
+    Csv,
+    Npy,
+    Parquet,
 }
 
 struct Work {
@@ -162,9 +164,13 @@ impl Work {
         Ok(Shape { keys: vec!["graph", "block", "vertex"], vector: "state", width: widths[0], double })
     }
 
-    /// Embeds all pieces and hands their vectors over.
-    fn run(&self, terminal: &Terminal, mut write: impl FnMut(&Block<'_>) -> Result<()>) -> Result<Report> {
+    /// Embeds all pieces and writes their vectors.
+    fn run(&self, terminal: &Terminal, mut writer: Option<Box<dyn VectorWriter + '_>>) -> Result<Report> {
         let start = Instant::now();
+        let mut write = |block: &Block<'_>| match &mut writer {
+            Some(writer) => writer.write(block).context("writing vectors"),
+            None => Ok(()),
+        };
         let blocks = self.options.stacks * self.options.blocks;
         let mut report = Report {
             units: self.options.units.get(self.options.blocks - 1).unwrap_or_default(),
@@ -201,6 +207,7 @@ impl Work {
                 Ok::<(), anyhow::Error>(())
             })
         })?;
+        writer.map_or(Ok(()), |writer| writer.finish()).context("writing vectors")?;
         let graphs = report.graphs.max(1) as f64;
         report.sweeps_mean.iter_mut().for_each(|sum| *sum /= graphs);
         report.converged = if report.graphs == 0 { 1.0 } else { converged as f64 / graphs };

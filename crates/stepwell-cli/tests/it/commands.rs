@@ -97,3 +97,67 @@ fn completions_know_the_commands() {
         assert!(output(&["completions", shell]).contains("convert"));
     }
 }
+
+#[test]
+fn embedding_writes_rows_in_any_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let csv = output(&["embed", "b-hard-small", "--units", "3"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (301, "id,e0,e1,e2"));
+    stepwell().args(["embed", "b-hard-small", "--units", "3", "-o", &at("v.csv")]).assert().success();
+    assert_eq!(fs::read_to_string(at("v.csv")).unwrap(), csv);
+    stepwell().args(["embed", "b-hard-small", "--units", "3", "-o", &at("v.npy")]).assert().success();
+    let bytes = fs::read(at("v.npy")).unwrap();
+    assert_eq!(bytes.len(), 128 + 300 * 3 * 4);
+    let first = f32::from_le_bytes(bytes[128..132].try_into().unwrap());
+    assert_eq!(first.to_string(), lines[1].split(',').nth(1).unwrap());
+    stepwell().args(["embed", "b-hard-small", "-o", &at("v.parquet")]).assert().success();
+    assert_eq!(&fs::read(at("v.parquet")).unwrap()[..4], b"PAR1");
+    assert!(failure(&["embed", "b-hard-small", "-o", &at("v.txt")], 2).contains(".npy, .csv or .parquet"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left of what failed");
+}
+
+#[test]
+fn pieces_of_a_stream_embed_as_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("rows.jsonl").display().to_string();
+    let table = folder.path().join("rows.parquet").display().to_string();
+    // More vertices than a piece holds.
+    stepwell().args(["convert", "b-easy", &rows]).assert().success();
+    stepwell().args(["convert", &rows, &table]).assert().success();
+    let whole = output(&["embed", "b-easy", "--units", "2"]);
+    assert_eq!(output(&["embed", &rows, "--units", "2"]), whole);
+    assert_eq!(output(&["embed", &table, "--units", "2", "--threads", "1"]), whole);
+}
+
+#[test]
+fn embedding_reports_and_takes_options_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("model.toml").display().to_string();
+    fs::write(&config, "units = [4, 6]\nblocks = 2\naggregate = [\"sum\", \"max\"]\n").unwrap();
+    let report = json(&["embed", "ring:9", "--config", &config, "--json"]);
+    assert_eq!(
+        (report["graphs"].as_u64(), report["units"].as_u64(), report["columns"].as_u64()),
+        (Some(1), Some(6), Some(12))
+    );
+    assert_eq!(report["sweeps_mean"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        json(&["embed", "ring:9", "--config", &config, "--units", "3", "--json"])["columns"].as_u64(),
+        Some(6)
+    );
+    fs::write(&config, "unitz = 4\n").unwrap();
+    assert!(failure(&["embed", "ring:9", "--config", &config], 2).contains("unitz"));
+    assert!(failure(&["embed", "ring:9", "--leak", "0"], 2).contains("leak"));
+    failure(&["embed", "ring:9", "--solver", "newton"], 2);
+}
+
+#[test]
+fn states_of_vertices_have_names() {
+    let text = output(&["embed", "path:3", "--nodes", "--units", "2", "--concat"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "graph,block,vertex,s0,s1");
+    let keys: Vec<String> =
+        lines[1..].iter().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",")).collect();
+    assert_eq!(keys, ["0,0,0", "0,0,1", "0,0,2", "0,1,0", "0,1,1", "0,1,2"]);
+}

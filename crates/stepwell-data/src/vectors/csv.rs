@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::{Block, Key, Shape};
+use super::{Block, Key, Shape, VectorWriter};
 
 /// Writes one line per row, under a line of names.
 #[derive(Debug)]
@@ -19,9 +19,10 @@ impl<W: Write> CsvWriter<W> {
         writeln!(output, "{}", names.join(","))?;
         Ok(Self { output, double: shape.double })
     }
+}
 
-    /// Writes more rows.
-    pub fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
+impl<W: Write> VectorWriter for CsvWriter<W> {
+    fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
         for (index, row) in block.rows.outer_iter().enumerate() {
             let mut separator = "";
             for key in &block.keys {
@@ -44,8 +45,7 @@ impl<W: Write> CsvWriter<W> {
         Ok(())
     }
 
-    /// Makes sure that everything is written.
-    pub fn finish(mut self) -> io::Result<()> {
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
         self.output.flush()
     }
 }

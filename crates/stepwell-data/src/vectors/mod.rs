@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use ndarray::array;
-//! use stepwell_data::vectors::{Block, CsvWriter, Key, Shape};
+//! use stepwell_data::vectors::{Block, CsvWriter, Key, Shape, VectorWriter};
 //! let mut text = Vec::new();
 //! let shape = Shape { keys: vec!["id"], vector: "embedding", width: 2, double: false };
-//! let mut writer = CsvWriter::new(&mut text, &shape)?;
+//! let mut writer = Box::new(CsvWriter::new(&mut text, &shape)?);
 //! writer.write(&Block { keys: vec![Key::Text(&["a, b".into()])], rows: array![[0.5, 1.0]].view() })?;
 //! writer.finish()?;
 //! assert_eq!(text, b"id,e0,e1\n\"a, b\",0.5,1\n");
@@ -26,7 +26,18 @@ pub use npy::NpyWriter;
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;
 
+use std::io;
+
 use ndarray::ArrayView2;
+
+/// Something that vectors can be written to, block after block.
+pub trait VectorWriter {
+    /// Writes more rows.
+    fn write(&mut self, block: &Block<'_>) -> io::Result<()>;
+
+    /// Writes what comes last. Without it the table is not whole.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
 
 /// What all blocks of a table have in common.
 #[derive(Clone, Debug, PartialEq)]

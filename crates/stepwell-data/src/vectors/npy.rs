@@ -1,6 +1,6 @@
 use std::io::{self, Seek, SeekFrom, Write};
 
-use super::{Block, Shape};
+use super::{Block, Shape, VectorWriter};
 
 /// Length of the header: the number of rows is filled in at the end, so there
 /// must be room for any.
@@ -21,9 +21,10 @@ impl<W: Write + Seek> NpyWriter<W> {
         output.write_all(&[b' '; HEADER])?;
         Ok(Self { output, width: shape.width, double: shape.double, rows: 0 })
     }
+}
 
-    /// Writes more rows; keys have no place in such a file.
-    pub fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
+impl<W: Write + Seek> VectorWriter for NpyWriter<W> {
+    fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
         self.rows += block.rows.nrows() as u64;
         for &value in block.rows {
             match self.double {
@@ -34,8 +35,7 @@ impl<W: Write + Seek> NpyWriter<W> {
         Ok(())
     }
 
-    /// Fills in the number of rows.
-    pub fn finish(mut self) -> io::Result<()> {
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
         let kind = if self.double { "<f8" } else { "<f4" };
         let text = format!(
             "{{'descr': '{kind}', 'fortran_order': False, 'shape': ({}, {}), }}",

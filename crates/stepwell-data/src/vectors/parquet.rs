@@ -8,7 +8,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use super::{Block, Key, Shape};
+use super::{Block, Key, Shape, VectorWriter};
 
 /// Writes a Parquet file: the keys as columns, the vectors as a column of lists.
 #[derive(Debug)]
@@ -30,9 +30,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn new(output: W, shape: &Shape) -> Self {
         Self { shape: shape.clone(), state: State::New(output) }
     }
+}
 
-    /// Writes more rows.
-    pub fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
+impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
+    fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
         let batch = self.batch(block)?;
         let mut writer = match std::mem::replace(&mut self.state, State::Failed) {
             State::Begun(writer) => writer,
@@ -54,8 +55,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Ends the file.
-    pub fn finish(mut self) -> io::Result<()> {
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
         if matches!(self.state, State::New(_)) {
             let keys: Vec<Key<'_>> = self.shape.keys.iter().map(|_| Key::Text(&[])).collect();
             let rows =
@@ -67,7 +67,9 @@ impl<W: Write + Send> ParquetWriter<W> {
             _ => Err(io::Error::other("writing failed before")),
         }
     }
+}
 
+impl<W: Write + Send> ParquetWriter<W> {
     fn batch(&self, block: &Block<'_>) -> io::Result<RecordBatch> {
         let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
         for (&name, key) in self.shape.keys.iter().zip(&block.keys) {

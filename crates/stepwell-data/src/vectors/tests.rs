@@ -19,7 +19,7 @@ fn csv_has_shortest_numbers_of_its_precision() {
         (true, "id,y,e0,e1,e2\nfirst,1,1,-2.5,0.1\n\"a \"\"b\"\"\",2,"),
     ] {
         let mut text = Vec::new();
-        let mut writer = CsvWriter::new(&mut text, &shape(double)).unwrap();
+        let mut writer = Box::new(CsvWriter::new(&mut text, &shape(double)).unwrap());
         let ids = ["first".to_owned(), "a \"b\"".to_owned()];
         let keys = vec![Key::Text(&ids), Key::Whole(&[1, 2])];
         writer.write(&Block { keys, rows: rows().view() }).unwrap();
@@ -31,7 +31,7 @@ fn csv_has_shortest_numbers_of_its_precision() {
 #[test]
 fn npy_is_laid_out_as_numpy_expects() {
     let mut file = Cursor::new(Vec::new());
-    let mut writer = NpyWriter::new(&mut file, &shape(true)).unwrap();
+    let mut writer = Box::new(NpyWriter::new(&mut file, &shape(true)).unwrap());
     for _ in 0..2 {
         writer.write(&Block { keys: vec![], rows: rows().view() }).unwrap();
     }
@@ -56,7 +56,7 @@ fn parquet_reads_back() {
     use arrow_array::types::{Float32Type, Float64Type};
 
     let mut bytes = Vec::new();
-    let mut writer = ParquetWriter::new(&mut bytes, &shape(false));
+    let mut writer = Box::new(ParquetWriter::new(&mut bytes, &shape(false)));
     let ids = ["a".to_owned(), "b".to_owned()];
     for _ in 0..2 {
         let keys = vec![Key::Text(&ids), Key::Real(&[0.5, 1.5])];
@@ -73,6 +73,6 @@ fn parquet_reads_back() {
     assert_eq!(list.as_primitive::<Float32Type>().values(), &[1.0, -2.5, 0.1]);
 
     let mut nothing = Vec::new();
-    ParquetWriter::new(&mut nothing, &shape(false)).finish().unwrap();
+    Box::new(ParquetWriter::new(&mut nothing, &shape(false))).finish().unwrap();
     assert_eq!(&nothing[..4], b"PAR1");
 }
