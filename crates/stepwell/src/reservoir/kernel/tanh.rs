@@ -30,7 +30,7 @@ impl TanhConstants for f32 {
     const MINUS_HALF_LN_2: Self = -0.5 * std::f32::consts::LN_2;
     /// From `tanh_coefficients.py` beside this file.
     const SERIES: &'static [Self] =
-        &[4.435_969_1e-2, 1.338_667_7e-1, 3.333_402e-1, 6.666_616_8e-1, 9.999_999_4e-1];
+        &[4.435_969e-2, 1.338_667_7e-1, 3.333_402e-1, 6.666_617e-1, 9.999_999_4e-1];
 }
 
 impl TanhConstants for f64 {
@@ -86,8 +86,8 @@ pub(super) unsafe fn tanh<V: Vector, const N: usize>(x: [V; N]) -> [V; N] {
             let power = shifted[i].power_of_two();
             f[i] = power.mul_add(series[i], power.mul_add(number(0.5), number(-0.5)));
         }
-        for i in 0..N {
-            f[i] = f[i].div(f[i].add(number(1.0)));
+        for f in &mut f {
+            *f = f.div(f.add(number(1.0)));
         }
         f
     }
