@@ -236,6 +236,78 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
     }
 }
 
+/// Graphs with many alike vertices: stars, cycles, cliques, a tree, all their
+/// copies side by side, and a directed one.
+fn symmetric_graphs() -> Vec<Graph> {
+    let mut lists: Vec<(usize, Vec<(u32, u32)>, bool)> = vec![
+        (9, (1..9).map(|leaf| (0, leaf)).collect(), false),
+        (12, (0..12).map(|v| (v, (v + 1) % 12)).collect(), false),
+        (8, (0..8).flat_map(|v| (0..v).map(move |u| (u, v))).collect(), false),
+        (31, (1..31).map(|v| ((v - 1) / 2, v)).collect(), false),
+        (31, (1..31).map(|v| ((v - 1) / 2, v)).collect(), true),
+        (6, vec![(0, 0), (1, 1), (0, 2), (1, 3)], false),
+    ];
+    let copies: Vec<(u32, u32)> = (0..3)
+        .flat_map(|k| lists[3].1.clone().into_iter().map(move |(u, v)| (u + 31 * k, v + 31 * k)))
+        .collect();
+    lists.push((95, copies, false));
+    let make = |(n, edges, directed): &(usize, Vec<(u32, u32)>, bool)| {
+        let (sources, targets): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();
+        let labels: Vec<i32> = (0..*n).map(|v| (v == 0).into()).collect();
+        let weights = vec![0.7; sources.len()];
+        Graph::new(&EdgeList {
+            directed: *directed,
+            weights: Some(&weights),
+            vertex_labels: Some(&labels),
+            ..EdgeList::new(*n, &sources, &targets)
+        })
+        .unwrap()
+    };
+    lists.iter().map(make).collect()
+}
+
+#[test]
+fn lifted_equals_unlifted() {
+    for graph in symmetric_graphs() {
+        let x = inputs(&graph);
+        for (solver, fixed_sweeps, normalize) in [
+            (Solver::Jacobi, Some(1), true),
+            (Solver::Jacobi, Some(3), true),
+            (Solver::Jacobi, Some(3), false),
+            (Solver::Jacobi, None, true),
+            (Solver::GaussSeidel, None, true),
+        ] {
+            let options = ReservoirOptions {
+                solver,
+                fixed_sweeps,
+                normalize,
+                precision: Precision::F64,
+                tol: 1e-12,
+                aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Max, Aggregate::Std],
+                ..base(9)
+            };
+            let weights = Weights::random(&options, x.width()).unwrap();
+            let run = |lift| {
+                let options = ReservoirOptions { lift, ..options.clone() };
+                let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
+                let go_on = |_| std::ops::ControlFlow::Continue(());
+                let embedding = embed(&weights, &prepared, &options, go_on).unwrap();
+                (prepared.num_rows(), solved(graph.as_batch(), &x, &weights, &options).0, embedding)
+            };
+            let ((rows, lifted, short), (all, plain, long)) = (run(true), run(false));
+            assert!(rows < all && all == graph.view().num_vertices());
+            assert!(distance(&lifted, &plain) < 1e-11, "{solver:?} {fixed_sweeps:?}");
+            assert!(distance(&short.vectors, &long.vectors) < 1e-11, "{solver:?} {fixed_sweeps:?}");
+            for (short, long) in short.runs.iter().zip(&long.runs) {
+                if solver == Solver::Jacobi {
+                    assert_eq!(short.sweeps, long.sweeps);
+                    assert!((short.change - long.change).abs() <= 1e-12);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_and_batches_change_no_bit() {
     let mut batch = GraphBatch::default();

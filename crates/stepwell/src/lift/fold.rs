@@ -1,0 +1,180 @@
+//! From a colouring to the quotient: classes in canonical order, their rows,
+//! and the proof, vertex by vertex, that the classes are equitable.
+
+use super::Quotient;
+use crate::graph::GraphRef;
+
+/// Buffers of one quotient after the other.
+#[derive(Debug, Default)]
+pub(super) struct Fold {
+    quotient: Quotient,
+    by_colour: Vec<(u64, u32)>,
+    /// Each class's canonical number.
+    number: Vec<u32>,
+    /// How often each class was met in the row at hand; all 0 between rows.
+    tally: Vec<u32>,
+    sums: Vec<f64>,
+    /// Without weights: how many entries each entry of the quotient stands for.
+    counts: Vec<u32>,
+    /// With weights: the representatives' rows, sorted, and where they begin.
+    pairs: Vec<Pair>,
+    pair_starts: Vec<usize>,
+    row: Vec<Pair>,
+    addends: Vec<(u32, f64)>,
+}
+
+/// An entry as refinement sees it: the column's class and the weight's bits.
+type Pair = (u32, u64);
+
+impl Fold {
+    /// Numbers the classes by ascending colour, which is made of seeds, weights
+    /// and sizes only. `None` if two classes have the same.
+    pub fn number(&mut self, class_of: &[u32], colours: impl Iterator<Item = u64>) -> Option<()> {
+        self.by_colour.clear();
+        self.by_colour.extend(colours.zip(0..));
+        self.by_colour.sort_unstable();
+        if self.by_colour.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return None;
+        }
+        let classes = self.by_colour.len();
+        refill(&mut self.number, classes, 0);
+        self.by_colour.iter().zip(0..).for_each(|(&(_, class), number)| self.number[class as usize] = number);
+
+        let Quotient { class_of: numbered, sizes, representatives, .. } = &mut self.quotient;
+        numbered.clear();
+        numbered.extend(class_of.iter().map(|&class| self.number[class as usize]));
+        refill(sizes, classes, 0);
+        refill(representatives, classes, 0);
+        for (vertex, &class) in numbered.iter().enumerate().rev() {
+            sizes[class as usize] += 1;
+            representatives[class as usize] = vertex as u32;
+        }
+        Some(())
+    }
+
+    /// Reads the representatives' rows and compares every other vertex with its
+    /// representative: seed, in-degree (where there are any), and the multiset
+    /// of (weight, class) over the row. `None` unless all are the same.
+    pub fn prove(&mut self, graph: GraphRef<'_>, seeds: &[u64], in_degrees: &[f64]) -> Option<()> {
+        refill(&mut self.tally, self.quotient.sizes.len(), 0);
+        self.read_rows(graph);
+        for vertex in 0..graph.num_vertices() {
+            let class = self.quotient.class_of[vertex] as usize;
+            let representative = self.quotient.representatives[class] as usize;
+            let alike = representative == vertex
+                || seeds[representative] == seeds[vertex]
+                    && in_degrees.get(representative) == in_degrees.get(vertex)
+                    && self.same_row(graph, vertex, class, representative);
+            if !alike {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn read_rows(&mut self, graph: GraphRef<'_>) {
+        let Quotient { class_of, representatives, row_starts, columns, .. } = &mut self.quotient;
+        row_starts.clear();
+        row_starts.push(0);
+        columns.clear();
+        self.counts.clear();
+        self.pairs.clear();
+        self.pair_starts.clear();
+        self.pair_starts.push(0);
+        for &representative in representatives.iter() {
+            let start = columns.len();
+            if graph.weights().is_some() {
+                append_row(&mut self.pairs, graph, representative as usize, class_of);
+                let row = &self.pairs[self.pair_starts[self.pair_starts.len() - 1]..];
+                columns.extend(row.chunk_by(|a, b| a.0 == b.0).map(|repeats| repeats[0].0));
+                self.pair_starts.push(self.pairs.len());
+            } else {
+                for &neighbour in graph.neighbours(representative as usize) {
+                    let class = class_of[neighbour as usize];
+                    let met = &mut self.tally[class as usize];
+                    if *met == 0 {
+                        columns.push(class);
+                    }
+                    *met += 1;
+                }
+                columns[start..].sort_unstable();
+                self.counts.extend(
+                    columns[start..].iter().map(|&class| std::mem::take(&mut self.tally[class as usize])),
+                );
+            }
+            row_starts.push(columns.len());
+        }
+    }
+
+    fn same_row(&mut self, graph: GraphRef<'_>, vertex: usize, class: usize, representative: usize) -> bool {
+        let Quotient { class_of, row_starts, columns, .. } = &self.quotient;
+        let neighbours = graph.neighbours(vertex);
+        if neighbours.len() != graph.neighbours(representative).len() {
+            return false;
+        }
+        if graph.weights().is_some() {
+            self.row.clear();
+            append_row(&mut self.row, graph, vertex, class_of);
+            return self.row == self.pairs[self.pair_starts[class]..self.pair_starts[class + 1]];
+        }
+        for &neighbour in neighbours {
+            self.tally[class_of[neighbour as usize] as usize] += 1;
+        }
+        // As many entries in all, and as many in each class of the representative's: no other class.
+        let entries = row_starts[class]..row_starts[class + 1];
+        let mut expected = columns[entries.clone()].iter().zip(&self.counts[entries]);
+        expected.all(|(&class, &count)| std::mem::take(&mut self.tally[class as usize]) == count)
+    }
+
+    /// The proven classes with the operator's entries in the representatives'
+    /// rows summed up, in an order that depends on no numbering.
+    pub fn quotient(&mut self, graph: GraphRef<'_>, values: &[f64]) -> Quotient {
+        let Self { quotient, sums, addends, .. } = self;
+        let Quotient { class_of, representatives, row_starts, columns, values: totals, .. } = quotient;
+        refill(sums, representatives.len(), 0.0);
+        refill(totals, columns.len(), 0.0);
+        let mut rest = values;
+        for (vertex, &class) in class_of.iter().enumerate() {
+            let neighbours = graph.neighbours(vertex);
+            let (row, behind) = rest.split_at(neighbours.len());
+            rest = behind;
+            if representatives[class as usize] as usize != vertex {
+                continue;
+            }
+            let entries = row_starts[class as usize]..row_starts[class as usize + 1];
+            let classes = neighbours.iter().map(|&column| class_of[column as usize]);
+            if graph.weights().is_some() {
+                addends.clear();
+                addends.extend(classes.zip(row.iter().copied()));
+                addends.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+                let sorted = addends.chunk_by(|a, b| a.0 == b.0);
+                totals[entries].iter_mut().zip(sorted).for_each(|(t, a)| *t = a.iter().map(|a| a.1).sum());
+            } else {
+                // Entries of one class are equal to the bit: any order does.
+                classes.zip(row).for_each(|(class, value)| sums[class as usize] += value);
+                for (total, &class) in totals[entries.clone()].iter_mut().zip(&columns[entries]) {
+                    *total = std::mem::take(&mut sums[class as usize]);
+                }
+            }
+        }
+        quotient.clone()
+    }
+
+    /// Each vertex's class.
+    pub fn class_of(&self) -> &[u32] {
+        &self.quotient.class_of
+    }
+}
+
+fn append_row(pairs: &mut Vec<Pair>, graph: GraphRef<'_>, vertex: usize, class_of: &[u32]) {
+    let start = pairs.len();
+    let weights = graph.weights_of(vertex).unwrap_or_default();
+    let entries = graph.neighbours(vertex).iter().zip(weights);
+    pairs.extend(entries.map(|(&column, weight)| (class_of[column as usize], weight.to_bits())));
+    pairs[start..].sort_unstable();
+}
+
+fn refill<T: Copy>(buffer: &mut Vec<T>, length: usize, value: T) {
+    buffer.clear();
+    buffer.resize(length, value);
+}

@@ -1,0 +1,271 @@
+//! The stable colouring, found by splitting classes until none splits.
+//!
+//! Only what changes is looked at again: when vertices leave their class, the
+//! rows that hold them are updated, and only their owners may leave next. Rows
+//! are compared by a sum of 64-bit colours, one per entry, so that a changed
+//! colour is an addition. A sum could agree by accident, so nothing rests on
+//! it: the result is compared row by row at the end (`fold`). That is enough.
+//! Alike vertices always have equal sums and are never separated, so the
+//! classes are never finer than the coarsest equitable partition; once found
+//! to be equitable, they are that partition.
+
+use super::Quotient;
+use super::columns::{Columns, factor};
+use super::fold::Fold;
+use crate::graph::GraphRef;
+
+/// A quotient with more than this share of the vertices is not worth having.
+/// Folding rows costs a fifth of a sweep, and a solution takes some twenty sweeps.
+const WORTH_LIFTING: f64 = 0.95;
+
+/// How often, on average, an entry may be updated before refinement gives up.
+/// Work is what counts, not rounds: a long path needs many, but they are short.
+/// No graph of the usual benchmarks comes to four.
+const MAX_WORK: usize = 8;
+
+/// No sum or mixture of other numbers but by accident.
+const FIRST_COLOUR: u64 = 0xd1b5_4a32_d192_ed03;
+
+/// 2⁶⁴ divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+const NONE: u32 = u32::MAX;
+
+/// Finds quotients of one graph after the other in the same buffers.
+#[derive(Debug, Default)]
+pub struct Refiner {
+    /// Each vertex's class, in the order classes were split off.
+    class_of: Vec<u32>,
+    classes: Vec<Class>,
+    /// The sum over each vertex's row of the columns' colours.
+    signatures: Vec<u64>,
+    /// Vertices whose signature changed since their class was last split.
+    dirty: Vec<u32>,
+    is_dirty: Vec<bool>,
+    /// Vertices that changed colour, with the difference.
+    moved: Vec<(u32, u64)>,
+    groups: Vec<Group>,
+    /// The group of each dirty vertex.
+    group_of: Vec<u32>,
+    /// Open addressing from (class, signature) to the group.
+    table: Vec<u32>,
+    columns: Columns,
+    fold: Fold,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    colour: u64,
+    size: u32,
+    /// The group that keeps the class when no vertex of it stayed clean.
+    heir: u32,
+}
+
+/// Dirty vertices of one class with one signature.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    signature: u64,
+    class: u32,
+    size: u32,
+    /// The class its vertices go to.
+    target: u32,
+}
+
+impl Refiner {
+    /// The graph's quotient for an operator with the pattern of `A`, or `None`
+    /// where it would hardly be smaller or takes too long to find.
+    ///
+    /// `seeds` identify the vertices' input rows: two are equal exactly when the
+    /// rows are. `values` are the operator's entries, in the order of the
+    /// graph's: the weights, or [normalised](GraphRef::normalized_weights).
+    ///
+    /// # Panics
+    /// When there is not one seed per vertex and one value per entry.
+    pub fn quotient(&mut self, graph: GraphRef<'_>, seeds: &[u64], values: &[f64]) -> Option<Quotient> {
+        assert_eq!(values.len(), graph.num_entries(), "one value per entry");
+        let limit = (graph.num_vertices() as f64 * WORTH_LIFTING) as usize;
+        if limit == 0 {
+            return None;
+        }
+        self.stabilise(graph, seeds, limit)?;
+        Some(self.fold.quotient(graph, values))
+    }
+
+    /// Each vertex's class in the coarsest equitable partition that keeps
+    /// vertices with different `seeds` apart, numbered canonically. `None` where
+    /// refinement takes too long, or 64-bit colours agreed by accident.
+    ///
+    /// # Panics
+    /// When there is not one seed per vertex.
+    pub fn refine(&mut self, graph: GraphRef<'_>, seeds: &[u64]) -> Option<Vec<u32>> {
+        self.stabilise(graph, seeds, graph.num_vertices())?;
+        Some(self.fold.class_of().to_vec())
+    }
+
+    /// Splits classes until none splits, then numbers and proves them; `None`
+    /// when there are more than `limit`.
+    fn stabilise(&mut self, graph: GraphRef<'_>, seeds: &[u64], limit: usize) -> Option<()> {
+        let n = graph.num_vertices();
+        assert_eq!(seeds.len(), n, "one seed per vertex");
+        self.columns.read(graph);
+        self.start(graph, seeds);
+        self.split();
+        self.signatures.fill(0);
+        self.moved.clear();
+        self.moved.extend(
+            self.class_of.iter().zip(0..).map(|(&class, v)| (v, self.classes[class as usize].colour)),
+        );
+        let mut work = MAX_WORK.saturating_mul(n.saturating_add(graph.num_entries()));
+        while !self.moved.is_empty() && self.classes.len() <= limit {
+            work = work.checked_sub(self.spread(graph))?;
+            self.split();
+        }
+        if self.classes.len() > limit {
+            return None;
+        }
+        self.fold.number(&self.class_of, self.classes.iter().map(|class| class.colour))?;
+        self.fold.prove(graph, seeds, &self.columns.in_degrees)
+    }
+
+    /// One class of all vertices, to be split by seed, degree (what a first
+    /// round would see) and in-degree.
+    fn start(&mut self, graph: GraphRef<'_>, seeds: &[u64]) {
+        let n = graph.num_vertices();
+        self.class_of.clear();
+        self.class_of.resize(n, 0);
+        self.classes.clear();
+        self.classes.extend((n > 0).then_some(Class { colour: FIRST_COLOUR, size: n as u32, heir: NONE }));
+        self.signatures.clear();
+        self.signatures.extend(seeds.iter().enumerate().map(|(v, &seed)| {
+            let row = match graph.weights_of(v) {
+                Some(weights) => weights.iter().fold(0u64, |sum, &w| sum.wrapping_add(factor(w))),
+                None => graph.neighbours(v).len() as u64,
+            };
+            mix(seed, row)
+        }));
+        for (signature, degree) in self.signatures.iter_mut().zip(&self.columns.in_degrees) {
+            *signature = mix(*signature, degree.to_bits());
+        }
+        self.dirty.clear();
+        self.dirty.extend(0..n as u32);
+        self.is_dirty.clear();
+        self.is_dirty.resize(n, false);
+    }
+
+    /// Adds the changes of colour to the signatures of the rows that hold the
+    /// moved vertices, and marks these rows. Returns how many it touched.
+    fn spread(&mut self, graph: GraphRef<'_>) -> usize {
+        let Self { signatures, dirty, is_dirty, moved, columns, .. } = self;
+        let mut touched = moved.len();
+        dirty.clear();
+        let mut touch = |row: u32, change: u64| {
+            let row = row as usize;
+            signatures[row] = signatures[row].wrapping_add(change);
+            if !is_dirty[row] {
+                is_dirty[row] = true;
+                dirty.push(row as u32);
+            }
+        };
+        for &(vertex, change) in moved.iter() {
+            let rows = columns.rows_with(graph, vertex as usize);
+            touched += rows.len();
+            match columns.factors_of(vertex as usize) {
+                Some(factors) => {
+                    rows.iter().zip(factors).for_each(|(&row, &f)| touch(row, change.wrapping_mul(f)));
+                }
+                None => rows.iter().for_each(|&row| touch(row, change)),
+            }
+        }
+        touched
+    }
+
+    /// Splits the classes of dirty vertices by signature, and lists who moved.
+    ///
+    /// Clean vertices of a class all have its old signature and keep it; where
+    /// there are none, the largest group keeps it (the lower signature among
+    /// equals): fewest vertices move, and the choice depends on no numbering.
+    fn split(&mut self) {
+        self.group();
+        let Self { classes, groups, .. } = self;
+        for group in groups.iter() {
+            classes[group.class as usize].size -= group.size;
+        }
+        for (index, group) in groups.iter().enumerate() {
+            let class = &mut classes[group.class as usize];
+            let rank = |g: &Group| (g.size, !g.signature);
+            if class.size == 0 && (class.heir == NONE || rank(group) > rank(&groups[class.heir as usize])) {
+                class.heir = index as u32;
+            }
+        }
+        for (index, group) in groups.iter_mut().enumerate() {
+            let class = &mut classes[group.class as usize];
+            if class.heir == index as u32 {
+                group.target = group.class;
+            } else {
+                group.target = classes.len() as u32;
+                let colour = mix(classes[group.class as usize].colour, group.signature);
+                classes.push(Class { colour, size: group.size, heir: NONE });
+            }
+        }
+        for group in groups.iter().filter(|g| g.target == g.class) {
+            let class = &mut classes[group.class as usize];
+            (class.size, class.heir) = (group.size, NONE);
+        }
+        self.moved.clear();
+        for (&vertex, &group) in self.dirty.iter().zip(&self.group_of) {
+            self.is_dirty[vertex as usize] = false;
+            let Some(group) = self.groups.get(group as usize) else { continue };
+            if group.target != group.class {
+                let colour = |class: u32| self.classes[class as usize].colour;
+                self.class_of[vertex as usize] = group.target;
+                self.moved.push((vertex, colour(group.target).wrapping_sub(colour(group.class))));
+            }
+        }
+    }
+
+    /// Groups dirty vertices by class and signature; a class of one needs no group.
+    fn group(&mut self) {
+        let slots = (2 * self.dirty.len()).next_power_of_two();
+        let shift = 64 - slots.trailing_zeros().max(1);
+        self.table.clear();
+        self.table.resize(slots.max(2), NONE);
+        self.groups.clear();
+        self.group_of.clear();
+        for &vertex in &self.dirty {
+            let (class, signature) = (self.class_of[vertex as usize], self.signatures[vertex as usize]);
+            if self.classes[class as usize].size == 1 {
+                self.group_of.push(NONE);
+                continue;
+            }
+            // Signatures are well mixed already.
+            let mut slot = (signature.wrapping_add(u64::from(class).wrapping_mul(GOLDEN)) >> shift) as usize;
+            let group = loop {
+                let found = self.table[slot];
+                let Some(group) = self.groups.get_mut(found as usize) else {
+                    let new = self.groups.len() as u32;
+                    self.table[slot] = new;
+                    self.groups.push(Group { signature, class, size: 1, target: class });
+                    break new;
+                };
+                if group.signature == signature && group.class == class {
+                    group.size += 1;
+                    break found;
+                }
+                slot = (slot + 1) & (self.table.len() - 1);
+            };
+            self.group_of.push(group);
+        }
+    }
+}
+
+/// A colour from two numbers; for one `a`, different `b` give different ones.
+fn mix(a: u64, b: u64) -> u64 {
+    spin(b ^ spin(a.wrapping_add(GOLDEN)))
+}
+
+/// A bijection that spreads every bit over all others (splitmix64's).
+pub(super) fn spin(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
