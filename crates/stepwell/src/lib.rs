@@ -8,8 +8,9 @@
 //!
 //! It holds the graphs everything else is built on ([`graph`]), the maps from
 //! what vertices carry to the model's input `X` ([`features`]), the streams of
-//! random numbers ([`rng`]), the fixed points themselves ([`reservoir`]) and
-//! what can be proved about them ([`theory`]).
+//! random numbers ([`rng`]), the classes of vertices that must have equal states
+//! ([`lift`]), the fixed points themselves ([`reservoir`]) and what can be proved
+//! about them ([`theory`]).
 
 mod error;
 pub mod features;

@@ -9,7 +9,7 @@ use super::order::by_colour;
 use crate::error::{Error, Result};
 use crate::features::Inputs;
 use crate::graph::{GraphBatch, GraphRef};
-use crate::lift;
+use crate::lift::{Quotient, Refiner};
 
 /// A part has at least so many vertices, unless it is the last one. Parts are
 /// what threads take in turn; they change no result.
@@ -119,10 +119,10 @@ fn parts<T: Real>(batch: &GraphBatch, inputs: &Inputs, options: &ReservoirOption
     ranges
         .into_par_iter()
         .map(|range| {
-            let mut part = Part::new(inputs);
+            let (mut part, mut refiner) = (Part::new(inputs), Refiner::default());
             range.into_iter().try_for_each(|index| {
                 let first = batch.vertex_offsets()[index];
-                part.push(batch.graph(index), first, inputs, options)
+                part.push(batch.graph(index), first, inputs, options, &mut refiner)
             })?;
             Ok(part)
         })
@@ -151,6 +151,7 @@ impl<T: Real> Part<T> {
         first: usize,
         inputs: &Inputs,
         options: &ReservoirOptions,
+        refiner: &mut Refiner,
     ) -> Result<()> {
         let values = match (options.normalize, graph.weights()) {
             (true, _) => graph.normalized_weights(),
@@ -159,15 +160,14 @@ impl<T: Real> Part<T> {
         };
         let too_large = |what| move |value| Error::TooLargeForF32 { what, graph: graph.index(), value };
         let quotient = match options.lift {
-            true => lift::quotient(graph, &identities(inputs, first, graph.num_vertices()), &values),
+            true => refiner.quotient(graph, &identities(inputs, first, graph.num_vertices()), &values),
             false => None,
         };
         let weight_too_large = too_large("an edge weight");
         let order;
         match quotient {
             Some(quotient) => {
-                let lift::Quotient { class_of, sizes, row_starts, columns, values, representatives } =
-                    quotient;
+                let Quotient { class_of, sizes, row_starts, columns, values, representatives } = quotient;
                 order = by_colour(&row_starts, &columns, graph.is_directed());
                 let places = self
                     .operator

@@ -25,6 +25,8 @@ pub enum Convergence {
 pub struct Run {
     /// Applications of the equation, the last one included.
     pub sweeps: u32,
+    /// The change in the first one, `‖H₁‖_F`; [`theory`](crate::theory) takes Jacobi's.
+    pub first_change: f64,
     /// The change in the last one, `‖ΔH‖_F`.
     pub change: f64,
     /// Whether that is small enough.
@@ -100,6 +102,9 @@ pub(super) fn solve<T: Real>(
         };
         run.sweeps += 1;
         run.change = squares.sqrt();
+        if run.sweeps == 1 {
+            run.first_change = run.change;
+        }
         run.converged = judge(rule.tol, run.change, &equation, &buffers.state[..len], recurrent);
         // A change that is not a number will not become one again.
         if run.change.is_nan() || rule.fixed_sweeps.is_none() && run.converged != Convergence::No {

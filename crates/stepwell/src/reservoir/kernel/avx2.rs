@@ -9,7 +9,7 @@ use super::vector::Vector;
 
 macro_rules! vector {
     ($name:ident, $register:ty, $scalar:ty, $lanes:literal, $sum:ident, $power:ident, [$set1:ident $loadu:ident $storeu:ident
-     $add:ident $sub:ident $mul:ident $div:ident $fmadd:ident $min:ident $andnot:ident $and:ident $or:ident]) => {
+     $add:ident $sub:ident $mul:ident $div:ident $fmadd:ident $min:ident $max:ident]) => {
         #[derive(Clone, Copy)]
         pub(super) struct $name($register);
 
@@ -66,13 +66,8 @@ macro_rules! vector {
             }
 
             #[inline(always)]
-            unsafe fn abs(self) -> Self {
-                Self(unsafe { $andnot($set1(-0.0), self.0) })
-            }
-
-            #[inline(always)]
-            unsafe fn with_sign_of(self, other: Self) -> Self {
-                Self(unsafe { $or(self.0, $and($set1(-0.0), other.0)) })
+            unsafe fn at_least(self, limit: $scalar) -> Self {
+                Self(unsafe { $max($set1(limit), self.0) })
             }
 
             #[inline(always)]
@@ -89,9 +84,9 @@ macro_rules! vector {
 }
 
 vector!(F32x8, __m256, f32, 8, sum_f32, power_f32, [_mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps
-    _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_fmadd_ps _mm256_min_ps _mm256_andnot_ps _mm256_and_ps _mm256_or_ps]);
+    _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_fmadd_ps _mm256_min_ps _mm256_max_ps]);
 vector!(F64x4, __m256d, f64, 4, sum_f64, power_f64, [_mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd
-    _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_andnot_pd _mm256_and_pd _mm256_or_pd]);
+    _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd]);
 
 /// # Safety
 /// The processor must have AVX.

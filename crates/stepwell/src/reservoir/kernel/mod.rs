@@ -93,8 +93,6 @@ pub(crate) trait Real:
     /// Lanes of the vectors used with an instruction set.
     fn lanes(isa: Isa) -> usize;
 
-    fn abs(self) -> Self;
-    fn copysign(self, sign: Self) -> Self;
     /// Two to the power whose biased exponent is in the lowest bits.
     fn power_of_two(self) -> Self;
 
@@ -133,16 +131,6 @@ macro_rules! real {
                     Kind::Avx2 => $lanes,
                     Kind::Portable => $portable_lanes,
                 }
-            }
-
-            #[inline(always)]
-            fn abs(self) -> Self {
-                self.abs()
-            }
-
-            #[inline(always)]
-            fn copysign(self, sign: Self) -> Self {
-                self.copysign(sign)
             }
 
             #[inline(always)]

@@ -68,13 +68,8 @@ impl<T: Real, const N: usize> Vector for Portable<T, N> {
     }
 
     #[inline(always)]
-    unsafe fn abs(self) -> Self {
-        Self(self.0.map(T::abs))
-    }
-
-    #[inline(always)]
-    unsafe fn with_sign_of(self, other: Self) -> Self {
-        self.with(other, T::copysign)
+    unsafe fn at_least(self, limit: T) -> Self {
+        Self(self.0.map(|x| if x < limit { limit } else { x }))
     }
 
     #[inline(always)]

@@ -223,8 +223,17 @@ unsafe fn dense_rows<V: Vector>(
                 }
                 column += 2 * V::LANES;
             }
-            for row in first..end {
-                total += task.equation.rows.size(row) * changes[row - first].sum();
+            let sizes = task.equation.rows.sizes;
+            if sizes.is_empty() {
+                let mut sum = changes[0];
+                for change in &changes[1..end - first] {
+                    sum = sum.add(*change);
+                }
+                total += sum.sum();
+            } else {
+                for (change, size) in changes.iter().zip(&sizes[first..end]) {
+                    total += f64::from(*size) * change.sum();
+                }
             }
         }
         tile = next;
@@ -321,14 +330,13 @@ unsafe fn renew_tile<V: Vector, const R: usize, const P: usize>(
             multiply(&mut sums, left, SLAB, SLAB.min(depth - done), panel);
             done += SLAB;
         }
-        let mut state = State::new(task, row, column);
-        for (r, line) in sums.iter().enumerate() {
-            let mut change = *changes.add(r);
-            for (p, &sum) in line.iter().enumerate() {
-                change = state.renew(p * V::LANES, sum, change);
+        let state = State::new(task, row, column);
+        for p in 0..P {
+            let mut lines = [sums[0][p]; R];
+            for (line, sum) in lines.iter_mut().zip(&sums) {
+                *line = sum[p];
             }
-            *changes.add(r) = change;
-            state.next_row();
+            state.renew(p * V::LANES, lines, changes);
         }
     }
 }
@@ -354,7 +362,7 @@ unsafe fn other_row<V: Vector>(
             false => gather::<V>(task, row, left, SLAB),
         }
         let mut change = V::splat(V::Scalar::default());
-        let mut state = State::new(task, row, 0);
+        let state = State::new(task, row, 0);
         let drive = drive_of(task, row);
         let (weights, from) = match form {
             Form::Diagonal(weights) => (weights, left),
@@ -374,7 +382,7 @@ unsafe fn other_row<V: Vector>(
                     *sums.add(unit) = sum;
                 }
                 for column in (0..stride).step_by(V::LANES) {
-                    change = state.renew(column, V::load(sums.add(column)), change);
+                    state.renew(column, [V::load(sums.add(column))], &mut change);
                 }
                 return task.equation.rows.size(row) * change.sum();
             }
@@ -383,7 +391,7 @@ unsafe fn other_row<V: Vector>(
         for column in (0..stride).step_by(V::LANES) {
             let weight = V::load(weights.as_ptr().add(column));
             let sum = V::load(from.add(column)).mul_add(weight, V::load(drive.add(column)));
-            change = state.renew(column, sum, change);
+            state.renew(column, [sum], &mut change);
         }
         task.equation.rows.size(row) * change.sum()
     }
@@ -401,13 +409,12 @@ unsafe fn drive_of<T: Real>(task: &Sweeping<'_, T>, row: usize) -> *const T {
     }
 }
 
-/// The states of a row, from some column on, before and after.
+/// States before and after, from some row and column on.
 struct State<V: Vector> {
     old: *const V::Scalar,
     new: *mut V::Scalar,
     stride: usize,
     leak: V::Scalar,
-    leaky: bool,
 }
 
 impl<V: Vector> State<V> {
@@ -415,36 +422,37 @@ impl<V: Vector> State<V> {
     /// The row and the column must exist.
     #[inline(always)]
     unsafe fn new(task: &Sweeping<'_, V::Scalar>, row: usize, column: usize) -> Self {
-        let (stride, leak) = (task.equation.recurrent.stride, task.equation.leak);
+        let stride = task.equation.recurrent.stride;
         let at = row * stride + column;
         // SAFETY: the caller's promise.
         let (old, new) = unsafe { (task.source.add(at), task.target.add(at)) };
-        Self { old, new, stride, leak, leaky: leak != V::Scalar::from_f64(1.0) }
+        Self { old, new, stride, leak: task.equation.leak }
     }
 
-    /// Stores the new states that belong to `sum`; adds the square of what changed.
+    /// Stores the new states that belong to `sums`, one vector of each row;
+    /// adds the squares of what changed.
     ///
     /// # Safety
-    /// As for [`Vector`]; a vector at `column` must exist.
+    /// As for [`Vector`]; vectors at `column` of `R` rows must exist, and as many `changes`.
     #[inline(always)]
-    unsafe fn renew(&mut self, column: usize, sum: V, change: V) -> V {
+    unsafe fn renew<const R: usize>(&self, column: usize, sums: [V; R], changes: *mut V) {
         // SAFETY: the caller's promise.
         unsafe {
-            let old = V::load(self.old.add(column));
-            let mut new = tanh(sum);
-            if self.leaky {
-                let stays = V::splat(V::Scalar::from_f64(1.0) - self.leak);
-                new = V::splat(self.leak).mul_add(new, stays.mul(old));
+            let mut new = tanh(sums);
+            let one = V::Scalar::from_f64(1.0);
+            if self.leak != one {
+                for (r, new) in new.iter_mut().enumerate() {
+                    let old = V::load(self.old.add(r * self.stride + column));
+                    *new = V::splat(self.leak).mul_add(*new, V::splat(one - self.leak).mul(old));
+                }
             }
-            new.store(self.new.add(column));
-            let difference = new.sub(old);
-            difference.mul_add(difference, change)
+            for (r, new) in new.into_iter().enumerate() {
+                let at = r * self.stride + column;
+                let difference = new.sub(V::load(self.old.add(at)));
+                new.store(self.new.add(at));
+                let change = changes.add(r);
+                *change = difference.mul_add(difference, *change);
+            }
         }
-    }
-
-    #[inline(always)]
-    fn next_row(&mut self) {
-        self.old = self.old.wrapping_add(self.stride);
-        self.new = self.new.wrapping_add(self.stride);
     }
 }

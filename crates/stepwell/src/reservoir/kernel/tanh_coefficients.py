@@ -1,6 +1,6 @@
 """Coefficients of the f32 hyperbolic tangent in tanh.rs; standard library only.
 
-exp(r) - 1 = r + r²·C(r) for |r| <= ln(2)/2, C of degree 4. Least squares of the
+(exp(2r) - 1) / 2 = r + r²·C(r) for |r| <= ln(2)/4, C of degree 4. Least squares of the
 relative error at Chebyshev points, which is close to the smallest possible
 maximum. Coefficients are rounded to f32 one at a time, the constant term
 first, and the others fitted again, so that they make up for it. Prints them
@@ -11,7 +11,7 @@ import struct
 from decimal import Decimal, getcontext
 
 getcontext().prec = 50
-TOP = Decimal(2).ln() / 2
+TOP = Decimal(2).ln() / 4
 DEGREE = 4
 POINTS = 100
 
@@ -43,7 +43,7 @@ def refit(fixed):
     rows, right = [], []
     for i in range(POINTS):
         r = TOP * Decimal(math.cos(math.pi * (2 * i + 1) / (2 * POINTS)))
-        exact = r.exp() - 1
+        exact = ((2 * r).exp() - 1) / 2
         known = r + sum(c * r ** (2 + power) for power, c in enumerate(fixed))
         rows.append([r ** (2 + power) / exact for power in powers])
         right.append((exact - known) / exact)
@@ -62,7 +62,7 @@ def fit():
 def worst(coefficients, points=2000):
     def error(r):
         found = r + sum(c * r ** (2 + power) for power, c in enumerate(coefficients))
-        return abs(found / (r.exp() - 1) - 1)
+        return abs(2 * found / ((2 * r).exp() - 1) - 1)
 
     return max(error(TOP * i / points) for i in range(-points, points + 1) if i)
 

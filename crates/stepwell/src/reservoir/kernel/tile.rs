@@ -64,7 +64,9 @@ impl Tiles {
     }
 }
 
-/// Adds `left · panel` to `sums`.
+/// Adds `left · panel` to `sums`. A panel of one vector would leave the
+/// multipliers waiting for their own results, so that its even and odd rows
+/// have sums of their own.
 ///
 /// # Safety
 /// As for [`Vector`]; `left` must be valid for reading `depth` numbers at `R`
@@ -77,18 +79,51 @@ pub(super) unsafe fn multiply<V: Vector, const R: usize, const P: usize>(
     depth: usize,
     panel: *const V::Scalar,
 ) {
+    // SAFETY: the caller's promise; `k` and, where it is used, `k + 1` are below `depth`.
+    unsafe {
+        if P == 2 {
+            for k in 0..depth {
+                multiply_row(sums, left.add(k), left_stride, panel.add(k * P * V::LANES));
+            }
+            return;
+        }
+        let mut odd = [[V::splat(V::Scalar::default()); P]; R];
+        let mut k = 0;
+        while k + 1 < depth {
+            multiply_row(sums, left.add(k), left_stride, panel.add(k * P * V::LANES));
+            multiply_row(&mut odd, left.add(k + 1), left_stride, panel.add((k + 1) * P * V::LANES));
+            k += 2;
+        }
+        if k < depth {
+            multiply_row(sums, left.add(k), left_stride, panel.add(k * P * V::LANES));
+        }
+        for (sums, odd) in sums.iter_mut().zip(odd) {
+            for (sum, odd) in sums.iter_mut().zip(odd) {
+                *sum = sum.add(odd);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`multiply`], for a depth of 1.
+#[inline(always)]
+unsafe fn multiply_row<V: Vector, const R: usize, const P: usize>(
+    sums: &mut [[V; P]; R],
+    left: *const V::Scalar,
+    left_stride: usize,
+    panel: *const V::Scalar,
+) {
     // SAFETY: the caller's promise.
     unsafe {
-        for k in 0..depth {
-            let mut line = [V::splat(V::Scalar::default()); P];
-            for (p, vector) in line.iter_mut().enumerate() {
-                *vector = V::load(panel.add((k * P + p) * V::LANES));
-            }
-            for (r, row) in sums.iter_mut().enumerate() {
-                let factor = V::splat(*left.add(r * left_stride + k));
-                for (sum, vector) in row.iter_mut().zip(line) {
-                    *sum = factor.mul_add(vector, *sum);
-                }
+        let mut line = [V::splat(V::Scalar::default()); P];
+        for (p, vector) in line.iter_mut().enumerate() {
+            *vector = V::load(panel.add(p * V::LANES));
+        }
+        for (r, row) in sums.iter_mut().enumerate() {
+            let factor = V::splat(*left.add(r * left_stride));
+            for (sum, vector) in row.iter_mut().zip(line) {
+                *sum = factor.mul_add(vector, *sum);
             }
         }
     }

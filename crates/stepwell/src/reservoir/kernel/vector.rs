@@ -25,9 +25,8 @@ pub(crate) trait Vector: Copy {
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
     /// The smaller of `self` and `limit`; not a number stays that.
     unsafe fn at_most(self, limit: Self::Scalar) -> Self;
-    unsafe fn abs(self) -> Self;
-    /// `self`, which is not negative, with the sign of `other`.
-    unsafe fn with_sign_of(self, other: Self) -> Self;
+    /// The larger of `self` and `limit`; not a number stays that.
+    unsafe fn at_least(self, limit: Self::Scalar) -> Self;
     /// Two to the power whose biased exponent is in the lowest bits.
     unsafe fn power_of_two(self) -> Self;
     /// The lanes' sum.

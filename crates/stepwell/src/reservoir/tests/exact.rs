@@ -143,9 +143,8 @@ fn the_portable_path_agrees_with_the_fastest() {
         let mut stream = Stream::new(1, "drive", [0, 0]);
         let stride = stride::<T>(units);
         let mut drive = vec![T::default(); view.num_vertices() * stride];
-        for (position, value) in drive.iter_mut().enumerate().filter(|(p, _)| p % stride < units) {
-            let _ = position;
-            *value = T::from_f64(stream.normal());
+        for line in drive.chunks_exact_mut(stride) {
+            line[..units].iter_mut().for_each(|value| *value = T::from_f64(stream.normal()));
         }
         let recurrent = Recurrent::new(weights.view(), isa);
         let mut buffers = Buffers::default();
@@ -168,6 +167,142 @@ fn the_portable_path_agrees_with_the_fastest() {
                 assert!(apart(a, b) < 1e-6, "{name}, {units} units");
                 let [a, b] = double;
                 assert!(apart(a, b) < 1e-13, "{name}, {units} units");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
+    use crate::reservoir::kernel::{Drive, Isa, Operator, Recurrent, stride};
+    use crate::reservoir::solver::{Buffers, Rule, solve};
+    use crate::theory;
+    for (name, graph, x) in graphs(Carried::Attributes) {
+        for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+            let units = 10;
+            let options = ReservoirOptions {
+                solver,
+                precision: Precision::F64,
+                scaling: Scaling::Norm,
+                spectral_radius: 0.8.into(),
+                tol: 1e-6,
+                blocks: 1,
+                ..base(units)
+            };
+            let weights = Weights::random(&options, x.width()).unwrap();
+            let BlockWeights { recurrent, input } = &weights.stacks()[0][0];
+            let (view, n) = (graph.view(), graph.view().num_vertices());
+            let u = dense(&x, n).dot(input);
+            let (exact, _) = fixed_point(&adjacency(view, true), recurrent, &u, 1.0, 1e-13, 5000);
+            let stability = theory::stability(view, true, recurrent.view()).unwrap();
+            assert!(stability.sufficient && stability.contraction < 0.8 + 1e-9);
+
+            let (found, runs) = solved(graph.as_batch(), &x, &weights, &options);
+            let residual = theory::residual(view, true, recurrent.view(), u.view(), found.view());
+            let bound = theory::distance_bound(stability.contraction, residual).unwrap();
+            assert!(frobenius(&(&found - &exact)) <= bound + 1e-11, "{name}");
+            if solver == Solver::Jacobi {
+                let first = runs[(0, 0)].first_change;
+                assert!((first - frobenius(&u.mapv(f64::tanh))).abs() < 1e-12 * first.max(1.0));
+                let bound = theory::sweeps_bound(stability.contraction, options.tol, first).unwrap();
+                assert!(u64::from(runs[(0, 0)].sweeps) <= bound + 1, "{name}: {runs:?} {bound}");
+            }
+
+            let starts: Vec<usize> = view.row_starts().collect();
+            let order = order::by_colour(&starts, view.all_neighbours(), view.is_directed());
+            let mut operator = Operator::<f64>::new();
+            let places =
+                operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order);
+            let places = places.unwrap();
+            let stride = stride::<f64>(units);
+            let at = |v: usize, unit: usize| places[v] as usize * stride + unit;
+            let mut drive = vec![0.0; n * stride];
+            u.indexed_iter().for_each(|((v, unit), value)| drive[at(v, unit)] = *value);
+            let packed = Recurrent::new(recurrent.view(), Isa::best());
+            for seed in 0..3 {
+                let mut buffers = Buffers::default();
+                buffers.clear(n * stride);
+                let mut stream = Stream::new(seed, "start", [0, 0]);
+                u.indexed_iter().for_each(|((v, unit), _)| {
+                    buffers.state[at(v, unit)] = stream.uniform_in(-1.0, 1.0);
+                });
+                let rule = Rule::from(&ReservoirOptions { tol: 1e-12, ..options.clone() });
+                let drive = Drive::rows(&drive);
+                solve(operator.graph(0), drive, &packed, rule, &mut buffers, false, || false).unwrap();
+                let apart = exact.indexed_iter().map(|((v, unit), x)| (buffers.state[at(v, unit)] - x).abs());
+                assert!(apart.fold(0.0, f64::max) < 1e-10, "{name}, {solver:?}");
+            }
+        }
+    }
+}
+
+/// Graphs with many alike vertices: stars, cycles, cliques, a tree, all their
+/// copies side by side, and a directed one.
+fn symmetric_graphs() -> Vec<Graph> {
+    let mut lists: Vec<(usize, Vec<(u32, u32)>, bool)> = vec![
+        (9, (1..9).map(|leaf| (0, leaf)).collect(), false),
+        (12, (0..12).map(|v| (v, (v + 1) % 12)).collect(), false),
+        (8, (0..8).flat_map(|v| (0..v).map(move |u| (u, v))).collect(), false),
+        (31, (1..31).map(|v| ((v - 1) / 2, v)).collect(), false),
+        (31, (1..31).map(|v| ((v - 1) / 2, v)).collect(), true),
+        (6, vec![(0, 0), (1, 1), (0, 2), (1, 3)], false),
+    ];
+    let copies: Vec<(u32, u32)> = (0..3)
+        .flat_map(|k| lists[3].1.clone().into_iter().map(move |(u, v)| (u + 31 * k, v + 31 * k)))
+        .collect();
+    lists.push((95, copies, false));
+    let make = |(n, edges, directed): &(usize, Vec<(u32, u32)>, bool)| {
+        let (sources, targets): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();
+        let labels: Vec<i32> = (0..*n).map(|v| (v == 0).into()).collect();
+        let weights = vec![0.7; sources.len()];
+        Graph::new(&EdgeList {
+            directed: *directed,
+            weights: Some(&weights),
+            vertex_labels: Some(&labels),
+            ..EdgeList::new(*n, &sources, &targets)
+        })
+        .unwrap()
+    };
+    lists.iter().map(make).collect()
+}
+
+#[test]
+fn lifted_equals_unlifted() {
+    for graph in symmetric_graphs() {
+        let x = inputs(&graph);
+        for (solver, fixed_sweeps, normalize) in [
+            (Solver::Jacobi, Some(1), true),
+            (Solver::Jacobi, Some(3), true),
+            (Solver::Jacobi, Some(3), false),
+            (Solver::Jacobi, None, true),
+            (Solver::GaussSeidel, None, true),
+        ] {
+            let options = ReservoirOptions {
+                solver,
+                fixed_sweeps,
+                normalize,
+                precision: Precision::F64,
+                tol: 1e-12,
+                aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Max, Aggregate::Std],
+                ..base(9)
+            };
+            let weights = Weights::random(&options, x.width()).unwrap();
+            let run = |lift| {
+                let options = ReservoirOptions { lift, ..options.clone() };
+                let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
+                let go_on = |_| std::ops::ControlFlow::Continue(());
+                let embedding = embed(&weights, &prepared, &options, go_on).unwrap();
+                (prepared.num_rows(), solved(graph.as_batch(), &x, &weights, &options).0, embedding)
+            };
+            let ((rows, lifted, short), (all, plain, long)) = (run(true), run(false));
+            assert!(rows < all && all == graph.view().num_vertices());
+            assert!(distance(&lifted, &plain) < 1e-11, "{solver:?} {fixed_sweeps:?}");
+            assert!(distance(&short.vectors, &long.vectors) < 1e-11, "{solver:?} {fixed_sweeps:?}");
+            for (short, long) in short.runs.iter().zip(&long.runs) {
+                if solver == Solver::Jacobi {
+                    assert_eq!(short.sweeps, long.sweeps);
+                    assert!((short.change - long.change).abs() <= 1e-12);
+                }
             }
         }
     }
