@@ -28,6 +28,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     end_on_interrupt();
+    silence_expected_panics();
     let terminal = Terminal::new(arguments.quiet);
     match with_threads(arguments.threads, || commands::run(&arguments.command, &terminal)) {
         Ok(()) => 0,
@@ -58,6 +59,16 @@ fn end_on_interrupt() {
         eprintln!("\ninterrupted");
         std::process::exit(130);
     });
+}
+
+/// A decoder's panic that becomes an error is reported as one, and only so.
+fn silence_expected_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !stepwell_data::parquet::panics_are_errors() {
+            usual(info);
+        }
+    }));
 }
 
 fn with_threads(

@@ -1,6 +1,7 @@
 //! One file per command: its arguments and what it does.
 
 mod completions;
+mod converge;
 mod convert;
 mod datasets;
 mod demo;
@@ -21,6 +22,7 @@ pub enum Command {
     Convert(convert::Convert),
     Stats(stats::Stats),
     Embed(Box<embed::Embed>),
+    Converge(Box<converge::Converge>),
     Completions(completions::Completions),
 }
 
@@ -32,6 +34,7 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Convert(command) => command.run(terminal),
         Command::Stats(command) => command.run(terminal),
         Command::Embed(command) => command.run(terminal),
+        Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),
     }
 }

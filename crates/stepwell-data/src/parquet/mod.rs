@@ -36,7 +36,7 @@ mod write;
 
 pub use encode::to_record_batch;
 pub use layout::Layout;
-pub use read::{Reader, from_record_batch, read};
+pub use read::{Reader, from_record_batch, panics_are_errors, read};
 pub use write::{Writer, write};
 
 use parquet::errors::ParquetError;

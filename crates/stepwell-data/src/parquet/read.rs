@@ -1,5 +1,6 @@
 //! From Parquet files and record batches to datasets.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -267,11 +268,24 @@ fn check_fixed_sizes(schema: &Schema) -> Result<(), Fault> {
     Ok(())
 }
 
+thread_local! {
+    /// Whether this thread is inside [`guard`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic on this thread, right now, is one that reading turns into an
+/// error. A program's panic hook should print nothing then.
+pub fn panics_are_errors() -> bool {
+    GUARDED.get()
+}
+
 /// Runs the `parquet` crate's decoders, which on bytes no writer made may
 /// panic; nothing of theirs is used after that.
 fn guard<T, E: From<Fault>>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(Fault::new("a Parquet file", "one that cannot be decoded").into()))
+    let outer = GUARDED.replace(true);
+    let decoded = catch_unwind(AssertUnwindSafe(decode));
+    GUARDED.set(outer);
+    decoded.unwrap_or_else(|_| Err(Fault::new("a Parquet file", "one that cannot be decoded").into()))
 }
 
 /// An input that readers of its row groups share.
