@@ -9,7 +9,7 @@ use super::order::by_colour;
 use crate::error::{Error, Result};
 use crate::features::Inputs;
 use crate::graph::{GraphBatch, GraphRef};
-use crate::lift::{Quotient, Refiner};
+use crate::lift::Refiner;
 
 /// A part has at least so many vertices, unless it is the last one. Parts are
 /// what threads take in turn; they change no result.
@@ -163,32 +163,25 @@ impl<T: Real> Part<T> {
             true => refiner.quotient(graph, &identities(inputs, first, graph.num_vertices()), &values),
             false => None,
         };
-        let weight_too_large = too_large("an edge weight");
-        let order;
-        match quotient {
-            Some(quotient) => {
-                let Quotient { class_of, sizes, row_starts, columns, values, representatives } = quotient;
-                order = by_colour(&row_starts, &columns, graph.is_directed());
-                let places = self
-                    .operator
-                    .push(&row_starts, &columns, &values, Some(&sizes), &order)
-                    .map_err(weight_too_large)?;
-                self.places.extend(class_of.iter().map(|&class| places[class as usize]));
-                let rows = order.rows.iter().map(|&class| representatives[class as usize] as usize);
-                self.inputs.push(inputs, rows.map(|v| first + v)).map_err(too_large("an input"))?;
-            }
+        // A graph that is not lifted is its own quotient.
+        let whole: Vec<usize>;
+        let (row_starts, columns, values, sizes) = match &quotient {
+            Some(q) => (&q.row_starts, q.columns.as_slice(), &q.values, Some(q.sizes.as_slice())),
             None => {
-                let row_starts: Vec<usize> = graph.row_starts().collect();
-                order = by_colour(&row_starts, graph.all_neighbours(), graph.is_directed());
-                let places = self
-                    .operator
-                    .push(&row_starts, graph.all_neighbours(), &values, None, &order)
-                    .map_err(weight_too_large)?;
-                self.places.extend(places);
-                let rows = order.rows.iter().map(|&v| first + v as usize);
-                self.inputs.push(inputs, rows).map_err(too_large("an input"))?;
+                whole = graph.row_starts().collect();
+                (&whole, graph.all_neighbours(), &values, None)
             }
+        };
+        let order = by_colour(row_starts, columns, graph.is_directed());
+        let places = self.operator.push(row_starts, columns, values, sizes, &order);
+        let places = places.map_err(too_large("an edge weight"))?;
+        match &quotient {
+            Some(q) => self.places.extend(q.class_of.iter().map(|&class| places[class as usize])),
+            None => self.places.extend(places),
         }
+        let vertex = |row: u32| quotient.as_ref().map_or(row, |q| q.representatives[row as usize]) as usize;
+        let vertices = order.rows.iter().map(|&row| first + vertex(row));
+        self.inputs.push(inputs, vertices).map_err(too_large("an input"))?;
         self.vertex_starts.push(self.places.len());
         Ok(())
     }

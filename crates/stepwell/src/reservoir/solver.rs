@@ -1,6 +1,6 @@
 //! Sweeps of one block on one graph until its states settle.
 //!
-//! The rule of DESIGN: stop once `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`, where the
+//! The rule: stop once `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`, where the
 //! second term, in f32 only, is what rounding leaves of a change.
 
 use super::kernel::{Aligned, Drive, Equation, Real, Recurrent, Rows, SHARED_ROWS};

@@ -239,7 +239,8 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
 /// Graphs with many alike vertices: stars, cycles, cliques, a tree, all their
 /// copies side by side, and a directed one.
 fn symmetric_graphs() -> Vec<Graph> {
-    let mut lists: Vec<(usize, Vec<(u32, u32)>, bool)> = vec![
+    type List = (usize, Vec<(u32, u32)>, bool);
+    let mut lists: Vec<List> = vec![
         (9, (1..9).map(|leaf| (0, leaf)).collect(), false),
         (12, (0..12).map(|v| (v, (v + 1) % 12)).collect(), false),
         (8, (0..8).flat_map(|v| (0..v).map(move |u| (u, v))).collect(), false),
@@ -251,7 +252,7 @@ fn symmetric_graphs() -> Vec<Graph> {
         .flat_map(|k| lists[3].1.clone().into_iter().map(move |(u, v)| (u + 31 * k, v + 31 * k)))
         .collect();
     lists.push((95, copies, false));
-    let make = |(n, edges, directed): &(usize, Vec<(u32, u32)>, bool)| {
+    let make = |(n, edges, directed): &List| {
         let (sources, targets): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();
         let labels: Vec<i32> = (0..*n).map(|v| (v == 0).into()).collect();
         let weights = vec![0.7; sources.len()];
