@@ -139,7 +139,10 @@ pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> St
     table.set_header(header.to_vec());
     table.add_rows(rows);
     for index in 0..header.len() {
-        let is_number = |cell: &comfy_table::Cell| cell.content().parse::<f64>().is_ok();
+        let is_number = |cell: &comfy_table::Cell| {
+            let content = cell.content();
+            content.strip_suffix(" %").unwrap_or(&content).parse::<f64>().is_ok()
+        };
         let numbers = table.column_cells_iter(index).flatten().any(is_number);
         if let Some(column) = table.column_mut(index).filter(|_| numbers) {
             column.set_cell_alignment(CellAlignment::Right);
