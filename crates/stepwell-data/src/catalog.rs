@@ -2,7 +2,7 @@
 //!
 //! An argument with a separator, a leading dot or a known ending is a path;
 //! `-` is JSON lines on standard input. Anything else is a name: the paper's
-//! benchmark and the families of [`synthetic`](crate::synthetic) graphs are
+//! benchmark and the families of [`synthetic`] graphs are
 //! generated; other names are looked for in the data folders and the cache,
 //! as a folder or a zip archive in the TU Dortmund layout, and then downloaded.
 

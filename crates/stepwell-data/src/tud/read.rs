@@ -63,6 +63,9 @@ struct Columns {
     edge_attributes: Option<(Vec<f64>, usize)>,
 }
 
+/// How many graphs may have no vertices where no label speaks for them.
+const EMPTY_GRAPHS: usize = 1 << 20;
+
 fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout, Targets)> {
     let (reader, place) = source.require("graph_indicator")?;
     let mut graph_of: Vec<u32> = Vec::new();
@@ -82,8 +85,10 @@ fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout,
     let graphs = last as usize;
     let targets = read_targets(source, graphs)?;
     // A jump in the indicator is a graph without vertices; a typing error there would ask for billions.
-    if targets.is_empty() && graphs > graph_of.len() {
-        let expected = format!("at most {} graphs, one per vertex", graph_of.len());
+    let most = graph_of.len() + EMPTY_GRAPHS;
+    if targets.is_empty() && graphs > most {
+        let expected =
+            format!("a graph number of at most {most} (vertices, and {EMPTY_GRAPHS} graphs without any)");
         return Err(Error::malformed(place.line(graph_of.len() as u64), expected, graphs.to_string()));
     }
     Ok((Layout::new(graph_of, graphs), targets))
