@@ -1,0 +1,3 @@
+//! Experiments: what the paper reports, and what we measure beside it.
+
+pub mod paper;

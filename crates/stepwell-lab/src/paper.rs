@@ -1,0 +1,57 @@
+//! The paper's own figures, transcribed by `paper/transcribe.py` from its text.
+//!
+//! They are as printed, slips included: Table 4 mixes undirected edges (original
+//! graphs of the TU Dortmund sets) with stored entries including self loops
+//! (pooled graphs, B-easy, B-hard); B-easy's 7014 edges after one NDP pooling
+//! must be 701.4; and its rho is not the spectral radius of `Ã`, which is 1 for
+//! every undirected graph with an edge.
+//!
+//! ```
+//! use stepwell_lab::paper::table4;
+//! let row = table4("NCI1", "ndp", 1).unwrap();
+//! assert_eq!((row.vertices, row.edges), (Some(15.2), Some(44.8)));
+//! ```
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// One cell group of Table 4: a dataset after some poolings.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct PooledStatistics {
+    /// The dataset's name, as everywhere in Stepwell.
+    pub dataset: String,
+    /// none, graclus, nmf or ndp.
+    pub pool: String,
+    /// How many poolings; 0 for the original graphs.
+    pub level: usize,
+    /// Mean number of vertices, N; nothing where the paper's run ran out of memory.
+    pub vertices: Option<f64>,
+    /// Mean number of edges, M, in whatever sense the paper counts them there.
+    pub edges: Option<f64>,
+    /// The printed mean eigenvalue.
+    pub rho: Option<f64>,
+}
+
+static TABLE4: LazyLock<Vec<PooledStatistics>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../paper/table4.json")).unwrap_or_default());
+
+/// What Table 4 says of a dataset after so many poolings.
+pub fn table4(dataset: &str, pool: &str, level: usize) -> Option<&'static PooledStatistics> {
+    let pool = if level == 0 { "none" } else { pool };
+    TABLE4.iter().find(|row| row.dataset == dataset && row.pool == pool && row.level == level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole() {
+        assert_eq!(TABLE4.len(), 84);
+        assert_eq!(table4("DD", "nmf", 1).and_then(|row| row.edges), Some(24996.2));
+        assert_eq!(table4("COLLAB", "nmf", 2).map(|row| row.vertices), Some(None), "a memory error");
+        assert_eq!(table4("DD", "graclus", 0).and_then(|row| row.vertices), Some(284.3));
+        assert!(table4("MUTAG", "ndp", 1).is_none());
+    }
+}
