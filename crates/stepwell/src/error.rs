@@ -91,6 +91,19 @@ pub enum Error {
         /// What it holds.
         found: usize,
     },
+    /// A graph could not be pooled.
+    #[error("graph {graph}, pooling {level}: {source}")]
+    Pooling {
+        /// The graph's position in its batch, from 0.
+        graph: usize,
+        /// Which of the poolings on top of each other, from 1.
+        level: usize,
+        /// What was wrong.
+        source: Box<Error>,
+    },
+    /// The progress callback asked to stop.
+    #[error("stopped on request")]
+    Cancelled,
 }
 
 /// The library's result.

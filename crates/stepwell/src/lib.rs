@@ -15,6 +15,7 @@ pub mod features;
 pub mod graph;
 pub mod lift;
 pub mod pool;
+pub mod pyramid;
 pub mod rng;
 
 pub use error::{Error, Result};
