@@ -133,6 +133,16 @@ pub enum Error {
         /// The number.
         value: f64,
     },
+    /// A graph could not be pooled.
+    #[error("graph {graph}, pooling {level}: {source}")]
+    Pooling {
+        /// The graph's position in its batch, from 0.
+        graph: usize,
+        /// Which of the poolings on top of each other, from 1.
+        level: usize,
+        /// What was wrong.
+        source: Box<Error>,
+    },
     /// The progress callback asked to stop.
     #[error("stopped on request")]
     Cancelled,

@@ -18,6 +18,7 @@ pub mod graph;
 pub mod lift;
 mod linalg;
 pub mod pool;
+pub mod pyramid;
 pub mod reservoir;
 pub mod rng;
 pub mod theory;

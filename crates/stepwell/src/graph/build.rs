@@ -6,7 +6,7 @@
 //! meant is an error: weights that are negative or not finite, or that differ
 //! between the two directions of an undirected edge.
 
-use super::{Attributes, GraphBatch, same, same_width};
+use super::{Attributes, Graph, GraphBatch, same, same_width};
 use crate::error::{Error, Result};
 
 /// Relative difference up to which the two directions' weights are the same:
@@ -112,6 +112,37 @@ fn check_attributes(
         Some(at) => Err(Error::BadValue { what, item, index: at / width, value: values[at] }),
         None => Ok(()),
     }
+}
+
+impl Graph {
+    /// An undirected graph from the rows of its adjacency matrix as they are
+    /// stored: ascending columns, every entry positive and the same in both
+    /// directions. Takes them as they are, but for weights that are not finite.
+    pub(crate) fn from_rows(row_offsets: Vec<usize>, neighbours: Vec<u32>, weights: Vec<f64>) -> Result<Self> {
+        if let Some(edge) = weights.iter().position(|weight| !weight.is_finite()) {
+            return Err(Error::BadWeight { edge, weight: weights[edge] });
+        }
+        let batch = GraphBatch {
+            directed: vec![false],
+            vertex_offsets: vec![0, row_offsets.len() - 1],
+            row_offsets,
+            neighbours,
+            weights: Some(weights),
+            ..GraphBatch::default()
+        };
+        debug_assert!(is_symmetric(&batch), "rows must be sorted, positive and symmetric");
+        Ok(Self(batch))
+    }
+}
+
+fn is_symmetric(batch: &GraphBatch) -> bool {
+    let graph = batch.graph(0);
+    let weight = |row: usize, column: usize| {
+        let at = graph.neighbours(row).binary_search(&(column as u32)).ok()?;
+        graph.weights_of(row).map(|weights| weights[at])
+    };
+    (0..graph.num_vertices()).all(|v| graph.neighbours(v).is_sorted_by(|a, b| a < b))
+        && graph.entries().all(|(i, j, w)| j < graph.num_vertices() && w > 0.0 && weight(j, i) == Some(w))
 }
 
 /// What an entry remembers of the edge it comes from.

@@ -1,4 +1,4 @@
-//! The pooling matrix `S`.
+//! The pooling matrix `S`, of one graph and of many.
 
 use crate::error::{Error, Result};
 
@@ -9,6 +9,7 @@ pub struct Assignment {
     row_starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
+    by_max: bool,
 }
 
 impl Assignment {
@@ -38,7 +39,30 @@ impl Assignment {
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::BadValue { what: "weight", item: "entry", index, value: values[index] });
         }
-        Ok(Self { num_coarse, row_starts, columns, values })
+        Ok(Self { num_coarse, row_starts, columns, values, by_max: false })
+    }
+
+    /// Every vertex stays what it is.
+    pub fn identity(num_vertices: usize) -> Self {
+        Self {
+            num_coarse: num_vertices,
+            row_starts: (0..=num_vertices).collect(),
+            columns: (0..num_vertices as u32).collect(),
+            values: vec![1.0; num_vertices],
+            by_max: false,
+        }
+    }
+
+    /// The same entries, to be applied by taking the largest state instead of
+    /// the weighted sum: `X'` in column c is the largest of `S_ic H_i`. That is
+    /// not linear, so no entries could say it.
+    pub fn taking_max(self) -> Self {
+        Self { by_max: true, ..self }
+    }
+
+    /// Whether it is applied by taking the largest state; else `X' = SᵀH`.
+    pub fn takes_max(&self) -> bool {
+        self.by_max
     }
 
     /// Rows: vertices of the fine graph.
@@ -70,5 +94,187 @@ impl Assignment {
     /// Values of all entries.
     pub fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    /// A view of it.
+    pub fn view(&self) -> AssignmentRef<'_> {
+        AssignmentRef {
+            num_coarse: self.num_coarse,
+            row_starts: &self.row_starts,
+            columns: &self.columns,
+            values: &self.values,
+        }
+    }
+}
+
+/// The pooling matrices of many graphs in flat arrays, as the graphs are in a
+/// [`GraphBatch`](crate::graph::GraphBatch).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignments {
+    /// Graph g has the rows `fine_offsets[g]..fine_offsets[g + 1]`.
+    fine_offsets: Vec<usize>,
+    coarse_offsets: Vec<usize>,
+    row_starts: Vec<usize>,
+    /// Counted from 0 in every graph.
+    columns: Vec<u32>,
+    values: Vec<f64>,
+    by_max: bool,
+}
+
+impl Default for Assignments {
+    fn default() -> Self {
+        Self {
+            fine_offsets: vec![0],
+            coarse_offsets: vec![0],
+            row_starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+            by_max: false,
+        }
+    }
+}
+
+impl Assignments {
+    /// How many graphs there are.
+    pub fn len(&self) -> usize {
+        self.fine_offsets.len() - 1
+    }
+
+    /// Whether there is no graph.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds one behind the ones here; all must be applied in the same way.
+    pub fn push(&mut self, assignment: &Assignment) -> Result<()> {
+        if self.is_empty() {
+            self.by_max = assignment.by_max;
+        } else if self.by_max != assignment.by_max {
+            let word = |by_max| if by_max { "the largest state" } else { "a weighted sum" }.to_string();
+            let (expected, found) = (word(self.by_max), word(assignment.by_max));
+            return Err(Error::Mixed { what: "reduction", expected, found });
+        }
+        let entries = self.columns.len();
+        self.row_starts.extend(assignment.row_starts.iter().skip(1).map(|start| start + entries));
+        self.columns.extend_from_slice(&assignment.columns);
+        self.values.extend_from_slice(&assignment.values);
+        self.fine_offsets.push(self.row_starts.len() - 1);
+        let coarse = self.coarse_offsets.last().copied().unwrap_or(0);
+        self.coarse_offsets.push(coarse + assignment.num_coarse);
+        Ok(())
+    }
+
+    /// A view of one graph's.
+    ///
+    /// # Panics
+    /// When `index` is not below [`len`](Self::len), as indexing a slice does.
+    pub fn graph(&self, index: usize) -> AssignmentRef<'_> {
+        let row_starts = &self.row_starts[self.fine_offsets[index]..=self.fine_offsets[index + 1]];
+        let entries = row_starts[0]..row_starts[row_starts.len() - 1];
+        AssignmentRef {
+            num_coarse: self.coarse_offsets[index + 1] - self.coarse_offsets[index],
+            row_starts,
+            columns: &self.columns[entries.clone()],
+            values: &self.values[entries],
+        }
+    }
+
+    /// Whether they are applied by taking the largest state; else `X' = SᵀH`.
+    pub fn takes_max(&self) -> bool {
+        self.by_max
+    }
+
+    /// Stored entries of all matrices together.
+    pub fn num_entries(&self) -> usize {
+        self.columns.len()
+    }
+}
+
+/// The pooling matrix of one graph.
+#[derive(Clone, Copy, Debug)]
+pub struct AssignmentRef<'a> {
+    num_coarse: usize,
+    /// Counted from the first one's value on.
+    row_starts: &'a [usize],
+    columns: &'a [u32],
+    values: &'a [f64],
+}
+
+impl<'a> AssignmentRef<'a> {
+    /// Rows: vertices of the fine graph.
+    pub fn num_fine(&self) -> usize {
+        self.row_starts.len().saturating_sub(1)
+    }
+
+    /// Columns: vertices of the coarse graph.
+    pub fn num_coarse(&self) -> usize {
+        self.num_coarse
+    }
+
+    /// Coarse vertices and weights of one fine vertex.
+    pub fn row(&self, fine: usize) -> (&'a [u32], &'a [f64]) {
+        let first = self.row_starts[0];
+        let range = self.row_starts[fine] - first..self.row_starts[fine + 1] - first;
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// Columns of all entries, row after row.
+    pub fn columns(&self) -> &'a [u32] {
+        self.columns
+    }
+
+    /// Values of all entries, row after row.
+    pub fn values(&self) -> &'a [f64] {
+        self.values
+    }
+
+    /// Carries rows of `width` numbers from the coarse vertices back: a fine
+    /// vertex gets the mean of its coarse vertices', weighted by its row of `S`.
+    /// One that has none (a selection dropped it) gets zeros.
+    pub fn lift(&self, coarse: &[f64], width: usize) -> Result<Vec<f64>> {
+        let expected = self.num_coarse.saturating_mul(width);
+        if coarse.len() != expected {
+            return Err(Error::Length { what: "coarse states", expected, found: coarse.len() });
+        }
+        let mut fine = vec![0.0; self.num_fine() * width];
+        for (vertex, states) in fine.chunks_exact_mut(width.max(1)).enumerate() {
+            let (columns, values) = self.row(vertex);
+            let total: f64 = values.iter().sum();
+            for (&column, value) in columns.iter().zip(values).filter(|_| total > 0.0) {
+                let row = &coarse[column as usize * width..][..width];
+                states.iter_mut().zip(row).for_each(|(state, coarse)| *state += value / total * coarse);
+            }
+        }
+        Ok(fine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lifting_takes_the_weighted_mean() {
+        let s = Assignment::new(2, vec![0, 1, 3, 3], vec![1, 0, 1], vec![0.5, 3.0, 1.0]).unwrap();
+        let lifted = s.view().lift(&[1.0, 10.0, 5.0, 20.0], 2).unwrap();
+        assert_eq!(lifted, [5.0, 20.0, 2.0, 12.5, 0.0, 0.0]);
+        assert!(matches!(s.view().lift(&[1.0], 2), Err(Error::Length { expected: 4, found: 1, .. })));
+        assert_eq!(s.view().lift(&[], 0).unwrap(), [0.0; 0]);
+    }
+
+    #[test]
+    fn many_are_the_same_as_each() {
+        let first = Assignment::new(1, vec![0, 1, 2], vec![0, 0], vec![0.5, 0.5]).unwrap();
+        let parts = [first, Assignment::identity(0), Assignment::identity(2)];
+        let mut all = Assignments::default();
+        parts.iter().for_each(|part| all.push(part).unwrap());
+        for (index, part) in parts.iter().enumerate() {
+            let view = all.graph(index);
+            assert_eq!((view.num_fine(), view.num_coarse()), (part.num_fine(), part.num_coarse()));
+            assert_eq!((view.columns(), view.values()), (part.columns(), part.values()));
+            (0..view.num_fine()).for_each(|fine| assert_eq!(view.row(fine), part.row(fine)));
+        }
+        let error = all.push(&Assignment::identity(1).taking_max()).unwrap_err();
+        assert!(matches!(error, Error::Mixed { what: "reduction", .. }));
     }
 }

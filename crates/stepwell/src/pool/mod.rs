@@ -6,8 +6,18 @@
 //! Applying it again and again gives a pyramid.
 
 mod assignment;
+mod clusters;
+mod graclus;
+mod kmis;
+mod nmf;
+mod undirected;
 
-pub use assignment::Assignment;
+pub use assignment::{Assignment, AssignmentRef, Assignments};
+pub use clusters::Reduce;
+pub use graclus::{GraclusOptions, graclus, padded_size};
+pub use kmis::{KMisOptions, kmis};
+pub use nmf::{Factors, NmfOptions, factorize, nmf};
+pub use undirected::undirected;
 
 use crate::graph::Graph;
 

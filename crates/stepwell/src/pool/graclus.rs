@@ -1,0 +1,105 @@
+//! Graclus pooling (paper §3.1): clusters of two by a greedy matching.
+//!
+//! Vertices are visited in some order. One that is still single is matched with
+//! the single neighbour of largest gain `a_ij (1/d_i + 1/d_j)`, where d are
+//! weighted degrees; without such a neighbour it stays its own cluster. The
+//! first level is visited in a random order, later ones by ascending degree.
+//! The clusters give `A' = PᵀAP`, whose diagonal is kept.
+//!
+//! The paper pads every level with fake vertices, so that each is exactly half
+//! of the one before; they hold noise and cost time, so there are none here.
+//! [`padded_size`] tells how many vertices there would be, which is what the
+//! paper's Table 4 counts.
+//!
+//! ```
+//! use stepwell::graph::{EdgeList, Graph};
+//! use stepwell::pool::{GraclusOptions, graclus};
+//! let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
+//! let pooled = graclus(path.view(), &GraclusOptions::default(), 0)?;
+//! assert!(pooled.graph.view().num_vertices() < 4);
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::clusters::{Clusters, Reduce};
+use super::{Notes, Pooled, undirected};
+use crate::error::Result;
+use crate::graph::{Graph, GraphRef};
+use crate::rng::Stream;
+
+/// Options of [`graclus`].
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+pub struct GraclusOptions {
+    /// How the two states of a pair become one.
+    pub reduce: Reduce,
+    /// Another seed visits the first level's vertices in another order.
+    pub seed: u64,
+}
+
+/// Pools one graph; `level` counts the poolings before this one.
+pub fn graclus(graph: GraphRef<'_>, options: &GraclusOptions, level: usize) -> Result<Pooled> {
+    let made = undirected(graph)?;
+    let graph = made.as_ref().map_or(graph, Graph::view);
+    let degrees = graph.degrees();
+    let order = if level == 0 {
+        let mut order: Vec<u32> = (0..graph.num_vertices() as u32).collect();
+        Stream::new(options.seed, "graclus order", [level as u64, 0]).shuffle(&mut order);
+        order
+    } else {
+        by_degree(&degrees)
+    };
+    let notes = Notes { symmetrized: usize::from(made.is_some()), ..Notes::default() };
+    match_in_order(graph, &degrees, &order).pool(graph, options.reduce, notes)
+}
+
+/// How many vertices a level has in the paper's balanced tree, which is full
+/// from the `clusters_left` after all its `matchings` down: twice as many on
+/// every level below. Level 0 is the original graph.
+pub fn padded_size(clusters_left: usize, matchings: u32, level: u32) -> usize {
+    clusters_left.saturating_mul(2usize.saturating_pow(matchings.saturating_sub(level)))
+}
+
+/// Ascending degree, then index.
+fn by_degree(degrees: &[f64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..degrees.len() as u32).collect();
+    order.sort_by(|&a, &b| degrees[a as usize].total_cmp(&degrees[b as usize]));
+    order
+}
+
+/// The greedy matching. Clusters are numbered as they are met, and of equal
+/// gains the one visited first wins: nothing depends on how vertices are named.
+fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Clusters {
+    const SINGLE: u32 = u32::MAX;
+    let inverse: Vec<f64> = degrees.iter().map(|degree| 1.0 / degree).collect();
+    let mut turn = vec![0u32; order.len()];
+    order.iter().zip(0..).for_each(|(&vertex, at)| turn[vertex as usize] = at);
+    let mut of = vec![SINGLE; order.len()];
+    let mut count = 0;
+    for &vertex in order {
+        let v = vertex as usize;
+        if of[v] != SINGLE {
+            continue;
+        }
+        let weights = graph.weights_of(v);
+        let mut best = (0.0, vertex);
+        for (at, &neighbour) in graph.neighbours(v).iter().enumerate() {
+            let u = neighbour as usize;
+            if of[u] != SINGLE || u == v {
+                continue;
+            }
+            let gain = weights.map_or(1.0, |weights| weights[at]) * (inverse[v] + inverse[u]);
+            if gain > best.0 || (gain == best.0 && turn[u] < turn[best.1 as usize]) {
+                best = (gain, neighbour);
+            }
+        }
+        of[v] = count;
+        of[best.1 as usize] = count;
+        count += 1;
+    }
+    Clusters { of, count: count as usize }
+}
+
+#[cfg(test)]
+mod tests;

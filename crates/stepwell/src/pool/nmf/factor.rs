@@ -1,0 +1,214 @@
+//! Factors as sparse rows. Whatever they start from, coordinate descent leaves
+//! few entries per row that are not 0, and everything here costs by those.
+
+use rayon::prelude::*;
+
+/// Columns of the Gram matrix that are updated together: a row of a panel
+/// fits in registers.
+pub const PANEL: usize = 16;
+/// Above this many components the Gram matrix is worth several threads.
+const PARALLEL: usize = 512;
+
+/// A factor, one row per vertex: all entries, or those that are not 0.
+#[derive(Clone, Debug)]
+pub enum Factor {
+    /// Rows of all `columns`, which are `0..K`, one after the other.
+    Dense { columns: Vec<u32>, values: Vec<f64> },
+    /// Rows of entries that are not 0.
+    Sparse(Rows),
+}
+
+/// Compressed sparse rows with ascending columns.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    pub starts: Vec<usize>,
+    pub columns: Vec<u32>,
+    pub values: Vec<f64>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self { starts: vec![0], columns: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl Rows {
+    pub fn append(&mut self, other: &Self) {
+        let entries = self.columns.len();
+        self.starts.extend(other.starts[1..].iter().map(|start| start + entries));
+        self.columns.extend_from_slice(&other.columns);
+        self.values.extend_from_slice(&other.values);
+    }
+
+    pub fn clear(&mut self) {
+        self.starts.truncate(1);
+        self.columns.clear();
+        self.values.clear();
+    }
+}
+
+impl Factor {
+    pub fn dense(num_components: usize, values: Vec<f64>) -> Self {
+        Self::Dense { columns: (0..num_components as u32).collect(), values }
+    }
+
+    pub fn num_rows(&self) -> usize {
+        match self {
+            Self::Dense { columns, values } => values.len() / columns.len(),
+            Self::Sparse(rows) => rows.starts.len() - 1,
+        }
+    }
+
+    #[inline]
+    pub fn row(&self, index: usize) -> (&[u32], &[f64]) {
+        match self {
+            Self::Dense { columns, values } => {
+                (columns, &values[index * columns.len()..(index + 1) * columns.len()])
+            }
+            Self::Sparse(rows) => {
+                let range = rows.starts[index]..rows.starts[index + 1];
+                (&rows.columns[range.clone()], &rows.values[range])
+            }
+        }
+    }
+
+    /// `sums += weight · row`.
+    #[inline]
+    pub fn add_row(&self, index: usize, weight: f64, sums: &mut [f64]) {
+        match self {
+            Self::Dense { .. } => {
+                let (_, values) = self.row(index);
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+            }
+            Self::Sparse(_) => {
+                let (columns, values) = self.row(index);
+                for (&column, value) in columns.iter().zip(values) {
+                    sums[column as usize] += weight * value;
+                }
+            }
+        }
+    }
+
+    /// The entries that are not 0.
+    pub fn into_rows(self) -> Rows {
+        let (columns, values) = match self {
+            Self::Sparse(rows) => return rows,
+            Self::Dense { columns, values } => (columns, values),
+        };
+        let mut rows = Rows::default();
+        for row in values.chunks_exact(columns.len()) {
+            let kept = columns.iter().zip(row).filter(|(_, value)| **value != 0.0);
+            kept.for_each(|(&column, &value)| {
+                rows.columns.push(column);
+                rows.values.push(value);
+            });
+            rows.starts.push(rows.columns.len());
+        }
+        rows
+    }
+}
+
+/// The Gram matrix `FᵀF` of a factor in panels of [`PANEL`] columns: panel p
+/// holds the columns from `p · PANEL` on of every row, one row after the other.
+#[derive(Debug, Default)]
+pub struct Gram {
+    num_components: usize,
+    panels: Vec<[f64; PANEL]>,
+}
+
+impl Gram {
+    pub fn of(&mut self, factor: &Factor, num_components: usize) {
+        self.num_components = num_components;
+        self.panels.clear();
+        self.panels.resize(num_components.div_ceil(PANEL) * num_components, [0.0; PANEL]);
+        match factor {
+            Factor::Dense { values, .. } => self.of_dense(values),
+            Factor::Sparse(_) => self.of_sparse(factor),
+        }
+    }
+
+    /// The rows of panel `panel`.
+    #[inline]
+    pub fn panel(&self, panel: usize) -> &[[f64; PANEL]] {
+        &self.panels[panel * self.num_components..(panel + 1) * self.num_components]
+    }
+
+    fn of_sparse(&mut self, factor: &Factor) {
+        let num_components = self.num_components;
+        for index in 0..factor.num_rows() {
+            let (columns, values) = factor.row(index);
+            for (&column, value) in columns.iter().zip(values) {
+                let (panel, lane) = (column as usize / PANEL, column as usize % PANEL);
+                let rows = &mut self.panels[panel * num_components..(panel + 1) * num_components];
+                for (&row, other) in columns.iter().zip(values) {
+                    rows[row as usize][lane] += value * other;
+                }
+            }
+        }
+    }
+
+    /// Panel by panel, four rows of the factor at a time, the rows of the panel
+    /// from its own diagonal on; the rest by symmetry.
+    fn of_dense(&mut self, values: &[f64]) {
+        let n = self.num_components;
+        let fill = |(panel, rows): (usize, &mut [[f64; PANEL]])| {
+            let first = panel * PANEL;
+            let lanes = |row: &[f64]| -> [f64; PANEL] {
+                let mut lanes = [0.0; PANEL];
+                let width = PANEL.min(n - first);
+                lanes[..width].copy_from_slice(&row[first..first + width]);
+                lanes
+            };
+            for four in values.chunks(4 * n) {
+                let mut quad = [[0.0; PANEL]; 4];
+                let mut tails = [&four[first..n]; 4];
+                for (k, row) in four.chunks_exact(n).enumerate() {
+                    (quad[k], tails[k]) = (lanes(row), &row[first..]);
+                }
+                let [a, b, c, d] = tails;
+                for ((((sums, a), b), c), d) in rows[first..].iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                    for lane in 0..PANEL {
+                        sums[lane] += (a * quad[0][lane] + b * quad[1][lane])
+                            + (c * quad[2][lane] + d * quad[3][lane]);
+                    }
+                }
+            }
+        };
+        if n < PARALLEL {
+            self.panels.chunks_exact_mut(n).enumerate().for_each(fill);
+        } else {
+            self.panels.par_chunks_exact_mut(n).enumerate().for_each(fill);
+        }
+        for column in PANEL..n {
+            for row in 0..column / PANEL * PANEL {
+                self.panels[column / PANEL * n + row][column % PANEL] =
+                    self.panels[row / PANEL * n + column][row % PANEL];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_to_the_gram_matrix_agree_with_the_definition() {
+        for (rows, n) in [(1, 1), (3, 5), (6, PANEL), (9, PANEL + 1), (50, 3 * PANEL - 2)] {
+            let values: Vec<f64> = (0..rows * n).map(|k| ((k * 37 % 11) as f64 - 2.0).max(0.0)).collect();
+            let dense = Factor::dense(n, values.clone());
+            let sparse = Factor::Sparse(dense.clone().into_rows());
+            for factor in [dense, sparse] {
+                let mut gram = Gram::default();
+                gram.of(&factor, n);
+                for row in 0..n {
+                    for column in 0..n {
+                        let expected: f64 = values.chunks(n).map(|f| f[row] * f[column]).sum();
+                        let found = gram.panel(column / PANEL)[row][column % PANEL];
+                        assert_eq!(found, expected, "{rows} x {n}: {row}, {column}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! NMF pooling (paper §3.2): soft clusters by non-negative matrix factorization.
+//!
+//! `A ≈ Q·F` with K = N/2 rows in `F`; then `S = Fᵀ`, and `A' = SᵀAS` is divided
+//! by its largest entry. The normalised adjacency does not change by that, and
+//! deep pyramids cannot overflow, which they do without. Coarse graphs are
+//! dense: a vertex is in several clusters, and each pair of clusters that share
+//! an edge or a vertex is joined.
+//!
+//! The start is random and the descent is cut off after ten iterations, as in
+//! the paper's code. A graph of two vertices or without edges stays as it is.
+//!
+//! ```
+//! use stepwell::graph::{EdgeList, Graph};
+//! use stepwell::pool::{NmfOptions, nmf};
+//! let path = Graph::new(&EdgeList::new(6, &[0, 1, 2, 3, 4], &[1, 2, 3, 4, 5]))?;
+//! let pooled = nmf(path.view(), &NmfOptions::default(), 0)?;
+//! assert_eq!(pooled.graph.view().num_vertices(), 3);
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+mod descent;
+mod factor;
+mod kernel;
+
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use self::factor::{Factor, Rows};
+use super::{Assignment, Notes, Pooled, undirected};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, GraphRef};
+use crate::rng::Stream;
+
+/// Bytes both factors of a graph may have before they become sparse, which
+/// allows graphs of some 16,000 vertices: the start is random, hence dense.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// Options of [`nmf`].
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+pub struct NmfOptions {
+    /// How often both factors are updated, at most.
+    pub max_iterations: usize,
+    /// Stops when the violation of the optimality conditions has fallen to this
+    /// part of what it was in the first iteration.
+    pub tolerance: f64,
+    /// Another seed starts from other factors.
+    pub seed: u64,
+}
+
+impl Default for NmfOptions {
+    fn default() -> Self {
+        Self { max_iterations: 10, tolerance: 1e-4, seed: 0 }
+    }
+}
+
+/// What [`factorize`] gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factors {
+    /// `Q`, vertices by components.
+    pub q: Array2<f64>,
+    /// `F`, components by vertices.
+    pub f: Array2<f64>,
+    /// How many iterations it took.
+    pub iterations: usize,
+}
+
+/// Pools one graph; `level` counts the poolings before this one.
+pub fn nmf(graph: GraphRef<'_>, options: &NmfOptions, level: usize) -> Result<Pooled> {
+    let made = undirected(graph)?;
+    let graph = made.as_ref().map_or(graph, Graph::view);
+    let mut notes = Notes { symmetrized: usize::from(made.is_some()), ..Notes::default() };
+    let n = graph.num_vertices();
+    if n <= 2 || graph.num_entries() == 0 {
+        let weights = graph.entries().map(|(_, _, weight)| weight).collect();
+        let same = Graph::from_rows(graph.row_starts().collect(), graph.all_neighbours().to_vec(), weights)?;
+        return Ok(Pooled { assignment: Assignment::identity(n), graph: same, kept: None, notes });
+    }
+    let k = (n / 2).max(2);
+    check_size(n, k)?;
+    let total: f64 = graph.entries().map(|(_, _, weight)| weight).sum();
+    // The scale at which Q·F is of the size of A on average.
+    let scale = (total / (n as f64 * n as f64) / k as f64).sqrt();
+    let start = |which| {
+        let mut stream = Stream::new(options.seed, "nmf start", [level as u64, which]);
+        Factor::dense(k, (0..n * k).map(|_| scale * stream.normal().abs()).collect())
+    };
+    let (mut q, mut f) = (start(0), start(1));
+    descent::descend(graph, &mut q, &mut f, k, options.max_iterations, options.tolerance);
+    drop(q);
+    let Rows { starts, columns, values } = f.into_rows();
+    let graph = coarse_graph(graph, &starts, &columns, &values, k)?;
+    notes.vertices_lost = starts.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    notes.without_edges = usize::from(graph.view().num_entries() == 0);
+    let assignment = Assignment::new(k, starts, columns, values)?;
+    Ok(Pooled { assignment, graph, kept: None, notes })
+}
+
+/// The factors [`nmf`] would find from a given start: `q` has a row per vertex
+/// and `f` a column, and both are not negative.
+pub fn factorize(
+    graph: GraphRef<'_>,
+    q: ArrayView2<'_, f64>,
+    f: ArrayView2<'_, f64>,
+    options: &NmfOptions,
+) -> Result<Factors> {
+    let made = undirected(graph)?;
+    let graph = made.as_ref().map_or(graph, Graph::view);
+    let (n, k) = (graph.num_vertices(), q.ncols());
+    let length = |what, expected, found| match expected == found {
+        true => Ok(()),
+        false => Err(Error::Length { what, expected, found }),
+    };
+    length("rows of Q", n, q.nrows())?;
+    length("rows of F", k, f.nrows())?;
+    length("columns of F", n, f.ncols())?;
+    check_size(n, k)?;
+    for (what, start) in [("start of Q", q), ("start of F", f)] {
+        let bad = |&(_, value): &(usize, &f64)| !(value.is_finite() && *value >= 0.0);
+        if let Some((index, &value)) = start.iter().enumerate().find(bad) {
+            return Err(Error::BadValue { what, item: "entry", index, value });
+        }
+    }
+    if n == 0 || k == 0 {
+        return Ok(Factors { q: q.to_owned(), f: f.to_owned(), iterations: 0 });
+    }
+    let mut rows_of_q = Factor::dense(k, q.iter().copied().collect());
+    let mut rows_of_f = Factor::dense(k, f.t().iter().copied().collect());
+    let iterations = descent::descend(
+        graph,
+        &mut rows_of_q,
+        &mut rows_of_f,
+        k,
+        options.max_iterations,
+        options.tolerance,
+    );
+    let mut factors = Factors { q: Array2::zeros((n, k)), f: Array2::zeros((k, n)), iterations };
+    for vertex in 0..n {
+        for (rows, mut slots) in [
+            (&rows_of_q, factors.q.row_mut(vertex)),
+            (&rows_of_f, factors.f.column_mut(vertex)),
+        ] {
+            let (columns, values) = rows.row(vertex);
+            columns.iter().zip(values).for_each(|(&column, &value)| slots[column as usize] = value);
+        }
+    }
+    Ok(factors)
+}
+
+fn check_size(num_vertices: usize, num_components: usize) -> Result<()> {
+    let found = (num_vertices as u64).saturating_mul(num_components as u64).saturating_mul(16);
+    match found <= MOST_BYTES {
+        true => Ok(()),
+        false => Err(Error::TooLarge { what: "bytes of the factors of NMF", limit: MOST_BYTES, found }),
+    }
+}
+
+/// `SᵀAS` divided by its largest entry, without the entries that are 0.
+fn coarse_graph(
+    graph: GraphRef<'_>,
+    starts: &[usize],
+    columns: &[u32],
+    values: &[f64],
+    k: usize,
+) -> Result<Graph> {
+    let row = |vertex: usize| {
+        let range = starts[vertex]..starts[vertex + 1];
+        columns[range.clone()].iter().map(|&column| column as usize).zip(&values[range])
+    };
+    // One triangle only: both directions then hold the same bits.
+    let mut sums = vec![0.0; k * k];
+    let mut gathered = vec![0.0; k];
+    for vertex in 0..graph.num_vertices() {
+        if starts[vertex] == starts[vertex + 1] {
+            continue;
+        }
+        gathered.fill(0.0);
+        let weights = graph.weights_of(vertex);
+        for (at, &neighbour) in graph.neighbours(vertex).iter().enumerate() {
+            let weight = weights.map_or(1.0, |weights| weights[at]);
+            row(neighbour as usize).for_each(|(column, value)| gathered[column] += weight * value);
+        }
+        for (column, value) in row(vertex) {
+            let sums = &mut sums[column * k + column..(column + 1) * k];
+            sums.iter_mut().zip(&gathered[column..]).for_each(|(sum, g)| *sum += value * g);
+        }
+    }
+    let largest = sums.iter().copied().fold(0.0, f64::max);
+    if largest > 0.0 {
+        sums.iter_mut().for_each(|sum| *sum /= largest);
+    }
+    let count = sums.iter().filter(|sum| **sum != 0.0).count();
+    let (mut coarse_columns, mut weights) = (Vec::with_capacity(2 * count), Vec::with_capacity(2 * count));
+    let mut row_starts = Vec::with_capacity(k + 1);
+    row_starts.push(0);
+    for row in 0..k {
+        for column in 0..k {
+            let weight = sums[row.min(column) * k + row.max(column)];
+            if weight != 0.0 {
+                coarse_columns.push(column as u32);
+                weights.push(weight);
+            }
+        }
+        row_starts.push(coarse_columns.len());
+    }
+    Graph::from_rows(row_starts, coarse_columns, weights)
+}
+
+#[cfg(test)]
+mod tests;
