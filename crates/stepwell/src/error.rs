@@ -91,6 +91,32 @@ pub enum Error {
         /// What it holds.
         found: usize,
     },
+    /// An option of a model has a value it cannot have.
+    #[error("{name}: expected {expected}, found {found}")]
+    BadOption {
+        /// The option, as users write it.
+        name: &'static str,
+        /// The values it may have.
+        expected: String,
+        /// The value it has.
+        found: String,
+    },
+    /// Eliminating vertices would join more pairs of the others than allowed.
+    #[error(
+        "graph {graph}: dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or allow an approximate reduction"
+    )]
+    FillBudget {
+        /// The graph's position in its batch.
+        graph: usize,
+        /// How many vertices were to be dropped.
+        dropped: usize,
+        /// How many vertices the graph has.
+        num_vertices: usize,
+        /// Pairs found to be needed when the budget was exceeded.
+        found: u64,
+        /// The pairs allowed.
+        budget: u64,
+    },
 }
 
 /// The library's result.

@@ -14,6 +14,7 @@ mod error;
 pub mod features;
 pub mod graph;
 pub mod lift;
+mod linalg;
 pub mod pool;
 pub mod rng;
 

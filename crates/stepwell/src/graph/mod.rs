@@ -420,6 +420,28 @@ impl Graph {
         Ok(Self(builder.finish()))
     }
 
+    /// A graph from the rows of its adjacency matrix, which must already be what
+    /// the rules of edges make: each row's columns ascending, weights positive
+    /// and finite, symmetric unless directed.
+    pub(crate) fn from_rows(
+        row_starts: Vec<usize>,
+        neighbours: Vec<u32>,
+        weights: Vec<f64>,
+        directed: bool,
+    ) -> Self {
+        debug_assert_eq!(row_starts.last(), Some(&neighbours.len()));
+        debug_assert_eq!(neighbours.len(), weights.len());
+        debug_assert!(weights.iter().all(|w| w.is_finite() && *w > 0.0));
+        Self(GraphBatch {
+            directed: vec![directed],
+            vertex_offsets: vec![0, row_starts.len().saturating_sub(1)],
+            row_offsets: row_starts,
+            neighbours,
+            weights: Some(weights),
+            ..GraphBatch::default()
+        })
+    }
+
     /// A view of it.
     pub fn view(&self) -> GraphRef<'_> {
         self.0.graph(0)

@@ -6,6 +6,7 @@
 //! Applying it again and again gives a pyramid.
 
 mod assignment;
+pub mod ndp;
 
 pub use assignment::Assignment;
 
