@@ -11,6 +11,10 @@
 /// that are taken for 0.
 const NEGLIGIBLE: f64 = 1e-280;
 
+/// Off-diagonal entries below this part of the largest entry are rounding: the
+/// two parts have no common sign.
+const UNCOUPLED: f64 = 1e-13;
+
 /// Finds top eigenvectors; keeps its buffers for the next matrix.
 #[derive(Debug, Default)]
 pub(crate) struct TopEigen {
@@ -45,9 +49,15 @@ impl TopEigen {
     /// eigenvector of it; `off[i]` couples rows i - 1 and i.
     pub fn tridiagonal(&mut self, diagonal: &[f64], off: &[f64], vector: &mut Vec<f64>) -> f64 {
         let n = diagonal.len();
+        let Some(value) = self.above_spectrum(diagonal, off) else {
+            vector.clear();
+            return 0.0;
+        };
+        // Of several top vectors one without a pattern: equal numbers would come
+        // out for equal rows of the matrix.
+        let mut state = 0u64;
         vector.clear();
-        vector.resize(n, 1.0);
-        let Some(value) = self.above_spectrum(diagonal, off) else { return 0.0 };
+        vector.extend((0..n).map(|_| 0.5 + draw(&mut state)));
         // (value - T) is positive definite, and its off-diagonal negative up to
         // the signs of the eigenvector. Three solutions leave nothing of the rest.
         for _ in 0..3 {
@@ -63,8 +73,10 @@ impl TopEigen {
         }
         let norm = dot(vector, vector).sqrt();
         let mut sign = 1.0 / norm;
+        let scale = diagonal.iter().chain(off).fold(0.0, |s: f64, x| s.max(x.abs()));
         for i in 0..n {
-            if off[i] < 0.0 {
+            let coupled = off[i].abs() > UNCOUPLED * scale;
+            if if coupled { off[i] < 0.0 } else { draw(&mut state) < 0.5 } {
                 sign = -sign;
             }
             vector[i] *= sign;
@@ -167,6 +179,12 @@ impl TopEigen {
             std::mem::swap(old, new);
         }
     }
+}
+
+/// A number in `[0, 1)`: a multiplicative sequence, always the same one.
+fn draw(state: &mut u64) -> f64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Row j of `B - u qᵀ - q uᵀ`.

@@ -38,8 +38,8 @@ pub struct Cut {
     /// Weight of the edges between the sides over the weight of all edges,
     /// self loops aside; 1 when there are none. At least one half.
     pub value: f64,
-    /// Whether some component's spectral cut was below one half and was
-    /// improved by flipping vertices.
+    /// Whether the spectral cut was below one half and was improved by flipping
+    /// vertices.
     pub improved: bool,
 }
 
@@ -51,9 +51,10 @@ pub(super) struct Cutter {
     crossing: f64,
     total: f64,
     degrees: Vec<f64>,
-    /// The vertices, component after component.
+    /// The vertices, component after component, and where components begin.
     order: Vec<u32>,
-    /// What the current component is judged by: moduli of eigenvector entries or degrees.
+    components: Vec<usize>,
+    /// What sides are chosen by, in that order: moduli of eigenvector entries or degrees.
     scores: Vec<f64>,
     /// A vertex's place in its component; `u32::MAX` until it is seen.
     local: Vec<u32>,
@@ -81,16 +82,22 @@ impl Cutter {
         self.keep.clear();
         self.keep.resize(n, true);
         self.order.clear();
-        let mut component = 0;
+        self.scores.clear();
+        self.components.clear();
         for root in 0..n {
             if self.local[root] == u32::MAX {
-                let (first, bipartite) = self.search(rows, root);
-                if self.order.len() > first + 1 {
-                    self.cut_component(rows, first, bipartite, [seed, level as u64, component]);
-                    self.choose_side(first, side);
-                }
-                component += 1;
+                let bipartite = self.search(rows, root);
+                let component = self.components.len() as u64 - 1;
+                self.cut_component(rows, bipartite, [seed, level as u64, component]);
             }
+        }
+        if self.crossing < 0.5 * self.total {
+            self.improved = true;
+            self.flip(rows, 0);
+            self.crossing = self.crossing_weight(rows, 0);
+        }
+        for component in 0..self.components.len() {
+            self.choose_side(component, side);
         }
     }
 
@@ -100,10 +107,11 @@ impl Cutter {
     }
 
     /// Appends the component of `root` to the order, its sides coloured in
-    /// turn; returns where it begins and whether no edge stays on one side.
-    fn search(&mut self, rows: &Rows, root: usize) -> (usize, bool) {
-        let Self { order, local, keep, .. } = self;
+    /// turn; returns whether no edge stays on one side.
+    fn search(&mut self, rows: &Rows, root: usize) -> bool {
+        let Self { order, components, local, keep, .. } = self;
         let first = order.len();
+        components.push(first);
         let mut bipartite = true;
         order.push(root as u32);
         local[root] = 0;
@@ -125,15 +133,16 @@ impl Cutter {
         for (place, &v) in order[first..].iter().enumerate() {
             local[v as usize] = place as u32;
         }
-        (first, bipartite)
+        bipartite
     }
 
-    fn cut_component(&mut self, rows: &Rows, first: usize, bipartite: bool, stream: [u64; 3]) {
+    /// Cuts the last component found.
+    fn cut_component(&mut self, rows: &Rows, bipartite: bool, stream: [u64; 3]) {
+        let first = self.scores.len();
         let members = &self.order[first..];
         let weight = |v: &u32| rows.row(*v as usize).1.iter().sum::<f64>();
         let total = 0.5 * members.iter().map(weight).sum::<f64>();
         self.total += total;
-        self.scores.clear();
         if bipartite {
             self.crossing += total;
             self.scores.extend(members.iter().map(|&v| self.degrees[v as usize]));
@@ -146,7 +155,8 @@ impl Cutter {
         self.scores.extend(self.vector.iter().map(|x| x.abs()));
         self.place_by_sign(rows, first);
         let mut crossing = self.crossing_weight(rows, first);
-        if crossing < 0.5 * total {
+        // Both sides of an eigenvector have vertices, unless rounding took one away.
+        if crossing == 0.0 {
             self.improved = true;
             self.flip(rows, first);
             crossing = self.crossing_weight(rows, first);
@@ -210,6 +220,7 @@ impl Cutter {
     fn place_by_sign(&mut self, rows: &Rows, first: usize) {
         let Self { order, local, keep, degrees, scores, vector, undecided, .. } = self;
         let members = &order[first..];
+        let scores = &scores[first..];
         let limit = NO_SIGN * scores.iter().copied().fold(0.0, f64::max);
         undecided.clear();
         let mut kept = 0;
@@ -272,14 +283,19 @@ impl Cutter {
         }
     }
 
-    /// Turns the component's sides so that `keep` is the one the rule asks for.
-    fn choose_side(&mut self, first: usize, side: Side) {
-        let Self { order, keep, scores, .. } = self;
-        let members = &order[first..];
+    /// Turns a component's sides so that `keep` is the one the rule asks for.
+    fn choose_side(&mut self, component: usize, side: Side) {
+        let Self { order, components, keep, scores, .. } = self;
+        let end = components.get(component + 1).copied().unwrap_or(order.len());
+        let members = &order[components[component]..end];
+        if members.len() == 1 {
+            return;
+        }
+        let scores = &scores[components[component]..end];
         let kept = members.iter().filter(|&&v| keep[v as usize]).count();
         let smaller = (2 * kept != members.len()).then_some(2 * kept < members.len());
         let limit = (1.0 - TIE) * scores.iter().copied().fold(0.0, f64::max);
-        let mut leaders = members.iter().zip(&*scores).filter(|&(_, &score)| score >= limit);
+        let mut leaders = members.iter().zip(scores).filter(|&(_, &score)| score >= limit);
         let leader = leaders.next().is_none_or(|(&v, _)| keep[v as usize]);
         let tied = leaders.any(|(&v, _)| keep[v as usize] != leader);
         let largest = if tied { smaller.unwrap_or(leader) } else { leader };
