@@ -4,11 +4,9 @@
 //! by component. A component without odd cycles needs no eigenvector: its
 //! two-colouring cuts every edge. Self loops cannot be cut and do not count.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::Side;
 use super::rows::Rows;
+use super::tournament::Tournament;
 use crate::linalg::lanczos::Lanczos;
 use crate::linalg::symmetric::TopEigen;
 use crate::rng::Stream;
@@ -64,6 +62,8 @@ pub(super) struct Cutter {
     columns: Vec<u32>,
     values: Vec<f64>,
     undecided: Vec<u32>,
+    gains: Vec<f64>,
+    tournament: Tournament,
     dense: TopEigen,
     lanczos: Lanczos,
 }
@@ -258,28 +258,30 @@ impl Cutter {
     /// until none does. Then every vertex, hence the component, has at least
     /// half of its weight in the cut.
     pub fn flip(&mut self, rows: &Rows, first: usize) {
-        let Self { order, keep, degrees, .. } = self;
-        let gain = |keep: &[bool], v: usize| {
-            let signed = |(u, weight): (usize, f64)| if keep[u] == keep[v] { weight } else { -weight };
-            let gain: f64 = rows.entries(v).map(signed).sum();
-            (gain > NO_GAIN * degrees[v]).then_some(gain)
+        let Self { order, keep, degrees, gains, tournament, .. } = self;
+        let gain = |keep: &[bool], v: usize| -> f64 {
+            rows.entries(v).map(|(u, weight)| if keep[u] == keep[v] { weight } else { -weight }).sum()
         };
-        // The bits of positive numbers sort as the numbers do.
-        let entry = |gain: f64, v: usize| (gain.to_bits(), Reverse(v));
-        let mut heap: BinaryHeap<_> = order[first..]
-            .iter()
-            .filter_map(|&v| gain(keep, v as usize).map(|gain| entry(gain, v as usize)))
-            .collect();
-        while let Some((bits, Reverse(v))) = heap.pop() {
-            match gain(keep, v) {
-                Some(now) if now.to_bits() == bits => {
-                    keep[v] = !keep[v];
-                    let neighbours = rows.row(v).0.iter().map(|&u| u as usize);
-                    heap.extend(neighbours.filter_map(|u| gain(keep, u).map(|gain| entry(gain, u))));
+        let key = |gain: f64, v: usize| if gain > NO_GAIN * degrees[v] { gain } else { 0.0 };
+        gains.clear();
+        gains.resize(rows.len(), 0.0);
+        tournament.start(rows.len());
+        for v in order[first..].iter().map(|&v| v as usize) {
+            gains[v] = gain(keep, v);
+            tournament.set(v, key(gains[v], v));
+        }
+        while let Some(v) = tournament.winner() {
+            // Summed anew, lest rounding that piled up makes a flip look good for ever.
+            gains[v] = gain(keep, v);
+            if key(gains[v], v) > 0.0 {
+                keep[v] = !keep[v];
+                gains[v] = -gains[v];
+                for (u, weight) in rows.entries(v) {
+                    gains[u] += if keep[u] == keep[v] { 2.0 * weight } else { -2.0 * weight };
+                    tournament.set(u, key(gains[u], u));
                 }
-                // A neighbour's flip has changed it since, and has entered the new gain.
-                _ => {}
             }
+            tournament.set(v, 0.0);
         }
     }
 

@@ -37,6 +37,7 @@ mod multifrontal;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod tournament;
 
 use serde::{Deserialize, Serialize};
 

@@ -17,8 +17,14 @@ use super::rows::Rows;
 /// Vertices joined pairwise, ascending, with their weights.
 struct Element {
     members: Vec<u32>,
-    values: Vec<f64>,
+    /// The front it was left in; its own triangle is the end, from `first`.
+    front: Vec<f64>,
+    first: usize,
 }
+
+/// A front that holds this part of all vertices left takes in the rest: what
+/// follows would be as large, again and again.
+const NEARLY_ALL: (usize, usize) = (3, 4);
 
 struct Elimination<'a> {
     rows: &'a Rows,
@@ -31,6 +37,8 @@ struct Elimination<'a> {
     /// Elements each dropped vertex is in, ascending.
     elements_of: Vec<Vec<u32>>,
     scores: Vec<usize>,
+    /// How many are not eliminated yet.
+    left: usize,
     heap: BinaryHeap<Reverse<(usize, u32)>>,
     /// Which front a vertex was last seen in, and where.
     seen: Vec<u32>,
@@ -60,6 +68,7 @@ pub(super) fn eliminate(
         elements_of: vec![Vec::new(); count],
         scores,
         heap,
+        left: count,
         seen: vec![u32::MAX; all],
         place: vec![0; all],
     };
@@ -72,7 +81,7 @@ pub(super) fn eliminate(
     }
     // The set is connected: whatever was eliminated last has absorbed all the rest.
     if let Some(element) = last.and_then(|at| state.elements[at].take()) {
-        answer.extend_from_slice(&element.values);
+        answer.extend_from_slice(&element.front[element.first..]);
     }
     Ok(())
 }
@@ -82,8 +91,15 @@ impl Elimination<'_> {
     /// the new element.
     fn step(&mut self, pivot: u32, held: &mut usize, budget: usize) -> Result<usize, usize> {
         let id = self.elements.len() as u32;
-        let absorbed = std::mem::take(&mut self.elements_of[pivot as usize]);
-        let (pivots, rest) = self.gather(pivot, &absorbed, id);
+        let mut absorbed = std::mem::take(&mut self.elements_of[pivot as usize]);
+        let (mut pivots, mut rest) = self.gather(pivot, &absorbed, id);
+        let (size, all) = (pivots.len() + rest.len(), self.left + self.seen.len() - self.dropped.len());
+        if size * NEARLY_ALL.1 >= all * NEARLY_ALL.0 && pivots.len() < self.left {
+            let count = self.dropped.len();
+            pivots = (0..count as u32).filter(|&v| !self.eliminated[v as usize]).collect();
+            rest = (count as u32..self.seen.len() as u32).collect();
+            absorbed = (0..id).filter(|&element| self.elements[element as usize].is_some()).collect();
+        }
         let (m, before) = (pivots.len() + rest.len(), pivots.len());
         if *held + pairs(m) > budget {
             return Err(*held + pairs(m));
@@ -94,7 +110,7 @@ impl Elimination<'_> {
         let mut values = vec![0.0; pairs(m)];
         for &element in &absorbed {
             if let Some(element) = self.elements[element as usize].take() {
-                *held -= element.values.len();
+                *held -= element.front.len();
                 self.assemble(&element, &mut values, m, before);
             }
         }
@@ -113,9 +129,9 @@ impl Elimination<'_> {
         for &v in &pivots {
             self.eliminated[v as usize] = true;
         }
-        let values = values[row_start(m, before)..].to_vec();
+        self.left -= before;
         *held += values.len();
-        self.elements.push(Some(Element { members: rest, values }));
+        self.elements.push(Some(Element { members: rest, front: values, first: row_start(m, before) }));
         self.rescore(id);
         Ok(id as usize)
     }
@@ -159,7 +175,7 @@ impl Elimination<'_> {
 
     /// Adds an element's weights to a front whose first vertices are pivots.
     fn assemble(&self, element: &Element, values: &mut [f64], m: usize, pivots: usize) {
-        let mut weights = element.values.as_slice();
+        let mut weights = &element.front[element.first..];
         for (k, &v) in element.members.iter().enumerate() {
             let at = self.place[v as usize] as usize;
             let others = &element.members[k + 1..];
