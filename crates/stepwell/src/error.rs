@@ -146,6 +146,22 @@ pub enum Error {
     /// The progress callback asked to stop.
     #[error("stopped on request")]
     Cancelled,
+    /// Eliminating vertices would join more pairs of the others than allowed.
+    #[error(
+        "graph {graph}: dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or allow an approximate reduction"
+    )]
+    FillBudget {
+        /// The graph's position in its batch.
+        graph: usize,
+        /// How many vertices were to be dropped.
+        dropped: usize,
+        /// How many vertices the graph has.
+        num_vertices: usize,
+        /// Pairs found to be needed when the budget was exceeded.
+        found: u64,
+        /// The pairs allowed.
+        budget: u64,
+    },
 }
 
 /// The library's result.

@@ -115,22 +115,28 @@ fn check_attributes(
 }
 
 impl Graph {
-    /// An undirected graph from the rows of its adjacency matrix as they are
-    /// stored: ascending columns, every entry positive and the same in both
-    /// directions. Takes them as they are, but for weights that are not finite.
-    pub(crate) fn from_rows(row_offsets: Vec<usize>, neighbours: Vec<u32>, weights: Vec<f64>) -> Result<Self> {
+    /// A graph from the rows of its adjacency matrix as they are stored:
+    /// ascending columns, every entry positive and, unless directed, the same
+    /// in both directions. Takes them as they are, but for weights that are
+    /// not finite.
+    pub(crate) fn from_rows(
+        row_offsets: Vec<usize>,
+        neighbours: Vec<u32>,
+        weights: Vec<f64>,
+        directed: bool,
+    ) -> Result<Self> {
         if let Some(edge) = weights.iter().position(|weight| !weight.is_finite()) {
             return Err(Error::BadWeight { edge, weight: weights[edge] });
         }
         let batch = GraphBatch {
-            directed: vec![false],
-            vertex_offsets: vec![0, row_offsets.len() - 1],
+            directed: vec![directed],
+            vertex_offsets: vec![0, row_offsets.len().saturating_sub(1)],
             row_offsets,
             neighbours,
             weights: Some(weights),
             ..GraphBatch::default()
         };
-        debug_assert!(is_symmetric(&batch), "rows must be sorted, positive and symmetric");
+        debug_assert!(directed || is_symmetric(&batch), "rows must be sorted, positive and symmetric");
         Ok(Self(batch))
     }
 }

@@ -120,7 +120,7 @@ impl Clusters {
                 store(column, row, weight);
             }
         }
-        Graph::from_rows(row_starts, columns, weights)
+        Graph::from_rows(row_starts, columns, weights, false)
     }
 }
 

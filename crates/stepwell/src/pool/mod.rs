@@ -6,13 +6,16 @@
 //! Applying it again and again gives a pyramid.
 
 mod assignment;
+mod choice;
 mod clusters;
 mod graclus;
 mod kmis;
+pub mod ndp;
 mod nmf;
 mod undirected;
 
 pub use assignment::{Assignment, AssignmentRef, Assignments};
+pub use choice::Pooling;
 pub use clusters::Reduce;
 pub use graclus::{GraclusOptions, graclus, padded_size};
 pub use kmis::{KMisOptions, kmis};

@@ -31,7 +31,8 @@ pub fn descend(
     max_iterations: usize,
     tolerance: f64,
 ) -> usize {
-    let mut sweep = Sweep { graph, num_components, gram: Gram::default(), arch: Arch::new(), spare: Rows::default() };
+    let mut sweep =
+        Sweep { graph, num_components, gram: Gram::default(), arch: Arch::new(), spare: Rows::default() };
     let mut first = 0.0;
     for iteration in 1..=max_iterations {
         let violation = sweep.update(q, f) + sweep.update(f, q);

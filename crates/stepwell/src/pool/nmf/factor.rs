@@ -168,8 +168,8 @@ impl Gram {
                 let [a, b, c, d] = tails;
                 for ((((sums, a), b), c), d) in rows[first..].iter_mut().zip(a).zip(b).zip(c).zip(d) {
                     for lane in 0..PANEL {
-                        sums[lane] += (a * quad[0][lane] + b * quad[1][lane])
-                            + (c * quad[2][lane] + d * quad[3][lane]);
+                        sums[lane] +=
+                            (a * quad[0][lane] + b * quad[1][lane]) + (c * quad[2][lane] + d * quad[3][lane]);
                     }
                 }
             }

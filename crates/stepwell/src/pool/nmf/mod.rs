@@ -73,7 +73,8 @@ pub fn nmf(graph: GraphRef<'_>, options: &NmfOptions, level: usize) -> Result<Po
     let n = graph.num_vertices();
     if n <= 2 || graph.num_entries() == 0 {
         let weights = graph.entries().map(|(_, _, weight)| weight).collect();
-        let same = Graph::from_rows(graph.row_starts().collect(), graph.all_neighbours().to_vec(), weights)?;
+        let same =
+            Graph::from_rows(graph.row_starts().collect(), graph.all_neighbours().to_vec(), weights, false)?;
         return Ok(Pooled { assignment: Assignment::identity(n), graph: same, kept: None, notes });
     }
     let k = (n / 2).max(2);
@@ -126,20 +127,13 @@ pub fn factorize(
     }
     let mut rows_of_q = Factor::dense(k, q.iter().copied().collect());
     let mut rows_of_f = Factor::dense(k, f.t().iter().copied().collect());
-    let iterations = descent::descend(
-        graph,
-        &mut rows_of_q,
-        &mut rows_of_f,
-        k,
-        options.max_iterations,
-        options.tolerance,
-    );
+    let iterations =
+        descent::descend(graph, &mut rows_of_q, &mut rows_of_f, k, options.max_iterations, options.tolerance);
     let mut factors = Factors { q: Array2::zeros((n, k)), f: Array2::zeros((k, n)), iterations };
     for vertex in 0..n {
-        for (rows, mut slots) in [
-            (&rows_of_q, factors.q.row_mut(vertex)),
-            (&rows_of_f, factors.f.column_mut(vertex)),
-        ] {
+        for (rows, mut slots) in
+            [(&rows_of_q, factors.q.row_mut(vertex)), (&rows_of_f, factors.f.column_mut(vertex))]
+        {
             let (columns, values) = rows.row(vertex);
             columns.iter().zip(values).for_each(|(&column, &value)| slots[column as usize] = value);
         }
@@ -203,7 +197,7 @@ fn coarse_graph(
         }
         row_starts.push(coarse_columns.len());
     }
-    Graph::from_rows(row_starts, coarse_columns, weights)
+    Graph::from_rows(row_starts, coarse_columns, weights, false)
 }
 
 #[cfg(test)]

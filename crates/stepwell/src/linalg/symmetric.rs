@@ -1,0 +1,319 @@
+//! The top eigenvector of a symmetric matrix of a hundred rows or so.
+//!
+//! One eigenvector costs far less than all of them: Householder reflections
+//! make the matrix tridiagonal (`4n³/3` operations), bisection finds the largest
+//! eigenvalue of that, inverse iteration its vector, and the reflections carry
+//! it back (`2n²`). The top vector of a tridiagonal matrix has a further gift:
+//! by Perron and Frobenius its signs follow from those of the off-diagonal, so
+//! the inverse iteration adds up positive numbers and loses no digit.
+
+/// A sum of squares below which dividing by it would overflow; rows as small as
+/// that are taken for 0.
+const NEGLIGIBLE: f64 = 1e-280;
+
+/// Off-diagonal entries below this part of the largest entry are rounding: the
+/// two parts have no common sign.
+const UNCOUPLED: f64 = 1e-13;
+
+/// Finds top eigenvectors; keeps its buffers for the next matrix.
+#[derive(Debug, Default)]
+pub(crate) struct TopEigen {
+    diagonal: Vec<f64>,
+    /// `off[i]` couples rows i - 1 and i of the tridiagonal matrix; `off[0]` is 0.
+    off: Vec<f64>,
+    /// Half the squared length of each reflection's vector.
+    halves: Vec<f64>,
+    old: [Vec<f64>; 2],
+    new: [Vec<f64>; 2],
+    pivots: Vec<f64>,
+}
+
+impl TopEigen {
+    /// The largest eigenvalue of a symmetric `n` by `n` matrix, row after row,
+    /// and a unit eigenvector of it. Only the lower triangle is read; it is
+    /// overwritten.
+    pub fn dense(&mut self, matrix: &mut [f64], n: usize, vector: &mut Vec<f64>) -> f64 {
+        self.tridiagonalize(matrix, n);
+        let (diagonal, off) = (std::mem::take(&mut self.diagonal), std::mem::take(&mut self.off));
+        let value = self.tridiagonal(&diagonal, &off, vector);
+        (self.diagonal, self.off) = (diagonal, off);
+        for i in 2..n {
+            let reflection = &matrix[i * n..i * n + i];
+            let along = dot(reflection, &vector[..i]) / self.halves[i];
+            axpy(&mut vector[..i], -along, reflection);
+        }
+        value
+    }
+
+    /// The largest eigenvalue of a symmetric tridiagonal matrix and a unit
+    /// eigenvector of it; `off[i]` couples rows i - 1 and i.
+    pub fn tridiagonal(&mut self, diagonal: &[f64], off: &[f64], vector: &mut Vec<f64>) -> f64 {
+        let n = diagonal.len();
+        let Some(value) = self.above_spectrum(diagonal, off) else {
+            vector.clear();
+            return 0.0;
+        };
+        // Of several top vectors one without a pattern: equal numbers would come
+        // out for equal rows of the matrix.
+        let mut state = 0u64;
+        vector.clear();
+        vector.extend((0..n).map(|_| 0.5 + draw(&mut state)));
+        // (value - T) is positive definite, and its off-diagonal negative up to
+        // the signs of the eigenvector. Three solutions leave nothing of the rest.
+        for _ in 0..3 {
+            for i in 1..n {
+                vector[i] += off[i].abs() / self.pivots[i - 1] * vector[i - 1];
+            }
+            for i in (0..n).rev() {
+                let coupled = if i + 1 < n { off[i + 1].abs() * vector[i + 1] } else { 0.0 };
+                vector[i] = (vector[i] + coupled) / self.pivots[i];
+            }
+            let largest = vector.iter().copied().fold(0.0, f64::max);
+            vector.iter_mut().for_each(|x| *x /= largest);
+        }
+        let norm = dot(vector, vector).sqrt();
+        let mut sign = 1.0 / norm;
+        let scale = diagonal.iter().chain(off).fold(0.0, |s: f64, x| s.max(x.abs()));
+        for i in 0..n {
+            let coupled = off[i].abs() > UNCOUPLED * scale;
+            if if coupled { off[i] < 0.0 } else { draw(&mut state) < 0.5 } {
+                sign = -sign;
+            }
+            vector[i] *= sign;
+        }
+        value
+    }
+
+    /// The largest eigenvalue, rounded up so that `value - T` is positive
+    /// definite; leaves the pivots of its factorisation. `None` for no rows.
+    fn above_spectrum(&mut self, diagonal: &[f64], off: &[f64]) -> Option<f64> {
+        let n = diagonal.len();
+        let coupling = |i: usize| off.get(i).map_or(0.0, |x| x.abs());
+        let mut low = diagonal.iter().copied().reduce(f64::max)?;
+        let mut high = low;
+        let mut scale: f64 = 0.0;
+        for (i, &d) in diagonal.iter().enumerate() {
+            let radius = coupling(i) + coupling(i + 1);
+            high = high.max(d + radius);
+            scale = scale.max(d.abs() + radius);
+        }
+        // The floor keeps the divisions by pivots finite.
+        let step = (scale * f64::EPSILON).max(1e-150);
+        high += step;
+        self.pivots.clear();
+        self.pivots.resize(n, 0.0);
+        while high - low > step {
+            let middle = low + 0.5 * (high - low);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if self.is_above(middle, diagonal, off) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        // The bound by row sums may lie on the spectrum up to rounding.
+        let mut widen = step;
+        while !self.is_above(high, diagonal, off) {
+            high += widen;
+            widen *= 2.0;
+        }
+        Some(high)
+    }
+
+    /// Whether `x - T` has positive pivots only.
+    fn is_above(&mut self, x: f64, diagonal: &[f64], off: &[f64]) -> bool {
+        let mut previous = 1.0;
+        for ((pivot, &d), &o) in self.pivots.iter_mut().zip(diagonal).zip(off) {
+            previous = x - d - o * o / previous;
+            if !(previous > 0.0) {
+                return false;
+            }
+            *pivot = previous;
+        }
+        true
+    }
+
+    /// Householder reflections from the last row upwards. Row i keeps the vector
+    /// of its reflection.
+    fn tridiagonalize(&mut self, matrix: &mut [f64], n: usize) {
+        let Self { diagonal, off, halves, old, new, .. } = self;
+        for buffer in [&mut *diagonal, off, halves].into_iter().chain(&mut *old).chain(&mut *new) {
+            buffer.clear();
+            buffer.resize(n, 0.0);
+        }
+        for i in (0..n).rev() {
+            // What the reflection before did to this matrix, B - u qᵀ - q uᵀ, is done
+            // on the way, so that every entry is read and written once per step.
+            let [u, q] = &*old;
+            let (above, rest) = matrix.split_at_mut(i * n);
+            let row = &mut rest[..=i];
+            subtract(row, u, q, u[i], q[i]);
+            diagonal[i] = row[i];
+            let row = &mut row[..i];
+            let Some((last, others)) = row.split_last_mut() else { break };
+            let squares = dot(others, others);
+            let half = if squares > NEGLIGIBLE {
+                let length = (squares + *last * *last).sqrt();
+                let alpha = if *last > 0.0 { -length } else { length };
+                off[i] = alpha;
+                let half = alpha * (alpha - *last);
+                *last -= alpha;
+                half
+            } else {
+                off[i] = *last;
+                *last = 0.0;
+                1.0
+            };
+            halves[i] = half;
+            let [v, p] = &mut *new;
+            v[..i].copy_from_slice(row);
+            for j in 0..i {
+                let row = &mut above[j * n..=j * n + j];
+                p[j] = subtract_and_multiply(row, u, q, u[j], q[j], v, p);
+            }
+            p[..i].iter_mut().for_each(|x| *x /= half);
+            let along = dot(&v[..i], &p[..i]) / (2.0 * half);
+            axpy(&mut p[..i], -along, &v[..i]);
+            std::mem::swap(old, new);
+        }
+    }
+}
+
+/// A number in `[0, 1)`: a multiplicative sequence, always the same one.
+fn draw(state: &mut u64) -> f64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Row j of `B - u qᵀ - q uᵀ`.
+fn subtract(row: &mut [f64], u: &[f64], q: &[f64], u_j: f64, q_j: f64) {
+    for ((x, u), q) in row.iter_mut().zip(u).zip(q) {
+        *x -= u_j * q + q_j * u;
+    }
+}
+
+/// The same for a row j of a lower triangle, and its part in the product with
+/// `v`: adds what it gives the rows above to `p` and returns what it gives row j.
+fn subtract_and_multiply(
+    row: &mut [f64],
+    u: &[f64],
+    q: &[f64],
+    u_j: f64,
+    q_j: f64,
+    v: &[f64],
+    p: &mut [f64],
+) -> f64 {
+    const LANES: usize = 4;
+    let j = row.len() - 1;
+    let v_j = v[j];
+    row[j] -= u_j * q[j] + q_j * u[j];
+    let diagonal = row[j];
+    let row = &mut row[..j];
+    let (u, q, v, p) = (&u[..j], &q[..j], &v[..j], &mut p[..j]);
+    let mut sums = [0.0; LANES];
+    let whole = j - j % LANES;
+    for at in (0..whole).step_by(LANES) {
+        let end = at + LANES;
+        let (x, p) = (&mut row[at..end], &mut p[at..end]);
+        let (u, q, v) = (&u[at..end], &q[at..end], &v[at..end]);
+        for k in 0..LANES {
+            x[k] -= u_j * q[k] + q_j * u[k];
+            sums[k] += x[k] * v[k];
+            p[k] += v_j * x[k];
+        }
+    }
+    let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    for k in whole..j {
+        row[k] -= u_j * q[k] + q_j * u[k];
+        sum += row[k] * v[k];
+        p[k] += v_j * row[k];
+    }
+    sum + diagonal * v_j
+}
+
+/// The inner product, summed in four lanes.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let (a, b) = (a.chunks_exact(4), b.chunks_exact(4));
+    let tail: f64 = a.remainder().iter().zip(b.remainder()).map(|(x, y)| x * y).sum();
+    for (a, b) in a.zip(b) {
+        for k in 0..4 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + tail
+}
+
+/// `y + a x`, in place.
+pub(crate) fn axpy(y: &mut [f64], a: f64, x: &[f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::linalg::oracle::jacobi;
+    use crate::rng::Stream;
+
+    fn symmetric(n: usize, seed: u64, density: f64) -> Vec<f64> {
+        let mut stream = Stream::new(seed, "symmetric", [0, 0]);
+        let mut matrix = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                let value = if stream.uniform() < density { stream.normal() } else { 0.0 };
+                (matrix[i * n + j], matrix[j * n + i]) = (value, value);
+            }
+        }
+        matrix
+    }
+
+    fn check(matrix: &[f64], n: usize) {
+        let (values, vectors) = jacobi(matrix, n);
+        let (mut work, mut vector) = (matrix.to_vec(), Vec::new());
+        let value = TopEigen::default().dense(&mut work, n, &mut vector);
+        let scale = values.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
+        assert!((value - values[n - 1]).abs() < 1e-11 * scale, "{value} {}", values[n - 1]);
+        assert!((dot(&vector, &vector) - 1.0).abs() < 1e-12);
+        let residual = (0..n)
+            .map(|i| (dot(&matrix[i * n..][..n], &vector) - value * vector[i]).abs())
+            .fold(0.0, f64::max);
+        assert!(residual < 1e-11 * scale, "residual {residual}");
+        if n > 1 && values[n - 1] - values[n - 2] > 1e-3 * scale {
+            let along = dot(&vector, &vectors[(n - 1) * n..]);
+            assert!((along.abs() - 1.0).abs() < 1e-12, "not the top vector: {along}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_top_pair_is_that_of_a_full_decomposition(n in 1usize..40, seed: u64, density in 0.0..1.0) {
+            check(&symmetric(n, seed, density), n);
+        }
+    }
+
+    #[test]
+    fn large_dense_and_degenerate_matrices_too() {
+        check(&symmetric(128, 1, 1.0), 128);
+        check(&symmetric(128, 2, 0.03), 128);
+        check(&vec![0.0; 9], 3);
+        check(&vec![-1.0; 25], 5);
+        let mut eye = vec![0.0; 16];
+        (0..4).for_each(|i| eye[5 * i] = 1.0);
+        check(&eye, 4);
+    }
+
+    #[test]
+    fn entries_that_vanish_when_squared_make_no_nan() {
+        let mut matrix = vec![1e-200; 36];
+        (0..6).for_each(|i| matrix[7 * i] = -1e-190);
+        let mut vector = Vec::new();
+        let value = TopEigen::default().dense(&mut matrix, 6, &mut vector);
+        assert!(value.is_finite() && vector.iter().all(|x| x.is_finite()), "{value} {vector:?}");
+        assert_eq!(TopEigen::default().dense(&mut [], 0, &mut vector), 0.0);
+        assert!(vector.is_empty());
+    }
+}

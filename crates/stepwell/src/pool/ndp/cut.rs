@@ -1,0 +1,317 @@
+//! Which vertices to keep: one side of a cut that few heavy edges avoid.
+//!
+//! The signs of the top eigenvector of `I - Ã` give a spectral cut, component
+//! by component. A component without odd cycles needs no eigenvector: its
+//! two-colouring cuts every edge. Self loops cannot be cut and do not count.
+
+use super::Side;
+use super::rows::Rows;
+use super::tournament::Tournament;
+use crate::linalg::lanczos::Lanczos;
+use crate::linalg::symmetric::TopEigen;
+use crate::rng::Stream;
+
+/// Components up to this many vertices get their exact eigenvector.
+const DENSE: usize = 128;
+
+/// Products with `Ã` for larger ones. A fully converged vector would be
+/// localised on few vertices and cut worse.
+const PRODUCTS: usize = 50;
+
+/// Entries of an eigenvector below this part of the largest have no sign.
+const NO_SIGN: f64 = 1e-8;
+
+/// Numbers closer than this, relatively, are a tie.
+const TIE: f64 = 1e-9;
+
+/// Gains below this part of a vertex's degree are rounding.
+const NO_GAIN: f64 = 1e-13;
+
+/// A partition of the vertices into two sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// Each vertex's side; in every component `true` is the side that
+    /// [`Side::Largest`] keeps.
+    pub side: Vec<bool>,
+    /// Weight of the edges between the sides over the weight of all edges,
+    /// self loops aside; 1 when there are none. At least one half.
+    pub value: f64,
+    /// Whether the spectral cut was below one half and was improved by flipping
+    /// vertices.
+    pub improved: bool,
+}
+
+/// Finds cuts; keeps its buffers for the next graph.
+#[derive(Debug, Default)]
+pub(super) struct Cutter {
+    pub keep: Vec<bool>,
+    pub improved: bool,
+    crossing: f64,
+    total: f64,
+    degrees: Vec<f64>,
+    /// The vertices, component after component, and where components begin.
+    order: Vec<u32>,
+    components: Vec<usize>,
+    /// What sides are chosen by, in that order: moduli of eigenvector entries or degrees.
+    scores: Vec<f64>,
+    /// A vertex's place in its component; `u32::MAX` until it is seen.
+    local: Vec<u32>,
+    vector: Vec<f64>,
+    matrix: Vec<f64>,
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+    undecided: Vec<u32>,
+    gains: Vec<f64>,
+    tournament: Tournament,
+    dense: TopEigen,
+    lanczos: Lanczos,
+}
+
+impl Cutter {
+    /// Sets `keep`, each component's side by the rule `side`.
+    pub fn cut(&mut self, rows: &Rows, side: Side, seed: u64, level: usize) {
+        let n = rows.len();
+        (self.improved, self.crossing, self.total) = (false, 0.0, 0.0);
+        self.degrees.clear();
+        self.degrees.extend((0..n).map(|v| rows.degree(v)));
+        for (buffer, size) in [(&mut self.local, n), (&mut self.undecided, 0)] {
+            buffer.clear();
+            buffer.resize(size, u32::MAX);
+        }
+        self.keep.clear();
+        self.keep.resize(n, true);
+        self.order.clear();
+        self.scores.clear();
+        self.components.clear();
+        for root in 0..n {
+            if self.local[root] == u32::MAX {
+                let bipartite = self.search(rows, root);
+                let component = self.components.len() as u64 - 1;
+                self.cut_component(rows, bipartite, [seed, level as u64, component]);
+            }
+        }
+        if self.crossing < 0.5 * self.total {
+            self.improved = true;
+            self.flip(rows, 0);
+            self.crossing = self.crossing_weight(rows, 0);
+        }
+        for component in 0..self.components.len() {
+            self.choose_side(component, side);
+        }
+    }
+
+    /// The cut's value.
+    pub fn value(&self) -> f64 {
+        if self.total > 0.0 { self.crossing / self.total } else { 1.0 }
+    }
+
+    /// Appends the component of `root` to the order, its sides coloured in
+    /// turn; returns whether no edge stays on one side.
+    fn search(&mut self, rows: &Rows, root: usize) -> bool {
+        let Self { order, components, local, keep, .. } = self;
+        let first = order.len();
+        components.push(first);
+        let mut bipartite = true;
+        order.push(root as u32);
+        local[root] = 0;
+        let mut head = first;
+        while let Some(&v) = order.get(head) {
+            let side = keep[v as usize];
+            for &u in rows.row(v as usize).0 {
+                if local[u as usize] == u32::MAX {
+                    local[u as usize] = 0;
+                    keep[u as usize] = !side;
+                    order.push(u);
+                } else {
+                    bipartite &= keep[u as usize] != side;
+                }
+            }
+            head += 1;
+        }
+        order[first..].sort_unstable();
+        for (place, &v) in order[first..].iter().enumerate() {
+            local[v as usize] = place as u32;
+        }
+        bipartite
+    }
+
+    /// Cuts the last component found.
+    fn cut_component(&mut self, rows: &Rows, bipartite: bool, stream: [u64; 3]) {
+        let first = self.scores.len();
+        let members = &self.order[first..];
+        let weight = |v: &u32| rows.row(*v as usize).1.iter().sum::<f64>();
+        let total = 0.5 * members.iter().map(weight).sum::<f64>();
+        self.total += total;
+        if bipartite {
+            self.crossing += total;
+            self.scores.extend(members.iter().map(|&v| self.degrees[v as usize]));
+            return;
+        }
+        match members.len() <= DENSE {
+            true => self.exact_vector(rows, first),
+            false => self.krylov_vector(rows, first, stream),
+        }
+        self.scores.extend(self.vector.iter().map(|x| x.abs()));
+        self.place_by_sign(rows, first);
+        let mut crossing = self.crossing_weight(rows, first);
+        // Both sides of an eigenvector have vertices, unless rounding took one away.
+        if crossing == 0.0 {
+            self.improved = true;
+            self.flip(rows, first);
+            crossing = self.crossing_weight(rows, first);
+        }
+        self.crossing += crossing;
+    }
+
+    /// The top eigenvector of `-Ã`, which is that of `I - Ã`.
+    fn exact_vector(&mut self, rows: &Rows, first: usize) {
+        let Self { order, local, degrees, matrix, vector, dense, .. } = self;
+        let members = &order[first..];
+        let n = members.len();
+        matrix.clear();
+        matrix.resize(n * n, 0.0);
+        for (i, &v) in members.iter().enumerate() {
+            let v = v as usize;
+            let row = &mut matrix[i * n..(i + 1) * n];
+            row[i] = -rows.loops[v] / degrees[v];
+            for (u, weight) in rows.entries(v).take_while(|&(u, _)| u < v) {
+                row[local[u] as usize] = -weight / (degrees[v].sqrt() * degrees[u].sqrt());
+            }
+        }
+        dense.dense(matrix, n, vector);
+    }
+
+    /// What some products with `-Ã` show of its top eigenvector.
+    fn krylov_vector(&mut self, rows: &Rows, first: usize, [seed, level, component]: [u64; 3]) {
+        let Self { order, local, degrees, starts, columns, values, vector, lanczos, .. } = self;
+        let members = &order[first..];
+        starts.clear();
+        columns.clear();
+        values.clear();
+        starts.push(0);
+        for &v in members {
+            let v = v as usize;
+            let scale = degrees[v].sqrt();
+            if rows.loops[v] > 0.0 {
+                columns.push(local[v]);
+                values.push(-rows.loops[v] / degrees[v]);
+            }
+            for (u, weight) in rows.entries(v) {
+                columns.push(local[u]);
+                values.push(-weight / (scale * degrees[u].sqrt()));
+            }
+            starts.push(columns.len());
+        }
+        let mut stream = Stream::new(seed, "ndp lanczos", [level, component]);
+        vector.clear();
+        vector.extend(members.iter().map(|_| stream.uniform_in(-1.0, 1.0)));
+        lanczos.top(vector, PRODUCTS, |x, y| {
+            for (y, range) in y.iter_mut().zip(starts.windows(2)) {
+                let range = range[0]..range[1];
+                let entries = columns[range.clone()].iter().zip(&values[range]);
+                *y = entries.map(|(&column, value)| value * x[column as usize]).sum();
+            }
+        });
+    }
+
+    /// Positive entries on one side, negative ones on the other; those without
+    /// a sign one by one, the heaviest first, where they cut more.
+    fn place_by_sign(&mut self, rows: &Rows, first: usize) {
+        let Self { order, local, keep, degrees, scores, vector, undecided, .. } = self;
+        let members = &order[first..];
+        let scores = &scores[first..];
+        let limit = NO_SIGN * scores.iter().copied().fold(0.0, f64::max);
+        undecided.clear();
+        let mut kept = 0;
+        for (i, &v) in members.iter().enumerate() {
+            keep[v as usize] = vector[i] > 0.0;
+            kept += usize::from(vector[i] > 0.0 && scores[i] >= limit);
+            if scores[i] < limit {
+                vector[i] = 0.0;
+                undecided.push(v);
+            }
+        }
+        undecided.sort_by(|&a, &b| degrees[b as usize].total_cmp(&degrees[a as usize]));
+        let mut placed = members.len() - undecided.len();
+        for &v in undecided.iter() {
+            let pull = |(u, weight): (usize, f64)| weight * sign(vector[local[u] as usize]);
+            let balance: f64 = rows.entries(v as usize).map(pull).sum();
+            let side = if balance == 0.0 { 2 * kept < placed } else { balance < 0.0 };
+            keep[v as usize] = side;
+            vector[local[v as usize] as usize] = if side { 1.0 } else { -1.0 };
+            kept += usize::from(side);
+            placed += 1;
+        }
+    }
+
+    fn crossing_weight(&self, rows: &Rows, first: usize) -> f64 {
+        let keep = &self.keep;
+        let of_vertex = |&v: &u32| {
+            let crossing = |&(u, _): &(usize, f64)| keep[u] != keep[v as usize];
+            rows.entries(v as usize).filter(crossing).map(|(_, weight)| weight).sum::<f64>()
+        };
+        0.5 * self.order[first..].iter().map(of_vertex).sum::<f64>()
+    }
+
+    /// Flips the vertex whose flip cuts the most more, the lowest of equals,
+    /// until none does. Then every vertex, hence the component, has at least
+    /// half of its weight in the cut.
+    pub fn flip(&mut self, rows: &Rows, first: usize) {
+        let Self { order, keep, degrees, gains, tournament, .. } = self;
+        let gain = |keep: &[bool], v: usize| -> f64 {
+            rows.entries(v).map(|(u, weight)| if keep[u] == keep[v] { weight } else { -weight }).sum()
+        };
+        let key = |gain: f64, v: usize| if gain > NO_GAIN * degrees[v] { gain } else { 0.0 };
+        gains.clear();
+        gains.resize(rows.len(), 0.0);
+        tournament.start(rows.len());
+        for v in order[first..].iter().map(|&v| v as usize) {
+            gains[v] = gain(keep, v);
+            tournament.set(v, key(gains[v], v));
+        }
+        while let Some(v) = tournament.winner() {
+            // Summed anew, lest rounding that piled up makes a flip look good for ever.
+            gains[v] = gain(keep, v);
+            if key(gains[v], v) > 0.0 {
+                keep[v] = !keep[v];
+                gains[v] = -gains[v];
+                for (u, weight) in rows.entries(v) {
+                    gains[u] += if keep[u] == keep[v] { 2.0 * weight } else { -2.0 * weight };
+                    tournament.set(u, key(gains[u], u));
+                }
+            }
+            tournament.set(v, 0.0);
+        }
+    }
+
+    /// Turns a component's sides so that `keep` is the one the rule asks for.
+    fn choose_side(&mut self, component: usize, side: Side) {
+        let Self { order, components, keep, scores, .. } = self;
+        let end = components.get(component + 1).copied().unwrap_or(order.len());
+        let members = &order[components[component]..end];
+        if members.len() == 1 {
+            return;
+        }
+        let scores = &scores[components[component]..end];
+        let kept = members.iter().filter(|&&v| keep[v as usize]).count();
+        let smaller = (2 * kept != members.len()).then_some(2 * kept < members.len());
+        let limit = (1.0 - TIE) * scores.iter().copied().fold(0.0, f64::max);
+        let mut leaders = members.iter().zip(scores).filter(|&(_, &score)| score >= limit);
+        let leader = leaders.next().is_none_or(|(&v, _)| keep[v as usize]);
+        let tied = leaders.any(|(&v, _)| keep[v as usize] != leader);
+        let largest = if tied { smaller.unwrap_or(leader) } else { leader };
+        let wanted = match side {
+            Side::Largest => largest,
+            Side::Smaller => smaller.unwrap_or(largest),
+            Side::Larger => smaller.map_or(largest, |smaller| !smaller),
+        };
+        if !wanted {
+            members.iter().for_each(|&v| keep[v as usize] = !keep[v as usize]);
+        }
+    }
+}
+
+fn sign(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x.signum() }
+}

@@ -1,0 +1,87 @@
+//! Eliminating vertices of a small graph stored densely.
+//!
+//! Taking vertex d out of a network of conductances joins its neighbours
+//! pairwise: `a_ij += a_id a_dj / s`, where `s` is the sum of d's weights. (It is
+//! one step of Gaussian elimination on the Laplacian, whose diagonal is never
+//! stored but always the sum of the row, so nothing is ever subtracted: weights
+//! stay positive and keep all their digits.)
+//!
+//! The weights of m vertices are the upper triangle of a matrix, row after row,
+//! without its diagonal: row a holds the pairs `(a, a+1), …, (a, m-1)`. The
+//! vertices to eliminate come first.
+
+/// Pivots finished before the rest of the matrix is touched, once for all of them.
+const PANEL: usize = 16;
+
+/// Where row `a` of a triangle of `m` vertices begins.
+#[inline]
+pub(super) fn row_start(m: usize, a: usize) -> usize {
+    // a (2m - a - 1) is even.
+    a * (2 * m - a).saturating_sub(1) / 2
+}
+
+/// Pairs among `m` vertices.
+pub(super) fn pairs(m: usize) -> usize {
+    m * m.saturating_sub(1) / 2
+}
+
+/// Eliminates the first `pivots` of `m` vertices. The triangle of the others is
+/// the end of `values`, from `row_start(m, pivots)`.
+pub(super) fn eliminate(values: &mut [f64], m: usize, pivots: usize) {
+    for first in (0..pivots).step_by(PANEL) {
+        let end = pivots.min(first + PANEL);
+        for a in first..end {
+            let (head, tail) = values.split_at_mut(row_start(m, a + 1));
+            let row = &mut head[row_start(m, a)..];
+            let sum: f64 = row.iter().sum();
+            if sum > 0.0 {
+                // The root on both factors keeps the product symmetric to the bit.
+                let scale = 1.0 / sum.sqrt();
+                row.iter_mut().for_each(|x| *x *= scale);
+            }
+            for b in a + 1..end {
+                let factor = row[b - a - 1];
+                if factor > 0.0 {
+                    let start = row_start(m, b) - row_start(m, a + 1);
+                    add(&mut tail[start..][..m - b - 1], factor, &row[b - a..]);
+                }
+            }
+        }
+        let (panel, rest) = values.split_at_mut(row_start(m, end));
+        let mut start = 0;
+        for b in end..m {
+            let target = &mut rest[start..start + m - b - 1];
+            start += target.len();
+            add_panel(target, panel, m, first..end, b);
+        }
+    }
+}
+
+/// Adds to the row of `b` what the panel's pivots give it, four at a time.
+fn add_panel(target: &mut [f64], panel: &[f64], m: usize, pivots: std::ops::Range<usize>, b: usize) {
+    let mut waiting: [(f64, &[f64]); 4] = [(0.0, &[]); 4];
+    let mut count = 0;
+    for a in pivots {
+        let row = &panel[row_start(m, a)..][..m - a - 1];
+        let factor = row[b - a - 1];
+        if factor > 0.0 {
+            waiting[count] = (factor, &row[b - a..]);
+            count += 1;
+        }
+        if count == waiting.len() {
+            count = 0;
+            let [(p, w), (q, x), (r, y), (s, z)] = waiting;
+            for ((((t, w), x), y), z) in target.iter_mut().zip(w).zip(x).zip(y).zip(z) {
+                *t += (p * w + q * x) + (r * y + s * z);
+            }
+        }
+    }
+    for &(factor, row) in &waiting[..count] {
+        add(target, factor, row);
+    }
+}
+
+#[inline]
+fn add(target: &mut [f64], factor: f64, row: &[f64]) {
+    target.iter_mut().zip(row).for_each(|(t, x)| *t += factor * x);
+}
