@@ -9,7 +9,7 @@ mod model;
 mod terminal;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 
 use clap::Parser;
 
@@ -56,7 +56,8 @@ fn end_on_interrupt() {
     // A handler may be installed already when this runs inside another program; then that one rules.
     let _ = ctrlc::set_handler(|| {
         stepwell_data::files::discard_unfinished();
-        eprintln!("\ninterrupted");
+        // Standard error may be gone; that must not keep the program from ending.
+        let _ = writeln!(io::stderr(), "\ninterrupted");
         std::process::exit(130);
     });
 }

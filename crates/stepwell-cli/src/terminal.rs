@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use stepwell_data::catalog::{Catalog, Location};
 use stepwell_data::download::Fetched;
-use stepwell_data::{Dataset, Source};
+use stepwell_data::{Dataset, Source, Survey};
 
 use crate::args::Input;
 
@@ -26,13 +26,21 @@ impl Terminal {
 
     /// An error, with its causes, in one line.
     pub fn error(&self, error: &anyhow::Error) {
-        eprintln!("error: {error:#}");
+        // A cause that its effect has told already is not told again.
+        let mut text = String::new();
+        for cause in error.chain().map(ToString::to_string) {
+            if !text.contains(&cause) {
+                text += if text.is_empty() { "" } else { ": " };
+                text += &cause;
+            }
+        }
+        let _ = writeln!(io::stderr(), "error: {text}");
     }
 
     /// Something worth knowing, on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            let _ = writeln!(io::stderr(), "{text}");
         }
     }
 
@@ -112,6 +120,15 @@ impl Terminal {
     pub fn open(&self, input: &Input) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         self.fetching(&catalog, name, |progress| Source::open(&catalog, name, seed, progress))
+    }
+
+    /// Looks at the graphs of a source once, with the reader's notes on standard error.
+    pub fn survey(&self, source: &Source, whole: bool) -> Result<Survey> {
+        let survey = self.busy(&format!("reading {}", source.name), || source.survey(whole))?;
+        for note in &survey.notes {
+            self.note(&format!("note: {note}"));
+        }
+        Ok(survey)
     }
 
     /// Reads something, with the bar of a download if that is what it takes.

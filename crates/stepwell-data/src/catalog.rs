@@ -51,9 +51,15 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file of that name: by its ending, or a folder if it has none.
+    /// The format of what is there under that name.
     pub fn of(path: &Path) -> Result<Self> {
-        if path.is_dir() {
+        if path.is_dir() { Ok(Self::TudFolder) } else { Self::to_write(path) }
+    }
+
+    /// The format to write under that name: by its ending, or a folder if it
+    /// has none or ends in a separator.
+    pub fn to_write(path: &Path) -> Result<Self> {
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Ok(Self::TudFolder);
         }
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
@@ -148,6 +154,7 @@ impl Catalog {
         }
         match self.found(argument) {
             Some(path) => Ok(Location::Path(path)),
+            None if has_edges(path) => Ok(Location::Path(path.to_owned())),
             None => Ok(Location::Remote(argument.to_owned())),
         }
     }
@@ -219,7 +226,7 @@ impl Catalog {
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and --offline forbids fetching {url}"
+                "{name} is not on this machine (looked in {searched}), and fetching {url} is forbidden"
             )));
         }
         let cache = self.cache.as_deref().ok_or_else(|| {
@@ -227,6 +234,11 @@ impl Catalog {
         })?;
         let path = cache.join(format!("{name}.zip"));
         download::fetch(&url, &path, sha256, progress)?;
+        // What stays in the cache can be read.
+        if let Err(error) = read(&path) {
+            let _ = std::fs::remove_file(&path);
+            return Err(Error::Download { url, reason: format!("not a dataset: {error}") });
+        }
         Ok(path)
     }
 }
@@ -257,8 +269,8 @@ pub fn read(path: &Path) -> Result<Dataset> {
 /// Writes a dataset in the format the name tells. Refuses to write what the
 /// format cannot hold, unless `lossy`; says what was left out.
 pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static str>> {
-    match Format::of(path)? {
-        Format::TudFolder | Format::TudZip => {
+    match Format::to_write(path)? {
+        format @ (Format::TudFolder | Format::TudZip) => {
             let lost = tud::lost(dataset);
             if !lossy && !lost.is_empty() {
                 return Err(Error::Unsupported(format!(
@@ -267,7 +279,7 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
                     lost.join(", ")
                 )));
             }
-            tud::write(dataset, path)?;
+            tud::write(dataset, path, format == Format::TudZip)?;
             Ok(lost)
         }
         Format::JsonLines => {
@@ -332,7 +344,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = catalog(folder.path()).load("MUTAG", 0, &mut |_| std::ops::ControlFlow::Continue(()));
         let text = error.unwrap_err().to_string();
-        assert!(text.contains("MUTAG is not on this machine") && text.contains("--offline"), "{text}");
+        assert!(text.contains("MUTAG is not on this machine") && text.contains("forbidden"), "{text}");
     }
 
     #[test]

@@ -28,5 +28,5 @@ pub mod vectors;
 
 pub use dataset::{Dataset, Part, Targets};
 pub use error::{Error, Place, Result};
-pub use source::Source;
+pub use source::{Source, Survey};
 pub use summary::{LevelSummary, Summary};

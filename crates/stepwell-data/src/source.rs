@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
+use stepwell::features::{FeatureFit, FeatureMap};
 
 use crate::catalog::{Catalog, Format, Location};
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Targets};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
 use crate::jsonl;
@@ -57,10 +57,10 @@ impl Source {
         }
     }
 
-    /// Fits a feature map on all graphs. `options` overrule what the data say
-    /// about themselves. Attributes that are taken as they are need no fitting,
-    /// and then only the first piece is looked at.
-    pub fn fit_features(&self, options: Option<&FeatureOptions>) -> Result<FeatureMap> {
+    /// Goes through the graphs once to learn what must be known before they are
+    /// used. Attributes that are taken as they are need no fitting; then only
+    /// the first piece is looked at, unless `whole`.
+    pub fn survey(&self, whole: bool) -> Result<Survey> {
         /// Ends a visit early.
         enum Stop {
             Enough,
@@ -72,21 +72,39 @@ impl Source {
             }
         }
         let mut fit: Option<FeatureFit> = None;
+        let mut survey = Survey::default();
         let visited = self.visit(|piece| {
-            let wanted = options.unwrap_or(&piece.features);
-            let fit = fit.get_or_insert_with(|| FeatureFit::new(wanted));
+            let fit = fit.get_or_insert_with(|| FeatureFit::new(&piece.features));
             let refused = |source| Error::Graph { place: Place::file(&self.name), source };
             fit.observe(&piece.graphs).map_err(refused)?;
-            let untouched = wanted.raw && wanted.structure.is_empty();
+            survey.notes.extend(piece.notes.iter().cloned());
+            survey.real_targets |= matches!(piece.targets, Targets::Real(_));
+            survey.has_targets |= !piece.targets.is_empty();
+            let untouched = piece.features.raw && piece.features.structure.is_empty();
             let attributes_only =
                 piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
-            if untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }
+            if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }
         });
         match visited {
             Err(Stop::Failed(error)) => Err(error),
-            Ok(()) | Err(Stop::Enough) => Ok(fit.map(FeatureFit::finish).unwrap_or_default()),
+            Ok(()) | Err(Stop::Enough) => {
+                Ok(Survey { features: fit.map(FeatureFit::finish).unwrap_or_default(), ..survey })
+            }
         }
     }
+}
+
+/// What one look at a dataset tells.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Fitted on all graphs that were looked at.
+    pub features: FeatureMap,
+    /// What the reader noticed.
+    pub notes: Vec<String>,
+    /// Whether graphs have targets.
+    pub has_targets: bool,
+    /// Whether some of them are real numbers; whole ones among them are, then.
+    pub real_targets: bool,
 }
 
 impl From<Dataset> for Source {

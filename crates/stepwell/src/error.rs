@@ -25,6 +25,16 @@ pub enum Error {
         /// The weight found.
         weight: f64,
     },
+    /// The weights at a vertex are too large to be added up.
+    #[error(
+        "the weights of vertex {vertex}'s edges, {weight:e} among them, add up to more than a number can hold"
+    )]
+    WeightsOverflow {
+        /// The vertex.
+        vertex: usize,
+        /// One of the weights.
+        weight: f64,
+    },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
         "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other"
@@ -124,8 +134,10 @@ pub enum Error {
         size: usize,
     },
     /// A number is too large for the precision the states are computed in.
-    #[error("{what} of graph {graph} is {value:e}, too large for 32 bits; compute in f64")]
-    TooLargeForF32 {
+    #[error("{what} of graph {graph} is {value:e}, too large for precision {precision}")]
+    TooLargeForPrecision {
+        /// The precision: f32 or f64.
+        precision: &'static str,
         /// What the number is.
         what: &'static str,
         /// The graph it belongs to, from 0.

@@ -349,7 +349,7 @@ impl FeatureFit {
         Ok(())
     }
 
-    /// The map.
+    /// The map. Columns whose spread is too large for a number are not scaled.
     pub fn finish(self) -> FeatureMap {
         let mut map = self.map.unwrap_or_default();
         map.labels = self.labels.into_iter().collect();
@@ -359,7 +359,9 @@ impl FeatureFit {
             let (mean, deviation) = (self.means[column], (self.squares[column] / self.rows).sqrt());
             // What rounding alone leaves of a constant column is not a spread.
             let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
-            (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
+            if mean.is_finite() && deviation.is_finite() {
+                (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
+            }
         }
         map
     }

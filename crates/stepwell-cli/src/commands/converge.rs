@@ -4,7 +4,9 @@ use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
 use stepwell::features::Inputs;
 use stepwell::reservoir::{BlockWeights, Convergence, Prepared, ReservoirOptions, Run, Weights, states};
-use stepwell::theory::{contraction_rate, distance_bound, residual, stability, sweeps_bound};
+use stepwell::theory::{
+    RecurrentSize, contraction_rate, distance_bound, leaky_contraction, residual, stability, sweeps_bound,
+};
 use stepwell_data::Dataset;
 
 use crate::BadUsage;
@@ -71,7 +73,7 @@ impl Converge {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let options = ReservoirOptions { concat: true, ..self.model.options().context(BadUsage)? };
         let source = terminal.open(&self.input)?;
-        let map = terminal.busy(&format!("reading {}", source.name), || source.fit_features(None))?;
+        let map = terminal.survey(&source, false)?.features;
         let weights = Weights::random(&options, map.width())?;
         let mut tallies = vec![Tally::default(); options.stacks * options.blocks];
         let mut graphs = 0;
@@ -166,6 +168,7 @@ impl Tally {
         options: &ReservoirOptions,
     ) -> Result<()> {
         let drive = piece.drive(index, block, weights)?;
+        let size = RecurrentSize::of(weights.recurrent.view())?;
         let report = &mut self.report;
         for graph in piece.dataset.graphs.iter() {
             let offsets = &piece.dataset.graphs.vertex_offsets()[graph.index()..];
@@ -174,8 +177,8 @@ impl Tally {
             };
             let (drive, state) = (rows(&drive), rows(&piece.tables[index]));
             let run = piece.runs[[graph.index(), index]];
-            let stability = stability(graph, options.normalize, weights.recurrent.view())?;
-            let first = norm(drive.mapv(f64::tanh).view());
+            let stability = stability(graph, options.normalize, size)?;
+            let first = options.leak * norm(drive.mapv(f64::tanh).view());
             let residual =
                 residual(graph, options.normalize, weights.recurrent.view(), drive.view(), state.view());
 
@@ -188,10 +191,11 @@ impl Tally {
             if let Some(necessary) = stability.necessary {
                 self.necessary.add(f64::from(u8::from(necessary)));
             }
-            if let Some(rate) = contraction_rate(first, run.change, run.sweeps) {
+            if let Some(rate) = contraction_rate(run.first_change, run.change, run.sweeps) {
                 self.rates.add(rate);
             }
-            if let Some(bound) = sweeps_bound(stability.contraction, options.tol, first) {
+            let contraction = leaky_contraction(stability.contraction, options.leak);
+            if let Some(bound) = sweeps_bound(contraction, options.tol, first) {
                 self.bounds.add(bound as f64);
                 report.bound_max = report.bound_max.max(Some(bound));
             }

@@ -6,10 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use ndarray::s;
 use serde::Serialize;
-use stepwell::features::FeatureMap;
 use stepwell::reservoir::{Convergence, Precision, Prepared, ReservoirOptions, Run, Weights, embed, states};
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape, VectorWriter};
-use stepwell_data::{Dataset, Source, Targets, files};
+use stepwell_data::{Dataset, Source, Survey, Targets, files};
 
 use crate::BadUsage;
 use crate::args::Input;
@@ -68,22 +67,22 @@ impl Embed {
         let options = self.model.options().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
         let source = terminal.open(&self.input)?;
-        let map = terminal.busy(&format!("reading {}", source.name), || source.fit_features(None))?;
-        let weights = Weights::random(&options, map.width())?;
-        let targets = format == Format::Parquet && !self.nodes && has_targets(&source)?;
-        let work = Work { source, map, weights, options, nodes: self.nodes, targets };
+        let with_targets = format == Format::Parquet && !self.nodes;
+        let survey = terminal.survey(&source, with_targets)?;
+        let weights = Weights::random(&options, survey.features.width())?;
+        let work = Work { source, survey, weights, options, nodes: self.nodes, with_targets };
         let shape = work.shape()?;
         let report = match &self.out {
             None if self.json => work.run(terminal, None)?,
             None => {
                 let stdout = BufWriter::new(io::stdout().lock());
-                work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape)?)))?
+                work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?
             }
             Some(path) => {
                 let mut report = Report::default();
                 files::write_whole::<anyhow::Error>(path, |out| {
                     let writer: Box<dyn VectorWriter + '_> = match format {
-                        Format::Csv => Box::new(CsvWriter::new(out, &shape)?),
+                        Format::Csv => Box::new(CsvWriter::new(out, &shape)),
                         Format::Npy => Box::new(NpyWriter::new(out, &shape)?),
                         Format::Parquet => Box::new(ParquetWriter::new(out, &shape)),
                     };
@@ -134,13 +133,13 @@ enum Format {
 
 struct Work {
     source: Source,
-    map: FeatureMap,
+    survey: Survey,
     weights: Weights,
     options: ReservoirOptions,
     /// Whether states of vertices are wanted.
     nodes: bool,
-    /// Whether the graphs' targets are written beside the vectors.
-    targets: bool,
+    /// Whether targets, if there are any, are written beside the vectors.
+    with_targets: bool,
 }
 
 impl Work {
@@ -153,7 +152,7 @@ impl Work {
         if !self.nodes {
             let width = widths.sum::<usize>() * self.options.aggregate.len();
             let mut keys = vec!["id"];
-            keys.extend(self.targets.then_some("y"));
+            keys.extend((self.with_targets && self.survey.has_targets).then_some("y"));
             return Ok(Shape { keys, vector: "embedding", width, double });
         }
         let widths: Vec<usize> = widths.collect();
@@ -181,7 +180,7 @@ impl Work {
         let mut converged = 0;
         terminal.counting("embedding", |progress| {
             self.source.visit(|piece| {
-                let inputs = self.map.apply(&piece.graphs)?;
+                let inputs = self.survey.features.apply(&piece.graphs)?;
                 let prepare = Instant::now();
                 let prepared = Prepared::new(&piece.graphs, &inputs, &self.options)?;
                 report.prepare_seconds += prepare.elapsed().as_secs_f64();
@@ -224,9 +223,14 @@ impl Work {
     ) -> Result<()> {
         let ids = ids(piece, before);
         let mut keys = vec![Key::Text(&ids)];
+        let real: Vec<f64>;
         match &piece.targets {
-            _ if !self.targets => {}
+            _ if !self.with_targets => {}
             Targets::None => {}
+            Targets::Classes(values) if self.survey.real_targets => {
+                real = values.iter().map(|&value| value as f64).collect();
+                keys.push(Key::Real(&real));
+            }
             Targets::Classes(values) => keys.push(Key::Whole(values)),
             Targets::Real(values) => keys.push(Key::Real(values)),
             Targets::Text(values) => keys.push(Key::Text(values)),
@@ -255,20 +259,6 @@ impl Work {
             }
         }
         Ok(())
-    }
-}
-
-/// Whether the first graphs have targets; the readers see to it that all or none do.
-fn has_targets(source: &Source) -> Result<bool> {
-    struct Found(Result<bool, stepwell_data::Error>);
-    impl From<stepwell_data::Error> for Found {
-        fn from(error: stepwell_data::Error) -> Self {
-            Self(Err(error))
-        }
-    }
-    match source.visit(|piece| Err(Found(Ok(!piece.targets.is_empty())))) {
-        Ok(()) => Ok(false),
-        Err(Found(found)) => Ok(found?),
     }
 }
 

@@ -1,4 +1,4 @@
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::terminal::Terminal;
@@ -31,7 +31,7 @@ impl Fetch {
         let catalog = Catalog::from_environment(None);
         match catalog.locate(&self.name)? {
             Location::Remote(_) => {}
-            Location::Path(path) if !self.force => {
+            Location::Path(path) if !self.force && self.sha256.is_none() => {
                 terminal.note(&format!("{} is here already: {}", self.name, path.display()));
                 return Ok(());
             }
@@ -44,10 +44,7 @@ impl Fetch {
         let path = terminal.downloading(&self.name, |progress| {
             catalog.fetch(&self.name, self.sha256.as_deref(), progress)
         })?;
-        // Read it once: what is in the cache is known to be good.
-        let dataset = stepwell_data::catalog::read(&path)
-            .inspect_err(|_| drop(std::fs::remove_file(&path)))
-            .context("the download is not a dataset")?;
+        let dataset = stepwell_data::catalog::read(&path)?;
         terminal.note(&format!("{}: {} graphs in {}", self.name, dataset.len(), path.display()));
         Ok(())
     }

@@ -10,7 +10,8 @@ use assert_cmd::Command;
 /// The program, knowing no dataset of this machine and never going online.
 fn stepwell() -> Command {
     let mut command = Command::cargo_bin("stepwell").unwrap();
-    command.env_remove("STEPWELL_DATA").env("STEPWELL_CACHE", "/nonexistent/cache");
+    let cache = std::env::temp_dir().join(format!("stepwell-no-cache-{}", std::process::id()));
+    command.env_remove("STEPWELL_DATA").env("STEPWELL_CACHE", cache);
     command.env("STEPWELL_URL", "http://127.0.0.1:1");
     command
 }

@@ -194,7 +194,7 @@ fn truncated_archives_and_bombs_are_refused() {
 }
 
 fn round_trip(dataset: &Dataset, path: &Path) -> Dataset {
-    write(dataset, path).unwrap();
+    write(dataset, path, path.extension().is_some()).unwrap();
     read(path).unwrap()
 }
 

@@ -28,9 +28,9 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
     lost
 }
 
-/// Writes the dataset as `NAME_*.txt`: into a zip archive when `path` ends in
-/// `.zip`, else into a new folder. What [is lost](lost) is left out.
-pub fn write(dataset: &Dataset, path: &Path) -> Result<()> {
+/// Writes the dataset as `NAME_*.txt`, into a zip archive or a new folder.
+/// What [is lost](lost) is left out.
+pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
     let last_vertices = dataset.graphs.iter().last().map_or(0, |graph| graph.num_vertices());
     if last_vertices == 0 {
         return Err(Error::Unsupported(
@@ -40,18 +40,16 @@ pub fn write(dataset: &Dataset, path: &Path) -> Result<()> {
     }
     let name = file_name(dataset, path);
     let io = |error| Error::io(path, error);
-    if path.extension().is_some_and(|extension| extension == "zip") {
+    if zipped {
         return files::write_whole(path, |out| {
             let mut zip = ZipWriter::new(out);
-            for (suffix, fill) in parts(dataset) {
-                let options = SimpleFileOptions::default().large_file(true);
-                zip.start_file(format!("{name}/{name}_{suffix}.txt"), options)
-                    .map_err(|error| io(io::Error::other(error)))?;
-                let mut buffered = BufWriter::with_capacity(1 << 16, &mut zip);
-                fill(dataset, &mut buffered).and_then(|()| buffered.flush()).map_err(io)?;
+            let written = write_zip(dataset, &name, &mut zip);
+            if written.is_err() {
+                // Dropping an unfinished archive tries to finish it, and prints when it cannot.
+                std::mem::forget(zip);
+                return written.map_err(io);
             }
-            zip.finish().map_err(|error| io(io::Error::other(error)))?;
-            Ok(())
+            zip.finish().map(drop).map_err(|error| io(io::Error::other(error)))
         });
     }
     files::write_folder_whole(path, |folder| {
@@ -62,6 +60,17 @@ pub fn write(dataset: &Dataset, path: &Path) -> Result<()> {
         }
         Ok(())
     })
+}
+
+fn write_zip<W: Write + io::Seek>(dataset: &Dataset, name: &str, zip: &mut ZipWriter<W>) -> io::Result<()> {
+    for (suffix, fill) in parts(dataset) {
+        let options = SimpleFileOptions::default().large_file(true);
+        zip.start_file(format!("{name}/{name}_{suffix}.txt"), options).map_err(io::Error::other)?;
+        let mut buffered = BufWriter::with_capacity(1 << 16, &mut *zip);
+        fill(dataset, &mut buffered)?;
+        buffered.flush()?;
+    }
+    Ok(())
 }
 
 /// NAME: the dataset's, or else the file's, without what a path might mean.

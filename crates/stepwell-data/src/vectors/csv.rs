@@ -8,21 +8,26 @@ use super::{Block, Key, Shape, VectorWriter};
 pub struct CsvWriter<W> {
     output: W,
     double: bool,
+    /// The line of names, until it is written: with the first rows, so that
+    /// what fails before them leaves nothing.
+    names: Option<String>,
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Writes the line of names.
-    pub fn new(mut output: W, shape: &Shape) -> io::Result<Self> {
+    /// Writes to `output`.
+    pub fn new(output: W, shape: &Shape) -> Self {
         let letter = shape.vector.chars().next().unwrap_or('v');
         let columns = (0..shape.width).map(|column| format!("{letter}{column}"));
         let names: Vec<String> = shape.keys.iter().map(|&key| key.to_owned()).chain(columns).collect();
-        writeln!(output, "{}", names.join(","))?;
-        Ok(Self { output, double: shape.double })
+        Self { output, double: shape.double, names: Some(names.join(",")) }
     }
 }
 
 impl<W: Write> VectorWriter for CsvWriter<W> {
     fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
+        if let Some(names) = self.names.take() {
+            writeln!(self.output, "{names}")?;
+        }
         for (index, row) in block.rows.outer_iter().enumerate() {
             let mut separator = "";
             for key in &block.keys {
@@ -46,6 +51,9 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
+        if let Some(names) = self.names.take() {
+            writeln!(self.output, "{names}")?;
+        }
         self.output.flush()
     }
 }

@@ -9,7 +9,7 @@
 //! use stepwell_data::vectors::{Block, CsvWriter, Key, Shape, VectorWriter};
 //! let mut text = Vec::new();
 //! let shape = Shape { keys: vec!["id"], vector: "embedding", width: 2, double: false };
-//! let mut writer = Box::new(CsvWriter::new(&mut text, &shape)?);
+//! let mut writer = Box::new(CsvWriter::new(&mut text, &shape));
 //! writer.write(&Block { keys: vec![Key::Text(&["a, b".into()])], rows: array![[0.5, 1.0]].view() })?;
 //! writer.finish()?;
 //! assert_eq!(text, b"id,e0,e1\n\"a, b\",0.5,1\n");

@@ -19,7 +19,7 @@ fn csv_has_shortest_numbers_of_its_precision() {
         (true, "id,y,e0,e1,e2\nfirst,1,1,-2.5,0.1\n\"a \"\"b\"\"\",2,"),
     ] {
         let mut text = Vec::new();
-        let mut writer = Box::new(CsvWriter::new(&mut text, &shape(double)).unwrap());
+        let mut writer = Box::new(CsvWriter::new(&mut text, &shape(double)));
         let ids = ["first".to_owned(), "a \"b\"".to_owned()];
         let keys = vec![Key::Text(&ids), Key::Whole(&[1, 2])];
         writer.write(&Block { keys, rows: rows().view() }).unwrap();

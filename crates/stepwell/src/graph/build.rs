@@ -466,11 +466,14 @@ fn one_direction(repeats: &[(u32, Listed)], backward: bool, weights: &[f64]) -> 
 /// Both directions of every undirected edge must weigh the same where both are listed.
 fn check_symmetry(weights: &[f64], sorter: &Sorter<Listed>) -> Result<()> {
     for (row, entries) in sorter.rows().enumerate() {
+        let mut degree = 0.0;
         for repeats in entries.chunk_by(|a, b| a.0 == b.0) {
             let forward = one_direction(repeats, false, weights);
             let backward = one_direction(repeats, true, weights);
-            if !(forward + backward).is_finite() {
-                return Err(Error::BadWeight { edge: repeats[0].1.edge(), weight: forward + backward });
+            degree += forward.max(backward);
+            if !(forward + backward).is_finite() || !degree.is_finite() {
+                let weight = weights[repeats[0].1.edge()];
+                return Err(Error::WeightsOverflow { vertex: row, weight });
             }
             let differ = (forward - backward).abs() > SAME_WEIGHT * forward.max(backward);
             if forward > 0.0 && backward > 0.0 && differ {

@@ -84,7 +84,8 @@ impl Columns {
     }
 }
 
-/// What a weight multiplies colours with: odd, so that no bit of a colour is lost.
+/// What a weight multiplies colours with: odd, so that no bit of a colour is
+/// lost, and 1 for weight 1, so that edges of weight 1 are edges without weight.
 pub(super) fn factor(weight: f64) -> u64 {
-    spin(weight.to_bits()) | 1
+    spin(weight.to_bits() ^ 1f64.to_bits()) | 1
 }

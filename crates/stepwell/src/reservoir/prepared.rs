@@ -158,7 +158,13 @@ impl<T: Real> Part<T> {
             (false, Some(weights)) => weights.to_vec(),
             (false, None) => vec![1.0; graph.num_entries()],
         };
-        let too_large = |what| move |value| Error::TooLargeForF32 { what, graph: graph.index(), value };
+        let precision = match options.precision {
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        };
+        let graph_index = graph.index();
+        let too_large =
+            |what| move |value| Error::TooLargeForPrecision { precision, what, graph: graph_index, value };
         let quotient = match options.lift {
             true => refiner.quotient(graph, &identities(inputs, first, graph.num_vertices()), &values),
             false => None,
@@ -212,17 +218,24 @@ impl<T: Real> PartInputs<T> {
 }
 
 /// A number for each vertex, equal for two exactly when all bits of their
-/// inputs are.
+/// inputs are. Numbers are ranks of rows, so that they do not depend on whether
+/// one-hot rows are held as columns or written out.
 fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
     let vertices = first..first + count;
     match (inputs.dense_width(), inputs.one_hot_width()) {
         (0, 0) => vec![0; count],
-        (0, _) => inputs.one_hot()[vertices].iter().map(|&column| u64::from(column)).collect(),
+        (0, width) => {
+            let keys: Vec<u64> = inputs.one_hot()[vertices].iter().map(|&c| one_hot_key(c, width)).collect();
+            let mut ranks = keys.clone();
+            ranks.sort_unstable();
+            ranks.dedup();
+            keys.iter().map(|key| ranks.partition_point(|rank| rank < key) as u64).collect()
+        }
         (1, 0) => inputs.dense()[vertices].iter().map(|x| x.to_bits()).collect(),
-        _ => {
+        (_, width) => {
             let bits = |v: usize| {
-                let column = inputs.one_hot().get(v).copied();
-                inputs.dense_row(v).iter().map(|x| x.to_bits()).chain(column.map(u64::from))
+                let column = inputs.one_hot().get(v).map(|&column| one_hot_key(column, width));
+                inputs.dense_row(v).iter().map(|x| x.to_bits()).chain(column)
             };
             let mut sorted: Vec<usize> = vertices.collect();
             sorted.sort_unstable_by(|&a, &b| bits(a).cmp(bits(b)));
@@ -235,4 +248,10 @@ fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
             numbers
         }
     }
+}
+
+/// Sorts columns as the rows they stand for would be: zeros first, then those
+/// whose 1 comes last.
+fn one_hot_key(column: u32, width: usize) -> u64 {
+    if column == Inputs::NO_COLUMN { 0 } else { (width as u64).saturating_sub(u64::from(column)) }
 }

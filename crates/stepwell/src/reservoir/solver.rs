@@ -69,7 +69,7 @@ impl<T: Real> Buffers<T> {
 }
 
 /// Iterates from the state in the buffers, which `from_zero` says is zero.
-/// Large graphs ask `cancelled` before every sweep.
+/// Asks `cancelled` before every sweep of a large graph, every 64 of a small one.
 pub(super) fn solve<T: Real>(
     rows: Rows<'_, T>,
     drive: Drive<'_, T>,
@@ -87,7 +87,8 @@ pub(super) fn solve<T: Real>(
     let limit = rule.fixed_sweeps.unwrap_or(rule.max_iter);
     let mut run = Run::default();
     while (run.sweeps as usize) < limit {
-        if rows.len() >= SHARED_ROWS && cancelled() {
+        // Asking costs little beside a sweep of a large graph, or many of a small one.
+        if (rows.len() >= SHARED_ROWS || run.sweeps % 64 == 63) && cancelled() {
             return Err(Error::Cancelled);
         }
         let from_zero = from_zero && run.sweeps == 0;

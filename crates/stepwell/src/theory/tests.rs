@@ -70,7 +70,7 @@ proptest! {
         for _ in 0..3000 {
             exact = apply(&exact);
         }
-        let contraction = stability(graph.view(), true, w.view()).unwrap().contraction;
+        let contraction = stability(graph.view(), true, RecurrentSize::of(w.view()).unwrap()).unwrap().contraction;
         let first = frobenius(&drive.mapv(f64::tanh));
         let bound = sweeps_bound(contraction, tol, first).unwrap();
         let (mut h, mut stopped) = (Array2::zeros((n, units)), None);
@@ -108,17 +108,20 @@ fn conditions_of_known_graphs() {
     let star: Vec<_> = (1..10).map(|leaf| (0, leaf, 1.0)).collect();
     let star = graph(10, &star, false);
     // A star of 9 leaves has radius and norm 3 unless it is normalised.
-    let plain = stability(star.view(), false, half.view()).unwrap();
+    let plain = stability(star.view(), false, RecurrentSize::of(half.view()).unwrap()).unwrap();
     assert!((plain.contraction - 1.5).abs() < 1e-9 && !plain.sufficient && plain.necessary == Some(false));
-    let normalised = stability(star.view(), true, half.view()).unwrap();
+    let normalised = stability(star.view(), true, RecurrentSize::of(half.view()).unwrap()).unwrap();
     assert_eq!(
         (normalised.contraction, normalised.sufficient, normalised.necessary),
         (0.5, true, Some(true))
     );
     // A directed path forgets everything, however large the weights.
     let path = graph(4, &[(0, 1, 9.0), (1, 2, 9.0), (2, 3, 9.0)], true);
-    let plain = stability(path.view(), false, half.view()).unwrap();
+    let plain = stability(path.view(), false, RecurrentSize::of(half.view()).unwrap()).unwrap();
     assert!(!plain.sufficient && plain.necessary == Some(true));
     let nothing = graph(2, &[], false);
-    assert_eq!(stability(nothing.view(), true, half.view()).unwrap().contraction, 0.0);
+    assert_eq!(
+        stability(nothing.view(), true, RecurrentSize::of(half.view()).unwrap()).unwrap().contraction,
+        0.0
+    );
 }

@@ -18,6 +18,8 @@ pub(crate) struct Operator<T> {
     values: Vec<T>,
     /// How many vertices each row stands for; empty while that is 1 for all.
     sizes: Vec<u32>,
+    /// Which graphs have rows that stand for several vertices.
+    lifted: Vec<bool>,
     /// Graph g has the colours `colour_starts[colour_lists[g]..colour_lists[g + 1]]`.
     colour_lists: Vec<usize>,
     /// Where each colour's rows begin in its graph, with the number of rows at the end.
@@ -43,6 +45,7 @@ impl<T: Real> Operator<T> {
             columns: Vec::new(),
             values: Vec::new(),
             sizes: Vec::new(),
+            lifted: Vec::new(),
             colour_lists: vec![0],
             colour_starts: Vec::new(),
         }
@@ -116,6 +119,7 @@ impl<T: Real> Operator<T> {
         } else if !self.sizes.is_empty() {
             self.sizes.resize(self.num_rows(), 1);
         }
+        self.lifted.push(sizes.is_some());
         self.graph_starts.push(self.num_rows());
         self.colour_starts.extend_from_slice(&order.starts);
         self.colour_lists.push(self.colour_starts.len());
@@ -125,7 +129,8 @@ impl<T: Real> Operator<T> {
     /// One graph's matrix.
     pub fn graph(&self, index: usize) -> Rows<'_, T> {
         let (first, end) = (self.graph_starts[index], self.graph_starts[index + 1]);
-        let sizes = if self.sizes.is_empty() { &[] } else { &self.sizes[first..end] };
+        // A graph is computed alike whether or not others beside it are lifted.
+        let sizes = if self.lifted[index] { &self.sizes[first..end] } else { &[] };
         Rows {
             row_starts: &self.row_starts[first..=end],
             columns: &self.columns,

@@ -194,7 +194,8 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
             let (view, n) = (graph.view(), graph.view().num_vertices());
             let u = dense(&x, n).dot(input);
             let (exact, _) = fixed_point(&adjacency(view, true), recurrent, &u, 1.0, 1e-13, 5000);
-            let stability = theory::stability(view, true, recurrent.view()).unwrap();
+            let stability =
+                theory::stability(view, true, theory::RecurrentSize::of(recurrent.view()).unwrap()).unwrap();
             assert!(stability.sufficient && stability.contraction < 0.8 + 1e-9);
 
             let (found, runs) = solved(graph.as_batch(), &x, &weights, &options);
