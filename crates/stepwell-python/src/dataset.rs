@@ -26,6 +26,7 @@ pub struct RawDataset {
     targets: Targets,
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
+    notes: Vec<String>,
 }
 
 impl RawDataset {
@@ -39,6 +40,7 @@ impl RawDataset {
             inputs: Arc::new(inputs),
             targets: dataset.targets,
             ids: dataset.ids,
+            notes: dataset.notes,
             split: dataset.parts.map(|parts| parts.into_iter().map(|part| part.name()).collect()),
         })
     }
@@ -71,6 +73,10 @@ impl RawDataset {
 
     fn ids(&self) -> Option<Vec<String>> {
         self.ids.clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
     }
 
     fn split(&self) -> Option<Vec<&'static str>> {

@@ -152,7 +152,8 @@ pub fn random_weights<'py>(
     options: &str,
     features: usize,
 ) -> PyResult<Vec<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)>> {
-    let weights = Weights::random(&parse(options)?, features).map_err(refused)?;
+    let options = parse(options)?;
+    let weights = threads::run(py, 1, |_| Weights::random(&options, features))?.map_err(refused)?;
     let blocks = weights.stacks().iter().flatten();
     let arrays = |block: &BlockWeights| {
         (block.recurrent.clone().into_pyarray(py), block.input.clone().into_pyarray(py))

@@ -40,7 +40,7 @@ pub fn run<T: Send>(py: Python<'_>, threads: usize, work: impl FnOnce(GoOn<'_>) 
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             let go_on = &go_on;
-            scope.spawn(move || {
+            let worker = scope.spawn(move || {
                 // Nobody listens any more only if the other end has failed.
                 let _ = sender.send(pool.install(|| work(go_on)));
             });
@@ -48,7 +48,11 @@ pub fn run<T: Send>(py: Python<'_>, threads: usize, work: impl FnOnce(GoOn<'_>) 
             loop {
                 match receiver.recv_timeout(LOOK) {
                     Ok(result) => return interrupted.map_or(Ok(result), Err),
-                    Err(RecvTimeoutError::Disconnected) => return Err(failed("the work ended early".into())),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        // A panic, which must not travel on as one: no `except Exception` would catch it.
+                        let _ = worker.join();
+                        return Err(failed("an error inside Stepwell; please report it".into()));
+                    }
                     Err(RecvTimeoutError::Timeout) => {
                         if let Err(error) = Python::attach(|py| py.check_signals()) {
                             stop.store(true, Ordering::Relaxed);

@@ -2,6 +2,8 @@
 
 import json
 import multiprocessing
+import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,18 @@ def test_a_name_is_looked_up_and_never_downloaded_when_forbidden(toy):
         load_dataset("NOWHERE", download=False)
 
 
+def test_a_path_is_a_path_whatever_it_looks_like(toy, monkeypatch):
+    monkeypatch.chdir(toy.parent)
+    assert load_dataset(Path("TOY")).name == load_dataset("TOY").name == "TOY"
+
+
+def test_notes_are_warnings(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"num_nodes": 2, "src": [0], "dst": [1], "wieght": [2.0]}\n')
+    with pytest.warns(UserWarning, match="wieght"):
+        load_dataset(path)
+
+
 def test_rows_are_not_scaled(tmp_path):
     path = tmp_path / "rows.jsonl"
     row = {"id": "a", "num_nodes": 2, "src": [0], "dst": [1], "x": [1.5, 2.5], "x_dim": 1, "y": "ring"}
@@ -56,7 +70,10 @@ def test_the_graphs_are_a_sequence():
     assert isinstance(dataset.graphs[-1], Graph)
     assert dataset.graphs[-1] == dataset.graphs[11]
     assert [g.num_nodes for g in dataset.graphs[2:4]] == [dataset.graphs[i].num_nodes for i in (2, 3)]
-    with pytest.raises(IndexError):
+    assert dataset.graphs[np.array([1, 3])] == [dataset.graphs[1], dataset.graphs[3]]
+    assert len(dataset.graphs[dataset.split == "train"]) == (dataset.split == "train").sum()
+    assert pickle.loads(pickle.dumps(dataset)).graphs == list(dataset.graphs)
+    with pytest.raises(IndexError, match="graph 12 of 12"):
         dataset.graphs[12]
 
 

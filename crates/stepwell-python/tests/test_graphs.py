@@ -49,6 +49,12 @@ def test_one_hot_features_come_back_dense():
     assert np.array_equal(Graph([[0], [1]], features).features, features)
 
 
+def test_what_scipy_adds_up_is_added_up():
+    twice = sp.coo_matrix(([1.0, 1.0, 2.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    assert Graph(twice).adjacency.toarray().tolist() == [[0, 2], [2, 0]]
+    assert Graph([[0], [1]], weights=[1.0]) == Graph([[0], [1]])
+
+
 def test_pickles():
     weighted = Graph(symmetric(10, 0.3, 1), np.ones((10, 2)))
     directed = Graph([[0, 1], [1, 2]], num_nodes=3, directed=True)
@@ -67,6 +73,8 @@ def test_odd_graphs():
     ("make", "kind", "words"),
     [
         (lambda: Graph(np.zeros((3, 2), int)), ValueError, "shape (2, E)"),
+        (lambda: Graph([[0], [4_000_000_000]]), ValueError, "give num_nodes"),
+        (lambda: Graph(nx.path_graph(3)), ValueError, "SciPy sparse matrix"),
         (lambda: Graph([[0.5], [1.0]]), TypeError, "expected integers"),
         (lambda: Graph([[0], [-1]]), ValueError, "found -1"),
         (lambda: Graph([[0], [5]], num_nodes=2), ValueError, "vertex 5"),

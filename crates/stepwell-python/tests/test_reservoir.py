@@ -1,16 +1,20 @@
 """Reservoirs against the paper's equations written in NumPy."""
 
+import os
 import pickle
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from stepwell import Graph, PyramidalReservoir, make_benchmark
+from stepwell import Graph, PyramidalReservoir, load_dataset, make_benchmark
 
 
 def normalized(adjacency, directed=False):
@@ -93,7 +97,8 @@ def test_jacobi_counts_the_paper_s_sweeps(lift, leak):
 def test_unconverged_states_are_jacobi_s_and_flagged():
     graphs = list(GRAPHS.values())
     model = PyramidalReservoir(units=10, solver="jacobi", precision="f64", max_iter=3, tol=0).fit(graphs)
-    found = model.transform(graphs)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 3 sweeps"):
+        found = model.transform(graphs)
     for graph, vector in zip(graphs, found):
         states, _ = stack(graph, model.weights_, tol=0, max_iter=3)
         np.testing.assert_allclose(vector, states[-1].sum(0), rtol=1e-12, atol=1e-12)
@@ -128,9 +133,14 @@ def test_aggregates_and_their_order():
 
 def test_a_vector_does_not_depend_on_company_threads_or_renaming():
     graphs = list(GRAPHS.values())
-    model = PyramidalReservoir(units=16).fit(graphs)
-    together = model.transform(graphs)
-    assert np.array_equal(together, np.vstack([model.transform([graph]) for graph in graphs]))
+    model = PyramidalReservoir(units=16, max_iter=500).fit(graphs)
+    together, sweeps = model.transform(graphs), model.iterations_
+    for position, graph in enumerate(graphs):
+        # Alone; beside an unweighted star that is lifted; beside one-hot, dense and weighted mates.
+        for mates in ([], ["alike vertices"], ["one-hot"], ["random", "weighted"]):
+            vector = model.transform([GRAPHS[mate] for mate in mates] + [graph])[-1]
+            assert np.array_equal(vector, together[position])
+            assert np.array_equal(model.iterations_[-1], sweeps[position])
     assert np.array_equal(together, model.set_params(n_jobs=2).transform(graphs))
     rng = np.random.default_rng(5)
     model = PyramidalReservoir(units=16, spectral_radius=0.5, tol=1e-7, max_iter=300).fit(graphs)
@@ -184,9 +194,31 @@ def test_scikit_learn_manners():
     assert accuracy > 0.8, "structure and colours together tell the classes apart"
 
 
+def test_a_grid_search_over_processes():
+    dataset = make_benchmark("b-easy-small", graphs_per_class=20)
+    pipeline = make_pipeline(PyramidalReservoir(units=10, random_state=0), RidgeClassifier())
+    grid = {"pyramidalreservoir__spectral_radius": [0.3, 0.6]}
+    search = GridSearchCV(pipeline, grid, cv=2, n_jobs=2).fit(dataset.graphs, dataset.y)
+    assert search.best_score_ > 0.5
+
+
+def test_real_molecules_when_they_are_there():
+    folder = Path(os.environ.get("STEPWELL_TEST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "tud"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there")
+    graphs = load_dataset("MUTAG", data_dir=folder, download=False).graphs[:40]
+    model = PyramidalReservoir(spectral_radius=0.5, tol=0, max_iter=200).fit(graphs)
+    found = model.transform(graphs)
+    for graph, vector in zip(graphs, found):
+        expected = stack(graph, model.weights_)[0][-1].sum(0)
+        assert np.linalg.norm(vector - expected) <= 1e-5 * np.linalg.norm(expected)
+
+
 @pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
+        (lambda: PyramidalReservoir(units="ten").fit([GRAPHS["random"]]), ValueError, "units"),
+        (lambda: PyramidalReservoir(max_iter=1e3).fit([GRAPHS["random"]]), ValueError, "max_iter"),
         (lambda: PyramidalReservoir(units=0).fit([GRAPHS["random"]]), ValueError, "units"),
         (lambda: PyramidalReservoir(pool="star").fit([GRAPHS["random"]]), ValueError, "pool"),
         (lambda: PyramidalReservoir(solver="newton").fit([GRAPHS["random"]]), ValueError, "newton"),

@@ -1,10 +1,13 @@
 """Datasets of graphs, loaded or generated."""
 
+import operator
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from . import _stepwell
 from ._graphs import Graph
@@ -21,9 +24,18 @@ class _Graphs(Sequence):
 
     def __getitem__(self, key):
         if isinstance(key, slice):
-            return [Graph._wrap(self._raw.graph(i)) for i in range(*key.indices(len(self)))]
-        index = range(len(self))[key]
-        return Graph._wrap(self._raw.graph(index))
+            return [self[i] for i in range(*key.indices(len(self)))]
+        if isinstance(key, (list, np.ndarray)):
+            key = np.asarray(key)
+            return [self[i] for i in (np.flatnonzero(key) if key.dtype == bool else key)]
+        index = operator.index(key)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"graph {index} of {len(self)}")
+        return Graph._wrap(self._raw.graph(index % len(self)))
+
+    def __reduce__(self):
+        # A copy elsewhere is an ordinary list of graphs.
+        return list, (list(self),)
 
     def __repr__(self):
         return f"<{len(self)} graphs>"
@@ -55,6 +67,8 @@ class Dataset:
 
 def _wrap(raw):
     split = raw.split()
+    for note in raw.notes():
+        warnings.warn(note, stacklevel=3)
     return Dataset(
         name=raw.name,
         graphs=_Graphs(raw),
@@ -62,6 +76,15 @@ def _wrap(raw):
         ids=raw.ids(),
         split=None if split is None else np.array(split),
     )
+
+
+def seed_of(random_state):
+    """A seed of what scikit-learn takes as one."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state: expected a number from 0 to 2**64 - 1, found {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
 
 
 def load_dataset(name, data_dir=None, download=True):
@@ -89,7 +112,9 @@ def load_dataset(name, data_dir=None, download=True):
     Dataset('b-easy-small', 300 graphs)
     """
     data_dir = None if data_dir is None else os.fspath(data_dir)
-    return _wrap(_stepwell.load_dataset(os.fspath(name), data_dir, bool(download)))
+    if isinstance(name, os.PathLike):
+        name = os.path.join(os.curdir, name)  # a path, whatever it looks like
+    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download)))
 
 
 def make_benchmark(name, graphs_per_class=None, random_state=0):
@@ -100,7 +125,7 @@ def make_benchmark(name, graphs_per_class=None, random_state=0):
     name : {"b-easy", "b-hard", "b-easy-small", "b-hard-small"}
     graphs_per_class : int, optional
         600, or 100 for the small ones.
-    random_state : int
+    random_state : int, RandomState instance or None
         The seed.
 
     Returns
@@ -108,4 +133,4 @@ def make_benchmark(name, graphs_per_class=None, random_state=0):
     Dataset
         With a fixed split in ``split``.
     """
-    return _wrap(_stepwell.make_benchmark(name, graphs_per_class, random_state))
+    return _wrap(_stepwell.make_benchmark(name, graphs_per_class, seed_of(random_state)))

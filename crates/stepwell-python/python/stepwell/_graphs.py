@@ -6,6 +6,10 @@ import scipy.sparse as sp
 from ._stepwell import RawGraph
 
 
+#: More vertices than this are not guessed from the largest number among the edges.
+_MOST_INFERRED = 2**28
+
+
 class Graph:
     """A graph and the features of its vertices.
 
@@ -51,8 +55,12 @@ class Graph:
         size = _agree("num_nodes", num_nodes, "vertices", size)
         if size is None:
             size = int(max(sources.max(), targets.max())) + 1 if sources.size else 0
+            if size > _MOST_INFERRED:
+                raise ValueError(f"edges: vertex {size - 1} would make a graph of {size} vertices; if so, give num_nodes")
         if weights is not None:
             weights = _as_floats(weights, "weights", 1)
+            if weights.size == sources.size and (weights == 1).all():
+                weights = None
         self._raw = RawGraph.build(size, sources, targets, weights, features, bool(directed))
 
     @classmethod
@@ -84,8 +92,11 @@ class Graph:
 
     @property
     def features(self):
-        """One row per vertex, or None."""
-        return self._raw.features()
+        """One row per vertex, or None. A copy: the graph itself does not change."""
+        features = self._raw.features()
+        if features is not None:
+            features.flags.writeable = False
+        return features
 
     def __repr__(self):
         width = 0 if self.features is None else self.features.shape[1]
@@ -128,21 +139,22 @@ def _rebuild(adjacency, features, directed):
 def _from_matrix(matrix):
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency: expected a square matrix, found shape {matrix.shape}")
+    matrix = matrix.tocsr(copy=True)
+    matrix.sum_duplicates()
     matrix = matrix.tocoo()
-    weights = None
-    if matrix.dtype != bool:
-        weights = _as_floats(matrix.data, "adjacency", 1)
-        if (weights == 1).all():
-            weights = None
+    weights = None if matrix.dtype == bool else _as_floats(matrix.data, "adjacency", 1)
     return _as_vertices(matrix.row), _as_vertices(matrix.col), weights, matrix.shape[0]
 
 
 def _from_edge_index(edges):
-    edges = np.asarray(edges)
+    try:
+        edges = np.asarray(edges)
+    except ValueError:
+        edges = np.zeros(())
     if edges.size == 0:
         edges = edges.reshape(2, 0).astype(np.int64)
     if edges.ndim != 2 or edges.shape[0] != 2:
-        raise ValueError(f"edges: expected an array of shape (2, E), found shape {edges.shape}")
+        raise ValueError(f"edges: expected a SciPy sparse matrix or an array of shape (2, E), found shape {edges.shape}")
     if edges.dtype.kind not in "iu":
         raise TypeError(f"edges: expected integers, found {edges.dtype}")
     return _as_vertices(edges[0]), _as_vertices(edges[1])

@@ -2,13 +2,14 @@
 
 import json
 import os
+import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ._datasets import _Graphs
+from ._datasets import Dataset, _Graphs, seed_of
 from ._graphs import as_graph
 from ._stepwell import RawBatch, check_options, random_weights
 
@@ -157,6 +158,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ValueError("graphs: expected at least one, found none")
         self.feature_map_ = batch.fit_degrees() if batch.width() is None else None
         width = self._with_features(batch).width()
+        options["seed"] = seed_of(self.random_state)
         self.weights_ = random_weights(json.dumps(options), width)
         self._set_width(options)
         return self
@@ -187,6 +189,14 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """One row per graph."""
         prepared, options, threads = self._prepare(graphs)
         vectors, self.iterations_, self.converged_ = prepared.embed(options, self.weights_, threads)
+        if self.fixed_sweeps is None and not self.converged_.all():
+            share = 1 - self.converged_.all(axis=1).mean()
+            warnings.warn(
+                f"{share:.1%} of the graphs did not converge in {self.max_iter} sweeps; "
+                "raise max_iter or lower spectral_radius",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return vectors
 
     def transform_nodes(self, graphs):
@@ -222,8 +232,15 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             del options[name]
         if isinstance(options["aggregate"], str):
             options["aggregate"] = [options["aggregate"]]
-        options["seed"] = _seed(self.random_state)
-        return json.loads(check_options(json.dumps(options)))
+        try:
+            return json.loads(check_options(json.dumps(options)))
+        except (TypeError, ValueError):
+            for name, value in options.items():  # say which one it is
+                try:
+                    check_options(json.dumps({name: value}))
+                except (TypeError, ValueError) as error:
+                    raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
+            raise
 
     def _set_width(self, options):
         read = self.weights_ if self.concat else self.weights_[self.blocks - 1 :: self.blocks]
@@ -231,6 +248,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 
 def _as_batch(graphs):
+    if isinstance(graphs, Dataset):
+        graphs = graphs.graphs
     if isinstance(graphs, _Graphs):
         return RawBatch.of_dataset(graphs._raw)
     converted = []
@@ -253,17 +272,9 @@ def _plain(value):
     return value
 
 
-def _seed(random_state):
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state: expected a number from 0, found {random_state}")
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
-
-
 def _threads(n_jobs):
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs: expected a number other than 0")
+    if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs: expected a whole number other than 0, or None, found {n_jobs!r}")
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
