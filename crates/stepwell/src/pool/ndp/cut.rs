@@ -32,6 +32,9 @@ const TIE: f64 = 1e-9;
 /// Gains below this part of a vertex's degree are rounding.
 const NO_GAIN: f64 = 1e-13;
 
+/// The place of a vertex of the component that is being found.
+const HERE: u32 = u32::MAX - 1;
+
 /// A partition of the vertices into two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
@@ -119,13 +122,13 @@ impl Cutter {
         components.push(first);
         let mut bipartite = true;
         order.push(root as u32);
-        local[root] = 0;
+        local[root] = HERE;
         let mut head = first;
         while let Some(&v) = order.get(head) {
             let side = keep[v as usize];
             for &u in rows.row(v as usize).0 {
                 if local[u as usize] == u32::MAX {
-                    local[u as usize] = 0;
+                    local[u as usize] = HERE;
                     keep[u as usize] = !side;
                     order.push(u);
                 } else {
@@ -134,7 +137,12 @@ impl Cutter {
             }
             head += 1;
         }
-        order[first..].sort_unstable();
+        if order.len() - first > (keep.len() - root) / 8 {
+            order.truncate(first);
+            order.extend((root as u32..keep.len() as u32).filter(|&v| local[v as usize] == HERE));
+        } else {
+            order[first..].sort_unstable();
+        }
         for (place, &v) in order[first..].iter().enumerate() {
             local[v as usize] = place as u32;
         }
