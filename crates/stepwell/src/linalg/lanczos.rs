@@ -66,7 +66,7 @@ impl Lanczos {
             if beta < 0.1 * before {
                 beta = self.orthogonalize(n);
             }
-            if !(beta > EXHAUSTED * scale) {
+            if beta.is_nan() || beta <= EXHAUSTED * scale {
                 break;
             }
             self.off.push(beta);

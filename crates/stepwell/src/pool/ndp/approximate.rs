@@ -63,15 +63,14 @@ pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -
         let mut row = std::mem::take(&mut waiting[v]);
         row.add_up(&gone);
         let mut row = row.entries;
-        let scale = 1.0 / row.iter().map(|&(_, weight)| weight).sum::<f64>().sqrt();
-        row.iter_mut().for_each(|(_, weight)| *weight *= scale);
+        let total: f64 = row.iter().map(|&(_, weight)| weight).sum();
         row.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut made = 0;
         for (k, &(a, x)) in row.iter().enumerate() {
             let before = made;
             for &(b, y) in &row[k + 1..] {
-                let weight = x * y;
-                if !(weight >= floor) {
+                let weight = x / total * y;
+                if weight < floor {
                     break;
                 }
                 made += 1;

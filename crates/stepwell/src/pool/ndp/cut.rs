@@ -18,6 +18,11 @@ const DENSE: usize = 128;
 /// localised on few vertices and cut worse.
 const PRODUCTS: usize = 50;
 
+/// Components with more vertices than this are wider than those products reach:
+/// most of the vector still is its random start. Flips make a cut of it, and
+/// keep the sets of joined dropped vertices small.
+const FAR: usize = 1 << 13;
+
 /// Entries of an eigenvector below this part of the largest have no sign.
 const NO_SIGN: f64 = 1e-8;
 
@@ -26,6 +31,9 @@ const TIE: f64 = 1e-9;
 
 /// Gains below this part of a vertex's degree are rounding.
 const NO_GAIN: f64 = 1e-13;
+
+/// The place of a vertex of the component that is being found.
+const HERE: u32 = u32::MAX - 1;
 
 /// A partition of the vertices into two sides.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,13 +122,13 @@ impl Cutter {
         components.push(first);
         let mut bipartite = true;
         order.push(root as u32);
-        local[root] = 0;
+        local[root] = HERE;
         let mut head = first;
         while let Some(&v) = order.get(head) {
             let side = keep[v as usize];
             for &u in rows.row(v as usize).0 {
                 if local[u as usize] == u32::MAX {
-                    local[u as usize] = 0;
+                    local[u as usize] = HERE;
                     keep[u as usize] = !side;
                     order.push(u);
                 } else {
@@ -129,7 +137,12 @@ impl Cutter {
             }
             head += 1;
         }
-        order[first..].sort_unstable();
+        if order.len() - first > (keep.len() - root) / 8 {
+            order.truncate(first);
+            order.extend((root as u32..keep.len() as u32).filter(|&v| local[v as usize] == HERE));
+        } else {
+            order[first..].sort_unstable();
+        }
         for (place, &v) in order[first..].iter().enumerate() {
             local[v as usize] = place as u32;
         }
@@ -155,6 +168,11 @@ impl Cutter {
         self.scores.extend(self.vector.iter().map(|x| x.abs()));
         self.place_by_sign(rows, first);
         let mut crossing = self.crossing_weight(rows, first);
+        if self.scores.len() - first > FAR {
+            self.improved |= crossing < 0.5 * total;
+            self.flip(rows, first);
+            crossing = self.crossing_weight(rows, first);
+        }
         // Both sides of an eigenvector have vertices, unless rounding took one away.
         if crossing == 0.0 {
             self.improved = true;
@@ -208,9 +226,7 @@ impl Cutter {
         vector.extend(members.iter().map(|_| stream.uniform_in(-1.0, 1.0)));
         lanczos.top(vector, PRODUCTS, |x, y| {
             for (y, range) in y.iter_mut().zip(starts.windows(2)) {
-                let range = range[0]..range[1];
-                let entries = columns[range.clone()].iter().zip(&values[range]);
-                *y = entries.map(|(&column, value)| value * x[column as usize]).sum();
+                *y = gather(&columns[range[0]..range[1]], &values[range[0]..range[1]], x);
             }
         });
     }
@@ -233,15 +249,14 @@ impl Cutter {
             }
         }
         undecided.sort_by(|&a, &b| degrees[b as usize].total_cmp(&degrees[a as usize]));
-        let mut placed = members.len() - undecided.len();
-        for &v in undecided.iter() {
+        let signed = members.len() - undecided.len();
+        for (placed, &v) in (signed..).zip(undecided.iter()) {
             let pull = |(u, weight): (usize, f64)| weight * sign(vector[local[u] as usize]);
             let balance: f64 = rows.entries(v as usize).map(pull).sum();
             let side = if balance == 0.0 { 2 * kept < placed } else { balance < 0.0 };
             keep[v as usize] = side;
             vector[local[v as usize] as usize] = if side { 1.0 } else { -1.0 };
             kept += usize::from(side);
-            placed += 1;
         }
     }
 
@@ -310,6 +325,20 @@ impl Cutter {
             members.iter().for_each(|&v| keep[v as usize] = !keep[v as usize]);
         }
     }
+}
+
+/// The product of a sparse row with `x`, in four lanes: rows of coarse graphs are long.
+fn gather(columns: &[u32], values: &[f64], x: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let (columns, values) = (columns.chunks_exact(4), values.chunks_exact(4));
+    let tail = columns.remainder().iter().zip(values.remainder());
+    let tail: f64 = tail.map(|(&column, value)| value * x[column as usize]).sum();
+    for (columns, values) in columns.zip(values) {
+        for k in 0..4 {
+            sums[k] += values[k] * x[columns[k] as usize];
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + tail
 }
 
 fn sign(x: f64) -> f64 {

@@ -30,18 +30,16 @@ pub(super) fn pairs(m: usize) -> usize {
 pub(super) fn eliminate(values: &mut [f64], m: usize, pivots: usize) {
     for first in (0..pivots).step_by(PANEL) {
         let end = pivots.min(first + PANEL);
+        let mut totals = [0.0; PANEL];
         for a in first..end {
             let (head, tail) = values.split_at_mut(row_start(m, a + 1));
-            let row = &mut head[row_start(m, a)..];
-            let sum: f64 = row.iter().sum();
-            if sum > 0.0 {
-                // The root on both factors keeps the product symmetric to the bit.
-                let scale = 1.0 / sum.sqrt();
-                row.iter_mut().for_each(|x| *x *= scale);
-            }
+            let row = &head[row_start(m, a)..];
+            let total: f64 = row.iter().sum();
+            totals[a - first] = total;
             for b in a + 1..end {
-                let factor = row[b - a - 1];
-                if factor > 0.0 {
+                let weight = row[b - a - 1];
+                if weight > 0.0 {
+                    let factor = weight / total;
                     let start = row_start(m, b) - row_start(m, a + 1);
                     add(&mut tail[start..][..m - b - 1], factor, &row[b - a..]);
                 }
@@ -52,20 +50,26 @@ pub(super) fn eliminate(values: &mut [f64], m: usize, pivots: usize) {
         for b in end..m {
             let target = &mut rest[start..start + m - b - 1];
             start += target.len();
-            add_panel(target, panel, m, first..end, b);
+            add_panel(target, panel, m, (first..end).zip(totals), b);
         }
     }
 }
 
 /// Adds to the row of `b` what the panel's pivots give it, four at a time.
-fn add_panel(target: &mut [f64], panel: &[f64], m: usize, pivots: std::ops::Range<usize>, b: usize) {
+fn add_panel(
+    target: &mut [f64],
+    panel: &[f64],
+    m: usize,
+    pivots: impl Iterator<Item = (usize, f64)>,
+    b: usize,
+) {
     let mut waiting: [(f64, &[f64]); 4] = [(0.0, &[]); 4];
     let mut count = 0;
-    for a in pivots {
+    for (a, total) in pivots {
         let row = &panel[row_start(m, a)..][..m - a - 1];
-        let factor = row[b - a - 1];
-        if factor > 0.0 {
-            waiting[count] = (factor, &row[b - a..]);
+        let weight = row[b - a - 1];
+        if weight > 0.0 {
+            waiting[count] = (weight / total, &row[b - a..]);
             count += 1;
         }
         if count == waiting.len() {

@@ -51,8 +51,8 @@ pub(super) struct Kron {
     pub coarse: Vec<u32>,
     /// Each dropped vertex's group: its element, or `SINGLE`.
     groups: Vec<u32>,
-    /// `1 / √s` of single dropped vertices.
-    scales: Vec<f64>,
+    /// `s`, the sum of weights, of single dropped vertices.
+    totals: Vec<f64>,
     /// Vertices that groups touch, by group, ascending.
     members: Vec<u32>,
     member_starts: Vec<usize>,
@@ -102,8 +102,8 @@ impl Kron {
         let n = rows.len();
         self.groups.clear();
         self.groups.resize(n, NONE);
-        self.scales.clear();
-        self.scales.resize(n, 0.0);
+        self.totals.clear();
+        self.totals.resize(n, 0.0);
         self.position.clear();
         self.position.resize(n, NONE);
         self.members.clear();
@@ -120,8 +120,7 @@ impl Kron {
             let (columns, weights) = rows.row(v);
             if columns.iter().all(|&u| keep[u as usize]) {
                 self.groups[v] = SINGLE;
-                let sum: f64 = weights.iter().sum();
-                self.scales[v] = if sum > 0.0 { 1.0 / sum.sqrt() } else { 0.0 };
+                self.totals[v] = weights.iter().sum();
             } else {
                 self.eliminate_group(rows, keep, v, budget)?;
             }
@@ -234,10 +233,9 @@ impl Kron {
                 }
                 match groups[u] {
                     SINGLE => {
-                        let scale = self.scales[u];
-                        let mine = weight * scale;
+                        let share = weight / self.totals[u];
                         for (x, weight) in rows.entries(u).rev().take_while(|&(x, _)| x > v) {
-                            add(sums, touched, coarse[x], mine * (weight * scale));
+                            add(sums, touched, coarse[x], share * weight);
                         }
                     }
                     NONE => {}

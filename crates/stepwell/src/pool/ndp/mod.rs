@@ -86,7 +86,7 @@ pub struct NdpOptions {
     pub sparsify: Sparsify,
     /// Which side of the cut is kept.
     pub side: Side,
-    /// Pairs of vertices that may be joined and held; each takes about 40 bytes.
+    /// Pairs of vertices that may be joined and held; each takes about 60 bytes.
     pub fill_budget: u64,
     /// Above that budget: drop small new weights during the elimination (the
     /// [notes](Notes) count them) instead of refusing.

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use rayon::prelude::*;
 
 use super::*;
 use crate::graph::EdgeList;
@@ -64,12 +65,9 @@ fn solve(m: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
         b.swap(k, best);
         for i in (0..n).filter(|&i| i != k) {
             let factor = m[i][k] / m[k][k];
-            for j in k..n {
-                m[i][j] -= factor * m[k][j];
-            }
-            for j in 0..b[i].len() {
-                b[i][j] -= factor * b[k][j];
-            }
+            let (pivot, right) = (m[k].clone(), b[k].clone());
+            m[i].iter_mut().zip(&pivot).for_each(|(x, y)| *x -= factor * y);
+            b[i].iter_mut().zip(&right).for_each(|(x, y)| *x -= factor * y);
         }
     }
     (0..n).map(|i| b[i].iter().map(|x| x / m[i][i]).collect()).collect()
@@ -340,6 +338,14 @@ fn the_same_bits_whatever_came_before() {
     for (graph, expected) in batch.iter().zip(&alone) {
         assert_eq!(&shared.pool(graph, &options, 1).unwrap(), expected);
     }
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pooled: Vec<Pooled> = pool.install(|| {
+            let graphs = graphs.par_iter();
+            graphs.map_init(Ndp::default, |state, g| state.pool(g.view(), &options, 1).unwrap()).collect()
+        });
+        assert_eq!(pooled, alone);
+    }
 }
 
 #[test]
@@ -355,6 +361,24 @@ fn large_components_depend_on_seed_and_level_only() {
     assert_ne!(kept(0, 0), kept(1, 0));
     assert_ne!(kept(0, 0), kept(0, 1));
     assert!(maxcut(fine.view()).unwrap().value > 0.6);
+    // Too wide for the products to reach across: rows joined to the next, with diagonals.
+    let (side, mut wide) = (100, Vec::new());
+    for v in 0..side * side {
+        let (x, y) = (v % side, v / side);
+        for (dx, dy) in [(1, 0), (0, 1), (1, 1)] {
+            if x + dx < side && y + dy < side {
+                wide.push((v, v + dx + side * dy, 1.0));
+            }
+        }
+    }
+    let wide = graph((side * side) as usize, &wide);
+    let cut = maxcut(wide.view()).unwrap();
+    assert!(cut.value > 0.6, "{}", cut.value);
+    for v in 0..wide.view().num_vertices() {
+        let neighbours = wide.view().neighbours(v);
+        let crossing = neighbours.iter().filter(|&&u| cut.side[u as usize] != cut.side[v]).count();
+        assert!(2 * crossing >= neighbours.len(), "flipped to a local optimum");
+    }
 }
 
 #[test]
@@ -421,6 +445,18 @@ fn approximate_reductions_are_close_and_stay_within_the_budget() {
         assert!(*y <= x + 1e-9 && *y > 0.5 * x, "{x} {y}");
     }
     assert!(after.iter().sum::<f64>() > 0.9 * before.iter().sum::<f64>());
+}
+
+#[test]
+fn a_weight_of_exactly_delta_stays() {
+    // A dropped vertex with ten neighbours joins them by 1/10 each.
+    let leaves: Vec<_> = (1..=10).map(|v| (0, v, 1.0)).collect();
+    let star = graph(11, &leaves);
+    let larger = NdpOptions { side: Side::Larger, ..NdpOptions::default() };
+    let pooled = ndp(star.view(), &larger, 0).unwrap();
+    assert!(pooled.graph.view().weights().unwrap().iter().all(|&w| w == 0.1));
+    assert_eq!(pooled.graph.view().num_edges(), 45);
+    assert_eq!(ndp(star.view(), &NdpOptions { delta: 0.11, ..larger }, 0).unwrap().notes.without_edges, 1);
 }
 
 #[test]
