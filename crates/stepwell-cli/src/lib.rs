@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod model;
+mod pooling;
 mod terminal;
 
 use std::ffi::OsString;

@@ -177,7 +177,7 @@ impl ModelArgs {
 }
 
 /// A value by the name it has in files.
-fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(text.into()).map_err(|error| error.to_string())
 }
 

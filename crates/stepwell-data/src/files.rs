@@ -55,13 +55,16 @@ pub fn write_whole<E: From<Error>>(
 
 /// Fills a folder aside and renames it into place once `fill` has succeeded.
 /// A folder that exists and holds anything is left alone.
-pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let io = |source| Error::io(path, source);
+pub fn write_folder_whole<E: From<Error>>(
+    path: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    let io = |source| E::from(Error::io(path, source));
     if path.is_dir() && fs::read_dir(path).map_err(io)?.next().is_some() {
         return Err(io(io::Error::new(io::ErrorKind::AlreadyExists, "the folder exists and is not empty")));
     }
     let folder = parent(path);
-    fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+    fs::create_dir_all(folder).map_err(|source| E::from(Error::io(folder, source)))?;
     let aside = tempfile::Builder::new().prefix(".stepwell-").tempdir_in(folder).map_err(io)?;
     let _listed = Unfinished::new(aside.path());
     fill(aside.path())?;

@@ -30,7 +30,7 @@ impl Demo {
             dataset.len(),
             start.elapsed().as_secs_f64()
         ));
-        terminal.print(&describe(&Summary::of(&dataset)))?;
+        terminal.print(&describe(&Summary::of(&dataset), "none"))?;
 
         let (classes, names) = dataset.targets.classes().unwrap_or_default();
         let parts = dataset.parts.as_deref().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! One file per command: its arguments and what it does.
 
+mod coarsen;
 mod completions;
 mod converge;
 mod convert;
@@ -22,6 +23,7 @@ pub enum Command {
     Convert(convert::Convert),
     Stats(stats::Stats),
     Embed(Box<embed::Embed>),
+    Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
 }
@@ -34,6 +36,7 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Convert(command) => command.run(terminal),
         Command::Stats(command) => command.run(terminal),
         Command::Embed(command) => command.run(terminal),
+        Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),
     }

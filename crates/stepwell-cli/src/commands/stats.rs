@@ -1,8 +1,12 @@
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
-use stepwell_data::Summary;
+use stepwell::pool::{Notes, Pooling};
+use stepwell_data::{LevelSummary, Summary};
+use stepwell_lab::paper::table4;
 
+use crate::BadUsage;
 use crate::args::Input;
+use crate::pooling::PoolArgs;
 use crate::terminal::{Terminal, table};
 
 /// Print what a dataset looks like in numbers
@@ -10,10 +14,12 @@ use crate::terminal::{Terminal, table};
 /// Edges are undirected and counted once, self loops aside; nnz counts the
 /// stored entries of the adjacency matrix. rho is the mean spectral radius of
 /// the normalised adjacency, bipartite the share of graphs with a bipartite
-/// component.
+/// component. With --pool the coarse graphs follow, beside the figures of the
+/// paper's Table 4 where it has the dataset (it counts stored entries there).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell stats MUTAG
+  stepwell stats NCI1 --pool ndp --levels 2
   stepwell stats graphs.parquet --json
   zcat graphs.jsonl.gz | stepwell stats -")]
 pub struct Stats {
@@ -23,21 +29,49 @@ pub struct Stats {
     /// One JSON object on standard output
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    pool: PoolArgs,
 }
 
 impl Stats {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let dataset = terminal.load(&self.input)?;
-        let summary = Summary::of(&dataset);
+        let mut summary = Summary::of(&dataset);
+        let pooling = self.pool.pooling().context(BadUsage)?;
+        if let Some(pooling) = &pooling {
+            let pyramid = terminal.counting("pooling", |progress| {
+                pooling.coarsen(&dataset.graphs, self.pool.levels, progress)
+            })?;
+            for (level, coarse) in pyramid.levels.iter().enumerate() {
+                summary.levels.push(LevelSummary::of(level + 1, &coarse.graphs));
+            }
+            describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
+        }
         if self.json {
             return terminal.json(&summary);
         }
-        terminal.print(&describe(&summary))
+        terminal.print(&describe(&summary, pooling.as_ref().map_or("none", Pooling::name)))
     }
 }
 
+/// What a person should know about a pooling.
+pub fn describe_notes(notes: &Notes) -> Vec<String> {
+    [
+        (notes.symmetrized, "directed graphs were made undirected"),
+        (notes.vertices_lost, "vertices ended in no cluster"),
+        (notes.without_edges, "coarse graphs lost all their edges"),
+        (notes.cuts_improved, "cuts were below one half and improved by moving vertices"),
+        (notes.fill_dropped, "small links were dropped while vertices were eliminated"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect()
+}
+
 /// The summary as text.
-pub fn describe(summary: &Summary) -> String {
+pub fn describe(summary: &Summary, pool: &str) -> String {
     let count = |number: usize| if number == 0 { "none".to_owned() } else { number.to_string() };
     let mut lines = vec![
         summary.dataset.clone(),
@@ -51,16 +85,26 @@ pub fn describe(summary: &Summary) -> String {
         format!("  self loops   {}", count(summary.self_loops)),
     ];
     let rows = summary.levels.iter().map(|level| {
-        vec![
+        let mut row = vec![
             level.level.to_string(),
             format!("{:.2}", level.avg_vertices),
             format!("{:.2}", level.avg_edges),
             format!("{:.2}", level.avg_nnz),
             level.rho.map_or("?".to_owned(), |rho| format!("{rho:.2}")),
             format!("{:.2}", level.bipartite),
-        ]
+        ];
+        if pool != "none" {
+            let printed = table4(&summary.dataset, pool, level.level);
+            let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+            row.push(figure(printed.and_then(|row| row.vertices)));
+            row.push(figure(printed.and_then(|row| row.edges)));
+        }
+        row
     });
-    let header = ["level", "avg vertices", "avg edges", "avg nnz", "rho", "bipartite"];
+    let mut header = vec!["level", "avg vertices", "avg edges", "avg nnz", "rho", "bipartite"];
+    if pool != "none" {
+        header.extend(["paper N", "paper M"]);
+    }
     lines.push(table(&header, rows));
     lines.join("\n")
 }

@@ -24,7 +24,7 @@ fn huge_inputs_saturate_or_are_refused() {
     let graph = with_attributes(3, 1, &[1.0, 1e300, 0.0]);
     let weights = Weights::random(&options, 1).unwrap();
     let error = Prepared::new(graph.as_batch(), &inputs(&graph), &options).err().unwrap();
-    assert_eq!(error.to_string(), "an input of graph 0 is 1e300, too large for 32 bits; compute in f64");
+    assert_eq!(error.to_string(), "an input of graph 0 is 1e300, too large for precision f32");
     let wide = ReservoirOptions { precision: Precision::F64, ..options };
     let (found, _) = solved(graph.as_batch(), &inputs(&graph), &weights, &wide);
     assert!(found.iter().all(|x| x.abs() <= 1.0));

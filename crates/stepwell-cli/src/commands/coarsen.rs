@@ -1,0 +1,129 @@
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Serialize;
+use stepwell::pyramid::Level;
+use stepwell_data::{Dataset, LevelSummary, files};
+
+use super::stats::describe_notes;
+use crate::BadUsage;
+use crate::args::Input;
+use crate::pooling::PoolArgs;
+use crate::terminal::Terminal;
+
+/// Write the coarse graphs of a pooling, level by level
+///
+/// OUT becomes a folder: level1.jsonl, level2.jsonl, … hold the coarse graphs,
+/// one per line, with the ids and targets of the originals; assignment1.jsonl,
+/// … the matrices S that lead to them, one object per graph: fine and coarse
+/// vertex and value of every entry, and which vertices were kept, where the
+/// pooling selects vertices.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell coarsen MUTAG --pool ndp --levels 2 -o mutag-ndp
+  stepwell coarsen graphs.jsonl --pool graclus -o coarse --json")]
+pub struct Coarsen {
+    #[command(flatten)]
+    input: Input,
+
+    /// The folder to write, which must not exist or be empty
+    #[arg(short, long, value_name = "FOLDER")]
+    out: PathBuf,
+
+    /// One JSON object on standard output
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    pool: PoolArgs,
+}
+
+#[derive(Serialize)]
+struct Report {
+    dataset: String,
+    pool: &'static str,
+    seconds: f64,
+    levels: Vec<LevelSummary>,
+    notes: Vec<String>,
+}
+
+/// `S` of one graph.
+#[derive(Serialize)]
+struct Entries {
+    id: String,
+    num_fine: usize,
+    num_coarse: usize,
+    fine: Vec<usize>,
+    coarse: Vec<u32>,
+    value: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<Vec<u32>>,
+}
+
+impl Coarsen {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let pooling = self.pool.pooling()?.context("--pool is missing").context(BadUsage)?;
+        let dataset = terminal.load(&self.input)?;
+        let start = Instant::now();
+        let pyramid = terminal
+            .counting("pooling", |progress| pooling.coarsen(&dataset.graphs, self.pool.levels, progress))?;
+        let seconds = start.elapsed().as_secs_f64();
+        files::write_folder_whole::<anyhow::Error>(&self.out, |folder| {
+            for (index, level) in pyramid.levels.iter().enumerate() {
+                write_level(&dataset, level, index + 1, folder)?;
+            }
+            Ok(())
+        })?;
+        let notes = describe_notes(&pyramid.notes());
+        if self.json {
+            let levels = pyramid.levels.iter().enumerate();
+            let levels = levels.map(|(index, level)| LevelSummary::of(index + 1, &level.graphs)).collect();
+            return terminal.json(&Report {
+                dataset: dataset.name,
+                pool: pooling.name(),
+                seconds,
+                levels,
+                notes,
+            });
+        }
+        notes.iter().for_each(|note| terminal.note(&format!("note: {note}")));
+        let (graphs, out) = (dataset.len(), self.out.display());
+        terminal.note(&format!("pooled {graphs} graphs in {seconds:.2} s, written to {out}"));
+        Ok(())
+    }
+}
+
+fn write_level(dataset: &Dataset, level: &Level, number: usize, folder: &Path) -> Result<()> {
+    let coarse = Dataset {
+        name: dataset.name.clone(),
+        graphs: level.graphs.clone(),
+        targets: dataset.targets.clone(),
+        ids: dataset.ids.clone(),
+        parts: dataset.parts.clone(),
+        ..Dataset::default()
+    };
+    stepwell_data::catalog::write(&coarse, &folder.join(format!("level{number}.jsonl")), false)?;
+    let path = folder.join(format!("assignment{number}.jsonl"));
+    let mut out = BufWriter::new(File::create(&path).with_context(|| path.display().to_string())?);
+    for graph in level.graphs.iter() {
+        let assignment = level.assignments.graph(graph.index());
+        let rows = (0..assignment.num_fine()).flat_map(|v| std::iter::repeat_n(v, assignment.row(v).0.len()));
+        let offsets = &level.graphs.vertex_offsets()[graph.index()..];
+        let entries = Entries {
+            id: dataset.id(graph.index()),
+            num_fine: assignment.num_fine(),
+            num_coarse: assignment.num_coarse(),
+            fine: rows.collect(),
+            coarse: assignment.columns().to_vec(),
+            value: assignment.values().to_vec(),
+            kept: level.kept.as_ref().map(|kept| kept[offsets[0]..offsets[1]].to_vec()),
+        };
+        serde_json::to_writer(&mut out, &entries)?;
+        std::io::Write::write_all(&mut out, b"\n")?;
+    }
+    std::io::Write::flush(&mut out).with_context(|| path.display().to_string())
+}
