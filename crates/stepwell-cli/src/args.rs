@@ -18,6 +18,7 @@ use crate::commands::Command;
     after_help = "Examples:
   stepwell demo                         see it work
   stepwell stats MUTAG                  what a dataset looks like
+  stepwell embed MUTAG -o mutag.npy     a vector for every graph
   stepwell convert MUTAG mutag.parquet  the same graphs in another format
 
 'stepwell COMMAND --help' explains a command."

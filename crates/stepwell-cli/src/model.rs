@@ -32,7 +32,8 @@ pub struct ModelArgs {
     #[arg(long, value_enum, default_value = "paper")]
     preset: Preset,
 
-    /// Then take options from a TOML file with the flags' names as keys (units = 100)
+    /// Then take options from a TOML file: keys as the flags, with underscores
+    /// (units = 100, spectral_radius = [0.5, 0.9], lift = false, aggregate = ["sum", "max"])
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 

@@ -24,3 +24,7 @@ pub mod rng;
 pub mod theory;
 
 pub use error::{Error, Result};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

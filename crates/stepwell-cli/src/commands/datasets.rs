@@ -17,8 +17,9 @@ use crate::terminal::{Terminal, table};
   stepwell datasets
   stepwell datasets --data-dir ~/graphs --json
 
-Single graphs of any size are generated from a form such as grid:100x100,
-ring:1000 or barabasi-albert:10000:3.")]
+Single graphs of any size are generated from a form: grid:100x100,
+geometric:1000:0.05, barabasi-albert:1000:3, erdos-renyi:1000:0.01, star:100,
+ring:1000, complete:50, path:10.")]
 pub struct Datasets {
     /// One JSON object on standard output
     #[arg(long)]

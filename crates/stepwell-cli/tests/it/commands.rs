@@ -161,3 +161,48 @@ fn states_of_vertices_have_names() {
         lines[1..].iter().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",")).collect();
     assert_eq!(keys, ["0,0,0", "0,0,1", "0,0,2", "0,1,0", "0,1,1", "0,1,2"]);
 }
+
+#[test]
+fn convergence_is_certified_where_it_can_be() {
+    let report = json(&[
+        "converge",
+        "ring:12",
+        "--recurrence",
+        "orthogonal",
+        "--spectral-radius",
+        "0.5",
+        "--solver",
+        "jacobi",
+        "--json",
+    ]);
+    let block = &report["blocks"][0];
+    assert_eq!((block["certified"].as_f64(), block["converged"].as_f64()), (Some(1.0), Some(1.0)));
+    assert!(block["sweeps_max"].as_u64() <= block["bound_max"].as_u64().map(|bound| bound + 1));
+    let report =
+        json(&["converge", "ring:12", "--recurrence", "orthogonal", "--spectral-radius", "1", "--json"]);
+    assert_eq!(
+        (report["blocks"][0]["certified"].as_f64(), &report["blocks"][0]["bound_max"]),
+        (Some(0.0), &Value::Null)
+    );
+    assert!(output(&["converge", "b-hard-small"]).contains("K max"));
+}
+
+#[test]
+fn pooling_is_described_and_written() {
+    let stats = json(&["stats", "path:9", "--pool", "graclus", "--levels", "3", "--json"]);
+    let sizes: Vec<f64> =
+        stats["levels"].as_array().unwrap().iter().filter_map(|l| l["avg_vertices"].as_f64()).collect();
+    assert_eq!(sizes.len(), 4);
+    assert!(sizes.is_sorted_by(|a, b| a > b), "{sizes:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("coarse");
+    stepwell().args(["coarsen", "grid:4x4", "--pool", "ndp", "-o", out.to_str().unwrap()]).assert().success();
+    // The two-colouring of a grid is its cut: half of the vertices stay.
+    let coarse: Value = serde_json::from_str(&fs::read_to_string(out.join("level1.jsonl")).unwrap()).unwrap();
+    assert_eq!(coarse["num_nodes"], 8);
+    let kept: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("assignment1.jsonl")).unwrap()).unwrap();
+    assert_eq!((kept["num_fine"].as_u64(), kept["kept"].as_array().unwrap().len()), (Some(16), 8));
+    assert!(out.join("level2.jsonl").is_file());
+    failure(&["coarsen", "grid:4x4", "-o", "x"], 2);
+}
