@@ -10,6 +10,8 @@ mod clusters;
 mod graclus;
 mod kmis;
 mod nmf;
+#[cfg(test)]
+mod test_graphs;
 mod undirected;
 
 pub use assignment::{Assignment, AssignmentRef, Assignments};
