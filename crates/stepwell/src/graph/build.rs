@@ -118,7 +118,11 @@ impl Graph {
     /// An undirected graph from the rows of its adjacency matrix as they are
     /// stored: ascending columns, every entry positive and the same in both
     /// directions. Takes them as they are, but for weights that are not finite.
-    pub(crate) fn from_rows(row_offsets: Vec<usize>, neighbours: Vec<u32>, weights: Vec<f64>) -> Result<Self> {
+    pub(crate) fn from_rows(
+        row_offsets: Vec<usize>,
+        neighbours: Vec<u32>,
+        weights: Vec<f64>,
+    ) -> Result<Self> {
         if let Some(edge) = weights.iter().position(|weight| !weight.is_finite()) {
             return Err(Error::BadWeight { edge, weight: weights[edge] });
         }
@@ -128,7 +132,10 @@ impl Graph {
             row_offsets,
             neighbours,
             weights: Some(weights),
-            ..GraphBatch::default()
+            vertex_labels: None,
+            vertex_attributes: None,
+            edge_labels: None,
+            edge_attributes: None,
         };
         debug_assert!(is_symmetric(&batch), "rows must be sorted, positive and symmetric");
         Ok(Self(batch))

@@ -27,7 +27,8 @@ pub fn star(leaves: u32) -> Graph {
 
 /// Empty, tiny, without edges, complete, in two equal parts, with loops, directed.
 pub fn odd() -> Vec<(&'static str, Graph)> {
-    let graph = |n, sources: &[u32], targets: &[u32]| Graph::new(&EdgeList::new(n, sources, targets)).unwrap();
+    let graph =
+        |n, sources: &[u32], targets: &[u32]| Graph::new(&EdgeList::new(n, sources, targets)).unwrap();
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     for row in 0..7 {
         for column in 0..row {

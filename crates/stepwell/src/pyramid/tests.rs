@@ -110,10 +110,18 @@ fn what_does_not_fit_is_an_error_that_says_where() {
 
     let error = coarsen(&batch, 1, |graph, _| select_first(graph, 2, None), go_on).unwrap_err();
     assert_eq!(error.to_string(), "graph 0, pooling 1: columns of S: expected 1, found 2");
-    let error = coarsen(&batch, 2, |graph, level| {
-        select_first(graph, 1, Some(vec![if level == 1 && graph.num_vertices() == 1 { 7 } else { 0 }]))
-    }, go_on);
-    assert_eq!(error.unwrap_err().to_string(), "graph 0, pooling 2: kept vertex: 7 is more than the limit of 0");
+    let error = coarsen(
+        &batch,
+        2,
+        |graph, level| {
+            select_first(graph, 1, Some(vec![if level == 1 && graph.num_vertices() == 1 { 7 } else { 0 }]))
+        },
+        go_on,
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "graph 0, pooling 2: kept vertex: 7 is more than the limit of 0"
+    );
     let mixed = |graph: GraphRef<'_>, _| select_first(graph, 1, (graph.num_vertices() == 4).then(|| vec![0]));
     let error = coarsen(&batch, 1, mixed, go_on).unwrap_err();
     assert!(error.to_string().starts_with("graph 1, pooling 1: pooling: the graphs before"), "{error}");

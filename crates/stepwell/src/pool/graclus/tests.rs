@@ -56,10 +56,10 @@ proptest! {
         let same = match_in_order(renamed.view(), &renamed.view().degrees(), &renamed_order);
         prop_assert_eq!(clusters.count, same.count);
         (0..n).for_each(|v| assert_eq!(clusters.of[v], same.of[names[v]]));
-        let coarse = |clusters: &Clusters, graph: &Graph| {
+        let coarse = |clusters: Clusters, graph: &Graph| {
             clusters.pool(graph.view(), Reduce::Mean, Notes::default()).unwrap().graph
         };
-        prop_assert_eq!(coarse(&clusters, &graph), coarse(&same, &renamed));
+        prop_assert_eq!(coarse(clusters, &graph), coarse(same, &renamed));
     }
 }
 

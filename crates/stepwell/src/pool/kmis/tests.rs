@@ -35,10 +35,10 @@ proptest! {
         for (at, row) in distances.iter().enumerate() {
             prop_assert!(centres.iter().enumerate().all(|(other, &c)| other == at || row[c as usize] > k));
         }
-        for v in 0..n {
+        for (v, &cluster) in clusters.of.iter().enumerate() {
             let nearest = (0..centres.len()).min_by_key(|&at| (distances[at][v], at)).unwrap();
             prop_assert!(distances[nearest][v] <= k, "maximal");
-            prop_assert_eq!(clusters.of[v] as usize, nearest);
+            prop_assert_eq!(cluster as usize, nearest);
         }
         test_graphs::check(view, &kmis(view, &KMisOptions { k, ..Default::default() }).unwrap());
     }

@@ -103,7 +103,11 @@ impl Sweep<'_> {
         let k = self.num_components;
         let blocks = |wanted| vec![Default::default(); if wanted { k } else { 0 }];
         let abreast = || vec![[0.0; ABREAST]; k];
-        Buffers { targets: vec![0.0; k], products: blocks(self.matrix.is_some()), abreast: [abreast(), abreast()] }
+        Buffers {
+            targets: vec![0.0; k],
+            products: blocks(self.matrix.is_some()),
+            abreast: [abreast(), abreast()],
+        }
     }
 
     /// Updates the rows from `first` on and adds them to `rows`.
@@ -134,7 +138,10 @@ impl Sweep<'_> {
                 self.gather(vertex, other, buffers);
                 let Buffers { targets, abreast: [entries, all_targets], .. } = buffers;
                 let (columns, values) = factor.row(vertex);
-                columns.iter().zip(values).for_each(|(&column, &value)| entries[column as usize][lane] = value);
+                columns
+                    .iter()
+                    .zip(values)
+                    .for_each(|(&column, &value)| entries[column as usize][lane] = value);
                 all_targets.iter_mut().zip(&*targets).for_each(|(all, target)| all[lane] = *target);
             }
             let [entries, targets] = &mut buffers.abreast;

@@ -81,9 +81,8 @@ pub fn nmf(graph: GraphRef<'_>, options: &NmfOptions, level: usize) -> Result<Po
     let total: f64 = graph.entries().map(|(_, _, weight)| weight).sum();
     // The scale at which Q·F is of the size of A on average.
     let scale = (total / (n as f64 * n as f64) / k as f64).sqrt();
-    let start = |which| {
-        Factor::dense(k, start::half_normals(options.seed, level as u64, which, n * k, scale))
-    };
+    let start =
+        |which| Factor::dense(k, start::half_normals(options.seed, level as u64, which, n * k, scale));
     let (mut q, mut f) = (start(0), start(1));
     descent::descend(graph, &mut q, &mut f, k, options.max_iterations, options.tolerance);
     drop(q);
@@ -125,20 +124,13 @@ pub fn factorize(
     }
     let mut rows_of_q = Factor::dense(k, q.iter().copied().collect());
     let mut rows_of_f = Factor::dense(k, f.t().iter().copied().collect());
-    let iterations = descent::descend(
-        graph,
-        &mut rows_of_q,
-        &mut rows_of_f,
-        k,
-        options.max_iterations,
-        options.tolerance,
-    );
+    let iterations =
+        descent::descend(graph, &mut rows_of_q, &mut rows_of_f, k, options.max_iterations, options.tolerance);
     let mut factors = Factors { q: Array2::zeros((n, k)), f: Array2::zeros((k, n)), iterations };
     for vertex in 0..n {
-        for (rows, mut slots) in [
-            (&rows_of_q, factors.q.row_mut(vertex)),
-            (&rows_of_f, factors.f.column_mut(vertex)),
-        ] {
+        for (rows, mut slots) in
+            [(&rows_of_q, factors.q.row_mut(vertex)), (&rows_of_f, factors.f.column_mut(vertex))]
+        {
             let (columns, values) = rows.row(vertex);
             columns.iter().zip(values).for_each(|(&column, &value)| slots[column as usize] = value);
         }

@@ -120,7 +120,9 @@ fn renaming_vertices_and_the_start_renames_the_factors() {
 fn threads_do_not_change_a_bit() {
     let pool = |threads, graph: &Graph| {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        threads.install(|| nmf(graph.view(), &NmfOptions { max_iterations: 2, ..Default::default() }, 0).unwrap())
+        threads.install(|| {
+            nmf(graph.view(), &NmfOptions { max_iterations: 2, ..Default::default() }, 0).unwrap()
+        })
     };
     // Enough vertices that rows and panels are spread over threads.
     let graph = ring(1100);
@@ -137,7 +139,8 @@ fn odd_graphs_are_pooled_too() {
         test_graphs::check(graph.view(), &pooled);
         assert_eq!(pooled.notes.symmetrized, usize::from(graph.view().is_directed()), "{name}");
         let same = graph.view().num_vertices() <= 2 || graph.view().num_entries() == 0;
-        let expected = if same { graph.view().num_vertices() } else { (graph.view().num_vertices() / 2).max(2) };
+        let expected =
+            if same { graph.view().num_vertices() } else { (graph.view().num_vertices() / 2).max(2) };
         assert_eq!(pooled.graph.view().num_vertices(), expected, "{name}");
     }
 }
@@ -155,7 +158,9 @@ fn huge_and_tiny_weights_are_an_error_or_a_graph_never_a_panic() {
         let graph = weighted(5, &[(0, 1, weight), (1, 2, weight), (2, 3, weight), (3, 4, weight)]);
         match nmf(graph.view(), &NmfOptions::default(), 0) {
             Ok(pooled) => test_graphs::check(graph.view(), &pooled),
-            Err(error) => assert!(matches!(error, Error::BadWeight { .. } | Error::BadValue { .. }), "{error}"),
+            Err(error) => {
+                assert!(matches!(error, Error::BadWeight { .. } | Error::BadValue { .. }), "{error}")
+            }
         }
     }
 }
