@@ -39,9 +39,9 @@ use crate::error::{Error, Result};
 use crate::graph::{GraphBatch, GraphRef};
 use crate::pool::{Assignments, Notes, Pooled};
 
-/// Vertices of the graphs that are pooled before their levels are put together:
-/// enough to keep threads busy, and little beside the pyramid itself.
-const VERTICES_AT_ONCE: usize = 1 << 16;
+/// Vertices per thread of the graphs that are pooled before their levels are put
+/// together: enough to keep threads busy, and little beside the pyramid itself.
+const VERTICES_AT_ONCE: usize = 1 << 13;
 
 /// The coarse levels above a batch of graphs, from fine to coarse.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,15 +98,25 @@ pub fn coarsen(
         }
         Ok(steps)
     };
+    let at_once = VERTICES_AT_ONCE * rayon::current_num_threads();
     let mut first = 0;
     while first < batch.len() {
-        let limit = batch.vertex_offsets()[first] + VERTICES_AT_ONCE;
+        let limit = batch.vertex_offsets()[first] + at_once;
         let end = batch.vertex_offsets().partition_point(|&offset| offset < limit).min(batch.len());
         // All results before the first error: which one is reported must not depend on threads.
         let pooled: Vec<Result<Vec<Pooled>>> = (first..end).into_par_iter().map(pool_graph).collect();
         for (index, steps) in (first..end).zip(pooled) {
             for (level, (slot, step)) in pyramid.levels.iter_mut().zip(steps?).enumerate() {
                 slot.push(step).map_err(|source| in_graph(index, level, source))?;
+            }
+        }
+        if first == 0 {
+            // Growing by doubling would copy everything several times.
+            let pooled = batch.vertex_offsets()[end].max(1) as f64;
+            let to_come = 1.02 * (batch.num_vertices() as f64 / pooled - 1.0);
+            for level in &mut pyramid.levels {
+                level.graphs.reserve(to_come);
+                level.assignments.reserve(to_come);
             }
         }
         first = end;

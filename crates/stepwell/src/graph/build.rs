@@ -134,7 +134,10 @@ impl Graph {
             row_offsets,
             neighbours,
             weights: Some(weights),
-            ..GraphBatch::default()
+            vertex_labels: None,
+            vertex_attributes: None,
+            edge_labels: None,
+            edge_attributes: None,
         };
         debug_assert!(directed || is_symmetric(&batch), "rows must be sorted, positive and symmetric");
         Ok(Self(batch))

@@ -249,10 +249,26 @@ impl GraphBatch {
         }
     }
 
+    /// Room for `times` as many graphs more like the ones here, if there is any.
+    pub(crate) fn reserve(&mut self, times: f64) {
+        reserve(&mut self.directed, times);
+        reserve(&mut self.vertex_offsets, times);
+        reserve(&mut self.row_offsets, times);
+        reserve(&mut self.neighbours, times);
+        if let Some(weights) = &mut self.weights {
+            reserve(weights, times);
+        }
+    }
+
     fn require_weights(&mut self) {
         let entries = self.neighbours.len();
         self.weights.get_or_insert_with(|| vec![1.0; entries]);
     }
+}
+
+/// Room for `times` as many items more. That there is none is no error yet.
+pub(crate) fn reserve<T>(items: &mut Vec<T>, times: f64) {
+    let _ = items.try_reserve_exact((items.len() as f64 * times) as usize);
 }
 
 fn same(what: &'static str, expected: bool, found: bool) -> Result<()> {
@@ -366,6 +382,12 @@ impl<'a> GraphRef<'a> {
         let rows = &self.batch.row_offsets[self.first..=self.end];
         let start = rows[0];
         rows.iter().map(move |offset| offset - start)
+    }
+
+    /// Where each row's entries begin, counted from the first one's value on,
+    /// and their columns: for loops that cannot afford a look-up per row.
+    pub(crate) fn rows(&self) -> (&'a [usize], &'a [u32]) {
+        (&self.batch.row_offsets[self.first..=self.end], self.all_neighbours())
     }
 
     /// All entries `(row, column, weight)`, row after row; weight 1 where

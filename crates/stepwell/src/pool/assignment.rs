@@ -1,6 +1,7 @@
 //! The pooling matrix `S`, of one graph and of many.
 
 use crate::error::{Error, Result};
+use crate::graph::reserve;
 
 /// A sparse matrix of fine vertices by coarse vertices, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,6 +178,15 @@ impl Assignments {
             columns: &self.columns[entries.clone()],
             values: &self.values[entries],
         }
+    }
+
+    /// Room for `times` as many more.
+    pub(crate) fn reserve(&mut self, times: f64) {
+        reserve(&mut self.fine_offsets, times);
+        reserve(&mut self.coarse_offsets, times);
+        reserve(&mut self.row_starts, times);
+        reserve(&mut self.columns, times);
+        reserve(&mut self.values, times);
     }
 
     /// Whether they are applied by taking the largest state; else `X' = SᵀH`.

@@ -1,5 +1,7 @@
 //! Hard clusters: every vertex belongs to exactly one.
 
+use std::cell::RefCell;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Assignment, Notes, Pooled};
@@ -26,98 +28,123 @@ pub(super) struct Clusters {
     pub count: usize,
 }
 
+/// Buffers of a thread: most graphs are small, and getting memory for them
+/// would take longer than pooling them.
+#[derive(Debug, Default)]
+struct Scratch {
+    members: Vec<u32>,
+    /// Where each cluster's members begin, with their number at the end.
+    starts: Vec<u32>,
+    sums: Vec<f64>,
+    touched: Vec<u32>,
+    /// Coarse entries row after row, in no order within a row.
+    entries: Vec<(u32, f64)>,
+    next: Vec<usize>,
+    above: Vec<usize>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
 impl Clusters {
     /// `S` by the rule of `reduce`, and `A' = PᵀAP` with the binary matrix `P`
     /// of the clusters: weights between two of them add up, those inside one
     /// become its self loop.
-    pub fn pool(&self, graph: GraphRef<'_>, reduce: Reduce, notes: Notes) -> Result<Pooled> {
-        let mut assignment = Assignment::new(
-            self.count,
-            (0..=self.of.len()).collect(),
-            self.of.clone(),
-            self.entries(reduce),
-        )?;
-        if reduce == Reduce::Max {
-            assignment = assignment.taking_max();
-        }
-        Ok(Pooled { assignment, graph: self.contract(graph)?, kept: None, notes })
+    pub fn pool(self, graph: GraphRef<'_>, reduce: Reduce, notes: Notes) -> Result<Pooled> {
+        let (coarse, values) = SCRATCH.with_borrow_mut(|scratch| {
+            self.gather_members(scratch);
+            (self.contract(graph, scratch), self.entries(reduce, scratch))
+        });
+        let row_starts = (0..=self.of.len()).collect();
+        let assignment = Assignment::new(self.count, row_starts, self.of, values)?;
+        let assignment = if reduce == Reduce::Max { assignment.taking_max() } else { assignment };
+        Ok(Pooled { assignment, graph: coarse?, kept: None, notes })
     }
 
-    fn entries(&self, reduce: Reduce) -> Vec<f64> {
+    fn entries(&self, reduce: Reduce, scratch: &mut Scratch) -> Vec<f64> {
         if reduce != Reduce::Mean {
             return vec![1.0; self.of.len()];
         }
-        let mut sizes = vec![0u32; self.count];
-        self.of.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
-        self.of.iter().map(|&cluster| 1.0 / f64::from(sizes[cluster as usize])).collect()
+        let Scratch { starts, sums, .. } = scratch;
+        sums.clear();
+        sums.extend(starts.windows(2).map(|pair| 1.0 / f64::from(pair[1] - pair[0])));
+        self.of.iter().map(|&cluster| sums[cluster as usize]).collect()
     }
 
-    /// Members of all clusters, cluster after cluster, and where each begins.
-    fn members(&self) -> (Vec<u32>, Vec<usize>) {
-        let mut ends = vec![0; self.count + 1];
-        self.of.iter().for_each(|&cluster| ends[cluster as usize] += 1);
-        let mut total = 0;
-        for slot in &mut ends {
-            (*slot, total) = (total, total + *slot);
+    fn gather_members(&self, Scratch { members, starts, .. }: &mut Scratch) {
+        // Shifted by one, so that counting up to where a cluster ends leaves where it begins.
+        starts.clear();
+        starts.resize(self.count + 2, 0);
+        self.of.iter().for_each(|&cluster| starts[cluster as usize + 2] += 1);
+        for at in 2..starts.len() {
+            starts[at] += starts[at - 1];
         }
-        let mut members = vec![0; self.of.len()];
-        for (vertex, &cluster) in self.of.iter().enumerate() {
-            let slot = &mut ends[cluster as usize];
-            members[*slot] = vertex as u32;
+        members.clear();
+        members.resize(self.of.len(), 0);
+        for (&cluster, vertex) in self.of.iter().zip(0..) {
+            let slot = &mut starts[cluster as usize + 1];
+            members[*slot as usize] = vertex;
             *slot += 1;
         }
-        ends.rotate_right(1);
-        ends[0] = 0;
-        (members, ends)
+        starts.pop();
     }
 
-    fn contract(&self, graph: GraphRef<'_>) -> Result<Graph> {
-        let (members, starts) = self.members();
-        // One triangle only: both directions then hold the same bits.
-        let mut triangle: Vec<(u32, u32, f64)> = Vec::with_capacity(graph.num_entries() / 2 + self.count);
-        let mut sums = vec![0.0; self.count];
-        let mut touched: Vec<u32> = Vec::new();
-        let mut row_starts = vec![0; self.count + 1];
-        for cluster in 0..self.count as u32 {
-            for &vertex in &members[starts[cluster as usize]..starts[cluster as usize + 1]] {
-                let weights = graph.weights_of(vertex as usize);
-                for (at, &neighbour) in graph.neighbours(vertex as usize).iter().enumerate() {
-                    let other = self.of[neighbour as usize];
-                    if other < cluster {
-                        continue;
-                    }
-                    let sum = &mut sums[other as usize];
-                    if *sum == 0.0 {
-                        touched.push(other);
-                    }
-                    *sum += weights.map_or(1.0, |weights| weights[at]);
+    /// The loops over entries have no branches to guess wrong, which would be
+    /// most of the time.
+    fn contract(&self, graph: GraphRef<'_>, scratch: &mut Scratch) -> Result<Graph> {
+        let Scratch { members, starts, sums, touched, entries, next, above } = scratch;
+        let (rows, neighbours) = graph.rows();
+        let weights = graph.weights();
+        sums.clear();
+        sums.resize(self.count, 0.0);
+        touched.clear();
+        touched.resize(self.count + 1, 0);
+        entries.clear();
+        let mut row_starts = Vec::with_capacity(self.count + 1);
+        row_starts.push(0);
+        for bounds in starts.windows(2) {
+            let mut met = 0;
+            let mut add = |neighbour: u32, weight: f64| {
+                let other = self.of[neighbour as usize];
+                let sum = &mut sums[other as usize];
+                touched[met] = other;
+                met += usize::from(*sum == 0.0);
+                *sum += weight;
+            };
+            for &vertex in &members[bounds[0] as usize..bounds[1] as usize] {
+                let range = rows[vertex as usize] - rows[0]..rows[vertex as usize + 1] - rows[0];
+                let neighbours = neighbours[range.clone()].iter();
+                match weights {
+                    Some(weights) => neighbours.zip(&weights[range]).for_each(|(&u, &w)| add(u, w)),
+                    None => neighbours.for_each(|&u| add(u, 1.0)),
                 }
             }
-            touched.sort_unstable();
-            for other in touched.drain(..) {
-                triangle.push((cluster, other, std::mem::take(&mut sums[other as usize])));
-                row_starts[cluster as usize + 1] += 1;
-                row_starts[other as usize + 1] += usize::from(other != cluster);
+            let sum_of = |&other: &u32| (other, std::mem::take(&mut sums[other as usize]));
+            entries.extend(touched[..met].iter().map(sum_of));
+            row_starts.push(entries.len());
+        }
+        // A symmetric matrix read by columns: every row meets its columns in order.
+        let (mut columns, mut weights) = (vec![0; entries.len()], vec![0.0; entries.len()]);
+        next.clone_from(&row_starts);
+        above.clear();
+        for (cluster, bounds) in row_starts.windows(2).enumerate() {
+            for &(other, weight) in &entries[bounds[0]..bounds[1]] {
+                let slot = &mut next[other as usize];
+                (columns[*slot], weights[*slot]) = (cluster as u32, weight);
+                *slot += 1;
             }
+            above.push(next[cluster]);
         }
-        let mut total = 0;
-        for start in &mut row_starts {
-            total += *start;
-            *start = total;
-        }
-        let (mut columns, mut weights) = (vec![0; total], vec![0.0; total]);
-        let mut next = row_starts.clone();
-        let mut store = |row: u32, column: u32, weight: f64| {
-            let slot = &mut next[row as usize];
-            columns[*slot] = column;
-            weights[*slot] = weight;
-            *slot += 1;
-        };
-        // A row's mirrored entries come before its own, so that it ends up sorted.
-        for (row, column, weight) in triangle {
-            store(row, column, weight);
-            if row != column {
-                store(column, row, weight);
+        // What was added up in another order differs in the last bits: one triangle speaks for both.
+        for row in 0..self.count {
+            for at in row_starts[row]..next[row] {
+                let column = columns[at] as usize;
+                if column >= row {
+                    break;
+                }
+                weights[above[column]] = weights[at];
+                above[column] += 1;
             }
         }
         Graph::from_rows(row_starts, columns, weights, false)
@@ -149,12 +176,13 @@ mod tests {
             for (i, j, w) in graph.view().entries() {
                 expected[clusters.of[i] as usize][clusters.of[j] as usize] += w;
             }
+            let of = clusters.of.clone();
             let pooled = clusters.pool(graph.view(), Reduce::Mean, Notes::default()).unwrap();
             let mut found = vec![vec![0.0; count]; count];
             pooled.graph.view().entries().for_each(|(i, j, w)| found[i][j] = w);
             prop_assert_eq!(found, expected);
             let mut columns = vec![0.0; count];
-            (0..n).for_each(|v| columns[clusters.of[v] as usize] += pooled.assignment.row(v).1[0]);
+            (0..n).for_each(|v| columns[of[v] as usize] += pooled.assignment.row(v).1[0]);
             prop_assert!(columns.iter().all(|sum| (sum - 1.0).abs() < 1e-12 || *sum == 0.0));
         }
     }

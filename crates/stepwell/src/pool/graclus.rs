@@ -63,18 +63,23 @@ pub fn padded_size(clusters_left: usize, matchings: u32, level: u32) -> usize {
 
 /// Ascending degree, then index.
 fn by_degree(degrees: &[f64]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..degrees.len() as u32).collect();
-    order.sort_by(|&a, &b| degrees[a as usize].total_cmp(&degrees[b as usize]));
-    order
+    // Degrees are not negative: their bits are in the order of their values.
+    let key = |(degree, vertex): (&f64, u32)| u128::from(degree.to_bits()) << 32 | u128::from(vertex);
+    let mut keys: Vec<u128> = degrees.iter().zip(0..).map(key).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| key as u32).collect()
 }
 
 /// The greedy matching. Clusters are numbered as they are met, and of equal
 /// gains the one visited first wins: nothing depends on how vertices are named.
 fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Clusters {
     const SINGLE: u32 = u32::MAX;
-    let inverse: Vec<f64> = degrees.iter().map(|degree| 1.0 / degree).collect();
+    // 1/d and whether the vertex is single, as a factor: no branch to guess wrong.
+    let mut inverse: Vec<(f64, f64)> = degrees.iter().map(|degree| (1.0 / degree, 1.0)).collect();
     let mut turn = vec![0u32; order.len()];
-    order.iter().zip(0..).for_each(|(&vertex, at)| turn[vertex as usize] = at);
+    order.iter().zip(1..).for_each(|(&vertex, at)| turn[vertex as usize] = at);
+    let (rows, neighbours) = graph.rows();
+    let weights = graph.weights();
     let mut of = vec![SINGLE; order.len()];
     let mut count = 0;
     for &vertex in order {
@@ -82,20 +87,27 @@ fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Cluste
         if of[v] != SINGLE {
             continue;
         }
-        let weights = graph.weights_of(v);
-        let mut best = (0.0, vertex);
-        for (at, &neighbour) in graph.neighbours(v).iter().enumerate() {
-            let u = neighbour as usize;
-            if of[u] != SINGLE || u == v {
-                continue;
-            }
-            let gain = weights.map_or(1.0, |weights| weights[at]) * (inverse[v] + inverse[u]);
-            if gain > best.0 || (gain == best.0 && turn[u] < turn[best.1 as usize]) {
-                best = (gain, neighbour);
-            }
+        inverse[v].1 = 0.0;
+        let own = inverse[v].0;
+        // A gain of 0 is never better: no turn is before the one it starts with.
+        let (mut best, mut best_turn, mut partner) = (0.0, 0, vertex);
+        let mut consider = |neighbour: u32, weight: f64| {
+            let (other, single) = inverse[neighbour as usize];
+            let gain = weight * (own + other) * single;
+            let turn = turn[neighbour as usize];
+            let better = (gain > best) | ((gain == best) & (turn < best_turn));
+            (best, best_turn, partner) =
+                if better { (gain, turn, neighbour) } else { (best, best_turn, partner) };
+        };
+        let range = rows[v] - rows[0]..rows[v + 1] - rows[0];
+        let row = neighbours[range.clone()].iter();
+        match weights {
+            Some(weights) => row.zip(&weights[range]).for_each(|(&u, &w)| consider(u, w)),
+            None => row.for_each(|&u| consider(u, 1.0)),
         }
+        inverse[partner as usize].1 = 0.0;
         of[v] = count;
-        of[best.1 as usize] = count;
+        of[partner as usize] = count;
         count += 1;
     }
     Clusters { of, count: count as usize }

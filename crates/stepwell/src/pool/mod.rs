@@ -12,6 +12,8 @@ mod graclus;
 mod kmis;
 pub mod ndp;
 mod nmf;
+#[cfg(test)]
+mod test_graphs;
 mod undirected;
 
 pub use assignment::{Assignment, AssignmentRef, Assignments};

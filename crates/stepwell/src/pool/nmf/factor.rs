@@ -1,13 +1,16 @@
 //! Factors as sparse rows. Whatever they start from, coordinate descent leaves
 //! few entries per row that are not 0, and everything here costs by those.
 
+use pulp::Arch;
 use rayon::prelude::*;
 
-/// Columns of the Gram matrix that are updated together: a row of a panel
-/// fits in registers.
-pub const PANEL: usize = 16;
+use super::kernel::{AddFour, PANEL};
+
 /// Above this many components the Gram matrix is worth several threads.
 const PARALLEL: usize = 512;
+/// Above this share of entries that are not 0, zeros are cheaper than indices:
+/// measured.
+const DENSE: f64 = 0.25;
 
 /// A factor, one row per vertex: all entries, or those that are not 0.
 #[derive(Clone, Debug)]
@@ -40,6 +43,16 @@ impl Rows {
         self.values.extend_from_slice(&other.values);
     }
 
+    fn to_dense(&self, num_columns: usize) -> Vec<f64> {
+        let mut values = vec![0.0; (self.starts.len() - 1) * num_columns];
+        for (row, entries) in values.chunks_exact_mut(num_columns).zip(self.starts.windows(2)) {
+            for at in entries[0]..entries[1] {
+                row[self.columns[at] as usize] = self.values[at];
+            }
+        }
+        values
+    }
+
     pub fn clear(&mut self) {
         self.starts.truncate(1);
         self.columns.clear();
@@ -52,10 +65,14 @@ impl Factor {
         Self::Dense { columns: (0..num_components as u32).collect(), values }
     }
 
-    pub fn num_rows(&self) -> usize {
+    /// Whether zeros are cheaper than indices.
+    pub fn has_few_zeros(&self, num_components: usize) -> bool {
         match self {
-            Self::Dense { columns, values } => values.len() / columns.len(),
-            Self::Sparse(rows) => rows.starts.len() - 1,
+            Self::Dense { .. } => true,
+            Self::Sparse(rows) => {
+                let all = (rows.starts.len() - 1) as f64 * num_components as f64;
+                rows.values.len() as f64 > DENSE * all
+            }
         }
     }
 
@@ -110,6 +127,7 @@ impl Factor {
 
 /// The Gram matrix `FᵀF` of a factor in panels of [`PANEL`] columns: panel p
 /// holds the columns from `p · PANEL` on of every row, one row after the other.
+/// Rows below the diagonal are added up, the rest follows by symmetry.
 #[derive(Debug, Default)]
 pub struct Gram {
     num_components: usize,
@@ -122,8 +140,17 @@ impl Gram {
         self.panels.clear();
         self.panels.resize(num_components.div_ceil(PANEL) * num_components, [0.0; PANEL]);
         match factor {
-            Factor::Dense { values, .. } => self.of_dense(values),
-            Factor::Sparse(_) => self.of_sparse(factor),
+            Factor::Dense { values, .. } => self.add_dense(values),
+            Factor::Sparse(rows) if factor.has_few_zeros(num_components) => {
+                self.add_dense(&rows.to_dense(num_components));
+            }
+            Factor::Sparse(rows) => self.add_sparse(rows),
+        }
+        for column in 1..num_components {
+            for row in 0..column {
+                self.panels[column / PANEL * num_components + row][column % PANEL] =
+                    self.panels[row / PANEL * num_components + column][row % PANEL];
+            }
         }
     }
 
@@ -133,57 +160,36 @@ impl Gram {
         &self.panels[panel * self.num_components..(panel + 1) * self.num_components]
     }
 
-    fn of_sparse(&mut self, factor: &Factor) {
-        let num_components = self.num_components;
-        for index in 0..factor.num_rows() {
-            let (columns, values) = factor.row(index);
-            for (&column, value) in columns.iter().zip(values) {
+    fn add_sparse(&mut self, rows: &Rows) {
+        for entries in rows.starts.windows(2) {
+            let columns = &rows.columns[entries[0]..entries[1]];
+            let values = &rows.values[entries[0]..entries[1]];
+            for (at, (&column, value)) in columns.iter().zip(values).enumerate() {
                 let (panel, lane) = (column as usize / PANEL, column as usize % PANEL);
-                let rows = &mut self.panels[panel * num_components..(panel + 1) * num_components];
-                for (&row, other) in columns.iter().zip(values) {
-                    rows[row as usize][lane] += value * other;
+                let sums = &mut self.panels[panel * self.num_components..(panel + 1) * self.num_components];
+                for (&row, other) in columns[at..].iter().zip(&values[at..]) {
+                    sums[row as usize][lane] += value * other;
                 }
             }
         }
     }
 
-    /// Panel by panel, four rows of the factor at a time, the rows of the panel
-    /// from its own diagonal on; the rest by symmetry.
-    fn of_dense(&mut self, values: &[f64]) {
+    fn add_dense(&mut self, values: &[f64]) {
         let n = self.num_components;
-        let fill = |(panel, rows): (usize, &mut [[f64; PANEL]])| {
+        let arch = Arch::new();
+        let zeros = vec![0.0; n];
+        let fill = |(panel, sums): (usize, &mut [[f64; PANEL]])| {
             let first = panel * PANEL;
-            let lanes = |row: &[f64]| -> [f64; PANEL] {
-                let mut lanes = [0.0; PANEL];
-                let width = PANEL.min(n - first);
-                lanes[..width].copy_from_slice(&row[first..first + width]);
-                lanes
-            };
             for four in values.chunks(4 * n) {
-                let mut quad = [[0.0; PANEL]; 4];
-                let mut tails = [&four[first..n]; 4];
-                for (k, row) in four.chunks_exact(n).enumerate() {
-                    (quad[k], tails[k]) = (lanes(row), &row[first..]);
-                }
-                let [a, b, c, d] = tails;
-                for ((((sums, a), b), c), d) in rows[first..].iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                    for lane in 0..PANEL {
-                        sums[lane] +=
-                            (a * quad[0][lane] + b * quad[1][lane]) + (c * quad[2][lane] + d * quad[3][lane]);
-                    }
-                }
+                let mut rows = [&zeros[first..]; 4];
+                rows.iter_mut().zip(four.chunks_exact(n)).for_each(|(slot, row)| *slot = &row[first..]);
+                arch.dispatch(AddFour { rows, sums: &mut sums[first..] });
             }
         };
         if n < PARALLEL {
             self.panels.chunks_exact_mut(n).enumerate().for_each(fill);
         } else {
             self.panels.par_chunks_exact_mut(n).enumerate().for_each(fill);
-        }
-        for column in PANEL..n {
-            for row in 0..column / PANEL * PANEL {
-                self.panels[column / PANEL * n + row][column % PANEL] =
-                    self.panels[row / PANEL * n + column][row % PANEL];
-            }
         }
     }
 }

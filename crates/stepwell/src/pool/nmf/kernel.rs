@@ -1,9 +1,17 @@
-//! The inner loop of coordinate descent, with whatever vector instructions the
+//! The inner loops of coordinate descent, with whatever vector instructions the
 //! machine has.
+//!
+//! Products are rounded before they are added, though some machines could do
+//! without. Where A is met exactly, gradients are then more often exactly 0, and
+//! fewer entries of `S` are rounding errors; and all machines give the same bits.
 
-use pulp::{Simd, WithSimd};
+use pulp::{Simd, WithSimd, bytemuck};
 
-use super::factor::{Gram, PANEL, Rows};
+use super::factor::{Gram, Rows};
+
+/// Columns of the Gram matrix that are worked on together: a row of a panel
+/// fits in registers.
+pub const PANEL: usize = 16;
 
 /// Moves the coordinates of one row to their minima, one after the other, and
 /// adds the row to `rows`. Gives how much it violated the optimality conditions.
@@ -27,32 +35,43 @@ impl WithSimd for UpdateRow<'_> {
         for (panel, targets) in targets.chunks(PANEL).enumerate() {
             let first = panel * PANEL;
             let gram = gram.panel(panel);
+            // Lanes beyond the last column keep a gradient of 0, which moves nothing.
             let mut gradient = [0.0; PANEL];
             gradient.iter_mut().zip(targets).for_each(|(slope, target)| *slope = -target);
             // Left of the panel the new entries, from it on the old ones.
-            accumulate(simd, &mut gradient, &rows.columns[begin..], &rows.values[begin..], gram);
-            accumulate(simd, &mut gradient, columns, values, gram);
-            for lane in 0..targets.len() {
-                let column = (first + lane) as u32;
-                let slope = gradient[lane];
-                let mut old = 0.0;
-                if columns.first() == Some(&column) {
-                    old = values[0];
-                    (columns, values) = (&columns[1..], &values[1..]);
-                }
+            let new = rows.columns[begin..].iter().zip(&rows.values[begin..]);
+            accumulate(simd, &mut gradient, new, gram);
+            accumulate(simd, &mut gradient, columns.iter().zip(values), gram);
+
+            let here = columns.iter().take_while(|&&column| (column as usize) < first + PANEL).count();
+            let (old_columns, old_values) = (&columns[..here], &values[..here]);
+            (columns, values) = (&columns[here..], &values[here..]);
+            let mut old = [0.0; PANEL];
+            let mut may_move = 0;
+            for (&column, &value) in old_columns.iter().zip(old_values) {
+                let lane = column as usize % PANEL;
+                old[lane] = value;
+                may_move |= 1 << lane;
+            }
+            // A coordinate at 0 stays there unless its gradient is negative.
+            let mut next = may_move | negative(simd, &gradient);
+            while next != 0 {
+                let lane = next.trailing_zeros() as usize % PANEL;
+                let (old, slope) = (old[lane], gradient[lane]);
                 if old == 0.0 && slope >= 0.0 {
+                    next &= next - 1;
                     continue;
                 }
                 violation += slope.abs();
-                let curvature = gram[column as usize][lane];
+                let column = (first + lane) as u32;
+                let curvature = gram[first + lane][lane];
                 let new = if curvature == 0.0 { old } else { (old - slope / curvature).max(0.0) };
                 if new != 0.0 {
                     rows.columns.push(column);
                     rows.values.push(new);
                 }
-                if new != old {
-                    accumulate(simd, &mut gradient, &[column], &[new - old], gram);
-                }
+                accumulate(simd, &mut gradient, [(&column, &(new - old))].into_iter(), gram);
+                next = (may_move | negative(simd, &gradient)) & (u64::MAX << (lane + 1));
             }
         }
         rows.starts.push(rows.columns.len());
@@ -61,24 +80,18 @@ impl WithSimd for UpdateRow<'_> {
 }
 
 /// `gradient += Σ value · gram[column]`.
-///
-/// Products are rounded before they are added, though machines with vectors
-/// could do without. Where A is met exactly, gradients are then more often
-/// exactly 0, and fewer entries of `S` are rounding errors; and all machines
-/// give the same bits.
 #[inline(always)]
-fn accumulate<S: Simd>(
+fn accumulate<'a, S: Simd>(
     simd: S,
     gradient: &mut [f64; PANEL],
-    columns: &[u32],
-    values: &[f64],
+    entries: impl Iterator<Item = (&'a u32, &'a f64)>,
     gram: &[[f64; PANEL]],
 ) {
     let (gradient, _) = S::as_mut_simd_f64s(gradient);
     // As many of these vectors are used as a panel needs.
     let mut sums = [simd.splat_f64s(0.0); PANEL];
     sums.iter_mut().zip(&*gradient).for_each(|(sum, slope)| *sum = *slope);
-    for (&column, &value) in columns.iter().zip(values) {
+    for (&column, &value) in entries {
         let value = simd.splat_f64s(value);
         let (row, _) = S::as_simd_f64s(&gram[column as usize]);
         for (sum, &entry) in sums.iter_mut().zip(row) {
@@ -86,4 +99,146 @@ fn accumulate<S: Simd>(
         }
     }
     gradient.iter_mut().zip(&sums).for_each(|(slope, sum)| *slope = *sum);
+}
+
+/// The lanes below 0, as bits.
+#[inline(always)]
+fn negative<S: Simd>(simd: S, gradient: &[f64; PANEL]) -> u64 {
+    const BITS: [u64; PANEL] = {
+        let mut bits = [1; PANEL];
+        let mut lane = 0;
+        while lane < PANEL {
+            bits[lane] = 1 << lane;
+            lane += 1;
+        }
+        bits
+    };
+    let (zero, none) = (simd.splat_f64s(0.0), simd.splat_u64s(0));
+    let mut found = [none];
+    for (&slope, &bits) in S::as_simd_f64s(gradient).0.iter().zip(S::as_simd_u64s(&BITS).0) {
+        let bits = simd.select_u64s(simd.less_than_f64s(slope, zero), bits, none);
+        found[0] = simd.or_u64s(found[0], bits);
+    }
+    bytemuck::cast_slice::<_, u64>(&found).iter().fold(0, |bits, more| bits | more)
+}
+
+/// Vertices whose rows are updated side by side.
+pub const ABREAST: usize = 16;
+/// One entry of each of their rows.
+pub type Entries = [f64; ABREAST];
+
+/// What [`UpdateRow`] does, for [`ABREAST`] rows with few zeros at once: the
+/// columns of `rows` are updated in place. Gives each row's violation.
+pub struct UpdateAbreast<'a> {
+    pub rows: &'a mut [Entries],
+    pub gram: &'a Gram,
+    /// As in [`UpdateRow`], one entry per column.
+    pub targets: &'a [Entries],
+}
+
+impl WithSimd for UpdateAbreast<'_> {
+    type Output = Entries;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Entries {
+        let Self { rows, gram, targets } = self;
+        let zero = simd.splat_f64s(0.0);
+        let mut violations = [0.0; ABREAST];
+        for (column, targets) in targets.iter().enumerate() {
+            // As many of these vectors are used as there are rows.
+            let mut slopes = [zero; ABREAST];
+            for (slope, &target) in slopes.iter_mut().zip(S::as_simd_f64s(targets).0) {
+                *slope = simd.neg_f64s(target);
+            }
+            for (panel, rows) in rows.chunks(PANEL).enumerate() {
+                for (entries, &scale) in rows.iter().zip(&gram.panel(panel)[column]) {
+                    let scale = simd.splat_f64s(scale);
+                    for (slope, &entry) in slopes.iter_mut().zip(S::as_simd_f64s(entries).0) {
+                        *slope = simd.add_f64s(*slope, simd.mul_f64s(scale, entry));
+                    }
+                }
+            }
+            let curvature = gram.panel(column / PANEL)[column][column % PANEL];
+            let divisor = simd.splat_f64s(curvature);
+            let entries = S::as_mut_simd_f64s(&mut rows[column]).0;
+            let sums = S::as_mut_simd_f64s(&mut violations).0;
+            for ((entry, sum), &slope) in entries.iter_mut().zip(sums).zip(&slopes) {
+                let at_zero = simd.equal_f64s(*entry, zero);
+                let counted = simd.select_f64s(at_zero, simd.min_f64s(slope, zero), slope);
+                *sum = simd.add_f64s(*sum, simd.abs_f64s(counted));
+                if curvature != 0.0 {
+                    let moved = simd.sub_f64s(*entry, simd.div_f64s(slope, divisor));
+                    *entry = simd.max_f64s(moved, zero);
+                }
+            }
+        }
+        violations
+    }
+}
+
+/// Adds to one panel of a Gram matrix: `sums[r] += Σ rows[k][r] · rows[k][lane]`
+/// over four rows, for every r from the panel's first column on.
+pub struct AddFour<'a> {
+    /// The rows from the panel's first column on.
+    pub rows: [&'a [f64]; 4],
+    pub sums: &'a mut [[f64; PANEL]],
+}
+
+impl WithSimd for AddFour<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { rows, sums } = self;
+        let mut own = [[0.0; PANEL]; 4];
+        for (own, row) in own.iter_mut().zip(rows) {
+            let width = PANEL.min(row.len());
+            own[..width].copy_from_slice(&row[..width]);
+        }
+        let own = own.each_ref().map(|own| S::as_simd_f64s(own).0);
+        let [a, b, c, d] = rows;
+        for ((((sums, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            let scales = [a, b, c, d].map(|&value| simd.splat_f64s(value));
+            for (at, sum) in S::as_mut_simd_f64s(sums).0.iter_mut().enumerate() {
+                for (scale, own) in scales.iter().zip(own) {
+                    *sum = simd.add_f64s(*sum, simd.mul_f64s(*scale, own[at]));
+                }
+            }
+        }
+    }
+}
+
+/// Rows of A that are multiplied by a factor together.
+pub const BLOCK: usize = 8;
+
+/// `sums[r] += Σ_j A_j · F_jr` over [`BLOCK`] columns of A that lie side by side
+/// in each of its rows j.
+pub struct MultiplyBlock<'a> {
+    /// A, symmetric, row after row.
+    pub matrix: &'a [f64],
+    pub stride: usize,
+    /// The first of the columns.
+    pub first: usize,
+    pub factor: &'a Rows,
+    pub sums: &'a mut [[f64; BLOCK]],
+}
+
+impl WithSimd for MultiplyBlock<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { matrix, stride, first, factor, sums } = self;
+        for (row, entries) in matrix.chunks_exact(stride).zip(factor.starts.windows(2)) {
+            let weights = S::as_simd_f64s(&row[first..first + BLOCK]).0;
+            let columns = &factor.columns[entries[0]..entries[1]];
+            for (&column, &value) in columns.iter().zip(&factor.values[entries[0]..entries[1]]) {
+                let value = simd.splat_f64s(value);
+                let sums = S::as_mut_simd_f64s(&mut sums[column as usize]).0;
+                for (sum, &weight) in sums.iter_mut().zip(weights) {
+                    *sum = simd.add_f64s(*sum, simd.mul_f64s(value, weight));
+                }
+            }
+        }
+    }
 }

@@ -21,6 +21,7 @@
 mod descent;
 mod factor;
 mod kernel;
+mod start;
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,6 @@ use self::factor::{Factor, Rows};
 use super::{Assignment, Notes, Pooled, undirected};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphRef};
-use crate::rng::Stream;
 
 /// Bytes both factors of a graph may have before they become sparse, which
 /// allows graphs of some 16,000 vertices: the start is random, hence dense.
@@ -82,10 +82,8 @@ pub fn nmf(graph: GraphRef<'_>, options: &NmfOptions, level: usize) -> Result<Po
     let total: f64 = graph.entries().map(|(_, _, weight)| weight).sum();
     // The scale at which Q·F is of the size of A on average.
     let scale = (total / (n as f64 * n as f64) / k as f64).sqrt();
-    let start = |which| {
-        let mut stream = Stream::new(options.seed, "nmf start", [level as u64, which]);
-        Factor::dense(k, (0..n * k).map(|_| scale * stream.normal().abs()).collect())
-    };
+    let start =
+        |which| Factor::dense(k, start::half_normals(options.seed, level as u64, which, n * k, scale));
     let (mut q, mut f) = (start(0), start(1));
     descent::descend(graph, &mut q, &mut f, k, options.max_iterations, options.tolerance);
     drop(q);
