@@ -1,6 +1,7 @@
 //! The pooling matrix `S`, of one graph and of many.
 
 use crate::error::{Error, Result};
+use crate::graph::check_offsets;
 
 /// A sparse matrix of fine vertices by coarse vertices, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -143,6 +144,65 @@ impl Assignments {
     /// Whether there is no graph.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Puts together again what the accessors of the arrays give. They are
+    /// checked as [`Assignment::new`] does.
+    pub fn from_arrays(
+        fine_offsets: Vec<usize>,
+        coarse_offsets: Vec<usize>,
+        row_starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+        by_max: bool,
+    ) -> Result<Self> {
+        check_offsets("fine offsets", &fine_offsets, row_starts.len().saturating_sub(1))?;
+        check_offsets("coarse offsets", &coarse_offsets, coarse_offsets.last().copied().unwrap_or(0))?;
+        check_offsets("row starts", &row_starts, columns.len())?;
+        let same = |what, expected, found| match expected == found {
+            true => Ok(()),
+            false => Err(Error::Length { what, expected, found }),
+        };
+        same("coarse offsets", fine_offsets.len(), coarse_offsets.len())?;
+        same("values", columns.len(), values.len())?;
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(Error::BadValue { what: "weight", item: "entry", index, value: values[index] });
+        }
+        for (fine, coarse) in fine_offsets.windows(2).zip(coarse_offsets.windows(2)) {
+            let (first, end, num_vertices) =
+                (row_starts[fine[0]], row_starts[fine[1]], coarse[1] - coarse[0]);
+            let outside = |&column: &u32| column as usize >= num_vertices;
+            if let Some(at) = columns[first..end].iter().position(outside) {
+                let vertex = u64::from(columns[first + at]);
+                return Err(Error::VertexOutOfRange { edge: first + at, vertex, num_vertices });
+            }
+        }
+        Ok(Self { fine_offsets, coarse_offsets, row_starts, columns, values, by_max })
+    }
+
+    /// Where each graph's fine vertices begin, with their number at the end.
+    pub fn fine_offsets(&self) -> &[usize] {
+        &self.fine_offsets
+    }
+
+    /// Where each graph's coarse vertices begin, with their number at the end.
+    pub fn coarse_offsets(&self) -> &[usize] {
+        &self.coarse_offsets
+    }
+
+    /// Where each row's entries begin, with the number of entries at the end.
+    pub fn row_starts(&self) -> &[usize] {
+        &self.row_starts
+    }
+
+    /// Columns of all entries, counted from 0 in every graph.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Values of all entries.
+    pub fn values(&self) -> &[f64] {
+        &self.values
     }
 
     /// Adds one behind the ones here; all must be applied in the same way.
