@@ -236,6 +236,25 @@ fn other_files_are_problems_that_say_so() {
 }
 
 #[test]
+fn levels_that_do_not_fit_each_other_are_problems() {
+    let batch = graphs(8, true);
+    let pyramid = Pooling::Ndp(NdpOptions::default()).coarsen(&batch, 2, go_on).unwrap();
+    let changes: [fn(&mut Pyramid); 6] = [
+        |p| p.levels.swap(0, 1),
+        |p| p.levels[1].graphs = p.levels[0].graphs.clone(),
+        |p| p.levels[0].assignments = p.levels[1].assignments.clone(),
+        |p| p.levels[0].kept.as_mut().unwrap().truncate(1),
+        |p| p.levels[0].kept.as_mut().unwrap()[0] = 9,
+        |p| p.levels[1].notes.fill_dropped = usize::MAX,
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut changed = pyramid.clone();
+        change(&mut changed);
+        assert!(read(&bytes_of("a key", &changed), "a key", 2, &batch).is_err(), "change {number}");
+    }
+}
+
+#[test]
 fn a_broken_file_is_built_again_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let cache = PyramidCache::new(folder.path());

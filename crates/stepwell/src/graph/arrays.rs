@@ -40,7 +40,8 @@ impl GraphBatch {
         length("directed flags", vertex_offsets.len() - 1, directed.len())?;
         if let Some(weights) = &weights {
             length("edge weights", neighbours.len(), weights.len())?;
-            if let Some(edge) = weights.iter().position(|weight| !(weight.is_finite() && *weight > 0.0)) {
+            let bad = |weight: &f64| !(weight.is_finite() && *weight > 0.0);
+            if let Some(edge) = weights.iter().position(bad) {
                 return Err(Error::BadWeight { edge, weight: weights[edge] });
             }
         }
@@ -77,24 +78,36 @@ impl GraphRef<'_> {
         Ok(())
     }
 
-    /// Going through the rows in order meets the mirror images of a row's
-    /// entries in order: each must be the next one of its row. `next` is room
-    /// to count in.
+    /// Going through the rows in order meets the mirror images of the entries
+    /// left of the diagonal in order: each must be the next one of its row, and
+    /// none may be left when it is that row's turn. `next` is room to count in.
     fn check_mirrored(&self, next: &mut Vec<usize>) -> Result<()> {
-        let (rows, neighbours) = (&self.batch.row_offsets[self.first..=self.end], &self.batch.neighbours);
-        let weight = |at: usize| self.batch.weights.as_ref().map_or(1.0, |weights| weights[at]);
+        let GraphBatch { row_offsets, neighbours, weights, .. } = self.batch;
+        let rows = &row_offsets[self.first..=self.end];
+        let weight = |at: usize| weights.as_ref().map_or(1.0, |weights| weights[at]);
+        let uneven = |source: usize, target: usize, forward, backward| Error::AsymmetricWeight {
+            source_vertex: source as u32,
+            target_vertex: target as u32,
+            forward,
+            backward,
+        };
         next.clear();
         next.extend_from_slice(rows);
         for vertex in 0..self.num_vertices() {
-            for entry in self.row(vertex) {
+            for entry in next[vertex]..rows[vertex + 1] {
                 let other = neighbours[entry] as usize;
+                let forward = weight(entry);
+                if other == vertex {
+                    continue;
+                }
                 let image = next[other];
-                next[other] += 1;
-                let mirrored = image < rows[other + 1] && neighbours[image] as usize == vertex;
-                let (forward, backward) = (weight(entry), if mirrored { weight(image) } else { 0.0 });
+                if other < vertex || image == rows[other + 1] || neighbours[image] as usize != vertex {
+                    return Err(uneven(vertex, other, forward, 0.0));
+                }
+                next[other] = image + 1;
+                let backward = weight(image);
                 if (forward - backward).abs() > SAME_WEIGHT * forward.max(backward) {
-                    let (source_vertex, target_vertex) = (vertex as u32, other as u32);
-                    return Err(Error::AsymmetricWeight { source_vertex, target_vertex, forward, backward });
+                    return Err(uneven(vertex, other, forward, backward));
                 }
             }
         }
@@ -162,9 +175,10 @@ mod tests {
 
     #[test]
     fn broken_promises_are_errors() {
+        type Change = fn(&mut Arrays);
         let batch = batch();
         assert_eq!(batch.neighbours(), [1, 0, 2, 1, 2, 1]);
-        let changes: [(&str, fn(&mut Arrays)); 12] = [
+        let changes: [(&str, Change); 12] = [
             ("no vertex offsets", |a| a.vertex_offsets.clear()),
             ("vertex offsets do not ascend", |a| a.vertex_offsets[1] = 6),
             ("vertex offsets end early", |a| a.vertex_offsets[3] = 4),
@@ -172,7 +186,7 @@ mod tests {
             ("row offsets start late", |a| a.row_offsets[0] = 1),
             ("row offsets end late", |a| a.row_offsets[5] = usize::MAX),
             ("a flag too many", |a| a.directed.push(false)),
-            ("a weight too few", |a| drop(a.weights.as_mut().unwrap().pop())),
+            ("a weight too few", |a| a.weights.as_mut().unwrap().truncate(5)),
             ("weight 0", |a| a.weights.as_mut().unwrap()[5] = 0.0),
             ("one direction only", |a| a.neighbours[0] = 0),
             ("a repeat", |a| a.neighbours[1] = 2),

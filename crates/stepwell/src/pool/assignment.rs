@@ -337,4 +337,33 @@ mod tests {
         let error = all.push(&Assignment::identity(1).taking_max()).unwrap_err();
         assert!(matches!(error, Error::Mixed { what: "reduction", .. }));
     }
+
+    #[test]
+    fn arrays_are_put_together_again_or_refused() {
+        let mut all = Assignments::default();
+        all.push(&Assignment::new(1, vec![0, 1, 2], vec![0, 0], vec![0.5, 0.5]).unwrap().taking_max())
+            .unwrap();
+        all.push(&Assignment::identity(2).taking_max()).unwrap();
+        let from = |fine: &[usize], coarse: &[usize], starts: &[usize], columns: &[u32], values: &[f64]| {
+            let (columns, values) = (columns.to_vec(), values.to_vec());
+            Assignments::from_arrays(fine.to_vec(), coarse.to_vec(), starts.to_vec(), columns, values, true)
+        };
+        let (fine, coarse, starts) = (all.fine_offsets(), all.coarse_offsets(), all.row_starts());
+        let (columns, values) = (all.columns(), all.values());
+        assert_eq!(from(fine, coarse, starts, columns, values).unwrap(), all);
+        assert_eq!(from(&[0], &[0], &[0], &[], &[]).unwrap().len(), 0);
+        for broken in [
+            from(&[], coarse, starts, columns, values),
+            from(&[0, 2, 5], coarse, starts, columns, values),
+            from(fine, &[0, 1], starts, columns, values),
+            from(fine, &[0, 4, 3], starts, columns, values),
+            from(fine, coarse, &[0, 1, 3, 2, 4], columns, values),
+            from(fine, coarse, &[0, 1, 2, 3, 5], columns, values),
+            from(fine, coarse, starts, &[0, 1, 0, 1], values),
+            from(fine, coarse, starts, columns, &values[1..]),
+            from(fine, coarse, starts, columns, &[0.5, f64::NAN, 1.0, 1.0]),
+        ] {
+            broken.unwrap_err();
+        }
+    }
 }
