@@ -10,6 +10,7 @@
 //! the line, row or byte, what was expected there and what was found.
 
 mod archive;
+pub mod cache;
 pub mod catalog;
 mod dataset;
 pub mod download;

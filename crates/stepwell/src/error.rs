@@ -91,6 +91,14 @@ pub enum Error {
         /// The number found.
         found: u64,
     },
+    /// Offsets or the columns of a row are out of order.
+    #[error("{what} must ascend, but the one at position {position} does not")]
+    NotAscending {
+        /// What must ascend.
+        what: &'static str,
+        /// Which of them does not, from 0.
+        position: usize,
+    },
     /// A list of positions is not a permutation of the vertices.
     #[error("not a permutation of {num_vertices} vertices: position {position} holds {found}")]
     NotAPermutation {

@@ -37,7 +37,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::graph::{GraphBatch, GraphRef};
-use crate::pool::{Assignments, Notes, Pooled};
+use crate::pool::{AssignmentRef, Assignments, Notes, Pooled};
 
 /// Vertices per thread of the graphs that are pooled before their levels are put
 /// together: enough to keep threads busy, and little beside the pyramid itself.
@@ -71,6 +71,18 @@ impl Pyramid {
         let mut notes = Notes::default();
         self.levels.iter().for_each(|level| notes += level.notes);
         notes
+    }
+
+    /// Whether it may stand on `graphs`: matrices and kept vertices of every
+    /// level fit the graphs below and above. What [`coarsen`] gives does; one
+    /// that was read from somewhere need not.
+    pub fn check(&self, graphs: &GraphBatch) -> Result<()> {
+        let mut below = graphs;
+        for (number, level) in self.levels.iter().enumerate() {
+            level.check(below, number)?;
+            below = &level.graphs;
+        }
+        Ok(())
     }
 }
 
@@ -148,24 +160,53 @@ fn in_graph(graph: usize, level: usize, source: Error) -> Error {
 /// A pooling may be anybody's: its parts must fit each other.
 fn check(pooled: Pooled, num_fine: usize) -> Result<Pooled> {
     let coarse = pooled.graph.view().num_vertices();
-    let kept = pooled.kept.as_ref().map_or(coarse, Vec::len);
+    check_parts(num_fine, coarse, pooled.assignment.view(), pooled.kept.as_deref())?;
+    Ok(pooled)
+}
+
+fn check_parts(
+    fine: usize,
+    coarse: usize,
+    assignment: AssignmentRef<'_>,
+    kept: Option<&[u32]>,
+) -> Result<()> {
     for (what, expected, found) in [
-        ("rows of S", num_fine, pooled.assignment.num_fine()),
-        ("columns of S", coarse, pooled.assignment.num_coarse()),
-        ("kept vertices", coarse, kept),
+        ("rows of S", fine, assignment.num_fine()),
+        ("columns of S", coarse, assignment.num_coarse()),
+        ("kept vertices", coarse, kept.map_or(coarse, <[u32]>::len)),
     ] {
         if expected != found {
             return Err(Error::Length { what, expected, found });
         }
     }
-    if let Some(&vertex) = pooled.kept.iter().flatten().find(|&&vertex| vertex as usize >= num_fine) {
-        let limit = (num_fine as u64).saturating_sub(1);
+    if let Some(&vertex) = kept.into_iter().flatten().find(|&&vertex| vertex as usize >= fine) {
+        let limit = (fine as u64).saturating_sub(1);
         return Err(Error::TooLarge { what: "kept vertex", limit, found: u64::from(vertex) });
     }
-    Ok(pooled)
+    Ok(())
 }
 
 impl Level {
+    fn check(&self, below: &GraphBatch, level: usize) -> Result<()> {
+        let vertices = self.graphs.num_vertices();
+        for (what, expected, found) in [
+            ("graphs of a level", below.len(), self.graphs.len()),
+            ("matrices of a level", below.len(), self.assignments.len()),
+            ("kept vertices", vertices, self.kept.as_ref().map_or(vertices, Vec::len)),
+        ] {
+            if expected != found {
+                return Err(Error::Length { what, expected, found });
+            }
+        }
+        for (index, offsets) in self.graphs.vertex_offsets().windows(2).enumerate() {
+            let fine = below.graph(index).num_vertices();
+            let kept = self.kept.as_ref().map(|kept| &kept[offsets[0]..offsets[1]]);
+            check_parts(fine, offsets[1] - offsets[0], self.assignments.graph(index), kept)
+                .map_err(|source| in_graph(index, level, source))?;
+        }
+        Ok(())
+    }
+
     fn push(&mut self, pooled: Pooled) -> Result<()> {
         if self.assignments.is_empty() {
             self.kept = pooled.kept.as_ref().map(|_| Vec::new());

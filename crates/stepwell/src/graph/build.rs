@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// Relative difference up to which the two directions' weights are the same:
 /// sums of the same repeats in another order may differ in the last digits.
-const SAME_WEIGHT: f64 = 1e-12;
+pub(super) const SAME_WEIGHT: f64 = 1e-12;
 
 /// A graph as people write it down: vertices counted, edges listed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,11 +22,14 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
+mod arrays;
 mod build;
 mod structure;
 
 pub use build::{BatchBuilder, EdgeList};
 pub use structure::Components;
+
+pub(crate) use arrays::check_offsets;
 
 use crate::error::{Error, Result};
 

@@ -1,7 +1,7 @@
 //! The pooling matrix `S`, of one graph and of many.
 
 use crate::error::{Error, Result};
-use crate::graph::reserve;
+use crate::graph::{check_offsets, reserve};
 
 /// A sparse matrix of fine vertices by coarse vertices, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -146,6 +146,65 @@ impl Assignments {
         self.len() == 0
     }
 
+    /// Puts together again what the accessors of the arrays give. They are
+    /// checked as [`Assignment::new`] does.
+    pub fn from_arrays(
+        fine_offsets: Vec<usize>,
+        coarse_offsets: Vec<usize>,
+        row_starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+        by_max: bool,
+    ) -> Result<Self> {
+        check_offsets("fine offsets", &fine_offsets, row_starts.len().saturating_sub(1))?;
+        check_offsets("coarse offsets", &coarse_offsets, coarse_offsets.last().copied().unwrap_or(0))?;
+        check_offsets("row starts", &row_starts, columns.len())?;
+        let same = |what, expected, found| match expected == found {
+            true => Ok(()),
+            false => Err(Error::Length { what, expected, found }),
+        };
+        same("coarse offsets", fine_offsets.len(), coarse_offsets.len())?;
+        same("values", columns.len(), values.len())?;
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(Error::BadValue { what: "weight", item: "entry", index, value: values[index] });
+        }
+        for (fine, coarse) in fine_offsets.windows(2).zip(coarse_offsets.windows(2)) {
+            let (first, end, num_vertices) =
+                (row_starts[fine[0]], row_starts[fine[1]], coarse[1] - coarse[0]);
+            let outside = |&column: &u32| column as usize >= num_vertices;
+            if let Some(at) = columns[first..end].iter().position(outside) {
+                let vertex = u64::from(columns[first + at]);
+                return Err(Error::VertexOutOfRange { edge: first + at, vertex, num_vertices });
+            }
+        }
+        Ok(Self { fine_offsets, coarse_offsets, row_starts, columns, values, by_max })
+    }
+
+    /// Where each graph's fine vertices begin, with their number at the end.
+    pub fn fine_offsets(&self) -> &[usize] {
+        &self.fine_offsets
+    }
+
+    /// Where each graph's coarse vertices begin, with their number at the end.
+    pub fn coarse_offsets(&self) -> &[usize] {
+        &self.coarse_offsets
+    }
+
+    /// Where each row's entries begin, with the number of entries at the end.
+    pub fn row_starts(&self) -> &[usize] {
+        &self.row_starts
+    }
+
+    /// Columns of all entries, counted from 0 in every graph.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Values of all entries.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// Adds one behind the ones here; all must be applied in the same way.
     pub fn push(&mut self, assignment: &Assignment) -> Result<()> {
         if self.is_empty() {
@@ -286,5 +345,34 @@ mod tests {
         }
         let error = all.push(&Assignment::identity(1).taking_max()).unwrap_err();
         assert!(matches!(error, Error::Mixed { what: "reduction", .. }));
+    }
+
+    #[test]
+    fn arrays_are_put_together_again_or_refused() {
+        let mut all = Assignments::default();
+        all.push(&Assignment::new(1, vec![0, 1, 2], vec![0, 0], vec![0.5, 0.5]).unwrap().taking_max())
+            .unwrap();
+        all.push(&Assignment::identity(2).taking_max()).unwrap();
+        let from = |fine: &[usize], coarse: &[usize], starts: &[usize], columns: &[u32], values: &[f64]| {
+            let (columns, values) = (columns.to_vec(), values.to_vec());
+            Assignments::from_arrays(fine.to_vec(), coarse.to_vec(), starts.to_vec(), columns, values, true)
+        };
+        let (fine, coarse, starts) = (all.fine_offsets(), all.coarse_offsets(), all.row_starts());
+        let (columns, values) = (all.columns(), all.values());
+        assert_eq!(from(fine, coarse, starts, columns, values).unwrap(), all);
+        assert_eq!(from(&[0], &[0], &[0], &[], &[]).unwrap().len(), 0);
+        for broken in [
+            from(&[], coarse, starts, columns, values),
+            from(&[0, 2, 5], coarse, starts, columns, values),
+            from(fine, &[0, 1], starts, columns, values),
+            from(fine, &[0, 4, 3], starts, columns, values),
+            from(fine, coarse, &[0, 1, 3, 2, 4], columns, values),
+            from(fine, coarse, &[0, 1, 2, 3, 5], columns, values),
+            from(fine, coarse, starts, &[0, 1, 0, 1], values),
+            from(fine, coarse, starts, columns, &values[1..]),
+            from(fine, coarse, starts, columns, &[0.5, f64::NAN, 1.0, 1.0]),
+        ] {
+            broken.unwrap_err();
+        }
     }
 }

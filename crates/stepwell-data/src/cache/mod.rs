@@ -1,0 +1,134 @@
+//! Pyramids kept on disk, so that the same graphs are pooled once.
+//!
+//! A file is found by a [`key`] that says what was pooled and how: one file
+//! per structure of the graphs, settings of the pooling, number of levels and
+//! [`FORMAT`]. A file that is broken, forged or another's is never used; the
+//! pyramid is then built again and a warning says why.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use stepwell::graph::{EdgeList, Graph};
+//! use stepwell::pool::Pooling;
+//! use stepwell_data::cache::{PyramidCache, coarsen};
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let cache = PyramidCache::new(folder);
+//! let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
+//! let pooling = Pooling::named("graclus").ok_or("no such pooling")?;
+//! let again = || coarsen(Some(&cache), path.as_batch(), &pooling, 2, |_| ControlFlow::Continue(()));
+//! let (built, warnings) = again()?;
+//! assert!(warnings.is_empty());
+//! assert_eq!(again()?.0, built);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bytes;
+mod layout;
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use stepwell::graph::GraphBatch;
+use stepwell::pool::Pooling;
+use stepwell::pyramid::Pyramid;
+
+use crate::error::{Error, Place, Result};
+use crate::files;
+use bytes::Sink;
+
+/// Raised when files are laid out differently, and when a pooling starts to
+/// give other levels for the same settings.
+pub const FORMAT: u32 = 1;
+
+/// What a pyramid's file is called: a SHA-256 of the graphs' structure and
+/// weights (not of labels and attributes, which poolings do not see), the
+/// pooling, the number of levels and the [`FORMAT`], in hexadecimal.
+pub fn key(graphs: &GraphBatch, pooling: &Pooling, levels: usize) -> String {
+    let mut sink = Sink::new(io::sink());
+    // Nothing is written anywhere, and settings are plain numbers and names: neither can fail.
+    let settings = serde_json::to_vec(pooling).unwrap_or_else(|_| format!("{pooling:?}").into_bytes());
+    let _ = sink
+        .words(&[FORMAT])
+        .and_then(|()| sink.array(&settings))
+        .and_then(|()| sink.words(&[levels]))
+        .and_then(|()| layout::write_graphs(&mut sink, graphs));
+    sink.finish().0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A folder of pyramids.
+#[derive(Clone, Debug)]
+pub struct PyramidCache {
+    folder: PathBuf,
+}
+
+impl PyramidCache {
+    /// The folder need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.pyramid"))
+    }
+
+    /// The pyramid of that [`key`], if there is one. It is an error when its
+    /// file cannot be read, is not whole and unchanged, or does not hold
+    /// `levels` levels that stand on `graphs`.
+    pub fn load(&self, key: &str, graphs: &GraphBatch, levels: usize) -> Result<Option<Pyramid>> {
+        let path = self.path(key);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| Error::io(&path, error))?,
+        };
+        let length = file.metadata().map_err(|error| Error::io(&path, error))?.len();
+        let place = Place::file(path.display().to_string());
+        let input = BufReader::with_capacity(1 << 18, file);
+        layout::read(input, length, place, key, levels, graphs).map(Some)
+    }
+
+    /// Keeps a pyramid under its [`key`]. The file appears whole or not at
+    /// all, also when others write the same one.
+    pub fn store(&self, key: &str, pyramid: &Pyramid) -> Result<()> {
+        let path = self.path(key);
+        files::write_whole(&path, |out| {
+            layout::write(out, key, pyramid).map_err(|error| Error::io(&path, error))
+        })
+    }
+}
+
+/// Takes a pyramid from the cache, or builds it and puts it there; without a
+/// cache it is just built. The sentences returned with it say why a file was
+/// not used or could not be written: to be printed as warnings.
+pub fn coarsen(
+    cache: Option<&PyramidCache>,
+    graphs: &GraphBatch,
+    pooling: &Pooling,
+    levels: usize,
+    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> stepwell::Result<(Pyramid, Vec<String>)> {
+    let mut warnings = Vec::new();
+    let Some(cache) = cache.filter(|_| levels > 0) else {
+        return Ok((pooling.coarsen(graphs, levels, progress)?, warnings));
+    };
+    let key = key(graphs, pooling, levels);
+    match cache.load(&key, graphs, levels) {
+        Ok(None) => {}
+        Ok(Some(pyramid)) => {
+            return match progress(graphs.len()) {
+                ControlFlow::Continue(()) => Ok((pyramid, warnings)),
+                ControlFlow::Break(()) => Err(stepwell::Error::Cancelled),
+            };
+        }
+        Err(problem) => warnings.push(format!("a cached pyramid is built again: {problem}")),
+    }
+    let pyramid = pooling.coarsen(graphs, levels, progress)?;
+    if let Err(problem) = cache.store(&key, &pyramid) {
+        warnings.push(format!("the pyramid is not kept for the next time: {problem}"));
+    }
+    Ok((pyramid, warnings))
+}
+
+#[cfg(test)]
+mod tests;
