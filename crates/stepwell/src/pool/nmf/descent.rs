@@ -6,7 +6,8 @@
 //! same way, A being symmetric. The order and the stopping rule are those of
 //! scikit-learn's solver "cd" without shuffling, so that the same start gives
 //! the same factors; the work is not: a coordinate that is 0 adds nothing to a
-//! gradient, and after the first sweep most are.
+//! gradient, and after the first sweep most are. Only where scikit-learn divides
+//! rounding errors by rounding errors do the factors differ.
 
 use pulp::Arch;
 use rayon::prelude::*;

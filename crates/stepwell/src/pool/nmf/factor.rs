@@ -11,6 +11,10 @@ const PARALLEL: usize = 512;
 /// Above this share of entries that are not 0, zeros are cheaper than indices:
 /// measured.
 const DENSE: f64 = 0.25;
+/// A column this small beside the largest one holds rounding errors. Dividing by
+/// its square makes numbers of any size of them: on trees of hubs and leaves
+/// scikit-learn ends with entries of 1e15 and more, which would be all of `A'`.
+const ROUNDING: f64 = 1024.0 * f64::EPSILON;
 
 /// A factor, one row per vertex: all entries, or those that are not 0.
 #[derive(Clone, Debug)]
@@ -132,6 +136,9 @@ impl Factor {
 pub struct Gram {
     num_components: usize,
     panels: Vec<[f64; PANEL]>,
+    /// Up to here an entry of the diagonal is that of a column of rounding
+    /// errors, which would be 0 without them.
+    negligible: f64,
 }
 
 impl Gram {
@@ -152,6 +159,20 @@ impl Gram {
                     self.panels[row / PANEL * num_components + column][row % PANEL];
             }
         }
+        let largest = (0..num_components).map(|column| self.square(column)).fold(0.0, f64::max);
+        self.negligible = largest * ROUNDING * ROUNDING;
+    }
+
+    /// The squared norm of a column, 0 if it is negligible beside others.
+    #[inline]
+    pub fn curvature(&self, column: usize) -> f64 {
+        let square = self.square(column);
+        if square > self.negligible { square } else { 0.0 }
+    }
+
+    #[inline]
+    fn square(&self, column: usize) -> f64 {
+        self.panels[column / PANEL * self.num_components + column][column % PANEL]
     }
 
     /// The rows of panel `panel`.

@@ -34,7 +34,7 @@ impl WithSimd for UpdateRow<'_> {
         let mut violation = 0.0;
         for (panel, targets) in targets.chunks(PANEL).enumerate() {
             let first = panel * PANEL;
-            let gram = gram.panel(panel);
+            let (whole, gram) = (gram, gram.panel(panel));
             // Lanes beyond the last column keep a gradient of 0, which moves nothing.
             let mut gradient = [0.0; PANEL];
             gradient.iter_mut().zip(targets).for_each(|(slope, target)| *slope = -target);
@@ -64,7 +64,7 @@ impl WithSimd for UpdateRow<'_> {
                 }
                 violation += slope.abs();
                 let column = (first + lane) as u32;
-                let curvature = gram[first + lane][lane];
+                let curvature = whole.curvature(first + lane);
                 let new = if curvature == 0.0 { old } else { (old - slope / curvature).max(0.0) };
                 if new != 0.0 {
                     rows.columns.push(column);
@@ -158,7 +158,7 @@ impl WithSimd for UpdateAbreast<'_> {
                     }
                 }
             }
-            let curvature = gram.panel(column / PANEL)[column][column % PANEL];
+            let curvature = gram.curvature(column);
             let divisor = simd.splat_f64s(curvature);
             let entries = S::as_mut_simd_f64s(&mut rows[column]).0;
             let sums = S::as_mut_simd_f64s(&mut violations).0;

@@ -146,6 +146,20 @@ fn odd_graphs_are_pooled_too() {
 }
 
 #[test]
+fn rounding_errors_do_not_become_clusters() {
+    // Hubs with many leaves have few distinct rows: components are left over, which hold rounding errors.
+    for seed in 0..40 {
+        let mut stream = Stream::new(seed, "test tree", [0, 0]);
+        let ends: Vec<(u32, u32)> = (1..200).map(|v| (v, stream.below((v as usize).min(9)) as u32)).collect();
+        let (sources, targets): (Vec<u32>, Vec<u32>) = ends.into_iter().unzip();
+        let graph = Graph::new(&EdgeList::new(200, &sources, &targets)).unwrap();
+        let pooled = nmf(graph.view(), &NmfOptions { seed, ..Default::default() }, 0).unwrap();
+        let largest = pooled.assignment.values().iter().copied().fold(0.0, f64::max);
+        assert!(largest < 1e4, "{largest}");
+    }
+}
+
+#[test]
 fn graphs_too_large_for_dense_factors_are_refused() {
     let star = test_graphs::star(100_000);
     let error = nmf(star.view(), &NmfOptions::default(), 0).unwrap_err();
