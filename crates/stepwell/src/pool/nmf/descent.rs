@@ -13,7 +13,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::factor::{Factor, Gram, Rows};
-use super::kernel::{ABREAST, BLOCK, Entries, MultiplyBlock, UpdateAbreast, UpdateRow};
+use super::kernel::{ABREAST, Entries, Multiply, UpdateAbreast, UpdateRow};
 use crate::graph::GraphRef;
 
 /// Rows that are updated in one piece; sums over pieces do not depend on threads.
@@ -101,13 +101,11 @@ impl Sweep<'_> {
     }
 
     fn buffers(&self) -> Buffers {
-        let k = self.num_components;
-        let blocks = |wanted| vec![Default::default(); if wanted { k } else { 0 }];
-        let abreast = || vec![[0.0; ABREAST]; k];
+        let abreast = || vec![[0.0; ABREAST]; self.num_components];
         Buffers {
-            targets: vec![0.0; k],
-            products: blocks(self.matrix.is_some()),
-            abreast: [abreast(), abreast()],
+            targets: vec![0.0; self.num_components],
+            rows_abreast: abreast(),
+            targets_abreast: abreast(),
         }
     }
 
@@ -120,62 +118,76 @@ impl Sweep<'_> {
         buffers: &mut Buffers,
         rows: &mut Rows,
     ) -> f64 {
-        let vertices = first..self.graph.num_vertices().min(first + PIECE);
-        if !factor.has_few_zeros(self.num_components) {
-            let update = |vertex| {
-                self.gather(vertex, other, buffers);
-                let Buffers { targets, .. } = buffers;
-                self.arch.dispatch(UpdateRow { old: factor.row(vertex), gram: &self.gram, targets, rows })
-            };
-            return vertices.map(update).sum();
-        }
+        let end = self.graph.num_vertices().min(first + PIECE);
+        let few_zeros = factor.has_few_zeros(self.num_components);
         let mut violation = 0.0;
-        for first in vertices.clone().step_by(ABREAST) {
-            let group = first..vertices.end.min(first + ABREAST);
-            for block in &mut buffers.abreast {
-                block.fill([0.0; ABREAST]);
-            }
-            for (lane, vertex) in group.clone().enumerate() {
-                self.gather(vertex, other, buffers);
-                let Buffers { targets, abreast: [entries, all_targets], .. } = buffers;
-                let (columns, values) = factor.row(vertex);
-                columns
-                    .iter()
-                    .zip(values)
-                    .for_each(|(&column, &value)| entries[column as usize][lane] = value);
-                all_targets.iter_mut().zip(&*targets).for_each(|(all, target)| all[lane] = *target);
-            }
-            let [entries, targets] = &mut buffers.abreast;
-            let violations = self.arch.dispatch(UpdateAbreast { rows: entries, gram: &self.gram, targets });
-            violation += violations.iter().sum::<f64>();
-            for lane in 0..group.len() {
-                let row = (0..).zip(entries.iter().map(|entries| entries[lane]));
-                for (column, value) in row.filter(|(_, value)| *value != 0.0) {
-                    rows.columns.push(column);
-                    rows.values.push(value);
+        for first in (first..end).step_by(ABREAST) {
+            let vertices = first..end.min(first + ABREAST);
+            let multiplied = self.multiply(first, other, buffers);
+            for (lane, vertex) in vertices.clone().enumerate() {
+                let Buffers { targets, rows_abreast, targets_abreast } = &mut *buffers;
+                if multiplied && !few_zeros {
+                    targets.iter_mut().zip(targets_abreast).for_each(|(target, all)| *target = all[lane]);
+                } else if !multiplied {
+                    self.gather(vertex, other, targets);
+                    if few_zeros {
+                        targets_abreast
+                            .iter_mut()
+                            .zip(&*targets)
+                            .for_each(|(all, target)| all[lane] = *target);
+                    }
                 }
-                rows.starts.push(rows.columns.len());
+                let old = factor.row(vertex);
+                if few_zeros {
+                    old.0
+                        .iter()
+                        .zip(old.1)
+                        .for_each(|(&column, &value)| rows_abreast[column as usize][lane] = value);
+                } else {
+                    violation += self.arch.dispatch(UpdateRow { old, gram: &self.gram, targets, rows });
+                }
+            }
+            if few_zeros {
+                violation += self.update_abreast(vertices.len(), buffers, rows);
             }
         }
         violation
     }
 
-    /// Puts the vertex's row of A times the other factor into the targets.
-    fn gather(&self, vertex: usize, other: &Factor, Buffers { targets, products, .. }: &mut Buffers) {
-        if let (Some(Dense { stride, values: matrix }), Factor::Sparse(factor)) = (&self.matrix, other) {
-            let lane = vertex % BLOCK;
-            if lane == 0 {
-                products.fill([0.0; BLOCK]);
-                let (stride, first, sums) = (*stride, vertex, &mut products[..]);
-                self.arch.dispatch(MultiplyBlock { matrix, stride, first, factor, sums });
+    /// Updates what lies side by side, adds it to `rows` and leaves zeros.
+    fn update_abreast(&self, count: usize, buffers: &mut Buffers, rows: &mut Rows) -> f64 {
+        let Buffers { rows_abreast, targets_abreast: targets, .. } = buffers;
+        let violations = self.arch.dispatch(UpdateAbreast { rows: rows_abreast, gram: &self.gram, targets });
+        for lane in 0..count {
+            let row = (0..).zip(rows_abreast.iter().map(|entries| entries[lane]));
+            for (column, value) in row.filter(|(_, value)| *value != 0.0) {
+                rows.columns.push(column);
+                rows.values.push(value);
             }
-            targets.iter_mut().zip(products).for_each(|(target, sums)| *target = sums[lane]);
-        } else {
-            targets.fill(0.0);
-            let weights = self.graph.weights_of(vertex);
-            for (at, &neighbour) in self.graph.neighbours(vertex).iter().enumerate() {
-                other.add_row(neighbour as usize, weights.map_or(1.0, |w| w[at]), targets);
-            }
+            rows.starts.push(rows.columns.len());
+        }
+        rows_abreast.fill([0.0; ABREAST]);
+        targets.fill([0.0; ABREAST]);
+        violations.iter().sum()
+    }
+
+    /// Rows of A times the other factor, side by side, if A has few zeros.
+    fn multiply(&self, first: usize, other: &Factor, Buffers { targets_abreast, .. }: &mut Buffers) -> bool {
+        let (Some(Dense { stride, values: matrix }), Factor::Sparse(factor)) = (&self.matrix, other) else {
+            return false;
+        };
+        targets_abreast.fill([0.0; ABREAST]);
+        let (stride, sums) = (*stride, &mut targets_abreast[..]);
+        self.arch.dispatch(Multiply { matrix, stride, first, factor, sums });
+        true
+    }
+
+    /// The vertex's row of A times the other factor.
+    fn gather(&self, vertex: usize, other: &Factor, targets: &mut [f64]) {
+        targets.fill(0.0);
+        let weights = self.graph.weights_of(vertex);
+        for (at, &neighbour) in self.graph.neighbours(vertex).iter().enumerate() {
+            other.add_row(neighbour as usize, weights.map_or(1.0, |w| w[at]), targets);
         }
     }
 }
@@ -183,10 +195,9 @@ impl Sweep<'_> {
 struct Buffers {
     /// A row of A times the other factor.
     targets: Vec<f64>,
-    /// That of several rows side by side, where A has few zeros.
-    products: Vec<[f64; BLOCK]>,
     /// Rows and targets of several vertices side by side.
-    abreast: [Vec<Entries>; 2],
+    rows_abreast: Vec<Entries>,
+    targets_abreast: Vec<Entries>,
 }
 
 /// A matrix with its zeros; rows are padded to whole blocks.
@@ -201,7 +212,7 @@ fn dense_matrix(graph: GraphRef<'_>) -> Option<Dense> {
     if graph.num_entries() < n * n / 4 {
         return None;
     }
-    let stride = n.next_multiple_of(BLOCK);
+    let stride = n.next_multiple_of(ABREAST);
     let mut values = vec![0.0; n * stride];
     graph.entries().for_each(|(row, column, weight)| values[row * stride + column] = weight);
     Some(Dense { stride, values })

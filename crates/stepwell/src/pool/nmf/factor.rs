@@ -153,12 +153,7 @@ impl Gram {
             }
             Factor::Sparse(rows) => self.add_sparse(rows),
         }
-        for column in 1..num_components {
-            for row in 0..column {
-                self.panels[column / PANEL * num_components + row][column % PANEL] =
-                    self.panels[row / PANEL * num_components + column][row % PANEL];
-            }
-        }
+        self.mirror();
         let largest = (0..num_components).map(|column| self.square(column)).fold(0.0, f64::max);
         self.negligible = largest * ROUNDING * ROUNDING;
     }
@@ -179,6 +174,20 @@ impl Gram {
     #[inline]
     pub fn panel(&self, panel: usize) -> &[[f64; PANEL]] {
         &self.panels[panel * self.num_components..(panel + 1) * self.num_components]
+    }
+
+    /// Fills what lies above the diagonal from what lies below.
+    fn mirror(&mut self) {
+        let n = self.num_components;
+        for column in 1..n {
+            let (panel, lane) = (column / PANEL, column % PANEL);
+            for other in 0..=panel {
+                let below = self.panels[other * n + column];
+                let rows =
+                    &mut self.panels[panel * n + other * PANEL..panel * n + column.min((other + 1) * PANEL)];
+                rows.iter_mut().zip(below).for_each(|(row, entry)| row[lane] = entry);
+            }
+        }
     }
 
     fn add_sparse(&mut self, rows: &Rows) {

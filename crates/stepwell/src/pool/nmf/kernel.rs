@@ -16,7 +16,7 @@ pub const PANEL: usize = 16;
 /// Moves the coordinates of one row to their minima, one after the other, and
 /// adds the row to `rows`. Gives how much it violated the optimality conditions.
 pub struct UpdateRow<'a> {
-    /// Columns and values of the row as it was.
+    /// Columns and values of the row as it was, without zeros.
     pub old: (&'a [u32], &'a [f64]),
     pub gram: &'a Gram,
     /// The part of the gradient that does not depend on the row, negated.
@@ -44,39 +44,53 @@ impl WithSimd for UpdateRow<'_> {
             accumulate(simd, &mut gradient, columns.iter().zip(values), gram);
 
             let here = columns.iter().take_while(|&&column| (column as usize) < first + PANEL).count();
-            let (old_columns, old_values) = (&columns[..here], &values[..here]);
+            let mut done = 0;
+            for at in 0..=here {
+                let stop = if at < here { columns[at] as usize - first } else { PANEL };
+                // A coordinate at 0 stays there unless its gradient is negative. Few are: the
+                // processor goes on with the next entry before it knows.
+                loop {
+                    let falling = negative(simd, &gradient) & lanes(done, stop);
+                    if falling == 0 {
+                        break;
+                    }
+                    let lane = falling.trailing_zeros() as usize % PANEL;
+                    violation += step(simd, lane, 0.0, &mut gradient, panel, whole, rows);
+                    done = lane + 1;
+                }
+                if at < here {
+                    violation += step(simd, stop % PANEL, values[at], &mut gradient, panel, whole, rows);
+                    done = stop + 1;
+                }
+            }
             (columns, values) = (&columns[here..], &values[here..]);
-            let mut old = [0.0; PANEL];
-            let mut may_move = 0;
-            for (&column, &value) in old_columns.iter().zip(old_values) {
-                let lane = column as usize % PANEL;
-                old[lane] = value;
-                may_move |= 1 << lane;
-            }
-            // A coordinate at 0 stays there unless its gradient is negative.
-            let mut next = may_move | negative(simd, &gradient);
-            while next != 0 {
-                let lane = next.trailing_zeros() as usize % PANEL;
-                let (old, slope) = (old[lane], gradient[lane]);
-                if old == 0.0 && slope >= 0.0 {
-                    next &= next - 1;
-                    continue;
-                }
-                violation += slope.abs();
-                let column = (first + lane) as u32;
-                let curvature = whole.curvature(first + lane);
-                let new = if curvature == 0.0 { old } else { (old - slope / curvature).max(0.0) };
-                if new != 0.0 {
-                    rows.columns.push(column);
-                    rows.values.push(new);
-                }
-                accumulate(simd, &mut gradient, [(&column, &(new - old))].into_iter(), gram);
-                next = (may_move | negative(simd, &gradient)) & (u64::MAX << (lane + 1));
-            }
         }
         rows.starts.push(rows.columns.len());
         violation
     }
+}
+
+/// Moves one coordinate, follows with the gradient, and gives the violation.
+#[inline(always)]
+fn step<S: Simd>(
+    simd: S,
+    lane: usize,
+    old: f64,
+    gradient: &mut [f64; PANEL],
+    panel: usize,
+    gram: &Gram,
+    rows: &mut Rows,
+) -> f64 {
+    let column = panel * PANEL + lane;
+    let (slope, curvature) = (gradient[lane], gram.curvature(column));
+    let new = if curvature == 0.0 { old } else { (old - slope / curvature).max(0.0) };
+    let column = column as u32;
+    if new != 0.0 {
+        rows.columns.push(column);
+        rows.values.push(new);
+    }
+    accumulate(simd, gradient, [(&column, &(new - old))].into_iter(), gram.panel(panel));
+    slope.abs()
 }
 
 /// `gradient += Σ value · gram[column]`.
@@ -99,6 +113,12 @@ fn accumulate<'a, S: Simd>(
         }
     }
     gradient.iter_mut().zip(&sums).for_each(|(slope, sum)| *slope = *sum);
+}
+
+/// The lanes `from..to`, as bits.
+#[inline(always)]
+fn lanes(from: usize, to: usize) -> u64 {
+    (1 << to) - (1 << from.min(to))
 }
 
 /// The lanes below 0, as bits.
@@ -208,29 +228,26 @@ impl WithSimd for AddFour<'_> {
     }
 }
 
-/// Rows of A that are multiplied by a factor together.
-pub const BLOCK: usize = 8;
-
-/// `sums[r] += Σ_j A_j · F_jr` over [`BLOCK`] columns of A that lie side by side
+/// `sums[r] += Σ_j A_j · F_jr` for [`ABREAST`] columns of A that lie side by side
 /// in each of its rows j.
-pub struct MultiplyBlock<'a> {
+pub struct Multiply<'a> {
     /// A, symmetric, row after row.
     pub matrix: &'a [f64],
     pub stride: usize,
     /// The first of the columns.
     pub first: usize,
     pub factor: &'a Rows,
-    pub sums: &'a mut [[f64; BLOCK]],
+    pub sums: &'a mut [Entries],
 }
 
-impl WithSimd for MultiplyBlock<'_> {
+impl WithSimd for Multiply<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { matrix, stride, first, factor, sums } = self;
         for (row, entries) in matrix.chunks_exact(stride).zip(factor.starts.windows(2)) {
-            let weights = S::as_simd_f64s(&row[first..first + BLOCK]).0;
+            let weights = S::as_simd_f64s(&row[first..first + ABREAST]).0;
             let columns = &factor.columns[entries[0]..entries[1]];
             for (&column, &value) in columns.iter().zip(&factor.values[entries[0]..entries[1]]) {
                 let value = simd.splat_f64s(value);
