@@ -1,6 +1,8 @@
 //! The stable colouring, found by splitting classes until none splits.
 //!
-//! Only what changes is looked at again: when vertices leave their class, the
+//! The first rounds look at every row, since they change nearly every colour;
+//! many graphs are known to be no smaller by then. After that only what changes
+//! is looked at again: when vertices leave their class, the
 //! rows that hold them are updated, and only their owners may leave next. Rows
 //! are compared by a sum of 64-bit colours, one per entry, so that a changed
 //! colour is an addition. A sum could agree by accident, so nothing rests on
@@ -23,6 +25,15 @@ const WORTH_LIFTING: f64 = 0.95;
 /// No graph of the usual benchmarks comes to four.
 const MAX_WORK: usize = 8;
 
+/// Rounds that look at every row. Where vertices carry features, they tell
+/// nearly all vertices apart that can be told apart.
+const FULL_ROUNDS: usize = 3;
+
+/// Of a graph with at least so many vertices, one in [`SAMPLE`] is looked at
+/// before all of them are grouped.
+const LARGE: usize = 1 << 14;
+const SAMPLE: u64 = 64;
+
 /// No sum or mixture of other numbers but by accident.
 const FIRST_COLOUR: u64 = 0xd1b5_4a32_d192_ed03;
 
@@ -39,6 +50,8 @@ pub struct Refiner {
     classes: Vec<Class>,
     /// The sum over each vertex's row of the columns' colours.
     signatures: Vec<u64>,
+    /// Signatures of the round before.
+    before: Vec<u64>,
     /// Vertices whose signature changed since their class was last split.
     dirty: Vec<u32>,
     is_dirty: Vec<bool>,
@@ -109,7 +122,13 @@ impl Refiner {
         assert_eq!(seeds.len(), n, "one seed per vertex");
         self.columns.read(graph);
         self.start(graph, seeds);
+        if n >= LARGE && limit < n && self.sample_tells_apart() {
+            return None;
+        }
         self.split();
+        if self.classes.len() > limit {
+            return None;
+        }
         self.signatures.fill(0);
         self.moved.clear();
         self.moved.extend(
@@ -127,8 +146,8 @@ impl Refiner {
         self.fold.prove(graph, seeds, &self.columns.in_degrees)
     }
 
-    /// One class of all vertices, to be split by seed, degree (what a first
-    /// round would see) and in-degree.
+    /// One class of all vertices, to be split by seed, in-degree, and what the
+    /// first rounds see.
     fn start(&mut self, graph: GraphRef<'_>, seeds: &[u64]) {
         let n = graph.num_vertices();
         self.class_of.clear();
@@ -146,10 +165,36 @@ impl Refiner {
         for (signature, degree) in self.signatures.iter_mut().zip(&self.columns.in_degrees) {
             *signature = mix(*signature, degree.to_bits());
         }
+        for _ in 0..FULL_ROUNDS {
+            std::mem::swap(&mut self.signatures, &mut self.before);
+            let before = &self.before;
+            self.signatures.clear();
+            self.signatures.extend((0..n).map(|v| {
+                let seen = graph.neighbours(v).iter().map(|&u| before[u as usize]);
+                let row = match graph.weights_of(v) {
+                    Some(weights) => seen
+                        .zip(weights)
+                        .fold(0u64, |sum, (colour, &w)| sum.wrapping_add(colour.wrapping_mul(factor(w)))),
+                    None => seen.fold(0, u64::wrapping_add),
+                };
+                mix(before[v], row)
+            }));
+        }
         self.dirty.clear();
         self.dirty.extend(0..n as u32);
         self.is_dirty.clear();
         self.is_dirty.resize(n, false);
+    }
+
+    /// Whether too few vertices of a sample look alike. The sample is chosen by
+    /// signature, so that alike vertices are in it together.
+    fn sample_tells_apart(&mut self) -> bool {
+        self.before.clear();
+        self.before.extend(self.signatures.iter().filter(|&&signature| signature % SAMPLE == 0));
+        let count = self.before.len();
+        self.before.sort_unstable();
+        self.before.dedup();
+        self.before.len() as f64 > count as f64 * WORTH_LIFTING
     }
 
     /// Adds the changes of colour to the signatures of the rows that hold the
