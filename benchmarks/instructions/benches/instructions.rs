@@ -8,7 +8,8 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 use stepwell::features::{FeatureMap, FeatureOptions};
 use stepwell::graph::{EdgeList, Graph};
 use stepwell::lift::Refiner;
-use stepwell::reservoir::{Prepared, Recurrence, ReservoirOptions, Weights, embed};
+use stepwell::config::{ModelConfig, Recurrence};
+use stepwell::reservoir::{Prepared, Weights, embed};
 use stepwell::rng::Stream;
 
 /// 300 vertices, each joined to three random ones; with `labels` colours.
@@ -24,18 +25,18 @@ fn graph(labels: usize) -> Graph {
 struct Model {
     prepared: Prepared,
     weights: Weights,
-    options: ReservoirOptions,
+    options: ModelConfig,
 }
 
 fn model(units: usize, recurrence: Recurrence) -> Model {
     let graph = graph(5);
-    let options = ReservoirOptions {
+    let options = ModelConfig {
         blocks: 1,
         units: units.into(),
         recurrence,
         fixed_sweeps: Some(10),
         lift: false,
-        ..ReservoirOptions::default()
+        ..ModelConfig::default()
     };
     let map = FeatureMap::fit(graph.as_batch(), &FeatureOptions::default()).expect("features");
     let inputs = map.apply(graph.as_batch()).expect("features");

@@ -5,41 +5,26 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::de::DeserializeOwned;
-use stepwell::reservoir::{
-    Aggregate, InputPattern, PerBlock, Precision, Recurrence, ReservoirOptions, Scaling, Solver,
+use stepwell::config::{
+    Aggregate, InputPattern, ModelConfig, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
 };
+use stepwell::features::StructuralFeature;
 
-/// A named set of options.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Preset {
-    /// As the paper's equations say
-    Paper,
-}
-
-/// A way to make graphs smaller between blocks.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Pool {
-    /// Graphs stay as they are
-    None,
-}
+use crate::pooling::PoolFlags;
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Start from a named set of options
-    #[arg(long, value_enum, default_value = "paper")]
-    preset: Preset,
+    /// Start from a named set of options: paper, reference (as the paper's public code) [paper]
+    #[arg(long, value_parser = named::<Preset>)]
+    preset: Option<Preset>,
 
     /// Then take options from a TOML file: keys as the flags, with underscores
     /// (units = 100, spectral_radius = [0.5, 0.9], lift = false, aggregate = ["sum", "max"])
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-
-    /// Pooling between blocks
-    #[arg(long, value_enum, default_value = "none")]
-    pool: Pool,
 
     /// Reservoirs on top of each other [2]
     #[arg(long)]
@@ -80,6 +65,10 @@ pub struct ModelArgs {
     /// Let all blocks but the first share one W and one V
     #[arg(long)]
     tied: bool,
+
+    /// Reservoirs side by side in every block, their states added up (ARMA) [1]
+    #[arg(long)]
+    reservoirs: Option<usize>,
 
     /// Models side by side, their vectors joined [1]
     #[arg(long)]
@@ -128,23 +117,30 @@ pub struct ModelArgs {
     /// Put all blocks into the vector, not the last one alone
     #[arg(long)]
     concat: bool,
+
+    /// Pool the states of the last block once more before they become one vector
+    #[arg(long)]
+    pool_last: bool,
+
+    /// Take attributes as they are, not z-scored
+    #[arg(long)]
+    raw: bool,
+
+    /// Inputs read off the structure: degree, log-degree, clustering, local-degree-profile
+    #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
+    structure: Vec<StructuralFeature>,
+
+    #[command(flatten)]
+    pool: PoolFlags,
 }
 
 impl ModelArgs {
-    /// The options asked for, checked.
-    pub fn options(&self) -> Result<ReservoirOptions> {
-        let (Preset::Paper, Pool::None) = (self.preset, self.pool);
-        let mut options = match &self.config {
-            Some(path) => {
-                let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-                toml::from_str(&text).with_context(|| path.display().to_string())?
-            }
-            None => ReservoirOptions::default(),
-        };
-        fn set<T: Clone>(option: &mut T, given: &Option<T>) {
-            if let Some(value) = given {
-                option.clone_from(value);
-            }
+    /// The configuration asked for, checked.
+    pub fn config(&self) -> Result<ModelConfig> {
+        let mut options = ModelConfig::preset(self.preset.unwrap_or_default());
+        if let Some(path) = &self.config {
+            let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            options = overlaid(&options, &text).with_context(|| path.display().to_string())?;
         }
         set(&mut options.blocks, &self.blocks);
         set(&mut options.units, &self.units);
@@ -155,6 +151,7 @@ impl ModelArgs {
         set(&mut options.recurrence, &self.recurrence);
         set(&mut options.input_pattern, &self.input_pattern);
         set(&mut options.density, &self.density);
+        set(&mut options.reservoirs, &self.reservoirs);
         set(&mut options.stacks, &self.stacks);
         set(&mut options.seed, &self.seed);
         set(&mut options.precision, &self.precision);
@@ -172,8 +169,32 @@ impl ModelArgs {
         options.concat |= self.concat;
         options.normalize &= !self.no_normalize;
         options.lift &= !self.no_lift;
+        options.pool_last |= self.pool_last;
+        if self.raw {
+            options.raw = Some(true);
+        }
+        if !self.structure.is_empty() {
+            options.structure.clone_from(&self.structure);
+        }
+        self.pool.apply(&mut options);
         options.validate()?;
         Ok(options)
+    }
+}
+
+/// The configuration with the keys of a TOML file in place of its own.
+fn overlaid(config: &ModelConfig, text: &str) -> Result<ModelConfig> {
+    // Read by itself first: errors then name the line.
+    let _: ModelConfig = toml::from_str(text)?;
+    let mut all = toml::Table::try_from(config)?;
+    all.extend(text.parse::<toml::Table>()?);
+    Ok(all.try_into()?)
+}
+
+/// Replaces an option by what was given, if anything was.
+pub fn set<T: Clone>(option: &mut T, given: &Option<T>) {
+    if let Some(value) = given {
+        option.clone_from(value);
     }
 }
 

@@ -2,26 +2,23 @@
 
 use anyhow::Result;
 use clap::Args;
-use stepwell::pool::ndp::{NdpOptions, Side, Sparsify};
+use stepwell::config::{ModelConfig, Pool};
+use stepwell::pool::ndp::{Side, Sparsify};
 use stepwell::pool::{Pooling, Reduce};
 
-use crate::model::named;
+use crate::model::{named, set};
 
 /// How graphs are made smaller.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Pooling")]
-pub struct PoolArgs {
-    /// Pooling: graclus, nmf, ndp, kmis
-    #[arg(long, value_parser = Pooling::NAMES)]
-    pub pool: Option<String>,
+pub struct PoolFlags {
+    /// Pooling: none, graclus, nmf, ndp, kmis [none]
+    #[arg(long, value_parser = named::<Pool>)]
+    pool: Option<Pool>,
 
-    /// How many poolings on top of each other
-    #[arg(long, default_value_t = 2)]
-    pub levels: usize,
-
-    /// Seed of the poolings that draw lots
-    #[arg(long, default_value_t = 0)]
-    pool_seed: u64,
+    /// Seed of the poolings that draw lots [0]
+    #[arg(long)]
+    pool_seed: Option<u64>,
 
     /// ndp: drop links weaker than this [0.1]
     #[arg(long)]
@@ -44,30 +41,36 @@ pub struct PoolArgs {
     reduce: Option<Reduce>,
 }
 
+impl PoolFlags {
+    /// Puts what was given in place of what is there.
+    pub fn apply(&self, config: &mut ModelConfig) {
+        set(&mut config.pool, &self.pool);
+        set(&mut config.pool_seed, &self.pool_seed);
+        set(&mut config.delta, &self.delta);
+        set(&mut config.sparsify, &self.sparsify);
+        set(&mut config.side, &self.side);
+        set(&mut config.reduce, &self.reduce);
+        config.approximate |= self.approximate;
+    }
+}
+
+/// Poolings on top of each other, without a model.
+#[derive(Args, Debug)]
+pub struct PoolArgs {
+    #[command(flatten)]
+    flags: PoolFlags,
+
+    /// How many poolings on top of each other
+    #[arg(long, default_value_t = 2, help_heading = "Pooling")]
+    pub levels: usize,
+}
+
 impl PoolArgs {
     /// The pooling asked for, if any.
     pub fn pooling(&self) -> Result<Option<Pooling>> {
-        let Some(mut pooling) = self.pool.as_deref().and_then(Pooling::named) else { return Ok(None) };
-        match &mut pooling {
-            Pooling::Graclus(options) => {
-                options.seed = self.pool_seed;
-                options.reduce = self.reduce.unwrap_or_default();
-            }
-            Pooling::Nmf(options) => options.seed = self.pool_seed,
-            Pooling::KMis(options) => options.reduce = self.reduce.unwrap_or_default(),
-            Pooling::Ndp(options) => {
-                let usual = NdpOptions::default();
-                *options = NdpOptions {
-                    delta: self.delta.unwrap_or(usual.delta),
-                    sparsify: self.sparsify.unwrap_or(usual.sparsify),
-                    side: self.side.unwrap_or(usual.side),
-                    approximate: self.approximate,
-                    pool_seed: self.pool_seed,
-                    ..usual
-                };
-                options.validate()?;
-            }
-        }
-        Ok(Some(pooling))
+        let mut config = ModelConfig::default();
+        self.flags.apply(&mut config);
+        config.validate()?;
+        Ok(config.pooling())
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use stepwell::config::ModelConfig;
 use stepwell_data::catalog::{Catalog, Location};
 use stepwell_data::download::Fetched;
 use stepwell_data::{Dataset, Source, Survey};
@@ -123,8 +124,10 @@ impl Terminal {
     }
 
     /// Looks at the graphs of a source once, with the reader's notes on standard error.
-    pub fn survey(&self, source: &Source, whole: bool) -> Result<Survey> {
-        let survey = self.busy(&format!("reading {}", source.name), || source.survey(whole))?;
+    pub fn survey(&self, source: &Source, whole: bool, config: &ModelConfig) -> Result<Survey> {
+        let survey = self.busy(&format!("reading {}", source.name), || {
+            source.survey(whole, |usual| config.features(usual))
+        })?;
         for note in &survey.notes {
             self.note(&format!("note: {note}"));
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use stepwell::features::{FeatureFit, FeatureMap};
+use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
 
 use crate::catalog::{Catalog, Format, Location};
 use crate::dataset::{Dataset, Targets};
@@ -58,9 +58,14 @@ impl Source {
     }
 
     /// Goes through the graphs once to learn what must be known before they are
-    /// used. Attributes that are taken as they are need no fitting; then only
-    /// the first piece is looked at, unless `whole`.
-    pub fn survey(&self, whole: bool) -> Result<Survey> {
+    /// used. `features` chooses the inputs, given the dataset's usual ones.
+    /// Attributes that are taken as they are need no fitting; then only the
+    /// first piece is looked at, unless `whole`.
+    pub fn survey(
+        &self,
+        whole: bool,
+        features: impl Fn(&FeatureOptions) -> FeatureOptions,
+    ) -> Result<Survey> {
         /// Ends a visit early.
         enum Stop {
             Enough,
@@ -74,13 +79,14 @@ impl Source {
         let mut fit: Option<FeatureFit> = None;
         let mut survey = Survey::default();
         let visited = self.visit(|piece| {
-            let fit = fit.get_or_insert_with(|| FeatureFit::new(&piece.features));
+            let options = features(&piece.features);
+            let fit = fit.get_or_insert_with(|| FeatureFit::new(&options));
             let refused = |source| Error::Graph { place: Place::file(&self.name), source };
             fit.observe(&piece.graphs).map_err(refused)?;
             survey.notes.extend(piece.notes.iter().cloned());
             survey.real_targets |= matches!(piece.targets, Targets::Real(_));
             survey.has_targets |= !piece.targets.is_empty();
-            let untouched = piece.features.raw && piece.features.structure.is_empty();
+            let untouched = options.raw && options.structure.is_empty();
             let attributes_only =
                 piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
             if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }

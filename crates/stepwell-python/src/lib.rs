@@ -21,7 +21,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::graph::RawGraph;
     #[pymodule_export]
-    use super::reservoir::{RawBatch, RawPrepared, check_options, random_weights};
+    use super::reservoir::{RawBatch, RawPrepared, check_options, preset_options, random_weights};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

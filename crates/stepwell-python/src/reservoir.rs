@@ -7,9 +7,11 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use stepwell::Error;
+use stepwell::config::{ModelConfig, Preset};
 use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
 use stepwell::graph::GraphBatch;
-use stepwell::reservoir::{self, BlockWeights, Convergence, Prepared, ReservoirOptions, Weights};
+use stepwell::pyramid::Pyramid;
+use stepwell::reservoir::{self, BlockWeights, Convergence, Prepared, Weights};
 
 use crate::dataset::RawDataset;
 use crate::graph::RawGraph;
@@ -76,25 +78,37 @@ impl RawBatch {
         self.inputs.as_ref().map(|inputs| inputs.width())
     }
 
-    /// Fits a map that gives vertices their degree as a feature, as JSON.
-    fn fit_degrees(&self) -> PyResult<String> {
-        let map = FeatureMap::fit(&self.batch, &FeatureOptions::default()).map_err(refused)?;
+    /// Fits a map that gives vertices features read off the structure (their
+    /// degree, unless options say otherwise), as JSON.
+    fn fit_structure(&self, options: &str) -> PyResult<String> {
+        let options = parse(options)?.features(&FeatureOptions::default());
+        let map = FeatureMap::fit(&GraphBatch::clone(&self.batch).bare(), &options).map_err(refused)?;
         serde_json::to_string(&map).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The same graphs with the features a fitted map gives.
+    /// The same graphs with the features a fitted map gives, behind those they have.
     fn with_features(&self, map: &str) -> PyResult<Self> {
         let map: FeatureMap = serde_json::from_str(map).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        let inputs = map.apply(&self.batch).map_err(refused)?;
+        let made = map.apply(&GraphBatch::clone(&self.batch).bare()).map_err(refused)?;
+        let inputs = match &self.inputs {
+            Some(inputs) => inputs.beside(&made).map_err(refused)?,
+            None => made,
+        };
         Ok(Self { batch: self.batch.clone(), inputs: Some(Arc::new(inputs)) })
     }
 
-    /// Makes the graphs ready for embeddings under these options.
+    /// Pools the graphs, if the options say so, and makes all ready for embeddings.
     fn prepare(&self, py: Python<'_>, options: &str, n_threads: usize) -> PyResult<RawPrepared> {
         let options = parse(options)?;
         let none = Inputs::default();
         let inputs = self.inputs.as_deref().unwrap_or(&none);
-        let prepared = threads::run(py, n_threads, |_| Prepared::new(&self.batch, inputs, &options))?;
+        let prepared = threads::run(py, n_threads, |go_on| {
+            let pyramid = match options.pooling() {
+                Some(pooling) => pooling.coarsen(&self.batch, options.levels(), |_| go_on())?,
+                None => Pyramid::default(),
+            };
+            Prepared::with_pyramid(&self.batch, inputs, &pyramid, &options)
+        })?;
         Ok(RawPrepared(prepared.map_err(refused)?))
     }
 }
@@ -111,7 +125,7 @@ type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 #[pymethods]
 impl RawPrepared {
-    /// Embeds all graphs with weights listed by stack and block.
+    /// Embeds all graphs with weights listed by stack, block and reservoir.
     fn embed<'py>(
         &self,
         py: Python<'py>,
@@ -154,11 +168,18 @@ pub fn random_weights<'py>(
 ) -> PyResult<Vec<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)>> {
     let options = parse(options)?;
     let weights = threads::run(py, 1, |_| Weights::random(&options, features))?.map_err(refused)?;
-    let blocks = weights.stacks().iter().flatten();
     let arrays = |block: &BlockWeights| {
         (block.recurrent.clone().into_pyarray(py), block.input.clone().into_pyarray(py))
     };
-    Ok(blocks.map(arrays).collect())
+    Ok(weights.iter().map(arrays).collect())
+}
+
+/// A preset's options, as JSON.
+#[pyfunction]
+pub fn preset_options(name: &str) -> PyResult<String> {
+    let refusal = |error: serde_json::Error| PyValueError::new_err(format!("preset: {error}"));
+    let preset: Preset = serde_json::from_value(name.into()).map_err(refusal)?;
+    serde_json::to_string(&ModelConfig::preset(preset)).map_err(refusal)
 }
 
 /// The options with their defaults, checked, as JSON.
@@ -167,26 +188,17 @@ pub fn check_options(options: &str) -> PyResult<String> {
     serde_json::to_string(&parse(options)?).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn parse(options: &str) -> PyResult<ReservoirOptions> {
-    let options: ReservoirOptions =
+fn parse(options: &str) -> PyResult<ModelConfig> {
+    let options: ModelConfig =
         serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
     options.validate().map_err(refused)?;
     Ok(options)
 }
 
-fn collect(pairs: &[Pair<'_>], options: &ReservoirOptions) -> PyResult<Weights> {
+fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
     let own = |array: &PyReadonlyArray2<'_, f64>| -> Array2<f64> { array.as_array().to_owned() };
     let blocks = pairs.iter().map(|(w, v)| BlockWeights { recurrent: own(w), input: own(v) });
-    let blocks: Vec<BlockWeights> = blocks.collect();
-    if blocks.len() != options.stacks * options.blocks {
-        return Err(PyValueError::new_err(format!(
-            "weights: expected {} pairs, one per stack and block, found {}",
-            options.stacks * options.blocks,
-            blocks.len()
-        )));
-    }
-    let stacks = blocks.chunks(options.blocks).map(<[BlockWeights]>::to_vec).collect();
-    Weights::from_blocks(stacks).map_err(refused)
+    Weights::from_list(blocks.collect(), options).map_err(refused)
 }
 
 fn refused(error: Error) -> PyErr {

@@ -9,9 +9,10 @@
 use std::ops::ControlFlow::Continue;
 use std::time::Instant;
 
+use stepwell::config::{ModelConfig, Precision, Solver};
 use stepwell::features::{FeatureMap, FeatureOptions};
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
-use stepwell::reservoir::{Precision, Prepared, ReservoirOptions, Solver, Weights, embed};
+use stepwell::reservoir::{Prepared, Weights, embed};
 use stepwell::rng::Stream;
 
 /// Graphs like those of the benchmark sets: 150 vertices, 6 neighbours each.
@@ -97,7 +98,7 @@ fn main() {
             for &units in &chosen {
                 // Runs of a few milliseconds find the quiet moments of a busy machine.
                 let sweeps = 50_000 / (units * units) + 4;
-                let options = ReservoirOptions {
+                let options = ModelConfig {
                     blocks: 1,
                     units: units.into(),
                     spectral_radius: 0.5.into(),
@@ -120,14 +121,14 @@ fn main() {
                 let peak = peak(lanes).max(before);
                 let preparing = pool.install(|| best(20, || drop(prepare())));
                 let work =
-                    2.0 * (prepared.num_rows() * units * units + prepared.num_entries() * units) as f64;
+                    2.0 * (prepared.num_rows(0) * units * units + prepared.num_entries(0) * units) as f64;
                 let rate = work * sweeps as f64 / seconds;
                 let sweep = seconds / sweeps as f64;
                 println!(
                     "{:<9}  {:<12}  {units:>5}  {:>15.1}  {:>7.1}  {:>5.1}  {:>4.0}%  {:>17.2}",
                     format!("{precision:?}"),
                     format!("{solver:?}"),
-                    1e9 * sweep / prepared.num_rows() as f64,
+                    1e9 * sweep / prepared.num_rows(0) as f64,
                     rate / 1e9,
                     peak / 1e9,
                     100.0 * rate / peak,

@@ -11,9 +11,10 @@ use std::ops::ControlFlow::Continue;
 use std::process::Command;
 use std::time::Instant;
 
+use stepwell::config::ModelConfig;
 use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
-use stepwell::reservoir::{Prepared, ReservoirOptions, Weights, embed};
+use stepwell::reservoir::{Prepared, Weights, embed};
 use stepwell::rng::Stream;
 
 fn grids(count: usize, vertices: usize) -> GraphBatch {
@@ -65,7 +66,7 @@ fn peak_memory() -> Option<usize> {
 
 fn one_graph(largest: usize) {
     println!("vertices  ns/vertex-sweep  against 10^3  preparation/sweep  peak MiB");
-    let options = ReservoirOptions {
+    let options = ModelConfig {
         blocks: 1,
         units: 32.into(),
         spectral_radius: 0.5.into(),
@@ -99,7 +100,7 @@ fn one_graph(largest: usize) {
 /// Small graphs per second on so many threads.
 fn rate(threads: usize) -> f64 {
     let batch = grids(4000, 150);
-    let options = ReservoirOptions { spectral_radius: 0.5.into(), ..Default::default() };
+    let options = ModelConfig { spectral_radius: 0.5.into(), ..Default::default() };
     let x = inputs(&batch);
     let weights = Weights::random(&options, x.width()).expect("valid options");
     let prepared = Prepared::new(&batch, &x, &options).expect("valid graphs");

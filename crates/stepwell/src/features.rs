@@ -119,6 +119,24 @@ impl Inputs {
         Ok(whole)
     }
 
+    /// The rows of `self`, each with that of `other` behind it.
+    pub fn beside(&self, other: &Inputs) -> Result<Self> {
+        let rows = |inputs: &Self| match inputs.dense_width {
+            0 => inputs.one_hot.len(),
+            width => inputs.dense.len() / width,
+        };
+        let (expected, found) = (rows(self), rows(other));
+        if self.width() > 0 && other.width() > 0 && expected != found {
+            return Err(Error::Length { what: "rows of inputs", expected, found });
+        }
+        let mut dense = Vec::with_capacity(expected.max(found) * (self.width() + other.width()));
+        for vertex in 0..expected.max(found) {
+            self.extend_with_row(vertex, &mut dense);
+            other.extend_with_row(vertex, &mut dense);
+        }
+        Ok(Self::new(self.width() + other.width(), dense, 0, Vec::new()))
+    }
+
     /// Appends one vertex's whole row of `X`, the one-hot part written out.
     pub fn extend_with_row(&self, vertex: usize, rows: &mut Vec<f64>) {
         rows.extend_from_slice(self.dense_row(vertex));

@@ -1,9 +1,10 @@
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
+use stepwell::config::ModelConfig;
 use stepwell::features::Inputs;
-use stepwell::reservoir::{BlockWeights, Convergence, Prepared, ReservoirOptions, Run, Weights, states};
+use stepwell::reservoir::{BlockWeights, Convergence, Prepared, Run, Weights, states};
 use stepwell::theory::{
     RecurrentSize, contraction_rate, distance_bound, leaky_contraction, residual, stability, sweeps_bound,
 };
@@ -71,9 +72,13 @@ struct BlockReport {
 
 impl Converge {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let options = ReservoirOptions { concat: true, ..self.model.options().context(BadUsage)? };
+        let options = ModelConfig { concat: true, ..self.model.config().context(BadUsage)? };
+        if options.levels() > 0 || options.reservoirs > 1 {
+            let refusal = "'converge' looks at one reservoir after the other on graphs as they are: leave out --pool and --reservoirs";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
         let source = terminal.open(&self.input)?;
-        let map = terminal.survey(&source, false)?.features;
+        let map = terminal.survey(&source, false, &options)?.features;
         let weights = Weights::random(&options, map.width())?;
         let mut tallies = vec![Tally::default(); options.stacks * options.blocks];
         let mut graphs = 0;
@@ -86,7 +91,7 @@ impl Converge {
                 let piece = Piece { dataset: piece, inputs: &inputs, tables: &tables, runs: &runs };
                 for (index, tally) in tallies.iter_mut().enumerate() {
                     let (stack, block) = (index / options.blocks, index % options.blocks);
-                    tally.add(&piece, index, block, &weights.stacks()[stack][block], &options)?;
+                    tally.add(&piece, index, block, &weights.stacks()[stack][block][0], &options)?;
                 }
                 Ok::<(), anyhow::Error>(())
             })
@@ -165,7 +170,7 @@ impl Tally {
         index: usize,
         block: usize,
         weights: &BlockWeights,
-        options: &ReservoirOptions,
+        options: &ModelConfig,
     ) -> Result<()> {
         let drive = piece.drive(index, block, weights)?;
         let size = RecurrentSize::of(weights.recurrent.view())?;

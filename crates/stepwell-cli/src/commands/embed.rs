@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use ndarray::s;
 use serde::Serialize;
-use stepwell::reservoir::{Convergence, Precision, Prepared, ReservoirOptions, Run, Weights, embed, states};
+use stepwell::config::Precision;
+use stepwell::model::Model;
+use stepwell::reservoir::{Convergence, Prepared, Run, embed, states};
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape, VectorWriter};
 use stepwell_data::{Dataset, Source, Survey, Targets, files};
 
@@ -24,7 +26,7 @@ use crate::terminal::Terminal;
 #[command(after_help = "Examples:
   stepwell embed MUTAG -o mutag.npy
   stepwell embed graphs.parquet -o vectors.parquet --units 100 --concat
-  stepwell embed b-easy --aggregate sum,max --json
+  stepwell embed b-easy --pool ndp --blocks 3 --aggregate sum,max --json
   stepwell embed ENZYMES --nodes -o states.parquet")]
 pub struct Embed {
     #[command(flatten)]
@@ -64,13 +66,13 @@ struct Report {
 
 impl Embed {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let options = self.model.options().context(BadUsage)?;
+        let config = self.model.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
         let source = terminal.open(&self.input)?;
         let with_targets = format == Format::Parquet && !self.nodes;
-        let survey = terminal.survey(&source, with_targets)?;
-        let weights = Weights::random(&options, survey.features.width())?;
-        let work = Work { source, survey, weights, options, nodes: self.nodes, with_targets };
+        let survey = terminal.survey(&source, with_targets, &config)?;
+        let model = Model::new(config, survey.features.clone())?;
+        let work = Work { source, survey, model, nodes: self.nodes, with_targets };
         let shape = work.shape()?;
         let report = match &self.out {
             None if self.json => work.run(terminal, None)?,
@@ -96,11 +98,12 @@ impl Embed {
                 report
             }
         };
-        if report.converged < 1.0 && work.options.fixed_sweeps.is_none() {
+        let config = &work.model.config;
+        if report.converged < 1.0 && config.fixed_sweeps.is_none() {
             terminal.note(&format!(
                 "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius",
                 100.0 * (1.0 - report.converged),
-                work.options.max_iter
+                config.max_iter
             ));
         }
         if self.json {
@@ -134,8 +137,7 @@ enum Format {
 struct Work {
     source: Source,
     survey: Survey,
-    weights: Weights,
-    options: ReservoirOptions,
+    model: Model,
     /// Whether states of vertices are wanted.
     nodes: bool,
     /// Whether targets, if there are any, are written beside the vectors.
@@ -144,23 +146,21 @@ struct Work {
 
 impl Work {
     fn shape(&self) -> Result<Shape> {
-        let double = self.options.precision == Precision::F64;
-        let widths = self.weights.stacks().iter().flat_map(|stack| {
-            let first = if self.options.concat { 0 } else { stack.len() - 1 };
-            stack[first..].iter().map(|block| block.recurrent.ncols())
-        });
+        let config = &self.model.config;
+        let double = config.precision == Precision::F64;
         if !self.nodes {
-            let width = widths.sum::<usize>() * self.options.aggregate.len();
+            let width = self.model.width();
             let mut keys = vec!["id"];
             keys.extend((self.with_targets && self.survey.has_targets).then_some("y"));
             return Ok(Shape { keys, vector: "embedding", width, double });
         }
-        let widths: Vec<usize> = widths.collect();
+        let units = |block| self.model.weights.units(0, block);
+        let width = units(config.blocks - 1);
         ensure!(
-            widths.iter().all(|&width| width == widths[0]),
+            !config.concat || (0..config.blocks).all(|block| units(block) == width),
             "--nodes writes states of one width; give all blocks the same --units, or leave out --concat"
         );
-        Ok(Shape { keys: vec!["graph", "block", "vertex"], vector: "state", width: widths[0], double })
+        Ok(Shape { keys: vec!["graph", "block", "vertex"], vector: "state", width, double })
     }
 
     /// Embeds all pieces and writes their vectors.
@@ -170,28 +170,30 @@ impl Work {
             Some(writer) => writer.write(block).context("writing vectors"),
             None => Ok(()),
         };
-        let blocks = self.options.stacks * self.options.blocks;
+        let (model, config) = (&self.model, &self.model.config);
         let mut report = Report {
-            units: self.options.units.get(self.options.blocks - 1).unwrap_or_default(),
+            units: model.weights.units(0, config.blocks - 1),
             columns: self.shape()?.width,
-            sweeps_mean: vec![0.0; blocks],
+            sweeps_mean: vec![0.0; model.weights.iter().count()],
             ..Report::default()
         };
         let mut converged = 0;
         terminal.counting("embedding", |progress| {
             self.source.visit(|piece| {
-                let inputs = self.survey.features.apply(&piece.graphs)?;
-                let prepare = Instant::now();
-                let prepared = Prepared::new(&piece.graphs, &inputs, &self.options)?;
-                report.prepare_seconds += prepare.elapsed().as_secs_f64();
                 let before = report.graphs;
                 let done = |graphs: usize| progress(before + graphs);
+                let clock = Instant::now();
+                let pyramid = model.coarsen(&piece.graphs, |_| done(0))?;
+                report.coarsen_seconds += clock.elapsed().as_secs_f64();
+                let clock = Instant::now();
+                let prepared = model.prepare(&piece.graphs, &pyramid)?;
+                report.prepare_seconds += clock.elapsed().as_secs_f64();
                 let runs = if self.nodes {
-                    let (tables, runs) = states(&self.weights, &prepared, &self.options, done)?;
-                    self.write_states(piece, before, &tables, &mut write)?;
+                    let (tables, runs) = states(&model.weights, &prepared, config, done)?;
+                    self.write_states(piece, before, &prepared, &tables, &mut write)?;
                     runs
                 } else {
-                    let embedding = embed(&self.weights, &prepared, &self.options, done)?;
+                    let embedding = embed(&model.weights, &prepared, config, done)?;
                     self.write_vectors(piece, before, embedding.vectors.view(), &mut write)?;
                     embedding.runs
                 };
@@ -242,20 +244,24 @@ impl Work {
         &self,
         piece: &Dataset,
         before: usize,
+        prepared: &Prepared,
         tables: &[ndarray::Array2<f64>],
         write: &mut impl FnMut(&Block<'_>) -> Result<()>,
     ) -> Result<()> {
         let ids = ids(piece, before);
-        let read = tables.len() / self.options.stacks;
-        for (graph, range) in piece.graphs.vertex_offsets().windows(2).enumerate() {
+        let blocks = self.model.config.blocks;
+        let read = tables.len() / self.model.config.stacks;
+        let offsets: Vec<_> = (0..=prepared.levels()).map(|level| prepared.vertex_offsets(level)).collect();
+        for graph in 0..piece.len() {
             for (index, table) in tables.iter().enumerate() {
-                let (stack, block) = (index / read, self.options.blocks - read + index % read);
-                let vertices = range[1] - range[0];
-                let graph = vec![ids[graph].clone(); vertices];
-                let block = vec![(stack * self.options.blocks + block) as i64; vertices];
-                let vertex: Vec<i64> = (0..vertices as i64).collect();
-                let keys = vec![Key::Text(&graph), Key::Whole(&block), Key::Whole(&vertex)];
-                write(&Block { keys, rows: table.slice(s![range[0]..range[1], ..]) })?;
+                let (stack, block) = (index / read, blocks - read + index % read);
+                let offsets = &offsets[block.min(prepared.levels())];
+                let (first, end) = (offsets[graph], offsets[graph + 1]);
+                let name = vec![ids[graph].clone(); end - first];
+                let block = vec![(stack * blocks + block) as i64; end - first];
+                let vertex: Vec<i64> = (0..(end - first) as i64).collect();
+                let keys = vec![Key::Text(&name), Key::Whole(&block), Key::Whole(&vertex)];
+                write(&Block { keys, rows: table.slice(s![first..end, ..]) })?;
             }
         }
         Ok(())

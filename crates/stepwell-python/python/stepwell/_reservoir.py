@@ -1,5 +1,6 @@
 """The model as a scikit-learn transformer."""
 
+import inspect
 import json
 import os
 import warnings
@@ -11,20 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._datasets import Dataset, _Graphs, seed_of
 from ._graphs import as_graph
-from ._stepwell import RawBatch, check_options, random_weights
+from ._stepwell import RawBatch, check_options, preset_options, random_weights
 
 
 class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turns graphs into vectors, without training.
 
     Vertices carry states; ``H <- tanh(Ã H W + X V)`` with fixed random W and V
-    is iterated to its fixed point, block after block, and the states of the
-    last block are summed.
+    is iterated to its fixed point. Between such blocks graphs are coarsened by
+    their topology alone, if there is a ``pool``; the states of the last block
+    are summed.
 
     Parameters
     ----------
-    pool : {"none"}
-        Pooling between blocks.
+    pool : {"none", "graclus", "nmf", "ndp", "kmis"}
+        What makes graphs smaller between blocks.
     blocks : int
         Reservoirs on top of each other, L.
     units : int or list of int
@@ -46,6 +48,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Share of entries that are not zero in sparse W and V.
     tied : bool
         Whether all blocks but the first share one W and one V.
+    reservoirs : int
+        Reservoirs side by side in every block, their states added up (ARMA).
     stacks : int
         Models side by side, their vectors joined.
     normalize : bool
@@ -68,6 +72,26 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         What makes one vector of all states: "sum", "mean", "max", "std".
     concat : bool
         Whether all blocks go into the vector.
+    pool_last : bool
+        Whether the states of the last block are pooled once more before they
+        are aggregated, where there is a pooling.
+    pool_seed : int
+        Seed of the poolings that draw lots.
+    reduce : {"mean", "sum", "max"}
+        Graclus, k-MIS: how the states of a cluster become one.
+    delta : float
+        NDP: links with a smaller weight are dropped.
+    sparsify : {"each-level", "deferred"}
+        NDP: whether they are dropped before or after the next level is made.
+    side : {"largest", "smaller", "larger"}
+        NDP: which side of the cut is kept.
+    approximate : bool
+        NDP: where joining the kept vertices would take too many links, drop
+        small ones on the way instead of refusing.
+    structure : str or list of str
+        Features read off the structure, beside those vertices have: "degree",
+        "log-degree", "clustering", "local-degree-profile". Vertices without
+        any features get their degree.
     random_state : int, RandomState instance or None
         Seed of the weights.
     n_jobs : int or None
@@ -76,10 +100,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     weights_ : list of (W, V)
-        W of shape (H, H) and V of shape (F, H), by stack and block.
-    iterations_ : array of shape (graphs, stacks * blocks)
+        W of shape (H, H) and V of shape (F, H), by stack, block and reservoir.
+    iterations_ : array of shape (graphs, stacks * blocks * reservoirs)
         Sweeps of the last transform.
-    converged_ : array of shape (graphs, stacks * blocks)
+    converged_ : array of the same shape
         Whether they converged.
 
     Examples
@@ -103,6 +127,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         input_pattern="uniform",
         density=0.1,
         tied=False,
+        reservoirs=1,
         stacks=1,
         normalize=True,
         lift=True,
@@ -114,6 +139,14 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         fixed_sweeps=None,
         aggregate="sum",
         concat=False,
+        pool_last=False,
+        pool_seed=0,
+        reduce="mean",
+        delta=0.1,
+        sparsify="each-level",
+        side="largest",
+        approximate=False,
+        structure=(),
         random_state=0,
         n_jobs=None,
     ):
@@ -128,6 +161,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.input_pattern = input_pattern
         self.density = density
         self.tied = tied
+        self.reservoirs = reservoirs
         self.stacks = stacks
         self.normalize = normalize
         self.lift = lift
@@ -139,15 +173,24 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.fixed_sweeps = fixed_sweeps
         self.aggregate = aggregate
         self.concat = concat
+        self.pool_last = pool_last
+        self.pool_seed = pool_seed
+        self.reduce = reduce
+        self.delta = delta
+        self.sparsify = sparsify
+        self.side = side
+        self.approximate = approximate
+        self.structure = structure
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     @classmethod
     def from_preset(cls, preset="paper", **changes):
-        """An estimator with a named set of options; ``"paper"`` is the default one."""
-        if preset != "paper":
-            raise ValueError(f"preset: expected 'paper', found {preset!r}")
-        return cls(**changes)
+        """An estimator with a named set of options: "paper" (the default one) or
+        "reference" (what the paper's public code does)."""
+        known = inspect.signature(cls).parameters
+        options = {name: value for name, value in json.loads(preset_options(preset)).items() if name in known}
+        return cls(**{**options, **changes})
 
     def fit(self, graphs, y=None):
         """Draws the weights. Of the graphs only the number of features matters,
@@ -156,7 +199,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         batch = _as_batch(graphs)
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
-        self.feature_map_ = batch.fit_degrees() if batch.width() is None else None
+        needed = batch.width() is None or options["structure"]
+        self.feature_map_ = batch.fit_structure(json.dumps(options)) if needed else None
         width = self._with_features(batch).width()
         options["seed"] = seed_of(self.random_state)
         self.weights_ = random_weights(json.dumps(options), width)
@@ -164,7 +208,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self
 
     def set_weights(self, weights):
-        """Replaces the weights by pairs ``(W, V)``, listed by stack and block.
+        """Replaces the weights by pairs ``(W, V)``, listed by stack, block and reservoir.
 
         Where vertices have features, no ``fit`` is needed before.
         """
@@ -176,9 +220,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 raise TypeError(f"weights: expected a pair of arrays at {position}: {error}") from None
             pairs.append((recurrent, inputs))
         options = self._options()
-        expected = options["stacks"] * options["blocks"]
+        expected = options["stacks"] * options["blocks"] * options["reservoirs"]
         if len(pairs) != expected:
-            raise ValueError(f"weights: expected {expected} pairs, one per stack and block, found {len(pairs)}")
+            found = len(pairs)
+            raise ValueError(f"weights: expected {expected} pairs, one per stack, block and reservoir, found {found}")
         self.weights_ = pairs
         if not hasattr(self, "feature_map_"):
             self.feature_map_ = None
@@ -220,18 +265,15 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return batch.prepare(options, threads), options, threads
 
     def _with_features(self, batch):
-        if self.feature_map_ is not None and batch.width() is None:
-            return batch.with_features(self.feature_map_)
-        return batch
+        return batch if self.feature_map_ is None else batch.with_features(self.feature_map_)
 
     def _options(self):
-        if self.pool != "none":
-            raise ValueError(f"pool: expected 'none', found {self.pool!r}")
         options = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        for name in ("pool", "n_jobs", "random_state"):
+        for name in ("n_jobs", "random_state"):
             del options[name]
-        if isinstance(options["aggregate"], str):
-            options["aggregate"] = [options["aggregate"]]
+        for name in ("aggregate", "structure"):
+            if isinstance(options[name], str):
+                options[name] = [options[name]]
         try:
             return json.loads(check_options(json.dumps(options)))
         except (TypeError, ValueError):
@@ -243,7 +285,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise
 
     def _set_width(self, options):
-        read = self.weights_ if self.concat else self.weights_[self.blocks - 1 :: self.blocks]
+        blocks = self.weights_[:: self.reservoirs]
+        read = blocks if self.concat else blocks[self.blocks - 1 :: self.blocks]
         self._n_features_out = sum(np.shape(W)[1] for W, _ in read) * len(options["aggregate"])
 
 

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 use super::aggregate::aggregate;
 use super::kernel::{Aligned, Drive, Isa, Projection, Real, Recurrent, Rows, project, stride};
-use super::options::ReservoirOptions;
 use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
-use super::weights::{BlockWeights, Weights};
+use super::weights::{BlockWeights, Stack, Weights};
+use crate::config::ModelConfig;
 use crate::error::{Error, Result};
 
 /// What [`embed`] answers with.
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 pub struct Embedding {
     /// A row per graph; columns by stack, block, aggregate and unit.
     pub vectors: Array2<f64>,
-    /// A row per graph; columns by stack and block.
+    /// A row per graph; columns by stack, block and reservoir.
     pub runs: Array2<Run>,
 }
 
@@ -34,15 +34,12 @@ pub struct Embedding {
 pub fn embed(
     weights: &Weights,
     prepared: &Prepared,
-    options: &ReservoirOptions,
+    options: &ModelConfig,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Embedding> {
     check(weights, prepared, options)?;
-    let blocks = |stack: &[BlockWeights]| -> usize {
-        options.embedded_blocks().map(|block| stack[block].recurrent.ncols()).sum()
-    };
-    let width = weights.stacks().iter().map(|stack| blocks(stack)).sum::<usize>() * options.aggregate.len();
-    let num_runs = weights.stacks().len() * weights.num_blocks();
+    let width = weights.embedding_width(options);
+    let num_runs = weights.iter().count();
     let mut vectors = vec![0.0; prepared.len() * width];
     let mut runs = vec![Run::default(); prepared.len() * num_runs];
     let watch = Watch::new(&progress);
@@ -63,11 +60,12 @@ pub fn embed(
 }
 
 /// The states of all vertices: a table for each block that goes into the
-/// embedding, by stack and block, with a row per vertex of the batch.
+/// embedding, by stack and block, with a row per vertex of the level the block
+/// runs on ([`Prepared::vertex_offsets`]).
 pub fn states(
     weights: &Weights,
     prepared: &Prepared,
-    options: &ReservoirOptions,
+    options: &ModelConfig,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     check(weights, prepared, options)?;
@@ -84,13 +82,18 @@ pub fn states(
     }
 }
 
-fn check(weights: &Weights, prepared: &Prepared, options: &ReservoirOptions) -> Result<()> {
+fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Result<()> {
     options.validate()?;
     let length = |what, expected, found| match expected == found {
         true => Ok(()),
         false => Err(Error::Length { what, expected, found }),
     };
+    length("stacks of the weights", options.stacks, weights.stacks().len())?;
     length("blocks of the weights", options.blocks, weights.num_blocks())?;
+    length("reservoirs in a block of the weights", options.reservoirs, weights.num_reservoirs())?;
+    if ![0, options.blocks - 1, options.blocks].contains(&prepared.levels()) {
+        length("levels the graphs were prepared with", options.blocks - 1, prepared.levels())?;
+    }
     if !prepared.is_empty() {
         length("columns of the inputs", weights.features(), prepared.features())?;
     }
@@ -125,11 +128,12 @@ impl<'a> Watch<'a> {
 
 /// Weights in the form the kernel reads.
 struct Model<T> {
-    stacks: Vec<Vec<Block<T>>>,
+    /// By stack, block and place in the block.
+    stacks: Vec<Vec<Vec<Reservoir<T>>>>,
     rule: Rule,
 }
 
-struct Block<T> {
+struct Reservoir<T> {
     recurrent: Recurrent<T>,
     /// For the dense inputs, or the states of the block below.
     projection: Projection<T>,
@@ -138,19 +142,22 @@ struct Block<T> {
 }
 
 impl<T: Real> Model<T> {
-    fn new(weights: &Weights, options: &ReservoirOptions, part: Option<&Part<T>>, isa: Isa) -> Self {
+    fn new(weights: &Weights, options: &ModelConfig, part: Option<&Part<T>>, isa: Isa) -> Self {
         let pack = |block: usize, BlockWeights { recurrent, input }: &BlockWeights| {
             let dense = match part {
                 Some(part) if block == 0 => part.inputs.dense_width,
                 _ => input.nrows(),
             };
-            Block {
+            Reservoir {
                 recurrent: Recurrent::new(recurrent.view(), isa),
                 projection: Projection::new(input.slice(s![..dense, ..]), isa),
                 table: look_up_table(input, dense),
             }
         };
-        let stack = |blocks: &Vec<BlockWeights>| blocks.iter().enumerate().map(|(b, w)| pack(b, w)).collect();
+        let block = |(block, list): (usize, &Vec<BlockWeights>)| -> Vec<Reservoir<T>> {
+            list.iter().map(|weights| pack(block, weights)).collect()
+        };
+        let stack = |blocks: &Stack| blocks.iter().enumerate().map(block).collect();
         Self { stacks: weights.stacks().iter().map(stack).collect(), rule: options.into() }
     }
 }
@@ -170,6 +177,10 @@ fn look_up_table<T: Real>(input: &Array2<f64>, dense: usize) -> Aligned<T> {
 struct Workspace<T> {
     buffers: Buffers<T>,
     drive: Aligned<T>,
+    /// What drives a block: the states of the one below, pooled if they are.
+    below: Aligned<T>,
+    /// The states of a block, its reservoirs added up.
+    output: Aligned<T>,
 }
 
 /// The states of one graph in one block.
@@ -183,7 +194,8 @@ struct Settled<'a, T> {
 }
 
 /// Takes one graph of a part through all stacks and blocks, handing the states
-/// of every block to `visit`.
+/// of every block to `visit`; those of the last one pooled once more if the
+/// pyramid has a level for it and `pool_last`.
 fn run_graph<T: Real>(
     model: &Model<T>,
     part: &Part<T>,
@@ -191,47 +203,86 @@ fn run_graph<T: Real>(
     space: &mut Workspace<T>,
     watch: &Watch<'_>,
     runs: &mut [Run],
+    pool_last: bool,
     mut visit: impl FnMut(Settled<'_, T>),
 ) -> Result<()> {
-    let rows = part.operator.graph(graph);
     let mut slots = runs.iter_mut();
     for (stack, blocks) in model.stacks.iter().enumerate() {
-        let mut below = 0;
-        for (block, weights) in blocks.iter().enumerate() {
-            let stride = weights.recurrent.stride();
-            let len = rows.len() * stride;
-            let drive = match block {
-                0 => drive_from_inputs(part, graph, weights, &mut space.drive),
-                _ => {
-                    space.drive.reserve(len);
-                    space.drive[..len].fill(T::default());
-                    project(&weights.projection, &space.buffers.state, below, rows.len(), &mut space.drive);
-                    Drive::rows(&space.drive)
+        let mut stride_below = 0;
+        for (block, reservoirs) in blocks.iter().enumerate() {
+            let level = block.min(part.levels.len() - 1);
+            let rows = part.levels[level].operator.graph(graph);
+            if block > 0 {
+                match level == block {
+                    true => carry(part, level, graph, stride_below, space),
+                    false => std::mem::swap(&mut space.below, &mut space.output),
                 }
-            };
-            space.buffers.clear(len);
-            let cancelled = || watch.ends(0);
-            let run =
-                solve(rows, drive, &weights.recurrent, model.rule, &mut space.buffers, true, cancelled)?;
-            if let Some(slot) = slots.next() {
-                *slot = run;
             }
-            let (state, units) = (&space.buffers.state[..len], weights.recurrent.units());
-            visit(Settled { rows, stack, block, state, stride, units });
-            below = stride;
+            let (stride, units) = (reservoirs[0].recurrent.stride(), reservoirs[0].recurrent.units());
+            let len = rows.len() * stride;
+            for (place, weights) in reservoirs.iter().enumerate() {
+                let drive = match block {
+                    0 => drive_from_inputs(part, graph, weights, &mut space.drive),
+                    _ => {
+                        space.drive.reserve(len);
+                        space.drive[..len].fill(T::default());
+                        project(
+                            &weights.projection,
+                            &space.below,
+                            stride_below,
+                            rows.len(),
+                            &mut space.drive,
+                        );
+                        Drive::rows(&space.drive)
+                    }
+                };
+                space.buffers.clear(len);
+                let cancelled = || watch.ends(0);
+                let run =
+                    solve(rows, drive, &weights.recurrent, model.rule, &mut space.buffers, true, cancelled)?;
+                if let Some(slot) = slots.next() {
+                    *slot = run;
+                }
+                match place {
+                    0 => std::mem::swap(&mut space.output, &mut space.buffers.state),
+                    _ => {
+                        let sums = space.output[..len].iter_mut().zip(&space.buffers.state[..len]);
+                        sums.for_each(|(sum, &state)| *sum = *sum + state);
+                    }
+                }
+            }
+            stride_below = stride;
+            if pool_last && block + 1 == blocks.len() && block + 1 < part.levels.len() {
+                carry(part, block + 1, graph, stride, space);
+                let rows = part.levels[block + 1].operator.graph(graph);
+                let state = &space.below[..rows.len() * stride];
+                visit(Settled { rows, stack, block, state, stride, units });
+            } else {
+                visit(Settled { rows, stack, block, state: &space.output[..len], stride, units });
+            }
         }
     }
     Ok(())
+}
+
+/// Pools the states of the block below, leaving them in `space.below`.
+fn carry<T: Real>(part: &Part<T>, level: usize, graph: usize, stride: usize, space: &mut Workspace<T>) {
+    let level = &part.levels[level];
+    let starts = level.operator.graph_starts();
+    let rows = starts[graph]..starts[graph + 1];
+    let len = rows.len() * stride;
+    space.below.reserve(len);
+    level.carry.apply(rows, &space.output, stride, &mut space.below[..len]);
 }
 
 /// `xV` of the first block. One-hot inputs alone are looked up where they are.
 fn drive_from_inputs<'a, T: Real>(
     part: &'a Part<T>,
     graph: usize,
-    weights: &'a Block<T>,
+    weights: &'a Reservoir<T>,
     space: &'a mut Aligned<T>,
 ) -> Drive<'a, T> {
-    let starts = part.operator.graph_starts();
+    let starts = part.levels[0].operator.graph_starts();
     let rows = starts[graph]..starts[graph + 1];
     let inputs = &part.inputs;
     let one_hot = (inputs.one_hot_width > 0).then(|| &inputs.one_hot[rows.clone()]);
@@ -257,18 +308,18 @@ fn drive_from_inputs<'a, T: Real>(
 fn embed_parts<T: Real>(
     model: &Model<T>,
     parts: &[Part<T>],
-    options: &ReservoirOptions,
+    options: &ModelConfig,
     watch: &Watch<'_>,
     vectors: &mut [f64],
     runs: &mut [Run],
 ) -> Result<()> {
-    let graphs: usize = parts.iter().map(|part| part.operator.len()).sum();
+    let graphs: usize = parts.iter().map(Part::len).sum();
     let (width, num_runs) = (vectors.len() / graphs.max(1), runs.len() / graphs.max(1));
     let mut work = Vec::with_capacity(parts.len());
     let (mut vectors, mut runs) = (vectors, runs);
     for part in parts {
-        let (these, rest) = std::mem::take(&mut vectors).split_at_mut(part.operator.len() * width);
-        let (their_runs, rest_runs) = std::mem::take(&mut runs).split_at_mut(part.operator.len() * num_runs);
+        let (these, rest) = std::mem::take(&mut vectors).split_at_mut(part.len() * width);
+        let (their_runs, rest_runs) = std::mem::take(&mut runs).split_at_mut(part.len() * num_runs);
         (vectors, runs) = (rest, rest_runs);
         work.push((part, these, their_runs));
     }
@@ -282,7 +333,7 @@ fn embed_parts<T: Real>(
             let graphs = vectors.chunks_exact_mut(width).zip(runs.chunks_exact_mut(num_runs));
             for (graph, (vector, runs)) in graphs.enumerate() {
                 let mut filled = 0;
-                run_graph(model, part, graph, space, watch, runs, |settled| {
+                run_graph(model, part, graph, space, watch, runs, true, |settled| {
                     if embedded.contains(&settled.block) {
                         let Settled { rows, state, stride, units, .. } = settled;
                         let columns = &mut vector[filled..filled + units * options.aggregate.len()];
@@ -291,7 +342,7 @@ fn embed_parts<T: Real>(
                     }
                 })?;
             }
-            watch.ends(part.operator.len());
+            watch.ends(part.len());
             Ok(())
         },
     )
@@ -301,11 +352,11 @@ fn states_of_parts<T: Real>(
     model: &Model<T>,
     parts: &[Part<T>],
     prepared: &Prepared,
-    options: &ReservoirOptions,
+    options: &ModelConfig,
     watch: &Watch<'_>,
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     let embedded = options.embedded_blocks();
-    let num_runs = model.stacks.len() * options.blocks;
+    let num_runs = model.stacks.iter().flatten().flatten().count();
     // Each part makes its own tables; joining them keeps the order of the batch.
     let made: Vec<(Vec<Vec<f64>>, Vec<Run>)> = parts
         .par_iter()
@@ -315,12 +366,14 @@ fn states_of_parts<T: Real>(
                 return Err(Error::Cancelled);
             }
             let mut tables = vec![Vec::new(); model.stacks.len() * embedded.len()];
-            let mut runs = vec![Run::default(); part.operator.len() * num_runs];
+            let mut runs = vec![Run::default(); part.len() * num_runs];
             for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
-                let places = &part.places[part.vertex_starts[graph]..part.vertex_starts[graph + 1]];
-                run_graph(model, part, graph, space, watch, runs, |settled| {
+                run_graph(model, part, graph, space, watch, runs, false, |settled| {
                     let Settled { stack, block, state, stride, units, .. } = settled;
                     if embedded.contains(&block) {
+                        let level = &part.levels[block.min(part.levels.len() - 1)];
+                        let places =
+                            &level.places[level.vertex_starts[graph]..level.vertex_starts[graph + 1]];
                         let table = &mut tables[stack * embedded.len() + block - embedded.start];
                         for &place in places {
                             let line = &state[place as usize * stride..][..units];
@@ -329,7 +382,7 @@ fn states_of_parts<T: Real>(
                     }
                 })?;
             }
-            watch.ends(part.operator.len());
+            watch.ends(part.len());
             Ok((tables, runs))
         })
         .collect::<Result<_>>()?;
@@ -341,7 +394,7 @@ fn states_of_parts<T: Real>(
     }
     let blocks = model.stacks.iter().flat_map(|stack| &stack[embedded.clone()]);
     let tables = blocks.zip(tables).map(|(block, table)| {
-        let units = block.recurrent.units();
+        let units = block[0].recurrent.units();
         to_array(table.len() / units, units, table)
     });
     Ok((tables.collect(), to_array(prepared.len(), num_runs, runs)))

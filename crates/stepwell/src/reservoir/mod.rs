@@ -2,17 +2,19 @@
 //!
 //! [`Weights`] are drawn (or brought along), graphs are [`Prepared`] once, and
 //! [`embed`] runs one with the other as often as one likes. The options that
-//! define all three are one struct, [`ReservoirOptions`].
+//! define all three are one struct, [`ModelConfig`](crate::config::ModelConfig).
+//! Where graphs are pooled between blocks, preparing takes their pyramid too.
 //!
 //! ```
 //! use std::ops::ControlFlow::Continue;
 //! use stepwell::features::{FeatureMap, FeatureOptions};
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::reservoir::{Prepared, ReservoirOptions, Weights, embed};
+//! use stepwell::config::ModelConfig;
+//! use stepwell::reservoir::{Prepared, Weights, embed};
 //!
 //! let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
 //! let inputs = FeatureMap::fit(path.as_batch(), &FeatureOptions::default())?.apply(path.as_batch())?;
-//! let options = ReservoirOptions::default();
+//! let options = ModelConfig::default();
 //! let weights = Weights::random(&options, inputs.width())?;
 //! let prepared = Prepared::new(path.as_batch(), &inputs, &options)?;
 //! let embedding = embed(&weights, &prepared, &options, |_| Continue(()))?;
@@ -21,21 +23,18 @@
 //! ```
 
 mod aggregate;
+mod carry;
 mod embed;
 mod kernel;
-mod options;
 mod order;
 mod prepared;
 mod solver;
 mod weights;
 
 pub use embed::{Embedding, embed, states};
-pub use options::{
-    Aggregate, InputPattern, PerBlock, Precision, Recurrence, ReservoirOptions, Scaling, Solver,
-};
 pub use prepared::Prepared;
 pub use solver::{Convergence, Run};
-pub use weights::{BlockWeights, Weights};
+pub use weights::{BlockWeights, Stack, Weights};
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,18 @@
-//! Graphs made ready for any number of embeddings: normalised, lifted, put in
-//! the order of a sweep, and in the precision it runs in.
+//! Graphs, and what they are pooled to, made ready for any number of
+//! embeddings: normalised, lifted, put in the order of a sweep, and in the
+//! precision it runs in.
 
 use rayon::prelude::*;
 
+use super::carry::{Carry, Columns};
 use super::kernel::{Operator, Real};
-use super::options::{Precision, ReservoirOptions};
 use super::order::by_colour;
+use crate::config::{ModelConfig, Precision};
 use crate::error::{Error, Result};
 use crate::features::Inputs;
 use crate::graph::{GraphBatch, GraphRef};
 use crate::lift::Refiner;
+use crate::pyramid::{Level, Pyramid};
 
 /// A part has at least so many vertices, unless it is the last one. Parts are
 /// what threads take in turn; they change no result.
@@ -18,8 +21,9 @@ const PART_VERTICES: usize = 2048;
 /// Graphs ready to be embedded. See the [module of reservoirs](super).
 pub struct Prepared {
     graphs: usize,
-    vertices: usize,
     features: usize,
+    /// Levels of the pyramid above the graphs.
+    levels: usize,
     pub(super) parts: Parts,
 }
 
@@ -30,8 +34,16 @@ pub(super) enum Parts {
 
 /// Neighbouring graphs of the batch.
 pub(super) struct Part<T> {
-    pub operator: Operator<T>,
     pub inputs: PartInputs<T>,
+    /// The graphs themselves, then what they are pooled to, level upon level.
+    pub levels: Vec<PartLevel<T>>,
+}
+
+/// All graphs of a part on one level.
+pub(super) struct PartLevel<T> {
+    pub operator: Operator<T>,
+    /// What the rows gather from those of the level below.
+    pub carry: Carry<T>,
     /// Where each graph's vertices begin in the part, with their number at the end.
     pub vertex_starts: Vec<usize>,
     /// The row of its graph that computes each vertex.
@@ -50,23 +62,43 @@ pub(super) struct PartInputs<T> {
 }
 
 impl Prepared {
-    /// Prepares all graphs of a batch, whose vertices have the given inputs.
-    pub fn new(batch: &GraphBatch, inputs: &Inputs, options: &ReservoirOptions) -> Result<Self> {
+    /// Prepares all graphs of a batch, whose vertices have the given inputs;
+    /// all blocks will run on the graphs as they are.
+    pub fn new(batch: &GraphBatch, inputs: &Inputs, options: &ModelConfig) -> Result<Self> {
+        Self::with_pyramid(batch, inputs, &Pyramid::default(), options)
+    }
+
+    /// Prepares all graphs of a batch and their pyramid, any pooling's. Of L
+    /// blocks the first runs on the graphs, each other one a level higher, so
+    /// there are L - 1 levels; with one more, the states of the last block are
+    /// pooled before they are aggregated. Without levels all blocks run on
+    /// the graphs as they are.
+    pub fn with_pyramid(
+        batch: &GraphBatch,
+        inputs: &Inputs,
+        pyramid: &Pyramid,
+        options: &ModelConfig,
+    ) -> Result<Self> {
         options.validate()?;
+        pyramid.check(batch)?;
         let vertices = batch.num_vertices();
         let length = |what, expected, found| match expected == found {
             true => Ok(()),
             false => Err(Error::Length { what, expected, found }),
         };
+        let levels = pyramid.levels.len();
+        if ![0, options.blocks - 1, options.blocks].contains(&levels) {
+            length("levels of the pyramid, one between each two blocks", options.blocks - 1, levels)?;
+        }
         length("dense inputs", vertices * inputs.dense_width(), inputs.dense().len())?;
         if inputs.one_hot_width() > 0 {
             length("one-hot inputs", vertices, inputs.one_hot().len())?;
         }
         let parts = match options.precision {
-            Precision::F32 => Parts::F32(parts(batch, inputs, options)?),
-            Precision::F64 => Parts::F64(parts(batch, inputs, options)?),
+            Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options)?),
+            Precision::F64 => Parts::F64(parts(batch, inputs, pyramid, options)?),
         };
-        Ok(Self { graphs: batch.len(), vertices, features: inputs.width(), parts })
+        Ok(Self { graphs: batch.len(), features: inputs.width(), levels, parts })
     }
 
     /// How many graphs there are.
@@ -79,34 +111,61 @@ impl Prepared {
         self.graphs == 0
     }
 
-    /// Vertices of all graphs.
-    pub fn num_vertices(&self) -> usize {
-        self.vertices
-    }
-
     /// Columns of the inputs, F.
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// Rows that a sweep computes: the vertices, less those that lifting spares.
-    pub fn num_rows(&self) -> usize {
-        match &self.parts {
-            Parts::F32(parts) => parts.iter().map(|p| p.operator.num_rows()).sum(),
-            Parts::F64(parts) => parts.iter().map(|p| p.operator.num_rows()).sum(),
-        }
+    /// Poolings on top of each other; 0 is the graphs alone.
+    pub fn levels(&self) -> usize {
+        self.levels
     }
 
-    /// Entries that a sweep gathers over.
-    pub fn num_entries(&self) -> usize {
+    /// Rows that a sweep over a level computes (0 is the graphs themselves):
+    /// the vertices, less those that lifting spares.
+    pub fn num_rows(&self, level: usize) -> usize {
+        self.sum_over_parts(level, |size| size.rows)
+    }
+
+    /// Entries that a sweep over a level gathers over.
+    pub fn num_entries(&self, level: usize) -> usize {
+        self.sum_over_parts(level, |size| size.entries)
+    }
+
+    /// Where each graph's vertices begin among those of a level, with their
+    /// number at the end.
+    pub fn vertex_offsets(&self, level: usize) -> Vec<usize> {
+        let mut offsets = vec![0];
+        let mut extend = |starts: &[usize]| {
+            let before = offsets[offsets.len() - 1];
+            offsets.extend(starts.iter().skip(1).map(|start| before + start));
+        };
         match &self.parts {
-            Parts::F32(parts) => parts.iter().map(|p| p.operator.num_entries()).sum(),
-            Parts::F64(parts) => parts.iter().map(|p| p.operator.num_entries()).sum(),
+            Parts::F32(parts) => parts.iter().for_each(|part| extend(&part.levels[level].vertex_starts)),
+            Parts::F64(parts) => parts.iter().for_each(|part| extend(&part.levels[level].vertex_starts)),
+        }
+        offsets
+    }
+
+    fn sum_over_parts(&self, level: usize, what: impl Fn(Size) -> usize) -> usize {
+        match &self.parts {
+            Parts::F32(parts) => parts.iter().map(|part| what(part.levels[level].size())).sum(),
+            Parts::F64(parts) => parts.iter().map(|part| what(part.levels[level].size())).sum(),
         }
     }
 }
 
-fn parts<T: Real>(batch: &GraphBatch, inputs: &Inputs, options: &ReservoirOptions) -> Result<Vec<Part<T>>> {
+struct Size {
+    rows: usize,
+    entries: usize,
+}
+
+fn parts<T: Real>(
+    batch: &GraphBatch,
+    inputs: &Inputs,
+    pyramid: &Pyramid,
+    options: &ModelConfig,
+) -> Result<Vec<Part<T>>> {
     let mut ranges = Vec::new();
     let (mut start, mut vertices) = (0, 0);
     for graph in batch.iter() {
@@ -119,10 +178,14 @@ fn parts<T: Real>(batch: &GraphBatch, inputs: &Inputs, options: &ReservoirOption
     ranges
         .into_par_iter()
         .map(|range| {
-            let (mut part, mut refiner) = (Part::new(inputs), Refiner::default());
+            let (mut part, mut refiner) = (Part::new(inputs, pyramid), Refiner::default());
             range.into_iter().try_for_each(|index| {
                 let first = batch.vertex_offsets()[index];
-                part.push(batch.graph(index), first, inputs, options, &mut refiner)
+                part.push(batch.graph(index), first, inputs, options, &mut refiner)?;
+                let levels = pyramid.levels.iter().enumerate();
+                levels.into_iter().try_for_each(|(below, level)| {
+                    part.push_pooled(below, level, index, options, &mut refiner)
+                })
             })?;
             Ok(part)
         })
@@ -130,17 +193,21 @@ fn parts<T: Real>(batch: &GraphBatch, inputs: &Inputs, options: &ReservoirOption
 }
 
 impl<T: Real> Part<T> {
-    fn new(inputs: &Inputs) -> Self {
+    /// How many graphs there are.
+    pub fn len(&self) -> usize {
+        self.levels[0].operator.len()
+    }
+
+    fn new(inputs: &Inputs, pyramid: &Pyramid) -> Self {
+        let by_max = pyramid.levels.iter().map(|level| level.assignments.takes_max());
         Self {
-            operator: Operator::new(),
             inputs: PartInputs {
                 dense: Vec::new(),
                 dense_width: inputs.dense_width(),
                 one_hot: Vec::new(),
                 one_hot_width: inputs.one_hot_width(),
             },
-            vertex_starts: vec![0],
-            places: Vec::new(),
+            levels: std::iter::once(false).chain(by_max).map(PartLevel::new).collect(),
         }
     }
 
@@ -150,25 +217,61 @@ impl<T: Real> Part<T> {
         graph: GraphRef<'_>,
         first: usize,
         inputs: &Inputs,
-        options: &ReservoirOptions,
+        options: &ModelConfig,
         refiner: &mut Refiner,
     ) -> Result<()> {
+        let seeds = || identities(inputs, first, graph.num_vertices());
+        let computed = self.levels[0].push(graph, seeds, options, refiner)?;
+        let vertices = computed.iter().map(|&vertex| first + vertex as usize);
+        self.inputs.push(inputs, vertices).map_err(too_large(options.precision, "an input", graph))
+    }
+
+    /// Appends a graph's level above `below`, after that one.
+    fn push_pooled(
+        &mut self,
+        below: usize,
+        level: &Level,
+        graph: usize,
+        options: &ModelConfig,
+        refiner: &mut Refiner,
+    ) -> Result<()> {
+        let (lower, upper) = self.levels.split_at_mut(below + 1);
+        let (lower, upper) = (&lower[below], &mut upper[0]);
+        let fine = lower.vertex_starts[lower.vertex_starts.len() - 2]..;
+        let by_max = level.assignments.takes_max();
+        let columns = Columns::new(level.assignments.graph(graph), &lower.places[fine], by_max);
+        let graph = level.graphs.graph(graph);
+        let computed = upper.push(graph, || columns.identities(), options, refiner)?;
+        let pushed = upper.carry.push(&columns, &computed);
+        pushed.map_err(too_large(options.precision, "a pooling weight", graph))
+    }
+}
+
+impl<T: Real> PartLevel<T> {
+    fn new(by_max: bool) -> Self {
+        let carry = Carry::new(by_max);
+        Self { operator: Operator::new(), carry, vertex_starts: vec![0], places: Vec::new() }
+    }
+
+    fn size(&self) -> Size {
+        Size { rows: self.operator.num_rows(), entries: self.operator.num_entries() }
+    }
+
+    /// Appends a graph. Vertices with the same seed have the same input.
+    /// Answers with the vertex that each of its rows computes.
+    fn push(
+        &mut self,
+        graph: GraphRef<'_>,
+        seeds: impl FnOnce() -> Vec<u64>,
+        options: &ModelConfig,
+        refiner: &mut Refiner,
+    ) -> Result<Vec<u32>> {
         let values = match (options.normalize, graph.weights()) {
             (true, _) => graph.normalized_weights(),
             (false, Some(weights)) => weights.to_vec(),
             (false, None) => vec![1.0; graph.num_entries()],
         };
-        let precision = match options.precision {
-            Precision::F32 => "f32",
-            Precision::F64 => "f64",
-        };
-        let graph_index = graph.index();
-        let too_large =
-            |what| move |value| Error::TooLargeForPrecision { precision, what, graph: graph_index, value };
-        let quotient = match options.lift {
-            true => refiner.quotient(graph, &identities(inputs, first, graph.num_vertices()), &values),
-            false => None,
-        };
+        let quotient = if options.lift { refiner.quotient(graph, &seeds(), &values) } else { None };
         // A graph that is not lifted is its own quotient.
         let whole: Vec<usize>;
         let (row_starts, columns, values, sizes) = match &quotient {
@@ -180,17 +283,24 @@ impl<T: Real> Part<T> {
         };
         let order = by_colour(row_starts, columns, graph.is_directed());
         let places = self.operator.push(row_starts, columns, values, sizes, &order);
-        let places = places.map_err(too_large("an edge weight"))?;
+        let places = places.map_err(too_large(options.precision, "an edge weight", graph))?;
         match &quotient {
             Some(q) => self.places.extend(q.class_of.iter().map(|&class| places[class as usize])),
             None => self.places.extend(places),
         }
-        let vertex = |row: u32| quotient.as_ref().map_or(row, |q| q.representatives[row as usize]) as usize;
-        let vertices = order.rows.iter().map(|&row| first + vertex(row));
-        self.inputs.push(inputs, vertices).map_err(too_large("an input"))?;
         self.vertex_starts.push(self.places.len());
-        Ok(())
+        let vertex = |row: u32| quotient.as_ref().map_or(row, |q| q.representatives[row as usize]);
+        Ok(order.rows.iter().map(|&row| vertex(row)).collect())
     }
+}
+
+fn too_large(precision: Precision, what: &'static str, graph: GraphRef<'_>) -> impl Fn(f64) -> Error {
+    let precision = match precision {
+        Precision::F32 => "f32",
+        Precision::F64 => "f64",
+    };
+    let graph = graph.index();
+    move |value| Error::TooLargeForPrecision { precision, what, graph, value }
 }
 
 impl<T: Real> PartInputs<T> {

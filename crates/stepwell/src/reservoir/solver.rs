@@ -4,7 +4,7 @@
 //! second term, in f32 only, is what rounding leaves of a change.
 
 use super::kernel::{Aligned, Drive, Equation, Real, Recurrent, Rows, SHARED_ROWS};
-use super::options::{ReservoirOptions, Solver};
+use crate::config::{ModelConfig, Solver};
 use crate::error::{Error, Result};
 
 /// Whether, and by which measure, states settled.
@@ -43,9 +43,9 @@ pub(super) struct Rule {
     fixed_sweeps: Option<usize>,
 }
 
-impl From<&ReservoirOptions> for Rule {
-    fn from(options: &ReservoirOptions) -> Self {
-        let &ReservoirOptions { solver, leak, tol, max_iter, fixed_sweeps, .. } = options;
+impl From<&ModelConfig> for Rule {
+    fn from(options: &ModelConfig) -> Self {
+        let &ModelConfig { solver, leak, tol, max_iter, fixed_sweeps, .. } = options;
         Self { solver, leak, tol, max_iter, fixed_sweeps }
     }
 }

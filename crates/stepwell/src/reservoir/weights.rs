@@ -4,16 +4,16 @@
 //! States are rows, so a sweep is `tanh(Ã H W + X V)`: `W` is H x H and `V` has
 //! a row per input. Each matrix is drawn from its own stream, found by the
 //! seed, the stack and the block. Weights made elsewhere come in through
-//! [`Weights::from_blocks`].
+//! [`Weights::from_stacks`].
 
 use ndarray::{Array1, Array2};
 
-use super::options::{InputPattern, Recurrence, ReservoirOptions, Scaling};
+use crate::config::{InputPattern, ModelConfig, Recurrence, Scaling};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::rng::Stream;
 
-/// The two matrices of one block.
+/// The two matrices of one reservoir.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockWeights {
     /// `W`, units x units.
@@ -25,20 +25,26 @@ pub struct BlockWeights {
 /// The weights of a whole model, block by block and stack by stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
-    stacks: Vec<Vec<BlockWeights>>,
+    stacks: Vec<Stack>,
 }
+
+/// One of the models side by side: its blocks from first to last, each a list
+/// of reservoirs whose states are added up (one, unless the model is ARMA).
+pub type Stack = Vec<Vec<BlockWeights>>;
 
 impl Weights {
     /// Draws the weights of a model whose inputs have `features` columns, F.
-    pub fn random(options: &ReservoirOptions, features: usize) -> Result<Self> {
+    pub fn random(options: &ModelConfig, features: usize) -> Result<Self> {
         options.validate()?;
         let mut stacks = Vec::with_capacity(options.stacks);
         for stack in 0..options.stacks {
-            let mut blocks: Vec<BlockWeights> = Vec::with_capacity(options.blocks);
+            let mut blocks = Stack::with_capacity(options.blocks);
             for block in 0..options.blocks {
                 let drawn = match blocks.get(1) {
                     Some(second) if options.tied => second.clone(),
-                    _ => draw_block(options, features, stack, block)?,
+                    _ => (0..options.reservoirs)
+                        .map(|reservoir| draw_reservoir(options, features, [stack, block, reservoir]))
+                        .collect::<Result<_>>()?,
                 };
                 blocks.push(drawn);
             }
@@ -47,47 +53,94 @@ impl Weights {
         Ok(Self { stacks })
     }
 
-    /// Takes weights as they are: for every stack, its blocks from first to last.
-    pub fn from_blocks(stacks: Vec<Vec<BlockWeights>>) -> Result<Self> {
+    /// Takes weights as they are: for every stack its blocks from first to
+    /// last, and for every block its reservoirs.
+    pub fn from_stacks(stacks: Vec<Stack>) -> Result<Self> {
         let blocks = stacks.first().map_or(0, Vec::len);
         if blocks == 0 {
             return Err(Error::Length { what: "blocks of the first stack", expected: 1, found: 0 });
         }
-        let features = stacks[0][0].input.nrows();
+        let reservoirs = stacks[0][0].len();
+        if reservoirs == 0 {
+            return Err(Error::Length { what: "reservoirs of the first block", expected: 1, found: 0 });
+        }
+        let same = |what, expected, found| match expected == found {
+            true => Ok(()),
+            false => Err(Error::Length { what, expected, found }),
+        };
+        let features = stacks[0][0][0].input.nrows();
         for (stack, list) in stacks.iter().enumerate() {
-            if list.len() != blocks {
-                return Err(Error::Length { what: "blocks of a stack", expected: blocks, found: list.len() });
-            }
+            same("blocks of a stack", blocks, list.len())?;
             let mut inputs = features;
-            for (block, BlockWeights { recurrent, input }) in list.iter().enumerate() {
-                let units = recurrent.ncols();
-                let shape = |what, expected, found| match expected == found && units > 0 {
-                    true => Ok(()),
-                    false => Err(Error::Shape { what, stack, block, expected, found }),
-                };
-                shape("recurrent weights", (units.max(1), units.max(1)), recurrent.dim())?;
-                shape("input weights", (inputs, units), input.dim())?;
-                finite("recurrent weight", recurrent)?;
-                finite("input weight", input)?;
+            for (block, list) in list.iter().enumerate() {
+                same("reservoirs of a block", reservoirs, list.len())?;
+                let units = list[0].recurrent.ncols();
+                for BlockWeights { recurrent, input } in list {
+                    let shape = |what, expected, found| match expected == found && units > 0 {
+                        true => Ok(()),
+                        false => Err(Error::Shape { what, stack, block, expected, found }),
+                    };
+                    shape("recurrent weights", (units.max(1), units.max(1)), recurrent.dim())?;
+                    shape("input weights", (inputs, units), input.dim())?;
+                    finite("recurrent weight", recurrent)?;
+                    finite("input weight", input)?;
+                }
                 inputs = units;
             }
         }
         Ok(Self { stacks })
     }
 
-    /// Columns of the inputs they expect, F.
-    pub fn features(&self) -> usize {
-        self.stacks[0][0].input.nrows()
+    /// The same from one list, by stack, block and reservoir, as long as
+    /// [`iter`](Self::iter) gives for a model of this configuration.
+    pub fn from_list(list: Vec<BlockWeights>, config: &ModelConfig) -> Result<Self> {
+        config.validate()?;
+        let (blocks, reservoirs) = (config.blocks, config.reservoirs);
+        let expected = config.stacks * blocks * reservoirs;
+        if list.len() != expected {
+            let what = "pairs of weights, one per stack, block and reservoir";
+            return Err(Error::Length { what, expected, found: list.len() });
+        }
+        let mut list = list.into_iter();
+        let mut block = || list.by_ref().take(reservoirs).collect();
+        let mut stack = || (0..blocks).map(|_| block()).collect();
+        Self::from_stacks((0..config.stacks).map(|_| stack()).collect())
     }
 
-    /// Stacks, each a list of blocks from first to last.
-    pub fn stacks(&self) -> &[Vec<BlockWeights>] {
+    /// All reservoirs, by stack, block and place in the block.
+    pub fn iter(&self) -> impl Iterator<Item = &BlockWeights> {
+        self.stacks.iter().flatten().flatten()
+    }
+
+    /// Columns of the inputs they expect, F.
+    pub fn features(&self) -> usize {
+        self.stacks[0][0][0].input.nrows()
+    }
+
+    /// The models side by side.
+    pub fn stacks(&self) -> &[Stack] {
         &self.stacks
     }
 
     /// Blocks of every stack.
     pub fn num_blocks(&self) -> usize {
         self.stacks[0].len()
+    }
+
+    /// Reservoirs of every block.
+    pub fn num_reservoirs(&self) -> usize {
+        self.stacks[0][0].len()
+    }
+
+    /// Units of one block, H.
+    pub fn units(&self, stack: usize, block: usize) -> usize {
+        self.stacks[stack][block][0].recurrent.ncols()
+    }
+
+    /// Numbers in the vector of a graph, under these options.
+    pub fn embedding_width(&self, options: &ModelConfig) -> usize {
+        let blocks = |stack| options.embedded_blocks().map(move |block| self.units(stack, block));
+        (0..self.stacks.len()).flat_map(blocks).sum::<usize>() * options.aggregate.len()
     }
 }
 
@@ -98,14 +151,14 @@ fn finite(what: &'static str, matrix: &Array2<f64>) -> Result<()> {
     }
 }
 
-fn draw_block(
-    options: &ReservoirOptions,
+fn draw_reservoir(
+    options: &ModelConfig,
     features: usize,
-    stack: usize,
-    block: usize,
+    [stack, block, reservoir]: [usize; 3],
 ) -> Result<BlockWeights> {
     let missing = |name| Error::BadOption { name, expected: "a value".into(), found: "none".into() };
-    let indices = [stack as u64, block as u64];
+    // A stream has two indices; blocks number fewer than 2³².
+    let indices = [stack as u64, (reservoir as u64) << 32 | block as u64];
     let units = options.units.get(block).ok_or(missing("units"))?;
     let radius = options.spectral_radius.get(block).ok_or(missing("spectral radius"))?;
     let (inputs, scale) = match block.checked_sub(1) {
@@ -258,12 +311,12 @@ mod tests {
 
     use super::*;
 
-    fn options(recurrence: Recurrence) -> ReservoirOptions {
-        ReservoirOptions { recurrence, units: 12.into(), ..Default::default() }
+    fn options(recurrence: Recurrence) -> ModelConfig {
+        ModelConfig { recurrence, units: 12.into(), ..Default::default() }
     }
 
-    fn first(options: &ReservoirOptions) -> BlockWeights {
-        Weights::random(options, 3).unwrap().stacks()[0][0].clone()
+    fn first(options: &ModelConfig) -> BlockWeights {
+        Weights::random(options, 3).unwrap().stacks()[0][0][0].clone()
     }
 
     /// The growth rate of a long product, computed without eigenvalues.
@@ -290,27 +343,27 @@ mod tests {
             let tight = matches!(pattern, Ring | Orthogonal | Diagonal);
             assert_eq!((norm - 0.9).abs() < 1e-9, tight, "{pattern:?} {norm}");
         }
-        let by_norm = ReservoirOptions { scaling: Scaling::Norm, ..options(Dense) };
+        let by_norm = ModelConfig { scaling: Scaling::Norm, ..options(Dense) };
         let norm = linalg::spectral_norm(first(&by_norm).recurrent.view()).unwrap();
         assert!((norm - 0.9).abs() < 1e-12);
     }
 
     #[test]
     fn nilpotent_draws_are_repeated_and_hopeless_ones_are_an_error() {
-        let tiny = ReservoirOptions { units: 2.into(), density: 0.2, ..options(Recurrence::Sparse) };
+        let tiny = ModelConfig { units: 2.into(), density: 0.2, ..options(Recurrence::Sparse) };
         for seed in 0..50 {
-            let w = first(&ReservoirOptions { seed, ..tiny.clone() }).recurrent;
+            let w = first(&ModelConfig { seed, ..tiny.clone() }).recurrent;
             assert!((linalg::spectral_radius(w.view()).unwrap() - 0.9).abs() < 1e-9, "{w}");
         }
         assert!(!has_cycle(&array![[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]));
         assert!(has_cycle(&array![[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]));
-        let hopeless = ReservoirOptions { density: 1e-12, ..tiny };
+        let hopeless = ModelConfig { density: 1e-12, ..tiny };
         assert!(Weights::random(&hopeless, 1).unwrap_err().to_string().starts_with("density"));
     }
 
     #[test]
     fn inputs_follow_their_pattern() {
-        let with = |input_pattern| ReservoirOptions { input_pattern, ..options(Recurrence::Ring) };
+        let with = |input_pattern| ModelConfig { input_pattern, ..options(Recurrence::Ring) };
         assert!(first(&with(InputPattern::Signs)).input.iter().all(|v| v.abs() == 0.5));
         let single = first(&with(InputPattern::OnePerUnit)).input;
         assert!(single.columns().into_iter().all(|c| c.iter().filter(|&&v| v != 0.0).count() == 1));
@@ -320,13 +373,13 @@ mod tests {
 
     #[test]
     fn streams_do_not_shift_each_other() {
-        let base = ReservoirOptions { stacks: 2, blocks: 3, ..options(Recurrence::Dense) };
+        let base = ModelConfig { stacks: 2, blocks: 3, ..options(Recurrence::Dense) };
         let all = Weights::random(&base, 3).unwrap();
         assert_ne!(all.stacks()[0][1], all.stacks()[0][2]);
         assert_ne!(all.stacks()[0], all.stacks()[1]);
-        let fewer = Weights::random(&ReservoirOptions { stacks: 1, blocks: 2, ..base.clone() }, 3).unwrap();
+        let fewer = Weights::random(&ModelConfig { stacks: 1, blocks: 2, ..base.clone() }, 3).unwrap();
         assert_eq!(fewer.stacks()[0][..], all.stacks()[0][..2]);
-        let tied = Weights::random(&ReservoirOptions { tied: true, ..base }, 3).unwrap();
+        let tied = Weights::random(&ModelConfig { tied: true, ..base }, 3).unwrap();
         assert_eq!(tied.stacks()[1][1], tied.stacks()[1][2]);
         assert_eq!(tied.stacks()[1][..2], all.stacks()[1][..2]);
     }
@@ -334,16 +387,16 @@ mod tests {
     #[test]
     fn imported_weights_are_checked() {
         let good = Weights::random(&options(Recurrence::Dense), 3).unwrap().stacks().to_vec();
-        assert_eq!(Weights::from_blocks(good.clone()).unwrap().features(), 3);
+        assert_eq!(Weights::from_stacks(good.clone()).unwrap().features(), 3);
         let mut wide = good.clone();
-        wide[0][1].input = Array2::zeros((5, 12));
-        let error = Weights::from_blocks(wide).unwrap_err().to_string();
+        wide[0][1][0].input = Array2::zeros((5, 12));
+        let error = Weights::from_stacks(wide).unwrap_err().to_string();
         assert_eq!(error, "input weights of stack 0, block 1: expected 12 x 12, found 5 x 12");
         let mut broken = good;
-        broken[0][0].recurrent[(1, 2)] = f64::NAN;
-        assert!(Weights::from_blocks(broken).is_err());
-        assert!(Weights::from_blocks(vec![]).is_err());
+        broken[0][0][0].recurrent[(1, 2)] = f64::NAN;
+        assert!(Weights::from_stacks(broken).is_err());
+        assert!(Weights::from_stacks(vec![]).is_err());
         let nothing = BlockWeights { recurrent: Array2::zeros((0, 0)), input: Array2::zeros((3, 0)) };
-        assert!(Weights::from_blocks(vec![vec![nothing]]).is_err());
+        assert!(Weights::from_stacks(vec![vec![vec![nothing]]]).is_err());
     }
 }

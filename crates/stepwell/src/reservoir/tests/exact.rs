@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 
 use super::plain::*;
+use crate::config::*;
 use crate::graph::{EdgeList, Graph, GraphBatch};
 use crate::reservoir::*;
 use crate::rng::Stream;
 
-fn base(units: usize) -> ReservoirOptions {
-    ReservoirOptions {
+fn base(units: usize) -> ModelConfig {
+    ModelConfig {
         units: units.into(),
         spectral_radius: 0.5.into(),
         lift: false,
@@ -18,15 +19,15 @@ fn base(units: usize) -> ReservoirOptions {
 }
 
 /// Solves to the last digit that can be asked for and compares.
-fn check(options: &ReservoirOptions, name: &str, graph: &Graph, inputs: &crate::features::Inputs) {
-    let exact = ReservoirOptions { tol: 1e-12, ..options.clone() };
+fn check(options: &ModelConfig, name: &str, graph: &Graph, inputs: &crate::features::Inputs) {
+    let exact = ModelConfig { tol: 1e-12, ..options.clone() };
     let weights = Weights::random(options, inputs.width()).unwrap();
     let (expected, _) = blocks(graph, inputs, &weights, &exact).pop().unwrap();
     let (bound, tol) = match options.precision {
         Precision::F32 => (2e-6, 0.0),
         Precision::F64 => (1e-10, 1e-12),
     };
-    let options = ReservoirOptions { tol, ..options.clone() };
+    let options = ModelConfig { tol, ..options.clone() };
     let (found, runs) = solved(graph.as_batch(), inputs, &weights, &options);
     let error = distance(&found, &expected);
     let case = format!("{name}, {} units, {:?}, {:?}", expected.ncols(), options.precision, options.solver);
@@ -40,7 +41,7 @@ fn states_equal_the_plain_solution_on_every_kind_of_graph() {
         for (name, graph, inputs) in graphs(carried) {
             for precision in [Precision::F32, Precision::F64] {
                 for solver in [Solver::GaussSeidel, Solver::Jacobi] {
-                    let options = ReservoirOptions { precision, solver, ..base(17) };
+                    let options = ModelConfig { precision, solver, ..base(17) };
                     check(&options, name, &graph, &inputs);
                 }
             }
@@ -53,7 +54,7 @@ fn states_equal_the_plain_solution_for_any_number_of_units() {
     let (name, graph, inputs) = graphs(Carried::Both).swap_remove(1);
     for units in [1, 2, 3, 7, 8, 9, 15, 16, 17, 50, 64, 100, 256] {
         for precision in [Precision::F32, Precision::F64] {
-            check(&ReservoirOptions { precision, ..base(units) }, name, &graph, &inputs);
+            check(&ModelConfig { precision, ..base(units) }, name, &graph, &inputs);
         }
     }
 }
@@ -66,15 +67,15 @@ fn states_equal_the_plain_solution_for_every_pattern_and_leak() {
         for leak in [1.0, 0.7] {
             for solver in [Solver::GaussSeidel, Solver::Jacobi] {
                 for (precision, units) in [(Precision::F32, 50), (Precision::F64, 13), (Precision::F32, 1)] {
-                    let options = ReservoirOptions { recurrence, leak, solver, precision, ..base(units) };
+                    let options = ModelConfig { recurrence, leak, solver, precision, ..base(units) };
                     check(&options, name, &graph, &inputs);
                 }
             }
         }
     }
-    let zero = ReservoirOptions { spectral_radius: 0.0.into(), ..base(9) };
+    let zero = ModelConfig { spectral_radius: 0.0.into(), ..base(9) };
     check(&zero, name, &graph, &inputs);
-    let differing = ReservoirOptions {
+    let differing = ModelConfig {
         units: PerBlock::Each(vec![5, 20, 11]),
         blocks: 3,
         spectral_radius: PerBlock::Each(vec![0.2, 0.5, 0.4]),
@@ -88,7 +89,7 @@ fn states_equal_the_plain_solution_for_every_pattern_and_leak() {
 fn jacobi_in_f64_makes_the_sweeps_the_plain_loop_makes() {
     for (name, graph, inputs) in graphs(Carried::Both) {
         for (tol, max_iter, leak) in [(1e-5, 50, 1.0), (1e-9, 200, 1.0), (1e-5, 7, 1.0), (1e-5, 80, 0.6)] {
-            let options = ReservoirOptions {
+            let options = ModelConfig {
                 solver: Solver::Jacobi,
                 precision: Precision::F64,
                 tol,
@@ -111,7 +112,7 @@ fn jacobi_in_f64_makes_the_sweeps_the_plain_loop_makes() {
 fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
     for (name, graph, inputs) in graphs(Carried::Attributes) {
         for precision in [Precision::F64, Precision::F32] {
-            let options = ReservoirOptions {
+            let options = ModelConfig {
                 normalize: false,
                 fixed_sweeps: Some(4),
                 spectral_radius: 1.5.into(),
@@ -133,13 +134,13 @@ fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
 fn the_portable_path_agrees_with_the_fastest() {
     use crate::reservoir::kernel::{Drive, Isa, Operator, Recurrent, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
-    fn run<T: kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ReservoirOptions) -> Vec<f64> {
+    fn run<T: kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ModelConfig) -> Vec<f64> {
         let view = graph.view();
         let starts: Vec<usize> = view.row_starts().collect();
         let order = order::by_colour(&starts, view.all_neighbours(), view.is_directed());
         let mut operator = Operator::<T>::new();
         operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order).unwrap();
-        let weights = Weights::random(options, 3).unwrap().stacks()[0][0].recurrent.clone();
+        let weights = Weights::random(options, 3).unwrap().stacks()[0][0][0].recurrent.clone();
         let mut stream = Stream::new(1, "drive", [0, 0]);
         let stride = stride::<T>(units);
         let mut drive = vec![T::default(); view.num_vertices() * stride];
@@ -158,7 +159,7 @@ fn the_portable_path_agrees_with_the_fastest() {
     for (name, graph, _) in graphs(Carried::Labels) {
         for units in [1, 3, 8, 12, 50, 100] {
             for recurrence in [Recurrence::Dense, Recurrence::Ring] {
-                let options = ReservoirOptions { recurrence, fixed_sweeps: Some(8), ..base(units) };
+                let options = ModelConfig { recurrence, fixed_sweeps: Some(8), ..base(units) };
                 let single =
                     [Isa::best(), Isa::portable()].map(|isa| run::<f32>(isa, &graph, units, &options));
                 let double =
@@ -180,7 +181,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
     for (name, graph, x) in graphs(Carried::Attributes) {
         for solver in [Solver::GaussSeidel, Solver::Jacobi] {
             let units = 10;
-            let options = ReservoirOptions {
+            let options = ModelConfig {
                 solver,
                 precision: Precision::F64,
                 scaling: Scaling::Norm,
@@ -190,7 +191,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
                 ..base(units)
             };
             let weights = Weights::random(&options, x.width()).unwrap();
-            let BlockWeights { recurrent, input } = &weights.stacks()[0][0];
+            let BlockWeights { recurrent, input } = &weights.stacks()[0][0][0];
             let (view, n) = (graph.view(), graph.view().num_vertices());
             let u = dense(&x, n).dot(input);
             let (exact, _) = fixed_point(&adjacency(view, true), recurrent, &u, 1.0, 1e-13, 5000);
@@ -227,7 +228,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
                 u.indexed_iter().for_each(|((v, unit), _)| {
                     buffers.state[at(v, unit)] = stream.uniform_in(-1.0, 1.0);
                 });
-                let rule = Rule::from(&ReservoirOptions { tol: 1e-12, ..options.clone() });
+                let rule = Rule::from(&ModelConfig { tol: 1e-12, ..options.clone() });
                 let drive = Drive::rows(&drive);
                 solve(operator.graph(0), drive, &packed, rule, &mut buffers, false, || false).unwrap();
                 let apart = exact.indexed_iter().map(|((v, unit), x)| (buffers.state[at(v, unit)] - x).abs());
@@ -279,7 +280,7 @@ fn lifted_equals_unlifted() {
             (Solver::Jacobi, None, true),
             (Solver::GaussSeidel, None, true),
         ] {
-            let options = ReservoirOptions {
+            let options = ModelConfig {
                 solver,
                 fixed_sweeps,
                 normalize,
@@ -290,11 +291,11 @@ fn lifted_equals_unlifted() {
             };
             let weights = Weights::random(&options, x.width()).unwrap();
             let run = |lift| {
-                let options = ReservoirOptions { lift, ..options.clone() };
+                let options = ModelConfig { lift, ..options.clone() };
                 let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
                 let go_on = |_| std::ops::ControlFlow::Continue(());
                 let embedding = embed(&weights, &prepared, &options, go_on).unwrap();
-                (prepared.num_rows(), solved(graph.as_batch(), &x, &weights, &options).0, embedding)
+                (prepared.num_rows(0), solved(graph.as_batch(), &x, &weights, &options).0, embedding)
             };
             let ((rows, lifted, short), (all, plain, long)) = (run(true), run(false));
             assert!(rows < all && all == graph.view().num_vertices());
@@ -321,7 +322,7 @@ fn threads_and_batches_change_no_bit() {
     }
     let raw = crate::features::FeatureOptions { raw: true, ..Default::default() };
     let map = crate::features::FeatureMap::fit(&batch, &raw).unwrap();
-    let options = ReservoirOptions {
+    let options = ModelConfig {
         aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Max, Aggregate::Std],
         concat: true,
         stacks: 2,
@@ -363,7 +364,7 @@ fn a_graph_shared_between_threads_is_the_same_for_any_number() {
     let grid = Graph::new(&edges).unwrap();
     let inputs = inputs(&grid);
     for solver in [Solver::GaussSeidel, Solver::Jacobi] {
-        let options = ReservoirOptions { solver, blocks: 1, tol: 1e-3, ..base(5) };
+        let options = ModelConfig { solver, blocks: 1, tol: 1e-3, ..base(5) };
         let weights = Weights::random(&options, 3).unwrap();
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -372,7 +373,7 @@ fn a_graph_shared_between_threads_is_the_same_for_any_number() {
         let (alone, runs) = run(1);
         assert_eq!(run(3), (alone.clone(), runs));
         // Every vertex satisfies its own equation.
-        let block = &weights.stacks()[0][0];
+        let block = &weights.stacks()[0][0][0];
         let scaled = grid.view().normalized_weights();
         let starts: Vec<usize> = grid.view().row_starts().collect();
         for v in [0, 1, 5000, side * side - 1] {
@@ -391,7 +392,7 @@ fn a_graph_shared_between_threads_is_the_same_for_any_number() {
 fn aggregates_follow_their_formulas() {
     let (_, graph, inputs) = graphs(Carried::Both).swap_remove(0);
     use Aggregate::*;
-    let options = ReservoirOptions {
+    let options = ModelConfig {
         aggregate: vec![Std, Sum, Max, Mean],
         precision: Precision::F64,
         concat: true,
@@ -425,7 +426,7 @@ proptest! {
         let names = Stream::new(seed, "names", [0, 0]).permutation(graph.view().num_vertices());
         let moved = graph.view().permuted(&names).unwrap();
         let options = base(11);
-        let weights = Weights::random(&ReservoirOptions { seed, ..options.clone() }, inputs_before.width()).unwrap();
+        let weights = Weights::random(&ModelConfig { seed, ..options.clone() }, inputs_before.width()).unwrap();
         let (before, _) = solved(graph.as_batch(), &inputs_before, &weights, &options);
         let (after, _) = solved(moved.as_batch(), &inputs(&moved), &weights, &options);
         let scale = before.iter().fold(0.0f64, |m, x| m.max(x.abs()));

@@ -1,3 +1,4 @@
 mod exact;
 mod plain;
+mod pyramids;
 mod robust;

@@ -3,9 +3,10 @@
 
 use ndarray::Array2;
 
+use crate::config::ModelConfig;
 use crate::features::{FeatureMap, FeatureOptions, Inputs};
 use crate::graph::{EdgeList, Graph, GraphBatch, GraphRef};
-use crate::reservoir::{Prepared, ReservoirOptions, Run, Weights, states};
+use crate::reservoir::{Prepared, Run, Weights, states};
 use crate::rng::Stream;
 
 /// `Ã` (or `A`) as a dense matrix, from the formula.
@@ -73,12 +74,13 @@ pub fn blocks(
     graph: &Graph,
     inputs: &Inputs,
     weights: &Weights,
-    options: &ReservoirOptions,
+    options: &ModelConfig,
 ) -> Vec<(Array2<f64>, usize)> {
     let a = adjacency(graph.view(), options.normalize);
     let mut x = dense(inputs, graph.view().num_vertices());
     let mut all = Vec::new();
-    for block in &weights.stacks()[0] {
+    for reservoirs in &weights.stacks()[0] {
+        let block = &reservoirs[0];
         let u = x.dot(&block.input);
         let sweeps = options.fixed_sweeps.unwrap_or(options.max_iter);
         let tol = if options.fixed_sweeps.is_some() { 0.0 } else { options.tol };
@@ -94,7 +96,7 @@ pub fn solved(
     batch: &GraphBatch,
     inputs: &Inputs,
     weights: &Weights,
-    options: &ReservoirOptions,
+    options: &ModelConfig,
 ) -> (Array2<f64>, Array2<Run>) {
     let prepared = Prepared::new(batch, inputs, options).unwrap();
     let (mut tables, runs) =

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::plain::{Carried, graphs, inputs, solved};
+use crate::config::*;
 use crate::error::Error;
 use crate::graph::{EdgeList, Graph, GraphBatch};
 use crate::reservoir::*;
@@ -17,7 +18,7 @@ fn with_attributes(n: usize, width: usize, values: &[f64]) -> Graph {
 #[test]
 fn huge_inputs_saturate_or_are_refused() {
     let graph = with_attributes(3, 2, &[1e30, -1e30, 1e38, 3.0, -3e38, 1e-30]);
-    let options = ReservoirOptions::default();
+    let options = ModelConfig::default();
     let weights = Weights::random(&options, 2).unwrap();
     let (found, _) = solved(graph.as_batch(), &inputs(&graph), &weights, &options);
     assert!(found.iter().all(|x| x.abs() <= 1.0));
@@ -25,7 +26,7 @@ fn huge_inputs_saturate_or_are_refused() {
     let weights = Weights::random(&options, 1).unwrap();
     let error = Prepared::new(graph.as_batch(), &inputs(&graph), &options).err().unwrap();
     assert_eq!(error.to_string(), "an input of graph 0 is 1e300, too large for precision f32");
-    let wide = ReservoirOptions { precision: Precision::F64, ..options };
+    let wide = ModelConfig { precision: Precision::F64, ..options };
     let (found, _) = solved(graph.as_batch(), &inputs(&graph), &weights, &wide);
     assert!(found.iter().all(|x| x.abs() <= 1.0));
 }
@@ -41,7 +42,7 @@ fn states_that_are_not_numbers_end_the_iteration() {
     let mut drive = [0.0; 16];
     drive[1] = f32::NAN;
     for fixed_sweeps in [None, Some(1000)] {
-        let rule = Rule::from(&ReservoirOptions { fixed_sweeps, ..Default::default() });
+        let rule = Rule::from(&ModelConfig { fixed_sweeps, ..Default::default() });
         let mut buffers = Buffers::default();
         buffers.clear(16);
         let run =
@@ -56,12 +57,8 @@ fn a_graph_that_never_settles_is_flagged_and_stays_finite() {
     for solver in [Solver::GaussSeidel, Solver::Jacobi] {
         let mut flagged = 0;
         for (name, graph, x) in graphs(Carried::Attributes) {
-            let options = ReservoirOptions {
-                spectral_radius: 5.0.into(),
-                normalize: false,
-                solver,
-                ..Default::default()
-            };
+            let options =
+                ModelConfig { spectral_radius: 5.0.into(), normalize: false, solver, ..Default::default() };
             let weights = Weights::random(&options, x.width()).unwrap();
             let (found, runs) = solved(graph.as_batch(), &x, &weights, &options);
             assert!(found.iter().all(|x| x.abs() <= 1.0), "{name}");
@@ -77,7 +74,7 @@ fn very_wide_inputs_work() {
     let width = 100_000;
     let values: Vec<f64> = (0..2 * width).map(|i| (i % 7) as f64 * 1e-4).collect();
     let graph = with_attributes(2, width, &values);
-    let options = ReservoirOptions { units: 3.into(), blocks: 1, lift: false, ..Default::default() };
+    let options = ModelConfig { units: 3.into(), blocks: 1, lift: false, ..Default::default() };
     let weights = Weights::random(&options, width).unwrap();
     let (found, _) = solved(graph.as_batch(), &inputs(&graph), &weights, &options);
     let expected = super::plain::blocks(&graph, &inputs(&graph), &weights, &options);
@@ -86,7 +83,7 @@ fn very_wide_inputs_work() {
 
 #[test]
 fn nothing_at_all_embeds_as_nothing() {
-    let options = ReservoirOptions { aggregate: vec![Aggregate::Max, Aggregate::Std], ..Default::default() };
+    let options = ModelConfig { aggregate: vec![Aggregate::Max, Aggregate::Std], ..Default::default() };
     let go_on = |_| ControlFlow::Continue(());
     let empty = Graph::new(&EdgeList::default()).unwrap();
     let x = inputs(&empty);
@@ -103,23 +100,23 @@ fn nothing_at_all_embeds_as_nothing() {
 #[test]
 fn what_does_not_fit_together_is_an_error() {
     let (_, graph, x) = graphs(Carried::Both).swap_remove(0);
-    let options = ReservoirOptions::default();
+    let options = ModelConfig::default();
     let go_on = |_| ControlFlow::Continue(());
     let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
     let narrow = Weights::random(&options, 2).unwrap();
     let error = embed(&narrow, &prepared, &options, go_on).unwrap_err();
     assert_eq!(error.to_string(), "columns of the inputs: expected 2, found 7");
-    let deep = Weights::random(&ReservoirOptions { blocks: 3, ..options.clone() }, 7).unwrap();
+    let deep = Weights::random(&ModelConfig { blocks: 3, ..options.clone() }, 7).unwrap();
     assert!(embed(&deep, &prepared, &options, go_on).is_err());
     assert!(Prepared::new(&GraphBatch::default(), &x, &options).is_err());
-    let zero = ReservoirOptions { units: 0.into(), ..options };
+    let zero = ModelConfig { units: 0.into(), ..options };
     assert!(Weights::random(&zero, 7).is_err());
 }
 
 #[test]
 fn the_callback_counts_and_stops() {
     let (_, graph, x) = graphs(Carried::Both).swap_remove(0);
-    let options = ReservoirOptions::default();
+    let options = ModelConfig::default();
     let weights = Weights::random(&options, x.width()).unwrap();
     let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
     let most = std::sync::atomic::AtomicUsize::new(0);

@@ -1,127 +1,33 @@
-//! What a reservoir model can be asked for.
+//! What a model can be asked for: one flat [`ModelConfig`].
+//!
+//! ```
+//! use stepwell::config::{ModelConfig, Pool};
+//! let config = ModelConfig { pool: Pool::Ndp, blocks: 3, units: 100.into(), ..Default::default() };
+//! config.validate()?;
+//! assert_eq!(config.levels(), 2); // pooled between the blocks
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+mod choices;
 
 use serde::{Deserialize, Serialize};
 
+pub use choices::{Aggregate, InputPattern, PerBlock, Pool, Precision, Preset, Recurrence, Scaling, Solver};
+
 use crate::error::{Error, Result};
+use crate::features::{FeatureOptions, StructuralFeature};
+use crate::pool::ndp::{NdpOptions, Side, Sparsify};
+use crate::pool::{GraclusOptions, KMisOptions, NmfOptions, Pooling, Reduce};
 
-/// One value for all blocks, or one for each.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum PerBlock<T> {
-    /// The same everywhere.
-    All(T),
-    /// As many values as there are blocks.
-    Each(Vec<T>),
-}
-
-impl<T: Copy> PerBlock<T> {
-    /// The value of one block; past the end of a list, its last value.
-    pub fn get(&self, block: usize) -> Option<T> {
-        match self {
-            Self::All(value) => Some(*value),
-            Self::Each(values) => values.get(block).or(values.last()).copied(),
-        }
-    }
-
-    fn as_slice(&self) -> &[T] {
-        match self {
-            Self::All(value) => std::slice::from_ref(value),
-            Self::Each(values) => values,
-        }
-    }
-}
-
-impl<T> From<T> for PerBlock<T> {
-    fn from(value: T) -> Self {
-        Self::All(value)
-    }
-}
-
-/// How the units of a block feed each other, the pattern of `W`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recurrence {
-    /// All entries uniform in (-1, 1).
-    #[default]
-    Dense,
-    /// A share of the entries, `density`, uniform in (-1, 1); the rest zero.
-    Sparse,
-    /// Unit k feeds unit k+1, the last one the first, all equally.
-    Ring,
-    /// A random rotation or reflection.
-    Orthogonal,
-    /// Every unit feeds itself alone, uniform in (-1, 1).
-    Diagonal,
-}
-
-/// How inputs reach the units of a block, the pattern of `V`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InputPattern {
-    /// All entries uniform in (-1, 1).
-    #[default]
-    Uniform,
-    /// All entries -1 or 1.
-    Signs,
-    /// A share of the entries, `density`, uniform in (-1, 1); the rest zero.
-    Sparse,
-    /// Every unit sees one input, with a weight uniform in (-1, 1).
-    OnePerUnit,
-}
-
-/// What `spectral_radius` is the size of.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scaling {
-    /// The largest modulus among the eigenvalues of `W`.
-    #[default]
-    Radius,
-    /// The 2-norm of `W`.
-    Norm,
-}
-
-/// The order in which vertices take their new states.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Solver {
-    /// Colour after colour of a greedy colouring, each seeing the states
-    /// already renewed: about half the sweeps.
-    #[default]
-    GaussSeidel,
-    /// All at once from the states of the sweep before: the paper's iteration.
-    Jacobi,
-}
-
-/// The numbers the states are computed in.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    F32,
-    /// 64 bits.
-    F64,
-}
-
-/// What makes one vector of the states of all vertices.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Aggregate {
-    /// Their sum, as in the paper.
-    Sum,
-    /// Their mean.
-    Mean,
-    /// The largest value of each unit.
-    Max,
-    /// The standard deviation of each unit (ddof 0).
-    Std,
-}
-
-/// Everything that defines a stack of reservoirs and how its fixed points are
-/// found. Graphs without vertices embed as zeros.
+/// Everything that defines a model: reservoirs, the pooling between them, how
+/// fixed points are found, and what is read off. Graphs without vertices embed
+/// as zeros.
+///
+/// Field names are the same everywhere: keys of a configuration file, flags of
+/// the command line (with dashes), parameters in Python.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ReservoirOptions {
+pub struct ModelConfig {
     /// Reservoirs on top of each other, L.
     pub blocks: usize,
     /// Units of a reservoir, H.
@@ -143,6 +49,8 @@ pub struct ReservoirOptions {
     pub density: f64,
     /// Whether the second and all later blocks share one `W` and one `V`.
     pub tied: bool,
+    /// Reservoirs side by side in every block, their states added up (ARMA).
+    pub reservoirs: usize,
     /// Models side by side, their vectors joined.
     pub stacks: usize,
     /// Seed of all weights.
@@ -163,13 +71,36 @@ pub struct ReservoirOptions {
     pub max_iter: usize,
     /// Make exactly this many sweeps, whatever the change.
     pub fixed_sweeps: Option<usize>,
+    /// What makes graphs smaller between blocks.
+    pub pool: Pool,
+    /// Whether the states of the last block are pooled once more before they
+    /// are aggregated, where there is a pooling.
+    pub pool_last: bool,
+    /// Seed of the poolings that draw lots.
+    pub pool_seed: u64,
+    /// Graclus, k-MIS: how the states of a cluster become one.
+    pub reduce: Reduce,
+    /// NDP: links with a smaller weight are dropped.
+    pub delta: f64,
+    /// NDP: when they are dropped.
+    pub sparsify: Sparsify,
+    /// NDP: which side of the cut is kept.
+    pub side: Side,
+    /// NDP: where joining the kept vertices would take too many links, drop
+    /// small ones on the way instead of refusing.
+    pub approximate: bool,
     /// What makes one vector of all states; several are joined.
     pub aggregate: Vec<Aggregate>,
     /// Whether all blocks go into the vector, not the last one alone.
     pub concat: bool,
+    /// Whether attributes are taken as they are instead of z-scored; unless
+    /// said, as the kind of dataset has it.
+    pub raw: Option<bool>,
+    /// Columns read off the structure, beside what vertices carry.
+    pub structure: Vec<StructuralFeature>,
 }
 
-impl Default for ReservoirOptions {
+impl Default for ModelConfig {
     fn default() -> Self {
         Self {
             blocks: 2,
@@ -182,6 +113,7 @@ impl Default for ReservoirOptions {
             input_pattern: InputPattern::Uniform,
             density: 0.1,
             tied: false,
+            reservoirs: 1,
             stacks: 1,
             seed: 0,
             normalize: true,
@@ -192,8 +124,18 @@ impl Default for ReservoirOptions {
             tol: 1e-5,
             max_iter: 50,
             fixed_sweeps: None,
+            pool: Pool::None,
+            pool_last: false,
+            pool_seed: 0,
+            reduce: Reduce::Mean,
+            delta: NdpOptions::default().delta,
+            sparsify: Sparsify::EachLevel,
+            side: Side::Largest,
+            approximate: false,
             aggregate: vec![Aggregate::Sum],
             concat: false,
+            raw: None,
+            structure: Vec::new(),
         }
     }
 }
@@ -202,11 +144,65 @@ impl Default for ReservoirOptions {
 const MAX_UNITS: usize = 1 << 15;
 const MAX_BLOCKS: usize = 1 << 10;
 
-impl ReservoirOptions {
+impl ModelConfig {
+    /// The configuration of that name.
+    pub fn preset(preset: Preset) -> Self {
+        match preset {
+            Preset::Paper => Self::default(),
+            Preset::Reference => Self {
+                scaling: Scaling::Norm,
+                tied: true,
+                solver: Solver::Jacobi,
+                pool_last: true,
+                delta: 0.01,
+                sparsify: Sparsify::Deferred,
+                raw: Some(true),
+                structure: vec![StructuralFeature::Degree, StructuralFeature::Clustering],
+                ..Self::default()
+            },
+        }
+    }
+
+    /// The pooling asked for, with its settings.
+    pub fn pooling(&self) -> Option<Pooling> {
+        let (reduce, seed) = (self.reduce, self.pool_seed);
+        Some(match self.pool {
+            Pool::None => return None,
+            Pool::Graclus => Pooling::Graclus(GraclusOptions { reduce, seed }),
+            Pool::Nmf => Pooling::Nmf(NmfOptions { seed, ..Default::default() }),
+            Pool::KMis => Pooling::KMis(KMisOptions { reduce, ..Default::default() }),
+            Pool::Ndp => Pooling::Ndp(NdpOptions {
+                delta: self.delta,
+                sparsify: self.sparsify,
+                side: self.side,
+                approximate: self.approximate,
+                pool_seed: seed,
+                ..Default::default()
+            }),
+        })
+    }
+
+    /// How often graphs are pooled: between blocks, and perhaps behind the last.
+    pub fn levels(&self) -> usize {
+        match self.pool {
+            Pool::None => 0,
+            _ => self.blocks.saturating_sub(1) + usize::from(self.pool_last),
+        }
+    }
+
+    /// What goes into the inputs, for a dataset that has its own idea of it.
+    pub fn features(&self, usual: &FeatureOptions) -> FeatureOptions {
+        FeatureOptions {
+            raw: self.raw.unwrap_or(usual.raw),
+            structure: if self.structure.is_empty() { &usual.structure } else { &self.structure }.clone(),
+        }
+    }
+
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
         between("blocks", self.blocks, 1, MAX_BLOCKS)?;
         between("stacks", self.stacks, 1, MAX_BLOCKS)?;
+        between("reservoirs", self.reservoirs, 1, MAX_BLOCKS)?;
         lengths("units", &self.units, self.blocks)?;
         lengths("spectral radius", &self.spectral_radius, self.blocks)?;
         lengths("hidden scaling", &self.hidden_scaling, self.blocks)?;
@@ -221,6 +217,7 @@ impl ReservoirOptions {
         }
         finite("input scaling", self.input_scaling)?;
         finite("tol", self.tol)?;
+        finite("delta", self.delta)?;
         share("density", self.density)?;
         share("leak", self.leak)?;
         between("max iter", self.max_iter, 1, u32::MAX as usize)?;
@@ -280,15 +277,15 @@ fn lengths<T: Copy>(name: &'static str, values: &PerBlock<T>, blocks: usize) -> 
 mod tests {
     use super::*;
 
-    fn refused(change: impl FnOnce(&mut ReservoirOptions)) -> String {
-        let mut options = ReservoirOptions::default();
+    fn refused(change: impl FnOnce(&mut ModelConfig)) -> String {
+        let mut options = ModelConfig::default();
         change(&mut options);
         options.validate().unwrap_err().to_string()
     }
 
     #[test]
     fn the_defaults_are_valid_and_bad_values_are_named() {
-        ReservoirOptions::default().validate().unwrap();
+        ModelConfig::default().validate().unwrap();
         assert_eq!(refused(|o| o.units = 0.into()), "units: expected 1 to 32768, found 0");
         assert_eq!(refused(|o| o.leak = 0.0), "leak: expected more than 0 and at most 1, found 0");
         assert!(refused(|o| o.tol = f64::NAN).starts_with("tol: expected a finite number"));

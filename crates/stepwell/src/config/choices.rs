@@ -1,0 +1,149 @@
+//! Values an option of a model can have.
+
+use serde::{Deserialize, Serialize};
+
+/// One value for all blocks, or one for each.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PerBlock<T> {
+    /// The same everywhere.
+    All(T),
+    /// As many values as there are blocks.
+    Each(Vec<T>),
+}
+
+impl<T: Copy> PerBlock<T> {
+    /// The value of one block; past the end of a list, its last value.
+    pub fn get(&self, block: usize) -> Option<T> {
+        match self {
+            Self::All(value) => Some(*value),
+            Self::Each(values) => values.get(block).or(values.last()).copied(),
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[T] {
+        match self {
+            Self::All(value) => std::slice::from_ref(value),
+            Self::Each(values) => values,
+        }
+    }
+}
+
+impl<T> From<T> for PerBlock<T> {
+    fn from(value: T) -> Self {
+        Self::All(value)
+    }
+}
+
+/// How the units of a block feed each other, the pattern of `W`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recurrence {
+    /// All entries uniform in (-1, 1).
+    #[default]
+    Dense,
+    /// A share of the entries, `density`, uniform in (-1, 1); the rest zero.
+    Sparse,
+    /// Unit k feeds unit k+1, the last one the first, all equally.
+    Ring,
+    /// A random rotation or reflection.
+    Orthogonal,
+    /// Every unit feeds itself alone, uniform in (-1, 1).
+    Diagonal,
+}
+
+/// How inputs reach the units of a block, the pattern of `V`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputPattern {
+    /// All entries uniform in (-1, 1).
+    #[default]
+    Uniform,
+    /// All entries -1 or 1.
+    Signs,
+    /// A share of the entries, `density`, uniform in (-1, 1); the rest zero.
+    Sparse,
+    /// Every unit sees one input, with a weight uniform in (-1, 1).
+    OnePerUnit,
+}
+
+/// What `spectral_radius` is the size of.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// The largest modulus among the eigenvalues of `W`.
+    #[default]
+    Radius,
+    /// The 2-norm of `W`.
+    Norm,
+}
+
+/// The order in which vertices take their new states.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Solver {
+    /// Colour after colour of a greedy colouring, each seeing the states
+    /// already renewed: about half the sweeps.
+    #[default]
+    GaussSeidel,
+    /// All at once from the states of the sweep before: the paper's iteration.
+    Jacobi,
+}
+
+/// The numbers the states are computed in.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// 32 bits.
+    #[default]
+    F32,
+    /// 64 bits.
+    F64,
+}
+
+/// What makes one vector of the states of all vertices.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// Their sum, as in the paper.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// The largest value of each unit.
+    Max,
+    /// The standard deviation of each unit (ddof 0).
+    Std,
+}
+
+/// What makes graphs smaller between blocks.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// Nothing: all blocks run on the graphs as they are.
+    #[default]
+    None,
+    /// Clusters of one or two matched vertices.
+    Graclus,
+    /// Soft clusters by factorising the adjacency.
+    Nmf,
+    /// One side of a large cut, joined by Kron reduction.
+    Ndp,
+    /// Clusters around a maximal independent set.
+    #[serde(rename = "kmis")]
+    KMis,
+}
+
+/// A named configuration to start from.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// The paper's equations, found by Gauss–Seidel: the default.
+    #[default]
+    Paper,
+    /// What the paper's public code does where that is a setting: Jacobi
+    /// sweeps, `W` scaled by its norm, later blocks tied, one more pooling
+    /// behind the last block, weak links dropped below 0.01 after the next
+    /// level is made, attributes as they are with degree and clustering
+    /// coefficient beside them.
+    Reference,
+}

@@ -1,0 +1,172 @@
+//! Whole pyramids against the equations written with dense matrices.
+
+use std::ops::ControlFlow;
+
+use ndarray::{Array1, Array2, Axis};
+
+use super::plain::{Carried, adjacency, dense, fixed_point, graphs};
+use crate::config::*;
+use crate::features::Inputs;
+use crate::graph::{Graph, GraphBatch};
+use crate::pool::{AssignmentRef, Reduce};
+use crate::pyramid::Pyramid;
+use crate::reservoir::*;
+
+fn pyramid(graph: &Graph, config: &ModelConfig) -> Pyramid {
+    let go_on = |_| ControlFlow::Continue(());
+    let pooling = config.pooling();
+    pooling.map_or(Ok(Pyramid::default()), |p| p.coarsen(graph.as_batch(), config.levels(), go_on)).unwrap()
+}
+
+/// `SᵀH`, or the largest of its addends, from the definition.
+fn pooled(assignment: AssignmentRef<'_>, h: &Array2<f64>, by_max: bool) -> Array2<f64> {
+    let mut out = Array2::zeros((assignment.num_coarse(), h.ncols()));
+    let mut met = vec![false; assignment.num_coarse()];
+    for fine in 0..assignment.num_fine() {
+        let (columns, values) = assignment.row(fine);
+        for (&c, &value) in columns.iter().zip(values) {
+            let c = c as usize;
+            for unit in 0..h.ncols() {
+                let x = value * h[(fine, unit)];
+                let old: f64 = out[(c, unit)];
+                out[(c, unit)] = match (by_max, met[c]) {
+                    (false, _) => old + x,
+                    (true, false) => x,
+                    (true, true) => old.max(x),
+                };
+            }
+            met[c] = true;
+        }
+    }
+    out
+}
+
+fn aggregated(h: &Array2<f64>, aggregate: Aggregate) -> Array1<f64> {
+    if h.nrows() == 0 {
+        return Array1::zeros(h.ncols());
+    }
+    match aggregate {
+        Aggregate::Sum => h.sum_axis(Axis(0)),
+        Aggregate::Mean => h.mean_axis(Axis(0)).unwrap(),
+        Aggregate::Max => h.fold_axis(Axis(0), f64::NEG_INFINITY, |a, &b| a.max(b)),
+        Aggregate::Std => h.std_axis(Axis(0), 0.0),
+    }
+}
+
+/// The model's vector as the paper's section 4 has it.
+fn plain_embedding(graph: &Graph, inputs: &Inputs, weights: &Weights, config: &ModelConfig) -> Vec<f64> {
+    let levels = pyramid(graph, config).levels;
+    let graph_at = |level: usize| match level {
+        0 => graph.view(),
+        _ => levels[level - 1].graphs.graph(0),
+    };
+    let carry = |level: usize, h: &Array2<f64>| {
+        let assignments = &levels[level - 1].assignments;
+        pooled(assignments.graph(0), h, assignments.takes_max())
+    };
+    let mut vector = Vec::new();
+    for stack in weights.stacks() {
+        let mut x = dense(inputs, graph.view().num_vertices());
+        for (block, reservoirs) in stack.iter().enumerate() {
+            let level = block.min(levels.len());
+            if level == block && block > 0 {
+                x = carry(level, &x);
+            }
+            let a = adjacency(graph_at(level), config.normalize);
+            let solve = |w: &BlockWeights| fixed_point(&a, &w.recurrent, &x.dot(&w.input), 1.0, 1e-12, 500).0;
+            let mut h = solve(&reservoirs[0]);
+            reservoirs[1..].iter().for_each(|w| h += &solve(w));
+            let last = block + 1 == stack.len();
+            if config.concat || last {
+                let read = if last && levels.len() > block { carry(block + 1, &h) } else { h.clone() };
+                config.aggregate.iter().for_each(|&kind| vector.extend(aggregated(&read, kind)));
+            }
+            x = h;
+        }
+    }
+    vector
+}
+
+fn embedding(batch: &GraphBatch, inputs: &Inputs, pyramid: &Pyramid, config: &ModelConfig) -> Embedding {
+    let weights = Weights::random(config, inputs.width()).unwrap();
+    let prepared = Prepared::with_pyramid(batch, inputs, pyramid, config).unwrap();
+    embed(&weights, &prepared, config, |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Configurations that between them use everything.
+fn configurations(pool: Pool) -> Vec<ModelConfig> {
+    let base = ModelConfig {
+        pool,
+        units: 7.into(),
+        spectral_radius: 0.5.into(),
+        precision: Precision::F64,
+        tol: 1e-12,
+        max_iter: 500,
+        delta: 0.01,
+        ..Default::default()
+    };
+    use Aggregate::*;
+    vec![
+        base.clone(),
+        ModelConfig { blocks: 3, concat: true, aggregate: vec![Sum, Mean, Max, Std], ..base.clone() },
+        ModelConfig { stacks: 2, reservoirs: 3, concat: true, aggregate: vec![Mean], ..base.clone() },
+        ModelConfig {
+            blocks: 3,
+            units: PerBlock::Each(vec![5, 9, 8]),
+            pool_last: true,
+            reduce: Reduce::Max,
+            ..base.clone()
+        },
+        ModelConfig { blocks: 1, pool_last: true, reduce: Reduce::Sum, reservoirs: 2, ..base },
+    ]
+}
+
+#[test]
+fn pyramids_follow_the_equations_for_every_pooling_and_setting() {
+    for pool in [Pool::None, Pool::Graclus, Pool::Nmf, Pool::Ndp, Pool::KMis] {
+        for (index, config) in configurations(pool).iter().enumerate() {
+            for (name, graph, inputs) in graphs(Carried::Labels) {
+                let weights = Weights::random(config, inputs.width()).unwrap();
+                let expected = plain_embedding(&graph, &inputs, &weights, config);
+                for lift in [true, false] {
+                    let config = ModelConfig { lift, ..config.clone() };
+                    let found = embedding(graph.as_batch(), &inputs, &pyramid(&graph, &config), &config);
+                    assert_eq!(found.vectors.ncols(), expected.len());
+                    let size = expected.iter().fold(1.0f64, |a, x| a.max(x.abs()));
+                    for (found, expected) in found.vectors.iter().zip(&expected) {
+                        let error = (found - expected).abs() / size;
+                        assert!(error < 1e-9, "{pool:?} {index}, {name}, lifted {lift}: {found} {expected}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_company_of_a_graph_does_not_matter_to_its_pyramid() {
+    let mut all = graphs(Carried::Attributes);
+    all.retain(|(_, graph, _)| !graph.view().is_directed() && graph.view().weights().is_none());
+    let mut batch = GraphBatch::default();
+    all.iter().for_each(|(_, graph, _)| batch.append(graph.as_batch()).unwrap());
+    let inputs = Inputs::concat(all.iter().map(|(_, graph, x)| (x, 0..graph.view().num_vertices()))).unwrap();
+    for pool in [Pool::Graclus, Pool::Nmf, Pool::Ndp, Pool::KMis] {
+        let config = ModelConfig { pool, blocks: 3, units: 9.into(), concat: true, ..Default::default() };
+        let levels = config.pooling().unwrap().coarsen(&batch, 2, |_| ControlFlow::Continue(())).unwrap();
+        let together = embedding(&batch, &inputs, &levels, &config);
+        for (row, (name, graph, inputs)) in all.iter().enumerate() {
+            let alone = embedding(graph.as_batch(), inputs, &pyramid(graph, &config), &config);
+            assert_eq!(together.vectors.row(row), alone.vectors.row(0), "{pool:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_pyramid_must_have_a_level_between_each_two_blocks() {
+    let (_, graph, inputs) = graphs(Carried::Labels).swap_remove(0);
+    let config = ModelConfig { pool: Pool::Graclus, blocks: 4, ..Default::default() };
+    let two = ModelConfig { blocks: 3, ..config.clone() };
+    let refused = Prepared::with_pyramid(graph.as_batch(), &inputs, &pyramid(&graph, &two), &config);
+    let error = refused.map(|_| ()).unwrap_err().to_string();
+    assert_eq!(error, "levels of the pyramid, one between each two blocks: expected 3, found 2");
+}
