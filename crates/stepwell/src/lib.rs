@@ -19,6 +19,7 @@ pub mod lift;
 mod linalg;
 pub mod pool;
 pub mod pyramid;
+pub mod readout;
 pub mod reservoir;
 pub mod rng;
 pub mod theory;
