@@ -25,6 +25,24 @@ pub enum Error {
         /// The weight found.
         weight: f64,
     },
+    /// The weight of a row of training data is negative, infinite or not a number.
+    #[error("row {row} has weight {weight}; expected a finite number that is not negative")]
+    BadRowWeight {
+        /// Which row, from 0.
+        row: usize,
+        /// The weight found.
+        weight: f64,
+    },
+    /// A row of training data has a class that does not exist.
+    #[error("row {row} has class {class}, but there are {num_classes} classes, counted from 0")]
+    ClassOutOfRange {
+        /// Which row, from 0.
+        row: usize,
+        /// The class found.
+        class: usize,
+        /// How many classes there are.
+        num_classes: usize,
+    },
     /// The weights at a vertex are too large to be added up.
     #[error(
         "the weights of vertex {vertex}'s edges, {weight:e} among them, add up to more than a number can hold"

@@ -21,6 +21,7 @@ mod linalg;
 pub mod model;
 pub mod pool;
 pub mod pyramid;
+pub mod readout;
 pub mod reservoir;
 pub mod rng;
 pub mod theory;

@@ -1,10 +1,13 @@
 //! Linear algebra: radius and norm of general matrices, eigenvectors of
-//! symmetric ones. The only place that sees faer's types.
+//! symmetric ones, products. The only place that sees faer's types.
 
 mod general;
 pub(crate) mod lanczos;
 #[cfg(test)]
 pub(crate) mod oracle;
+mod product;
+pub(crate) mod spectrum;
 pub(crate) mod symmetric;
 
 pub(crate) use general::{spectral_norm, spectral_radius};
+pub(crate) use product::{add_gram, multiply};

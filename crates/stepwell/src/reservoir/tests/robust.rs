@@ -90,7 +90,7 @@ fn nothing_at_all_embeds_as_nothing() {
     let weights = Weights::random(&options, x.width()).unwrap();
     let prepared = Prepared::new(empty.as_batch(), &x, &options).unwrap();
     let found = embed(&weights, &prepared, &options, go_on).unwrap();
-    assert_eq!(found.vectors, ndarray::Array2::zeros((1, 100)));
+    assert_eq!(found.vectors, ndarray::Array2::<f64>::zeros((1, 100)));
     assert!(found.runs.iter().all(|run| run.sweeps == 1 && run.converged == Convergence::Tolerance));
     let none = GraphBatch::default();
     let prepared = Prepared::new(&none, &Default::default(), &options).unwrap();

@@ -1,0 +1,161 @@
+//! How well a row is predicted from all others, without leaving any out.
+
+use ndarray::{Array2, ArrayView1, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use super::ridge::{RidgePath, check_alpha};
+use super::rows::{self, Pending};
+use crate::error::{Error, Result};
+use crate::linalg;
+
+/// The squared error of predicting every row from the others, for several
+/// alphas at once: one more pass over the rows a [`RidgePath`] was made of.
+///
+/// A row that takes part in its own prediction with the share h, its leverage,
+/// would be missed by `(y - ŷ)/(1 - h)` without it. The leverage is
+/// `w (1/Σw + zᵀ (L + alpha)⁻¹ z)` with `z = Qᵀ(x - x̄)`, the intercept's part
+/// included, so this is exact. Where `1 - h` is lost in rounding (the row is
+/// met exactly, whatever its target) the error cannot be known and counts as
+/// infinite: such an alpha is not chosen.
+#[derive(Clone, Debug)]
+pub struct LeaveOneOut<'path> {
+    path: &'path RidgePath,
+    /// `(L + alpha)⁻¹`, a column for each alpha.
+    inverses: Array2<f64>,
+    /// `(L + alpha)⁻¹ Qᵀ Sxy`, all targets of an alpha next to each other.
+    predictors: Array2<f64>,
+    pending: Pending,
+    errors: AlphaErrors,
+}
+
+/// Below this, `1 - h` is looked at more closely.
+const SUSPICIOUS: f64 = 1e-4;
+
+impl<'path> LeaveOneOut<'path> {
+    /// Before any row. The alphas must be above 0.
+    pub fn new(path: &'path RidgePath, alphas: &[f64]) -> Result<Self> {
+        rows::length("alphas", alphas.len().max(1), alphas.len())?;
+        alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
+        let (rank, targets) = (path.values.len(), path.num_targets());
+        let mut inverses = Array2::zeros((rank, alphas.len()));
+        let mut predictors = Array2::zeros((rank, alphas.len() * targets));
+        for (column, &alpha) in alphas.iter().enumerate() {
+            let inverse = path.inverse(alpha);
+            for k in 0..rank {
+                inverses[(k, column)] = inverse[k];
+                for target in 0..targets {
+                    predictors[(k, column * targets + target)] = inverse[k] * path.alignment[(k, target)];
+                }
+            }
+        }
+        let sums = vec![Some(0.0); alphas.len()];
+        let errors = AlphaErrors { alphas: alphas.to_vec(), sums, terms: 0 };
+        Ok(Self { path, inverses, predictors, pending: Pending::default(), errors })
+    }
+
+    /// Takes rows in: those the path was made of, each once, with the same weights.
+    pub fn observe(
+        &mut self,
+        x: ArrayView2<'_, f64>,
+        y: ArrayView2<'_, f64>,
+        weights: Option<&[f64]>,
+    ) -> Result<()> {
+        rows::check(x, y, weights, (self.path.num_inputs(), self.path.num_targets()))?;
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend(x, y, weights, |block| self.add(block));
+        self.pending = pending;
+        Ok(())
+    }
+
+    /// The errors of the rows seen.
+    pub fn finish(mut self) -> AlphaErrors {
+        let pending = std::mem::take(&mut self.pending);
+        self.add(&pending);
+        self.errors
+    }
+
+    fn add(&mut self, block: &Pending) {
+        let (inputs, targets) = (self.path.num_inputs(), self.path.num_targets());
+        let count = block.weights.len();
+        self.errors.terms += (count * targets) as u64;
+        let width = inputs + targets;
+        let row = |i: usize| &block.rows[i * width..(i + 1) * width];
+        let centred = Array2::from_shape_fn((count, inputs), |(i, j)| row(i)[j] - self.path.x_mean[j]);
+        let mut projections = linalg::multiply(centred.view(), self.path.directions.t());
+        let predictions = linalg::multiply(projections.view(), self.predictors.view());
+        projections.mapv_inplace(|z| z * z);
+        let shares = linalg::multiply(projections.view(), self.inverses.view());
+        for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            let observed = &row(i)[inputs..];
+            for (column, sum) in self.errors.sums.iter_mut().enumerate() {
+                let free = 1.0 - weight / self.path.weight - weight * shares[(i, column)];
+                let known = free > SUSPICIOUS
+                    || free > rounding(self.path, weight, projections.row(i), self.inverses.column(column));
+                let predicted = predictions.row(i);
+                let errors = observed.iter().zip(&self.path.y_mean).enumerate().map(|(target, (y, mean))| {
+                    let residual = y - mean - predicted[column * targets + target];
+                    (residual / free).powi(2)
+                });
+                *sum = sum.filter(|_| known).map(|sum| sum + weight * errors.sum::<f64>());
+            }
+        }
+    }
+}
+
+/// How far a row's leverage may be off: to first order, what changing the
+/// scatter in the last place of its largest eigenvalue makes of it.
+fn rounding(
+    path: &RidgePath,
+    weight: f64,
+    squares: ArrayView1<'_, f64>,
+    inverse: ArrayView1<'_, f64>,
+) -> f64 {
+    let largest = path.values.iter().copied().fold(0.0, f64::max);
+    let slope: f64 = squares.iter().zip(inverse).map(|(square, inverse)| square * inverse * inverse).sum();
+    8.0 * f64::EPSILON * (1.0 + weight * slope * largest)
+}
+
+/// Summed leave-one-out errors of several alphas. Those of different rows
+/// [`merge`](Self::merge).
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct AlphaErrors {
+    alphas: Vec<f64>,
+    /// None once the error of a row is not known.
+    sums: Vec<Option<f64>>,
+    /// Rows times targets.
+    terms: u64,
+}
+
+impl AlphaErrors {
+    /// Adds the errors of other rows, for the same alphas.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        if self.alphas != other.alphas || self.sums.len() != other.sums.len() {
+            return Err(Error::BadOption {
+                name: "alphas",
+                expected: format!("{:?}, as in the errors to add to", self.alphas),
+                found: format!("{:?}", other.alphas),
+            });
+        }
+        self.terms += other.terms;
+        for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
+            *mine = mine.zip(*theirs).map(|(mine, theirs)| mine + theirs);
+        }
+        Ok(())
+    }
+
+    /// The mean over rows and targets of the weighted squared error, for every
+    /// alpha; infinite where it is not known.
+    pub fn means(&self) -> Vec<f64> {
+        let mean = |sum: &Option<f64>| sum.map_or(f64::INFINITY, |sum| sum / self.terms.max(1) as f64);
+        self.sums.iter().map(mean).collect()
+    }
+
+    /// The alpha of the smallest error, of equal ones the first. If no error is
+    /// known, the largest alpha, with which coefficients are smallest.
+    pub fn best(&self) -> f64 {
+        let known = self.alphas.iter().zip(&self.sums).filter_map(|(alpha, sum)| Some((alpha, (*sum)?)));
+        let best = known.reduce(|best, next| if next.1 < best.1 { next } else { best });
+        let largest = || self.alphas.iter().copied().fold(0.0, f64::max);
+        best.map_or_else(largest, |(alpha, _)| *alpha)
+    }
+}

@@ -1,0 +1,51 @@
+//! The readout, all that is ever trained: ridge regression on embeddings, in f64.
+//!
+//! With rows at hand, [`Readout::fit`] does it all. Underneath, [`Moments`] of
+//! the rows are gathered piece by piece and merged, a [`RidgePath`] decomposes
+//! them once for all strengths `alpha` of the penalty, and [`LeaveOneOut`]
+//! compares these in one more pass over the rows, exactly. Classes are targets
+//! of 1 and -1 with a column each ([`encode_classes`]), as in the paper, which
+//! follows scikit-learn's `RidgeClassifier`; so do the numbers that come out.
+//!
+//! ```
+//! use ndarray::{Axis, array};
+//! use stepwell::readout::{Alpha, LeaveOneOut, Moments, Readout, ReadoutOptions, RidgePath, Targets};
+//!
+//! let x = array![[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0], [5.0, 6.0]];
+//! let classes = Targets::Classes { classes: &[0, 0, 0, 1, 1, 1], num_classes: 2 };
+//! let readout = Readout::fit(x.view(), classes, None, &ReadoutOptions::default(), 0)?;
+//! assert_eq!(readout.classify(x.view())?, [0, 0, 0, 1, 1, 1]);
+//!
+//! // The same steps on rows that come in pieces, here one by one.
+//! let y = array![[1.0], [3.0], [2.0], [5.0], [4.0], [6.0]];
+//! let pieces = || x.axis_chunks_iter(Axis(0), 1).zip(y.axis_chunks_iter(Axis(0), 1));
+//! let mut moments = Moments::new(2, 1)?;
+//! pieces().try_for_each(|(x, y)| moments.observe(x, y, None))?;
+//! let path = RidgePath::new(&moments, false)?;
+//! let mut errors = LeaveOneOut::new(&path, &Alpha::LOO)?;
+//! pieces().try_for_each(|(x, y)| errors.observe(x, y, None))?;
+//! let best = errors.finish().best(); // y is a column of x: the less penalty the better
+//! assert_eq!(best, 1e-6);
+//! assert!((path.solve(best)?.weights[(1, 0)] - 1.0).abs() < 1e-5);
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+mod classify;
+mod leave_one_out;
+mod moments;
+mod options;
+mod random_features;
+mod ridge;
+mod rows;
+mod trained;
+
+pub use classify::{ClassWeight, decode_classes, encode_classes};
+pub use leave_one_out::{AlphaErrors, LeaveOneOut};
+pub use moments::{Moments, Scatter};
+pub use options::{Alpha, ReadoutOptions};
+pub use random_features::RandomFeatures;
+pub use ridge::{Coefficients, RidgePath};
+pub use trained::{Readout, Targets, Task};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Sufficient statistics of weighted rows, made piece by piece and merged.
+
+use ndarray::{Array1, Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use super::rows::{self, BLOCK, Pending};
+use crate::error::{Error, Result};
+use crate::linalg;
+
+/// More columns than any machine has memory to square.
+const MAX_COLUMNS: usize = 1 << 16;
+
+/// All a ridge regression needs to know about rows of inputs `x` and targets
+/// `y`: their weight, means and centred sums of products.
+///
+/// Rows are taken in piece by piece, in any pieces, with the same bits. Moments
+/// of different rows [`merge`](Self::merge), on one machine or many, into those
+/// of all rows up to rounding: a fold's training rows are the other folds
+/// added up. Nothing is ever subtracted, and everything is centred from the
+/// start, so columns far from 0 lose no digits.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(try_from = "Packed", into = "Packed")]
+pub struct Moments {
+    inputs: usize,
+    targets: usize,
+    rows: u64,
+    weight: f64,
+    /// Of inputs and targets, side by side.
+    mean: Vec<f64>,
+    /// Of inputs and targets with each other; the part above the diagonal has no meaning.
+    scatter: Vec<f64>,
+    pending: Pending,
+}
+
+impl Moments {
+    /// Of no rows yet, with `inputs` columns of `x` and `targets` columns of `y`.
+    pub fn new(inputs: usize, targets: usize) -> Result<Self> {
+        let width = inputs.saturating_add(targets);
+        if width > MAX_COLUMNS {
+            let (limit, found) = (MAX_COLUMNS as u64, width as u64);
+            return Err(Error::TooLarge { what: "columns of inputs and targets", limit, found });
+        }
+        let (mean, scatter) = (vec![0.0; width], vec![0.0; width * width]);
+        Ok(Self { inputs, targets, rows: 0, weight: 0.0, mean, scatter, pending: Pending::default() })
+    }
+
+    /// Columns of `x`.
+    pub fn num_inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Columns of `y`.
+    pub fn num_targets(&self) -> usize {
+        self.targets
+    }
+
+    /// Rows so far, those of weight 0 included.
+    pub fn num_rows(&self) -> u64 {
+        self.rows + self.pending.weights.len() as u64
+    }
+
+    /// Takes rows in, each with weight 1 or its own. On an error nothing is taken.
+    pub fn observe(
+        &mut self,
+        x: ArrayView2<'_, f64>,
+        y: ArrayView2<'_, f64>,
+        weights: Option<&[f64]>,
+    ) -> Result<()> {
+        rows::check(x, y, weights, (self.inputs, self.targets))?;
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend(x, y, weights, |block| self.fold(block));
+        self.pending = pending;
+        Ok(())
+    }
+
+    /// Adds the moments of other rows (Chan's rule).
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        rows::length("columns of the inputs", self.inputs, other.inputs)?;
+        rows::length("columns of the targets", self.targets, other.targets)?;
+        self.settle();
+        let settled;
+        let other = if other.pending.is_empty() {
+            other
+        } else {
+            settled = other.clone().settled();
+            &settled
+        };
+        self.rows += other.rows;
+        if other.weight > 0.0 {
+            let apart = self.join(other.weight, &other.mean);
+            self.scatter.iter_mut().zip(&other.scatter).for_each(|(mine, theirs)| *mine += theirs);
+            linalg::add_gram(&apart, self.mean.len(), &mut self.scatter);
+        }
+        Ok(())
+    }
+
+    /// The statistics themselves.
+    pub fn scatter(&self) -> Scatter {
+        let settled;
+        let Self { inputs, targets, rows, weight, mean, scatter, .. } = if self.pending.is_empty() {
+            self
+        } else {
+            settled = self.clone().settled();
+            &settled
+        };
+        let (inputs, width) = (*inputs, mean.len());
+        let at = |i: usize, j: usize| scatter[i.max(j) * width + i.min(j)];
+        Scatter {
+            rows: *rows,
+            weight: *weight,
+            x_mean: Array1::from_iter(mean[..inputs].iter().copied()),
+            y_mean: Array1::from_iter(mean[inputs..].iter().copied()),
+            xx: Array2::from_shape_fn((inputs, inputs), |(i, j)| at(i, j)),
+            xy: Array2::from_shape_fn((inputs, *targets), |(i, j)| at(i, inputs + j)),
+            yy: Array1::from_shape_fn(*targets, |j| at(inputs + j, inputs + j)),
+        }
+    }
+
+    fn settled(mut self) -> Self {
+        self.settle();
+        self
+    }
+
+    fn settle(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        self.fold(&mut pending);
+    }
+
+    /// Adds a block, whose rows it overwrites.
+    fn fold(&mut self, block: &mut Pending) {
+        let Pending { rows, weights } = block;
+        let width = self.mean.len();
+        self.rows += weights.len() as u64;
+        let weight: f64 = weights.iter().sum();
+        if weight <= 0.0 || width == 0 {
+            self.weight += weight;
+            return;
+        }
+        let mut mean = vec![0.0; width];
+        for (row, weight) in rows.chunks_exact(width).zip(&*weights) {
+            linalg::symmetric::axpy(&mut mean, *weight, row);
+        }
+        mean.iter_mut().for_each(|x| *x /= weight);
+        for (row, weight) in rows.chunks_exact_mut(width).zip(&*weights) {
+            let root = weight.sqrt();
+            row.iter_mut().zip(&mean).for_each(|(x, mean)| *x = root * (*x - mean));
+        }
+        // What Chan's rule adds is one more row of the same product.
+        rows.extend(self.join(weight, &mean));
+        linalg::add_gram(rows, width, &mut self.scatter);
+    }
+
+    /// Moves the mean for rows of a `weight` and `mean` that join, and returns
+    /// the row whose products their distance adds to the scatter.
+    fn join(&mut self, weight: f64, mean: &[f64]) -> Vec<f64> {
+        let total = self.weight + weight;
+        let share = weight / total;
+        let root = (self.weight * share).sqrt();
+        self.weight = total;
+        let apart = |(mine, theirs): (&mut f64, &f64)| {
+            let distance = theirs - *mine;
+            *mine += share * distance;
+            root * distance
+        };
+        self.mean.iter_mut().zip(mean).map(apart).collect()
+    }
+}
+
+/// Means and centred sums of products of weighted rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scatter {
+    /// Rows, those of weight 0 included.
+    pub rows: u64,
+    /// The sum of their weights.
+    pub weight: f64,
+    /// Mean of the inputs.
+    pub x_mean: Array1<f64>,
+    /// Mean of the targets.
+    pub y_mean: Array1<f64>,
+    /// `Σ w (x - x̄)(x - x̄)ᵀ`.
+    pub xx: Array2<f64>,
+    /// `Σ w (x - x̄)(y - ȳ)ᵀ`.
+    pub xy: Array2<f64>,
+    /// `Σ w (y - ȳ)²` of every target.
+    pub yy: Array1<f64>,
+}
+
+impl Scatter {
+    /// The standard deviation (ddof 0) of every input.
+    pub fn deviations(&self) -> Array1<f64> {
+        deviations(self.xx.diag().iter().copied(), &self.x_mean, self.weight, self.rows as f64)
+    }
+}
+
+/// Standard deviations from sums of squares. A column that is constant up to
+/// the rounding of its mean gets 1: divided by its deviation it would be noise.
+pub(super) fn deviations(
+    squares: impl Iterator<Item = f64>,
+    mean: &Array1<f64>,
+    weight: f64,
+    rows: f64,
+) -> Array1<f64> {
+    let deviation = |(squares, mean): (f64, &f64)| {
+        let deviation = (squares / weight).sqrt();
+        if deviation > rows * f64::EPSILON * mean.abs() { deviation } else { 1.0 }
+    };
+    squares.zip(mean).map(deviation).collect()
+}
+
+/// How moments travel: of the scatter only what has a meaning.
+#[derive(Deserialize, Serialize)]
+struct Packed {
+    inputs: usize,
+    targets: usize,
+    rows: u64,
+    weight: f64,
+    mean: Vec<f64>,
+    lower: Vec<f64>,
+    pending: Pending,
+}
+
+impl From<Moments> for Packed {
+    fn from(moments: Moments) -> Self {
+        let Moments { inputs, targets, rows, weight, mean, scatter, pending } = moments;
+        let width = mean.len();
+        let lower = (0..width).flat_map(|i| scatter[i * width..=i * width + i].iter().copied()).collect();
+        Self { inputs, targets, rows, weight, mean, lower, pending }
+    }
+}
+
+impl TryFrom<Packed> for Moments {
+    type Error = Error;
+
+    fn try_from(packed: Packed) -> Result<Self> {
+        let Packed { inputs, targets, rows, weight, mean, lower, pending } = packed;
+        // Compared before anything is allocated: a size is no better than who sent it.
+        let width = inputs.saturating_add(targets);
+        rows::length("means of the moments", width, mean.len())?;
+        rows::length("products of the moments", width.saturating_mul(width + 1) / 2, lower.len())?;
+        let count = pending.weights.len();
+        rows::length("numbers in rows of the moments", count.saturating_mul(width), pending.rows.len())?;
+        let numbers = [weight].into_iter().chain(pending.weights.iter().copied());
+        let numbers = numbers.chain(mean.iter().chain(&lower).chain(&pending.rows).copied());
+        for (index, value) in numbers.enumerate() {
+            if !value.is_finite() || (value < 0.0 && index <= count) {
+                return Err(Error::BadValue { what: "moment", item: "number", index, value });
+            }
+        }
+        if count >= BLOCK {
+            return Err(Error::TooLarge {
+                what: "rows of the moments not added up yet",
+                limit: BLOCK as u64 - 1,
+                found: count as u64,
+            });
+        }
+        let mut moments = Self::new(inputs, targets)?;
+        let mut lower = lower.into_iter();
+        for (i, row) in moments.scatter.chunks_exact_mut(width.max(1)).enumerate() {
+            row[..=i].iter_mut().zip(&mut lower).for_each(|(entry, value)| *entry = value);
+        }
+        (moments.rows, moments.weight, moments.mean, moments.pending) = (rows, weight, mean, pending);
+        Ok(moments)
+    }
+}

@@ -1,0 +1,85 @@
+//! Random tanh units in front of the regression (an extreme learning machine).
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+
+use super::moments::Scatter;
+use super::rows;
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::rng::Stream;
+
+/// `tanh(x R + b)` with `R` and `b` fixed at random: what is not linear in the
+/// inputs becomes, in part, linear in these.
+///
+/// The paper's readout is linear. Its public code can put three times as many
+/// units as inputs in front, without `b`, with `R` of Frobenius norm 1 on the
+/// inputs as they are. Sums over large graphs saturate such units, so here the
+/// inputs are centred and divided by their standard deviations first, and `R`
+/// is scaled so that what goes into a unit has a variance near 1 whatever the
+/// number of inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomFeatures {
+    weights: Array2<f64>,
+    bias: Array1<f64>,
+}
+
+/// Rows that are mapped at a time. The last rows are filled up with zeros, so
+/// that a row's bits do not depend on how many come with it.
+const TILE: usize = 64;
+
+impl RandomFeatures {
+    /// Draws `units` for inputs distributed like those of `scatter`: `R` and `b`
+    /// uniform in (-1, 1), `R` times `sqrt(3 / inputs)`.
+    pub fn draw(units: usize, scatter: &Scatter, seed: u64) -> Self {
+        let inputs = scatter.x_mean.len();
+        let scale = (3.0 / inputs.max(1) as f64).sqrt();
+        let mut stream = Stream::new(seed, "random features", [0, 0]);
+        let mut weights =
+            Array2::from_shape_simple_fn((inputs, units), || scale * stream.uniform_in(-1.0, 1.0));
+        let mut stream = Stream::new(seed, "random features", [1, 0]);
+        let bias = Array1::from_shape_simple_fn(units, || stream.uniform_in(-1.0, 1.0));
+        // Standardising the inputs is one affine map after another: one is enough.
+        weights /= &scatter.deviations().insert_axis(Axis(1));
+        let bias = bias - scatter.x_mean.dot(&weights);
+        Self { weights, bias }
+    }
+
+    /// Units with given weights (inputs x units) and biases.
+    pub fn from_parts(weights: Array2<f64>, bias: Array1<f64>) -> Result<Self> {
+        rows::length("biases of the random features", weights.ncols(), bias.len())?;
+        for (index, &value) in weights.iter().chain(&bias).enumerate() {
+            if !value.is_finite() {
+                return Err(Error::BadValue { what: "random feature", item: "number", index, value });
+            }
+        }
+        Ok(Self { weights, bias })
+    }
+
+    /// `R`, inputs x units.
+    pub fn weights(&self) -> &Array2<f64> {
+        &self.weights
+    }
+
+    /// `b`, one per unit.
+    pub fn bias(&self) -> &Array1<f64> {
+        &self.bias
+    }
+
+    /// The units' values for every row.
+    pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        rows::length("columns of the inputs", self.weights.nrows(), x.ncols())?;
+        let mut features = Array2::zeros((x.nrows(), self.bias.len()));
+        let mut tile = Array2::zeros((TILE, x.ncols()));
+        for (mut values, x) in
+            features.axis_chunks_iter_mut(Axis(0), TILE).zip(x.axis_chunks_iter(Axis(0), TILE))
+        {
+            tile.slice_mut(s![..x.nrows(), ..]).assign(&x);
+            tile.slice_mut(s![x.nrows().., ..]).fill(0.0);
+            let drive = linalg::multiply(tile.view(), self.weights.view());
+            values.assign(&drive.slice(s![..x.nrows(), ..]));
+            values += &self.bias;
+            values.mapv_inplace(f64::tanh);
+        }
+        Ok(features)
+    }
+}

@@ -1,0 +1,85 @@
+//! Rows on their way in: checked, then gathered into blocks of one size.
+//!
+//! Sums are made block by block, and where a block ends depends on how many
+//! rows came before, not on how many the caller handed over at a time. So the
+//! last bits of a result do not depend on that either.
+
+use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Rows of a block.
+pub(super) const BLOCK: usize = 512;
+
+/// Refuses rows that do not fit or are not finite, and weights that are negative.
+pub(super) fn check(
+    x: ArrayView2<'_, f64>,
+    y: ArrayView2<'_, f64>,
+    weights: Option<&[f64]>,
+    (inputs, targets): (usize, usize),
+) -> Result<()> {
+    length("columns of the inputs", inputs, x.ncols())?;
+    length("columns of the targets", targets, y.ncols())?;
+    length("rows of the targets", x.nrows(), y.nrows())?;
+    finite("input", x)?;
+    finite("target", y)?;
+    let Some(weights) = weights else { return Ok(()) };
+    length("weights", x.nrows(), weights.len())?;
+    match weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+        Some(row) => Err(Error::BadRowWeight { row, weight: weights[row] }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}
+
+pub(super) fn finite(what: &'static str, matrix: ArrayView2<'_, f64>) -> Result<()> {
+    match matrix.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        Some(((index, _), &value)) => Err(Error::BadValue { what, item: "row", index, value }),
+        None => Ok(()),
+    }
+}
+
+/// The rows of a block that is not full yet: inputs and targets side by side.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub(super) struct Pending {
+    pub rows: Vec<f64>,
+    pub weights: Vec<f64>,
+}
+
+impl Pending {
+    /// Adds rows; `full` gets every block that becomes complete.
+    pub fn extend(
+        &mut self,
+        x: ArrayView2<'_, f64>,
+        y: ArrayView2<'_, f64>,
+        weights: Option<&[f64]>,
+        mut full: impl FnMut(&mut Self),
+    ) {
+        for (row, (x, y)) in x.rows().into_iter().zip(y.rows()).enumerate() {
+            for part in [x, y] {
+                match part.as_slice() {
+                    Some(values) => self.rows.extend_from_slice(values),
+                    None => self.rows.extend(part),
+                }
+            }
+            self.weights.push(weights.and_then(|weights| weights.get(row)).copied().unwrap_or(1.0));
+            if self.weights.len() == BLOCK {
+                full(self);
+                self.clear();
+            }
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.weights.clear();
+    }
+}

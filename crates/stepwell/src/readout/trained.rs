@@ -1,0 +1,204 @@
+//! A trained readout: from vectors to classes or numbers.
+
+use ndarray::{Array2, ArrayView2, Axis};
+use rayon::prelude::*;
+
+use super::classify::{check_num_classes, decode_classes, encode_classes, num_columns};
+use super::leave_one_out::LeaveOneOut;
+use super::moments::Moments;
+use super::options::ReadoutOptions;
+use super::random_features::RandomFeatures;
+use super::ridge::{Coefficients, RidgePath};
+use super::rows;
+use crate::error::{Error, Result};
+use crate::linalg::symmetric::dot;
+
+/// What a readout is to predict.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Task {
+    /// One of so many classes.
+    Classification {
+        /// How many, at least 2.
+        classes: usize,
+    },
+    /// Numbers.
+    Regression {
+        /// How many for a row, at least 1.
+        targets: usize,
+    },
+}
+
+impl Task {
+    /// Columns of the targets, and of what comes out.
+    pub fn num_columns(self) -> usize {
+        match self {
+            Self::Classification { classes } => num_columns(classes),
+            Self::Regression { targets } => targets,
+        }
+    }
+}
+
+/// What is known about the rows to train on.
+#[derive(Clone, Copy, Debug)]
+pub enum Targets<'a> {
+    /// The class of every row, counted from 0.
+    Classes {
+        /// One per row.
+        classes: &'a [usize],
+        /// How many classes there are.
+        num_classes: usize,
+    },
+    /// Numbers, a row for each row of inputs.
+    Values(ArrayView2<'a, f64>),
+}
+
+/// A linear map, possibly behind random tanh units, that tells classes apart or
+/// predicts numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Readout {
+    task: Task,
+    alpha: f64,
+    random_features: Option<RandomFeatures>,
+    coefficients: Coefficients,
+}
+
+impl Readout {
+    /// Trains on rows at hand. `seed` is that of the random features.
+    pub fn fit(
+        x: ArrayView2<'_, f64>,
+        targets: Targets<'_>,
+        weights: Option<&[f64]>,
+        options: &ReadoutOptions,
+        seed: u64,
+    ) -> Result<Self> {
+        options.validate()?;
+        let encoded;
+        let combined;
+        let (task, y, weights) = match targets {
+            Targets::Values(y) => (Task::Regression { targets: y.ncols() }, y, weights),
+            Targets::Classes { classes, num_classes } => {
+                encoded = encode_classes(classes, num_classes)?;
+                combined = options.class_weight.per_row(classes, num_classes, weights)?;
+                (Task::Classification { classes: num_classes }, encoded.view(), combined.as_deref())
+            }
+        };
+        rows::check(x, y, weights, (x.ncols(), y.ncols()))?;
+        let random_features = match options.random_features {
+            0 => None,
+            units => {
+                let mut inputs = Moments::new(x.ncols(), 0)?;
+                inputs.observe(x, Array2::zeros((x.nrows(), 0)).view(), weights)?;
+                Some(RandomFeatures::draw(units, &inputs.scatter(), seed))
+            }
+        };
+        let features;
+        let x = match &random_features {
+            None => x,
+            Some(random) => {
+                features = random.apply(x)?;
+                features.view()
+            }
+        };
+        let path = RidgePath::from_rows(x, y, weights, options.standardize)?;
+        let alpha = match (&options.alpha, options.alpha.candidates()) {
+            (super::Alpha::Fixed(alpha), _) => *alpha,
+            (_, candidates) => {
+                let mut errors = LeaveOneOut::new(&path, candidates.unwrap_or(&[]))?;
+                errors.observe(x, y, weights)?;
+                errors.finish().best()
+            }
+        };
+        Self::from_parts(task, alpha, random_features, path.solve(alpha)?)
+    }
+
+    /// Puts a readout together: one trained in pieces, or one that was saved.
+    pub fn from_parts(
+        task: Task,
+        alpha: f64,
+        random_features: Option<RandomFeatures>,
+        coefficients: Coefficients,
+    ) -> Result<Self> {
+        match task {
+            Task::Classification { classes } => check_num_classes(classes)?,
+            Task::Regression { targets } => rows::length("targets", targets.max(1), targets)?,
+        }
+        super::ridge::check_alpha(alpha, true)?;
+        let Coefficients { weights, intercept } = &coefficients;
+        rows::length("columns of the coefficients", task.num_columns(), weights.ncols())?;
+        rows::length("intercepts", task.num_columns(), intercept.len())?;
+        if let Some(features) = &random_features {
+            rows::length("rows of the coefficients", features.bias().len(), weights.nrows())?;
+        }
+        rows::finite("coefficient", weights.view())?;
+        rows::finite("intercept", intercept.view().insert_axis(Axis(1)))?;
+        Ok(Self { task, alpha, random_features, coefficients })
+    }
+
+    /// What it predicts.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// The strength of the penalty it was trained with.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The units in front of the linear map, if there are any.
+    pub fn random_features(&self) -> Option<&RandomFeatures> {
+        self.random_features.as_ref()
+    }
+
+    /// The linear map.
+    pub fn coefficients(&self) -> &Coefficients {
+        &self.coefficients
+    }
+
+    /// Columns of the inputs.
+    pub fn num_inputs(&self) -> usize {
+        self.random_features.as_ref().map_or(&self.coefficients.weights, RandomFeatures::weights).nrows()
+    }
+
+    /// What the linear map gives for every row: predicted numbers, or decision
+    /// values of the classes (of two, one value, above 0 for the second).
+    /// A row's bits do not depend on the other rows.
+    pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        rows::length("columns of the inputs", self.num_inputs(), x.ncols())?;
+        rows::finite("input", x)?;
+        let features;
+        let x = match &self.random_features {
+            None => x,
+            Some(random) => {
+                features = random.apply(x)?;
+                features.view()
+            }
+        };
+        let Coefficients { weights, intercept } = &self.coefficients;
+        let columns: Vec<Vec<f64>> = weights.columns().into_iter().map(|column| column.to_vec()).collect();
+        let row = |x: ndarray::ArrayView1<'_, f64>| {
+            let x = x.as_standard_layout();
+            let x = x.as_slice().unwrap_or(&[]);
+            columns.iter().zip(intercept).map(|(column, b)| dot(x, column) + b).collect::<Vec<f64>>()
+        };
+        let rows: Vec<Vec<f64>> =
+            (0..x.nrows()).into_par_iter().with_min_len(256).map(|i| row(x.row(i))).collect();
+        let shape = (x.nrows(), intercept.len());
+        Array2::from_shape_vec(shape, rows.concat()).map_err(|_| Error::Length {
+            what: "predictions",
+            expected: shape.0 * shape.1,
+            found: 0,
+        })
+    }
+
+    /// The class of every row; an error for a regression.
+    pub fn classify(&self, x: ArrayView2<'_, f64>) -> Result<Vec<usize>> {
+        match self.task {
+            Task::Classification { .. } => Ok(decode_classes(self.predict(x)?.view())),
+            Task::Regression { .. } => Err(Error::BadOption {
+                name: "task",
+                expected: "classification".to_string(),
+                found: "regression".to_string(),
+            }),
+        }
+    }
+}
