@@ -85,6 +85,9 @@ pub fn kron_reduce(py: Python<'_>, graph: &RawGraph, keep: PyReadonlyArray1<'_, 
     Ok(RawGraph::new(Arc::new(reduced.into_batch()), None, 0))
 }
 
+/// `Q`, `F`, and after how many iterations.
+type RawFactors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, usize);
+
 /// The factors NMF finds from a given start: for tests beside scikit-learn.
 #[pyfunction]
 pub fn nmf_factors<'py>(
@@ -94,7 +97,7 @@ pub fn nmf_factors<'py>(
     f: PyReadonlyArray2<'_, f64>,
     max_iterations: usize,
     tolerance: f64,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, usize)> {
+) -> PyResult<RawFactors<'py>> {
     let (q, f) = (q.as_array(), f.as_array());
     let options = NmfOptions { max_iterations, tolerance, ..NmfOptions::default() };
     let factors = threads::run(py, 0, |_| factorize(graph.view(), q, f, &options))?.map_err(refused)?;
