@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
+use stepwell_data::cache::PyramidCache;
 use stepwell_data::catalog::Catalog;
 
 use crate::commands::Command;
@@ -68,4 +69,20 @@ pub struct Input {
 
     #[command(flatten)]
     pub sources: Sources,
+}
+
+/// What every command that pools graphs takes.
+#[derive(Args, Debug)]
+pub struct Caching {
+    /// Pool the graphs even if they were pooled before, and do not keep the result
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+impl Caching {
+    /// Where pyramids are kept: in the same cache as downloads.
+    pub fn pyramids(&self, sources: &Sources) -> Option<PyramidCache> {
+        let folder = sources.catalog().cache.filter(|_| !self.no_cache)?;
+        Some(PyramidCache::new(folder.join("pyramids")))
+    }
 }

@@ -9,6 +9,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use stepwell::config::ModelConfig;
+use stepwell::graph::GraphBatch;
+use stepwell::pool::Pooling;
+use stepwell::pyramid::Pyramid;
+use stepwell_data::cache::{self, PyramidCache};
 use stepwell_data::catalog::{Catalog, Location};
 use stepwell_data::download::Fetched;
 use stepwell_data::{Dataset, Source, Survey};
@@ -132,6 +136,22 @@ impl Terminal {
             self.note(&format!("note: {note}"));
         }
         Ok(survey)
+    }
+
+    /// Pools graphs, unless the cache has them pooled already.
+    pub fn coarsen(
+        &self,
+        cache: Option<&PyramidCache>,
+        graphs: &GraphBatch,
+        pooling: &Pooling,
+        levels: usize,
+    ) -> Result<Pyramid> {
+        let (pyramid, warnings) =
+            self.counting("pooling", |progress| cache::coarsen(cache, graphs, pooling, levels, progress))?;
+        for warning in warnings {
+            self.note(&format!("warning: {warning}"));
+        }
+        Ok(pyramid)
     }
 
     /// Reads something, with the bar of a download if that is what it takes.

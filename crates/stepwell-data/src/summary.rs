@@ -40,6 +40,10 @@ pub struct LevelSummary {
     pub level: usize,
     /// Mean number of vertices.
     pub avg_vertices: f64,
+    /// The same with the fake vertices of the paper's Graclus, where that is
+    /// the pooling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avg_padded_vertices: Option<f64>,
     /// Mean number of edges, counted as in [`Summary::avg_edges`].
     pub avg_edges: f64,
     /// Mean number of stored entries.
@@ -80,6 +84,7 @@ impl LevelSummary {
         Self {
             level,
             avg_vertices: mean(graphs.num_vertices()),
+            avg_padded_vertices: None,
             avg_edges: mean(graphs.iter().map(|graph| graph.num_edges()).sum()),
             avg_nnz: mean(graphs.num_entries()),
             rho: (!graphs.any_directed()).then(|| mean(with_edges)),

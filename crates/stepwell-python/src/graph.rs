@@ -19,14 +19,14 @@ pub struct RawGraph {
 }
 
 /// Values, columns and row starts of a compressed sparse matrix.
-type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
+pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
 
 impl RawGraph {
     pub fn new(batch: Arc<GraphBatch>, inputs: Option<Arc<Inputs>>, index: usize) -> Self {
         Self { batch, inputs, index }
     }
 
-    fn view(&self) -> GraphRef<'_> {
+    pub fn view(&self) -> GraphRef<'_> {
         self.batch.graph(self.index)
     }
 

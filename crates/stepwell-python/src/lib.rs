@@ -5,6 +5,7 @@
 
 mod dataset;
 mod graph;
+mod pool;
 mod reservoir;
 mod threads;
 
@@ -20,6 +21,8 @@ mod _stepwell {
     use super::dataset::{RawDataset, load_dataset, make_benchmark};
     #[pymodule_export]
     use super::graph::RawGraph;
+    #[pymodule_export]
+    use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
     #[pymodule_export]
     use super::reservoir::{RawBatch, RawPrepared, check_options, preset_options, random_weights};
 

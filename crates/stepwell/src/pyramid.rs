@@ -39,6 +39,10 @@ use crate::error::{Error, Result};
 use crate::graph::{GraphBatch, GraphRef};
 use crate::pool::{AssignmentRef, Assignments, Notes, Pooled};
 
+/// Poolings on top of each other, at most: enough for a pooling that halves to
+/// have nothing left, and for one that takes away a few vertices each time.
+const MOST_LEVELS: usize = 1 << 10;
+
 /// Vertices per thread of the graphs that are pooled before their levels are put
 /// together: enough to keep threads busy, and little beside the pyramid itself.
 const VERTICES_AT_ONCE: usize = 1 << 13;
@@ -90,24 +94,35 @@ impl Pyramid {
 /// poolings came before.
 ///
 /// Graphs are pooled in parallel; the pyramid does not depend on how many
-/// threads there are. `progress` is told how many graphs are done; when it
-/// breaks, the result is [`Error::Cancelled`].
+/// threads there are. `progress` is told how many graphs are done, every level
+/// of every graph anew; when it breaks, the result is [`Error::Cancelled`].
 pub fn coarsen(
     batch: &GraphBatch,
     levels: usize,
     pool: impl Fn(GraphRef<'_>, usize) -> Result<Pooled> + Sync,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Pyramid> {
+    if levels > MOST_LEVELS {
+        let (limit, found) = (MOST_LEVELS as u64, levels as u64);
+        return Err(Error::TooLarge { what: "levels", limit, found });
+    }
     let mut pyramid = Pyramid { levels: vec![Level::default(); levels] };
     let (done, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let pool_graph = |index: usize| -> Result<Vec<Pooled>> {
-        if stopped.load(Ordering::Relaxed) {
-            return Err(Error::Cancelled);
-        }
-        let steps = pool_again_and_again(batch.graph(index), levels, &pool)?;
-        if progress(done.fetch_add(1, Ordering::Relaxed) + 1).is_break() {
+    let report = |graphs: usize| {
+        if progress(graphs).is_break() {
             stopped.store(true, Ordering::Relaxed);
         }
+    };
+    let pool_graph = |index: usize| -> Result<Vec<Pooled>> {
+        let pool = |graph: GraphRef<'_>, level: usize| {
+            // A single graph may take long, too.
+            if level > 0 {
+                report(done.load(Ordering::Relaxed));
+            }
+            if stopped.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { pool(graph, level) }
+        };
+        let steps = pool_again_and_again(batch.graph(index), levels, &pool)?;
+        report(done.fetch_add(1, Ordering::Relaxed) + 1);
         Ok(steps)
     };
     let at_once = VERTICES_AT_ONCE * rayon::current_num_threads();
@@ -154,6 +169,9 @@ fn pool_again_and_again(
 }
 
 fn in_graph(graph: usize, level: usize, source: Error) -> Error {
+    if source == Error::Cancelled {
+        return source;
+    }
     Error::Pooling { graph, level: level + 1, source: Box::new(source) }
 }
 

@@ -11,7 +11,7 @@ use stepwell_data::{Dataset, LevelSummary, files};
 
 use super::stats::describe_notes;
 use crate::BadUsage;
-use crate::args::Input;
+use crate::args::{Caching, Input};
 use crate::pooling::PoolArgs;
 use crate::terminal::Terminal;
 
@@ -37,6 +37,9 @@ pub struct Coarsen {
     /// One JSON object on standard output
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    caching: Caching,
 
     #[command(flatten)]
     pool: PoolArgs,
@@ -69,8 +72,8 @@ impl Coarsen {
         let pooling = self.pool.pooling()?.context("--pool is missing").context(BadUsage)?;
         let dataset = terminal.load(&self.input)?;
         let start = Instant::now();
-        let pyramid = terminal
-            .counting("pooling", |progress| pooling.coarsen(&dataset.graphs, self.pool.levels, progress))?;
+        let cache = self.caching.pyramids(&self.input.sources);
+        let pyramid = terminal.coarsen(cache.as_ref(), &dataset.graphs, &pooling, self.pool.levels)?;
         let seconds = start.elapsed().as_secs_f64();
         files::write_folder_whole::<anyhow::Error>(&self.out, |folder| {
             for (index, level) in pyramid.levels.iter().enumerate() {

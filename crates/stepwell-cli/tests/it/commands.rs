@@ -186,23 +186,3 @@ fn convergence_is_certified_where_it_can_be() {
     );
     assert!(output(&["converge", "b-hard-small"]).contains("K max"));
 }
-
-#[test]
-fn pooling_is_described_and_written() {
-    let stats = json(&["stats", "path:9", "--pool", "graclus", "--levels", "3", "--json"]);
-    let sizes: Vec<f64> =
-        stats["levels"].as_array().unwrap().iter().filter_map(|l| l["avg_vertices"].as_f64()).collect();
-    assert_eq!(sizes.len(), 4);
-    assert!(sizes.is_sorted_by(|a, b| a > b), "{sizes:?}");
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("coarse");
-    stepwell().args(["coarsen", "grid:4x4", "--pool", "ndp", "-o", out.to_str().unwrap()]).assert().success();
-    // The two-colouring of a grid is its cut: half of the vertices stay.
-    let coarse: Value = serde_json::from_str(&fs::read_to_string(out.join("level1.jsonl")).unwrap()).unwrap();
-    assert_eq!(coarse["num_nodes"], 8);
-    let kept: Value =
-        serde_json::from_str(&fs::read_to_string(out.join("assignment1.jsonl")).unwrap()).unwrap();
-    assert_eq!((kept["num_fine"].as_u64(), kept["kept"].as_array().unwrap().len()), (Some(16), 8));
-    assert!(out.join("level2.jsonl").is_file());
-    failure(&["coarsen", "grid:4x4", "-o", "x"], 2);
-}

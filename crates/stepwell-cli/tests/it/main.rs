@@ -4,6 +4,7 @@
 
 mod commands;
 mod manners;
+mod pooling;
 
 use assert_cmd::Command;
 

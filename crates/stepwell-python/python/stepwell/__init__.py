@@ -1,5 +1,6 @@
 """Graphs in, vectors out: pyramidal reservoir graph neural networks."""
 
+from ._coarsen import Level, coarsen, kron_reduce, maxcut
 from ._datasets import Dataset, load_dataset, make_benchmark
 from ._graphs import Graph, as_graph
 from ._reservoir import PyramidalReservoir
@@ -8,9 +9,13 @@ from ._stepwell import __version__
 __all__ = [
     "Dataset",
     "Graph",
+    "Level",
     "PyramidalReservoir",
     "__version__",
     "as_graph",
+    "coarsen",
+    "kron_reduce",
     "load_dataset",
     "make_benchmark",
+    "maxcut",
 ]

@@ -120,14 +120,17 @@ def as_graph(value):
     """Makes a :class:`Graph` of whatever holds one.
 
     A :class:`Graph` is returned as it is; a pair is a SciPy sparse adjacency
-    matrix or a (2, E) integer array of edges, and the features or None.
+    matrix or a (2, E) integer array of edges, and the features or None. A
+    sparse matrix may stand alone.
     """
     if isinstance(value, Graph):
         return value
+    if sp.issparse(value):
+        return Graph(value)
     if isinstance(value, tuple) and len(value) == 2:
         return Graph(*value)
     raise TypeError(
-        "expected a stepwell.Graph, a pair (scipy sparse matrix, features) or a pair "
+        "expected a stepwell.Graph, a scipy sparse matrix, a pair (scipy sparse matrix, features) or a pair "
         f"((2, E) integer array, features), found {type(value).__name__}"
     )
 

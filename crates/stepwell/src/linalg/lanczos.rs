@@ -122,7 +122,7 @@ fn combine(tile: &mut [f64], basis: &[f64], weights: &[f64], sign: f64, n: usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::oracle::jacobi;
+    use crate::linalg::oracle::{decompose, jacobi};
     use crate::rng::Stream;
 
     fn run(matrix: &[f64], n: usize, products: usize) -> (f64, Vec<f64>, Lanczos) {
@@ -161,6 +161,16 @@ mod tests {
                 assert!((dot(a, b) - expected).abs() < 1e-12, "{i} {j}: {}", dot(a, b));
             }
         }
+    }
+
+    #[test]
+    fn large_matrices_too() {
+        let n = 500;
+        let matrix = random(n);
+        let (values, vectors) = decompose(&matrix, n);
+        let (value, vector, _) = run(&matrix, n, 300);
+        assert!((value - values[n - 1]).abs() < 1e-9);
+        assert!((dot(&vector, &vectors[(n - 1) * n..]).abs() - 1.0).abs() < 1e-9);
     }
 
     #[test]

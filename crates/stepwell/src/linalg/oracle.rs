@@ -1,5 +1,7 @@
 //! What tests compare with.
 
+use faer::{Mat, Side};
+
 /// All eigenvalues, ascending, and their vectors as rows, by Jacobi's rotations.
 pub fn jacobi(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut a = matrix.to_vec();
@@ -36,5 +38,13 @@ pub fn jacobi(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     order.sort_by(|&i, &j| a[i * n + i].total_cmp(&a[j * n + j]));
     let values = order.iter().map(|&i| a[i * n + i]).collect();
     let vectors = order.iter().flat_map(|&i| v[i * n..(i + 1) * n].to_vec()).collect();
+    (values, vectors)
+}
+
+/// The same by faer, for matrices that are too large for rotations.
+pub fn decompose(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
+    let whole = Mat::from_fn(n, n, |i, j| matrix[i * n + j]).self_adjoint_eigen(Side::Lower).unwrap();
+    let values = whole.S().column_vector().iter().copied().collect();
+    let vectors = (0..n * n).map(|at| whole.U()[(at % n, at / n)]).collect();
     (values, vectors)
 }

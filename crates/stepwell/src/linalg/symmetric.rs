@@ -256,7 +256,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::linalg::oracle::jacobi;
+    use crate::linalg::oracle::{decompose, jacobi};
     use crate::rng::Stream;
 
     fn symmetric(n: usize, seed: u64, density: f64) -> Vec<f64> {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     fn check(matrix: &[f64], n: usize) {
-        let (values, vectors) = jacobi(matrix, n);
+        let (values, vectors) = if n > 128 { decompose(matrix, n) } else { jacobi(matrix, n) };
         let (mut work, mut vector) = (matrix.to_vec(), Vec::new());
         let value = TopEigen::default().dense(&mut work, n, &mut vector);
         let scale = values.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
@@ -299,6 +299,8 @@ mod tests {
     fn large_dense_and_degenerate_matrices_too() {
         check(&symmetric(128, 1, 1.0), 128);
         check(&symmetric(128, 2, 0.03), 128);
+        check(&symmetric(300, 3, 0.02), 300);
+        check(&symmetric(500, 4, 1.0), 500);
         check(&[0.0; 9], 3);
         check(&[-1.0; 25], 5);
         let mut eye = vec![0.0; 16];

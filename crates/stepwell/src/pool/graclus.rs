@@ -35,6 +35,7 @@ pub struct GraclusOptions {
     /// How the two states of a pair become one.
     pub reduce: Reduce,
     /// Another seed visits the first level's vertices in another order.
+    #[serde(rename = "pool_seed")]
     pub seed: u64,
 }
 

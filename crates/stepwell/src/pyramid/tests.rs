@@ -89,6 +89,22 @@ fn progress_counts_and_can_stop() {
     assert_eq!(most.into_inner(), batch.len());
     let stop = |done| if done == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     assert_eq!(coarsen(&batch, 1, pool, stop), Err(Error::Cancelled));
+    let pooled = AtomicUsize::new(0);
+    let count = |graph: GraphRef<'_>, level| {
+        pooled.fetch_add(1, Ordering::Relaxed);
+        pool(graph, level)
+    };
+    let stop = |_| ControlFlow::Break(());
+    assert_eq!(coarsen(&batch.select(&[3]), 9, count, stop), Err(Error::Cancelled));
+    assert_eq!(pooled.into_inner(), 1, "one graph is left between its levels");
+}
+
+#[test]
+fn a_depth_no_memory_holds_is_refused() {
+    let pool = |graph: GraphRef<'_>, _| pool::kmis(graph, &KMisOptions::default());
+    let error = coarsen(&batch(), usize::MAX, pool, go_on).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { what: "levels", limit: 1024, .. }), "{error}");
+    assert_eq!(coarsen(&batch().select(&[3]), 1024, pool, go_on).unwrap().levels.len(), 1024);
 }
 
 /// Keeps one vertex, and says so in a wrong way if told to.

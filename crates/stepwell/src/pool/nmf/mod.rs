@@ -45,6 +45,7 @@ pub struct NmfOptions {
     /// part of what it was in the first iteration.
     pub tolerance: f64,
     /// Another seed starts from other factors.
+    #[serde(rename = "pool_seed")]
     pub seed: u64,
 }
 

@@ -1,0 +1,114 @@
+//! Poolings: graphs in, coarse graphs out.
+
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use stepwell::Error;
+use stepwell::pool::{Assignments, NmfOptions, Notes, Pooling, factorize, ndp};
+use stepwell::pyramid::Level;
+
+use crate::graph::{Csr, RawGraph};
+use crate::threads;
+
+/// The names of all poolings.
+#[pyfunction]
+pub fn pooling_names() -> [&'static str; 4] {
+    Pooling::NAMES
+}
+
+/// Checks a pooling given as JSON and fills in the options that are left out.
+#[pyfunction]
+pub fn check_pooling(options: &str) -> PyResult<String> {
+    serde_json::to_string(&parse(options)?).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn parse(options: &str) -> PyResult<Pooling> {
+    let pooling = serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    if let Pooling::Ndp(options) = &pooling {
+        options.validate().map_err(refused)?;
+    }
+    Ok(pooling)
+}
+
+/// A coarse graph, `S`, which vertices were kept, and notes.
+type RawLevel<'py> = (RawGraph, Csr<'py>, Option<Bound<'py, PyArray1<i64>>>, Vec<(&'static str, usize)>);
+
+/// Pools a graph again and again.
+#[pyfunction]
+pub fn coarsen<'py>(
+    py: Python<'py>,
+    graph: &RawGraph,
+    pooling: &str,
+    levels: usize,
+) -> PyResult<Vec<RawLevel<'py>>> {
+    let pooling = parse(pooling)?;
+    let alone = graph.batch.select(&[graph.index]).bare();
+    let pyramid = threads::run(py, 0, |go_on| pooling.coarsen(&alone, levels, |_| go_on()))?;
+    let pyramid = pyramid.map_err(refused)?;
+    Ok(pyramid.levels.into_iter().map(|level| raw_level(py, level)).collect())
+}
+
+fn raw_level(py: Python<'_>, level: Level) -> RawLevel<'_> {
+    let Notes { cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized } = level.notes;
+    let notes = [
+        ("cuts_improved", cuts_improved),
+        ("vertices_lost", vertices_lost),
+        ("without_edges", without_edges),
+        ("fill_dropped", fill_dropped),
+        ("symmetrized", symmetrized),
+    ];
+    let notes = notes.into_iter().filter(|(_, count)| *count > 0).collect();
+    let kept = level.kept.map(|kept| kept.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py));
+    (RawGraph::new(Arc::new(level.graphs), None, 0), csr(py, &level.assignments), kept, notes)
+}
+
+fn csr<'py>(py: Python<'py>, of_one: &Assignments) -> Csr<'py> {
+    let columns: Vec<i32> = of_one.columns().iter().map(|&column| column as i32).collect();
+    let starts: Vec<i64> = of_one.row_starts().iter().map(|&start| start as i64).collect();
+    (of_one.values().to_vec().into_pyarray(py), columns.into_pyarray(py), starts.into_pyarray(py))
+}
+
+/// A cut's sides and its value.
+#[pyfunction]
+pub fn maxcut<'py>(py: Python<'py>, graph: &RawGraph) -> PyResult<(Bound<'py, PyArray1<bool>>, f64)> {
+    let cut = threads::run(py, 0, |_| ndp::maxcut(graph.view()))?.map_err(refused)?;
+    Ok((cut.side.into_pyarray(py), cut.value))
+}
+
+/// The graph reduced to some of its vertices.
+#[pyfunction]
+pub fn kron_reduce(py: Python<'_>, graph: &RawGraph, keep: PyReadonlyArray1<'_, bool>) -> PyResult<RawGraph> {
+    let keep = keep.as_slice()?;
+    let reduced = threads::run(py, 0, |_| ndp::kron_reduce(graph.view(), keep))?.map_err(refused)?;
+    Ok(RawGraph::new(Arc::new(reduced.into_batch()), None, 0))
+}
+
+/// `Q`, `F`, and after how many iterations.
+type RawFactors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, usize);
+
+/// The factors NMF finds from a given start: for tests beside scikit-learn.
+#[pyfunction]
+pub fn nmf_factors<'py>(
+    py: Python<'py>,
+    graph: &RawGraph,
+    q: PyReadonlyArray2<'_, f64>,
+    f: PyReadonlyArray2<'_, f64>,
+    max_iterations: usize,
+    tolerance: f64,
+) -> PyResult<RawFactors<'py>> {
+    let (q, f) = (q.as_array(), f.as_array());
+    let options = NmfOptions { max_iterations, tolerance, ..NmfOptions::default() };
+    let factors = threads::run(py, 0, |_| factorize(graph.view(), q, f, &options))?.map_err(refused)?;
+    Ok((factors.q.into_pyarray(py), factors.f.into_pyarray(py), factors.iterations))
+}
+
+fn refused(error: Error) -> PyErr {
+    match error {
+        Error::Cancelled => PyKeyboardInterrupt::new_err(()),
+        // The one graph there is need not be counted.
+        Error::Pooling { level, source, .. } => PyValueError::new_err(format!("pooling {level}: {source}")),
+        error => PyValueError::new_err(error.to_string()),
+    }
+}
