@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::features::{FeatureOptions, StructuralFeature};
 use crate::pool::ndp::{NdpOptions, Side, Sparsify};
 use crate::pool::{GraclusOptions, KMisOptions, NmfOptions, Pooling, Reduce};
+use crate::readout::{Alpha, ClassWeight, ReadoutOptions};
 
 /// Everything that defines a model: reservoirs, the pooling between them, how
 /// fixed points are found, and what is read off. Graphs without vertices embed
@@ -98,6 +99,15 @@ pub struct ModelConfig {
     pub raw: Option<bool>,
     /// Columns read off the structure, beside what vertices carry.
     pub structure: Vec<StructuralFeature>,
+    /// Readout: strength of the penalty.
+    pub alpha: Alpha,
+    /// Readout: how much the graphs of a class count.
+    pub class_weight: ClassWeight,
+    /// Readout: whether columns are divided by their standard deviations, as
+    /// far as the penalty is concerned.
+    pub standardize: bool,
+    /// Readout: random tanh units between the vectors and the regression.
+    pub random_features: usize,
 }
 
 impl Default for ModelConfig {
@@ -136,6 +146,10 @@ impl Default for ModelConfig {
             concat: false,
             raw: None,
             structure: Vec::new(),
+            alpha: Alpha::Loo,
+            class_weight: ClassWeight::None,
+            standardize: false,
+            random_features: 0,
         }
     }
 }
@@ -198,8 +212,19 @@ impl ModelConfig {
         }
     }
 
+    /// How the readout is trained.
+    pub fn readout(&self) -> ReadoutOptions {
+        ReadoutOptions {
+            alpha: self.alpha.clone(),
+            class_weight: self.class_weight.clone(),
+            standardize: self.standardize,
+            random_features: self.random_features,
+        }
+    }
+
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
+        self.readout().validate()?;
         between("blocks", self.blocks, 1, MAX_BLOCKS)?;
         between("stacks", self.stacks, 1, MAX_BLOCKS)?;
         between("reservoirs", self.reservoirs, 1, MAX_BLOCKS)?;
