@@ -208,6 +208,7 @@ pub struct WidthDiffers {
 
 /// A fitted map from graphs to [`Inputs`].
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(try_from = "Written")]
 pub struct FeatureMap {
     attributes: usize,
     structure: Vec<StructuralFeature>,
@@ -217,6 +218,41 @@ pub struct FeatureMap {
     scales: Vec<f64>,
     /// The label of each one-hot column, ascending.
     labels: Vec<i32>,
+}
+
+/// A map as it stands in a file, where its parts need not fit each other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    attributes: usize,
+    structure: Vec<StructuralFeature>,
+    means: Vec<f64>,
+    scales: Vec<f64>,
+    labels: Vec<i32>,
+}
+
+impl TryFrom<Written> for FeatureMap {
+    type Error = Error;
+
+    fn try_from(written: Written) -> Result<Self> {
+        let Written { attributes, structure, means, scales, labels } = written;
+        let columns = structure.iter().map(|feature| feature.width()).sum::<usize>();
+        let expected = attributes.saturating_add(columns);
+        for (what, found) in [("means of the inputs", means.len()), ("scales of the inputs", scales.len())] {
+            if found != expected {
+                return Err(Error::Length { what, expected, found });
+            }
+        }
+        let unusable = |x: f64, scale: bool| !x.is_finite() || scale && x <= 0.0;
+        if let Some(index) = (0..expected).find(|&c| unusable(means[c], false) || unusable(scales[c], true)) {
+            let value = if unusable(means[index], false) { means[index] } else { scales[index] };
+            return Err(Error::BadValue { what: "mean or scale", item: "column", index, value });
+        }
+        if let Some(position) = labels.windows(2).position(|pair| pair[0] >= pair[1]) {
+            return Err(Error::NotAscending { what: "vertex labels", position: position + 1 });
+        }
+        Ok(Self { attributes, structure, means, scales, labels })
+    }
 }
 
 impl FeatureMap {

@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::classify::{check_num_classes, decode_classes, encode_classes, num_columns};
 use super::leave_one_out::LeaveOneOut;
@@ -14,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::linalg::symmetric::dot;
 
 /// What a readout is to predict.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// One of so many classes.
     Classification {

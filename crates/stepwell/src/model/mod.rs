@@ -1,4 +1,5 @@
-//! A whole model: from graphs as they come to one vector each.
+//! A whole model: from graphs as they come to one vector each, and, with a
+//! [readout](TrainedModel) behind it, to a class or a number.
 //!
 //! ```
 //! use std::ops::ControlFlow::Continue;
@@ -13,6 +14,14 @@
 //! assert_eq!(embedding.vectors.dim(), (1, 50));
 //! # Ok::<(), stepwell::Error>(())
 //! ```
+
+mod saved;
+#[cfg(test)]
+mod tests;
+mod trained;
+
+pub use saved::{FORMAT, Unreadable};
+pub use trained::{Predictions, TrainedModel};
 
 use std::ops::ControlFlow;
 

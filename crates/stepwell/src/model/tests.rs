@@ -1,0 +1,136 @@
+//! Saved models: the same bits come back, and nothing else does.
+
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::config::{Aggregate, Pool};
+use crate::graph::{BatchBuilder, EdgeList};
+use crate::readout::{Alpha, Targets};
+use crate::rng::Stream;
+
+/// Random graphs with labels and attributes.
+fn graphs() -> GraphBatch {
+    let mut stream = Stream::new(1, "model tests", [0, 0]);
+    let mut builder = BatchBuilder::default();
+    for _ in 0..30 {
+        let n = 5 + stream.below(12);
+        let mut ends = || (0..2 * n).map(|_| stream.below(n) as u32).collect::<Vec<_>>();
+        let (sources, targets) = (ends(), ends());
+        let labels: Vec<i32> = (0..n).map(|_| stream.below(3) as i32 - 1).collect();
+        let attributes: Vec<f64> = (0..2 * n).map(|_| stream.normal()).collect();
+        let edges = EdgeList {
+            vertex_labels: Some(&labels),
+            vertex_attributes: Some((&attributes, 2)),
+            ..EdgeList::new(n, &sources, &targets)
+        };
+        builder.push(&edges).unwrap();
+    }
+    builder.finish()
+}
+
+fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
+    let graphs = graphs();
+    let model = Model::fit(config, &graphs).unwrap();
+    let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;
+    if classes == 0 {
+        let values = vectors.map_axis(ndarray::Axis(1), |row| row.sum().sin()).insert_axis(ndarray::Axis(1));
+        return TrainedModel::fit(model, vectors.view(), Targets::Values(values.view()), vec![]).unwrap();
+    }
+    let which: Vec<usize> = (0..graphs.len()).map(|graph| graph % classes).collect();
+    let targets = Targets::Classes { classes: &which, num_classes: classes };
+    let names = (0..classes).map(|class| format!("class {class}")).collect();
+    TrainedModel::fit(model, vectors.view(), targets, names).unwrap()
+}
+
+fn configurations() -> Vec<(ModelConfig, usize)> {
+    let small = ModelConfig { units: 6.into(), ..Default::default() };
+    vec![
+        (small.clone(), 2),
+        (
+            ModelConfig {
+                pool: Pool::Ndp,
+                blocks: 3,
+                concat: true,
+                alpha: Alpha::Fixed(0.5),
+                ..small.clone()
+            },
+            3,
+        ),
+        (ModelConfig { reservoirs: 2, stacks: 2, random_features: 9, ..small.clone() }, 4),
+        (ModelConfig { aggregate: vec![Aggregate::Max, Aggregate::Std], standardize: true, ..small }, 0),
+    ]
+}
+
+#[test]
+fn a_saved_model_predicts_the_same_bits() {
+    for (config, classes) in configurations() {
+        let model = trained(config, classes);
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(bytes, model.to_bytes().unwrap());
+        let again = TrainedModel::from_bytes(&bytes).unwrap();
+        assert_eq!(again, model);
+        let predict = |model: &TrainedModel| model.predict(&graphs(), |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(predict(&again), predict(&model));
+        assert_eq!(predict(&model).classes.len(), if classes == 0 { 0 } else { 30 });
+    }
+}
+
+#[test]
+fn broken_files_are_told_apart() {
+    let bytes = trained(configurations()[0].0.clone(), 2).to_bytes().unwrap();
+    let refused = |bytes: &[u8]| TrainedModel::from_bytes(bytes).unwrap_err().to_string();
+    for length in [0, 4, 8, 100, bytes.len() / 2, bytes.len() - 1] {
+        assert!(refused(&bytes[..length]).starts_with("not a whole safetensors file"), "{length}");
+    }
+    let mut changed = bytes.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    assert!(refused(&changed).contains("tensors of the model were changed"));
+
+    let replaced = |from: &str, to: &str| {
+        assert_eq!(from.len(), to.len());
+        let at = bytes.windows(from.len()).position(|part| part == from.as_bytes()).unwrap();
+        let mut bytes = bytes.clone();
+        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        refused(&bytes)
+    };
+    assert!(
+        replaced(r#"\"max_iter\":50"#, r#"\"max_iter\":51"#).contains("settings of the model were changed")
+    );
+    assert!(replaced(r#"\"format\":1"#, r#"\"format\":7"#).contains("reads up to format 1: upgrade"));
+    assert!(replaced(r#"\"lift\":true"#, r#"\"lift\":trve"#).contains("header of the model is broken"));
+    assert!(replaced("\"stepwell\"", "\"stepwall\"").contains("not a model of Stepwell"));
+}
+
+#[test]
+fn a_thousand_mutations_never_panic() {
+    let mut stream = Stream::new(3, "model mutations", [0, 0]);
+    for (config, classes) in configurations() {
+        let model = trained(config, classes);
+        let bytes = model.to_bytes().unwrap();
+        let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        for round in 0..300 {
+            let mut mutated = bytes.clone();
+            for _ in 0..=stream.below(4) {
+                // Two of three in the header, where there is more to go wrong.
+                let at = stream.below(if round % 3 == 0 { bytes.len() } else { header });
+                match stream.below(3) {
+                    0 => mutated[at] ^= 1 << stream.below(8),
+                    1 => mutated[at] = b"0123456789{}[]\",:-e"[stream.below(19)],
+                    _ => drop(
+                        mutated.drain(at.min(mutated.len())..mutated.len().min(at + 1 + stream.below(40))),
+                    ),
+                }
+                if mutated.len() < bytes.len() {
+                    break;
+                }
+            }
+            if mutated != bytes {
+                // Spaces and the order of safetensors' own table carry no meaning: it may be the same model.
+                assert!(
+                    TrainedModel::from_bytes(&mutated).is_err_and(|error| !error.to_string().is_empty())
+                        || TrainedModel::from_bytes(&mutated).unwrap() == model
+                );
+            }
+        }
+    }
+}

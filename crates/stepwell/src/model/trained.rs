@@ -1,0 +1,121 @@
+//! A model with a readout behind it.
+
+use std::ops::ControlFlow;
+
+use ndarray::{Array2, ArrayView2};
+
+use super::Model;
+use crate::error::{Error, Result};
+use crate::graph::GraphBatch;
+use crate::readout::{Readout, Targets, Task, decode_classes};
+use crate::reservoir::Embedding;
+
+/// A model whose readout was trained: graphs in, classes or numbers out. It
+/// goes to a file and back by [`to_bytes`](Self::to_bytes) and
+/// [`from_bytes`](Self::from_bytes).
+///
+/// ```
+/// use std::ops::ControlFlow::Continue;
+/// use stepwell::config::ModelConfig;
+/// use stepwell::graph::{BatchBuilder, EdgeList};
+/// use stepwell::model::{Model, TrainedModel};
+/// use stepwell::readout::Targets;
+///
+/// // Paths and rings of 4 to 9 vertices.
+/// let mut builder = BatchBuilder::default();
+/// for n in 4..10 {
+///     let (from, to): (Vec<u32>, Vec<u32>) = (0..n).map(|v| (v, (v + 1) % n)).unzip();
+///     builder.push(&EdgeList::new(n as usize, &from[..n as usize - 1], &to[..n as usize - 1]))?;
+///     builder.push(&EdgeList::new(n as usize, &from, &to))?;
+/// }
+/// let graphs = builder.finish();
+/// let classes: Vec<usize> = (0..graphs.len()).map(|graph| graph % 2).collect();
+///
+/// let model = Model::fit(ModelConfig::default(), &graphs)?;
+/// let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
+/// let targets = Targets::Classes { classes: &classes, num_classes: 2 };
+/// let trained = TrainedModel::fit(model, vectors.view(), targets, vec!["path".into(), "ring".into()])?;
+///
+/// let again = TrainedModel::from_bytes(&trained.to_bytes()?).expect("just written");
+/// let predictions = again.predict(&graphs, |_| Continue(()))?;
+/// assert_eq!(predictions.classes, classes);
+/// assert_eq!(again.classes[predictions.classes[1]], "ring");
+/// # Ok::<(), stepwell::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainedModel {
+    /// From graphs to vectors.
+    pub model: Model,
+    /// From vectors to decisions.
+    pub readout: Readout,
+    /// What the classes are called; empty where numbers are predicted.
+    pub classes: Vec<String>,
+}
+
+/// What a trained model says of some graphs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictions {
+    /// A row per graph. For classification a column per class, the highest
+    /// wins (two classes: the decision value and its negative); for regression
+    /// a column per target, the predictions themselves.
+    pub scores: Array2<f64>,
+    /// The class of each graph; empty for regression.
+    pub classes: Vec<usize>,
+    /// The vectors that were read and how they converged.
+    pub embedding: Embedding,
+}
+
+impl TrainedModel {
+    /// Trains the readout on the vectors the model gave. `classes` are the
+    /// names of the classes, none for regression.
+    pub fn fit(
+        model: Model,
+        vectors: ArrayView2<'_, f64>,
+        targets: Targets<'_>,
+        classes: Vec<String>,
+    ) -> Result<Self> {
+        let readout = Readout::fit(vectors, targets, None, &model.config.readout(), model.config.seed)?;
+        Self::from_parts(model, readout, classes)
+    }
+
+    /// Puts parts together that fit each other.
+    pub fn from_parts(model: Model, readout: Readout, classes: Vec<String>) -> Result<Self> {
+        let length = |what, expected, found| match expected == found {
+            true => Ok(()),
+            false => Err(Error::Length { what, expected, found }),
+        };
+        length("columns the readout reads", model.width(), readout.num_inputs())?;
+        let expected = match readout.task() {
+            Task::Classification { classes } => classes,
+            Task::Regression { .. } => 0,
+        };
+        length("names of classes", expected, classes.len())?;
+        Ok(Self { model, readout, classes })
+    }
+
+    /// Embeds graphs and reads the vectors.
+    pub fn predict(
+        &self,
+        graphs: &GraphBatch,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<Predictions> {
+        self.read(self.model.embed(graphs, progress)?)
+    }
+
+    /// Reads vectors the model gave.
+    pub fn read(&self, embedding: Embedding) -> Result<Predictions> {
+        let mut scores = self.readout.predict(embedding.vectors.view())?;
+        let mut classes = Vec::new();
+        if let Task::Classification { classes: count } = self.readout.task() {
+            classes = decode_classes(scores.view());
+            if count == 2 {
+                let columns = |(row, column): (usize, usize)| match column {
+                    0 => -scores[(row, 0)],
+                    _ => scores[(row, 0)],
+                };
+                scores = Array2::from_shape_fn((scores.nrows(), 2), columns);
+            }
+        }
+        Ok(Predictions { scores, classes, embedding })
+    }
+}
