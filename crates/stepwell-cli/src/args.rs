@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
+use stepwell_data::Part;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::catalog::Catalog;
 
@@ -69,6 +70,24 @@ pub struct Input {
 
     #[command(flatten)]
     pub sources: Sources,
+}
+
+/// A part of a dataset with a fixed split.
+#[derive(Args, Debug)]
+pub struct PartArg {
+    /// Use only this part of a dataset with a split: train, validation, test
+    #[arg(long, value_name = "PART", value_parser = part)]
+    part: Option<Part>,
+}
+
+impl PartArg {
+    pub fn get(&self) -> Option<Part> {
+        self.part
+    }
+}
+
+fn part(name: &str) -> Result<Part, String> {
+    Part::from_name(name).ok_or_else(|| "expected train, validation or test".to_owned())
 }
 
 /// What every command that pools graphs takes.

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod embedding;
 mod model;
 mod pooling;
 mod terminal;

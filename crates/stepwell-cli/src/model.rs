@@ -11,6 +11,7 @@ use stepwell::config::{
     Aggregate, InputPattern, ModelConfig, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
 };
 use stepwell::features::StructuralFeature;
+use stepwell::readout::{Alpha, ClassWeight};
 
 use crate::pooling::PoolFlags;
 
@@ -132,6 +133,39 @@ pub struct ModelArgs {
 
     #[command(flatten)]
     pool: PoolFlags,
+}
+
+/// How the readout is trained.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Readout")]
+pub struct ReadoutArgs {
+    /// Strength of the penalty: a number, several to choose from (0.1,1,10), or loo for
+    /// the best of 1e-6 to 1e6 by leave-one-out [loo]
+    #[arg(long)]
+    alpha: Option<Alpha>,
+
+    /// How much the graphs of a class count: none (all alike), balanced (rare classes more) [none]
+    #[arg(long, value_parser = named::<ClassWeight>)]
+    class_weight: Option<ClassWeight>,
+
+    /// Divide columns by their standard deviations first
+    #[arg(long)]
+    standardize: bool,
+
+    /// Random tanh units between vectors and regression [0]
+    #[arg(long)]
+    random_features: Option<usize>,
+}
+
+impl ReadoutArgs {
+    /// Puts what was given in place of what is there.
+    pub fn apply(&self, config: &mut ModelConfig) -> Result<()> {
+        set(&mut config.alpha, &self.alpha);
+        set(&mut config.class_weight, &self.class_weight);
+        set(&mut config.random_features, &self.random_features);
+        config.standardize |= self.standardize;
+        Ok(config.validate()?)
+    }
 }
 
 impl ModelArgs {

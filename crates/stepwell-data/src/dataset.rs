@@ -62,7 +62,8 @@ impl Targets {
     }
 
     /// Adds `other` behind. Whole numbers become real where either is real.
-    fn append(&mut self, other: Self) -> std::result::Result<(), (&'static str, &'static str)> {
+    /// Targets of another kind are reported at `place`.
+    pub fn append(&mut self, other: Self, place: &Place) -> Result<()> {
         let real = |values: Vec<i64>| values.into_iter().map(|v| v as f64);
         match (&mut *self, other) {
             (Self::Classes(mine), Self::Classes(more)) => mine.extend(more),
@@ -73,10 +74,27 @@ impl Targets {
                 *self = Self::Real(real(std::mem::take(mine)).chain(more).collect());
             }
             (Self::None, Self::None) => {}
-            (mine, other) => return Err((mine.kind(), other.kind())),
+            (mine, other) => {
+                let expected = format!("{} as 'y' as before", mine.kind());
+                return Err(Error::malformed(place.clone(), expected, other.kind()));
+            }
         }
         Ok(())
     }
+
+    /// Those of some graphs.
+    fn select(&self, graphs: &[usize]) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Classes(values) => Self::Classes(chosen(values, graphs)),
+            Self::Text(values) => Self::Text(chosen(values, graphs)),
+            Self::Real(values) => Self::Real(chosen(values, graphs)),
+        }
+    }
+}
+
+fn chosen<T: Clone>(values: &[T], graphs: &[usize]) -> Vec<T> {
+    graphs.iter().map(|&graph| values[graph].clone()).collect()
 }
 
 /// The part of a fixed split a graph belongs to.
@@ -171,14 +189,40 @@ impl Dataset {
             Error::malformed(place.clone(), format!("{what} {expected}"), found)
         };
         self.graphs.append(&other.graphs).map_err(|source| Error::Graph { place: place.clone(), source })?;
-        self.targets.append(other.targets).map_err(|(mine, more)| {
-            Error::malformed(place.clone(), format!("{mine} as 'y' as before"), more)
-        })?;
+        self.targets.append(other.targets, place)?;
         join(&mut self.ids, other.ids).map_err(|mine| mixed("ids", mine))?;
         join(&mut self.parts, other.parts).map_err(|mine| mixed("a split", mine))?;
         join(&mut self.coordinates, other.coordinates).map_err(|mine| mixed("coordinates", mine))?;
         self.notes.extend(other.notes);
         Ok(())
+    }
+
+    /// Some of the graphs, in the order given, with all that is known about them.
+    ///
+    /// # Panics
+    /// When there is no such graph, as indexing a slice does.
+    pub fn select(&self, graphs: &[usize]) -> Self {
+        let vertices =
+            |graph: usize| self.graphs.vertex_offsets()[graph]..self.graphs.vertex_offsets()[graph + 1];
+        let coordinates = |all: &Vec<[f64; 2]>| {
+            graphs.iter().flat_map(|&graph| all[vertices(graph)].iter().copied()).collect()
+        };
+        Self {
+            name: self.name.clone(),
+            graphs: self.graphs.select(graphs),
+            targets: self.targets.select(graphs),
+            ids: self.ids.as_ref().map(|ids| chosen(ids, graphs)),
+            parts: self.parts.as_ref().map(|parts| chosen(parts, graphs)),
+            coordinates: self.coordinates.as_ref().map(coordinates),
+            features: self.features.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// The graphs of one part of the split; nothing where there is no split.
+    pub fn part(&self, part: Part) -> Option<Vec<usize>> {
+        let parts = self.parts.as_ref()?;
+        Some((0..parts.len()).filter(|&graph| parts[graph] == part).collect())
     }
 
     /// Joins pieces into one dataset.
@@ -216,9 +260,9 @@ mod tests {
     #[test]
     fn whole_numbers_give_way_to_real_ones() {
         let mut targets = Targets::Classes(vec![1]);
-        targets.append(Targets::Real(vec![0.5])).unwrap();
+        targets.append(Targets::Real(vec![0.5]), &Place::file("a")).unwrap();
         assert_eq!(targets, Targets::Real(vec![1.0, 0.5]));
-        assert!(targets.append(Targets::Text(vec!["x".into()])).is_err());
+        assert!(targets.append(Targets::Text(vec!["x".into()]), &Place::file("a")).is_err());
     }
 
     #[test]

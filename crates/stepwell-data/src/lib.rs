@@ -29,5 +29,6 @@ pub mod vectors;
 
 pub use dataset::{Dataset, Part, Targets};
 pub use error::{Error, Place, Result};
+pub use rows::Expected;
 pub use source::{Source, Survey};
 pub use summary::{LevelSummary, Summary};

@@ -1,16 +1,17 @@
 //! A dataset to go through, as often as need be, without holding it all.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
 
 use crate::catalog::{Catalog, Format, Location};
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::{Dataset, Part, Targets};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
 use crate::jsonl;
+use crate::rows::Expected;
 
 /// Where graphs come from: files of rows are read piece by piece each time they
 /// are gone through, everything else is held in memory.
@@ -18,6 +19,10 @@ use crate::jsonl;
 pub struct Source {
     /// What people call the dataset.
     pub name: String,
+    /// What vertices must carry; rows in files that differ are refused by name.
+    pub expected: Option<Expected>,
+    /// The part of a fixed split that is gone through; all of it unless said.
+    pub part: Option<Part>,
     kind: Kind,
 }
 
@@ -34,27 +39,73 @@ impl Source {
             let format = Format::of(&path)?;
             if matches!(format, Format::JsonLines | Format::Parquet) {
                 let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                return Ok(Self { name, kind: Kind::Rows(path, format) });
+                return Ok(Self { name, expected: None, part: None, kind: Kind::Rows(path, format) });
             }
         }
         catalog.load(argument, seed, progress).map(Self::from)
     }
 
+    /// Whether all graphs are held in memory, and come as one piece.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.kind, Kind::Whole(_))
+    }
+
     /// Hands all graphs to `visit`, in order, some at a time.
-    pub fn visit<E: From<Error>>(&self, mut visit: impl FnMut(&Dataset) -> Result<(), E>) -> Result<(), E> {
+    pub fn visit<E: From<Error>>(&self, visit: impl FnMut(&Dataset) -> Result<(), E>) -> Result<(), E> {
+        self.visit_good(visit, Err)
+    }
+
+    /// The same, but `bad` decides what becomes of a row in a file that cannot
+    /// be used: the error ends the visit, or is taken note of and the row
+    /// skipped. What is wrong with a file as a whole always ends it.
+    pub fn visit_good<E: From<Error>>(
+        &self,
+        mut visit: impl FnMut(&Dataset) -> Result<(), E>,
+        mut bad: impl FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(), E> {
+        let mut seen = 0;
+        let mut visit = |piece: &Dataset| {
+            let before = seen;
+            seen += piece.len();
+            match self.part {
+                None => visit(piece),
+                Some(part) => visit(&self.part_of(piece, part, before)?),
+            }
+        };
         match &self.kind {
             Kind::Whole(dataset) => visit(dataset),
             Kind::Rows(path, format) => {
                 let place = Place::file(path.display().to_string());
                 let file = File::open(path).map_err(|source| Error::io(path, source))?;
-                let pieces: Box<dyn Iterator<Item = Result<Dataset>>> = match format {
+                let mut pieces: Box<dyn Pieces> = match format {
                     #[cfg(feature = "parquet")]
                     Format::Parquet => Box::new(crate::parquet::Reader::new(file, place)?),
                     _ => Box::new(jsonl::Reader::new(BufReader::with_capacity(1 << 18, file), place)),
                 };
-                pieces.into_iter().try_for_each(|piece| visit(&piece?))
+                if let Some(expected) = self.expected {
+                    pieces.expect(expected);
+                }
+                while let Some(piece) = pieces.next() {
+                    match piece {
+                        Ok(piece) => visit(&piece)?,
+                        Err(error) if pieces.goes_on() => bad(error)?,
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(())
             }
         }
+    }
+
+    /// The graphs of a part, called what they are called in the whole, where
+    /// `before` graphs come before this piece.
+    fn part_of(&self, piece: &Dataset, part: Part, before: usize) -> Result<Dataset> {
+        let missing = || format!("{}: there is no fixed split to take a part of", self.name);
+        let graphs = piece.part(part).ok_or_else(|| Error::Unsupported(missing()))?;
+        let name = |&graph: &usize| (before + graph).to_string();
+        let mut chosen = piece.select(&graphs);
+        chosen.ids.get_or_insert_with(|| graphs.iter().map(name).collect());
+        Ok(chosen)
     }
 
     /// Goes through the graphs once to learn what must be known before they are
@@ -100,6 +151,36 @@ impl Source {
     }
 }
 
+/// What readers of rows have in common.
+trait Pieces: Iterator<Item = Result<Dataset>> {
+    /// Refuses graphs whose vertices carry anything but this.
+    fn expect(&mut self, expected: Expected);
+
+    /// Whether there is more behind an error.
+    fn goes_on(&self) -> bool;
+}
+
+impl<R: BufRead> Pieces for jsonl::Reader<R> {
+    fn expect(&mut self, expected: Expected) {
+        self.collector.expect(expected);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.done
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl<R: ::parquet::file::reader::ChunkReader + 'static> Pieces for crate::parquet::Reader<R> {
+    fn expect(&mut self, expected: Expected) {
+        self.collector.expect(expected);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.done
+    }
+}
+
 /// What one look at a dataset tells.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
@@ -115,6 +196,6 @@ pub struct Survey {
 
 impl From<Dataset> for Source {
     fn from(dataset: Dataset) -> Self {
-        Self { name: dataset.name.clone(), kind: Kind::Whole(Box::new(dataset)) }
+        Self { name: dataset.name.clone(), expected: None, part: None, kind: Kind::Whole(Box::new(dataset)) }
     }
 }

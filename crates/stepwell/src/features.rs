@@ -263,6 +263,11 @@ impl FeatureMap {
         Ok(fit.finish())
     }
 
+    /// Attributes that every vertex must carry.
+    pub fn attributes(&self) -> usize {
+        self.attributes
+    }
+
     /// Labels that have a column, in the order of the columns.
     pub fn labels(&self) -> &[i32] {
         &self.labels

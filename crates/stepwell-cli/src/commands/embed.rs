@@ -8,12 +8,14 @@ use ndarray::s;
 use serde::Serialize;
 use stepwell::config::Precision;
 use stepwell::model::Model;
-use stepwell::reservoir::{Convergence, Prepared, Run, embed, states};
+use stepwell::reservoir::{Prepared, states};
+use stepwell_data::cache::PyramidCache;
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape, VectorWriter};
 use stepwell_data::{Dataset, Source, Survey, Targets, files};
 
 use crate::BadUsage;
-use crate::args::Input;
+use crate::args::{Caching, Input};
+use crate::embedding::{Embedder, Tally, ids};
 use crate::model::ModelArgs;
 use crate::terminal::Terminal;
 
@@ -45,23 +47,21 @@ pub struct Embed {
     json: bool,
 
     #[command(flatten)]
+    caching: Caching,
+
+    #[command(flatten)]
     model: ModelArgs,
 }
 
 /// What was done.
 #[derive(Debug, Default, Serialize)]
 struct Report {
-    graphs: usize,
     units: usize,
     /// Numbers in a vector.
     columns: usize,
     seconds: f64,
-    prepare_seconds: f64,
-    coarsen_seconds: f64,
-    /// Mean sweeps of each block, stack after stack.
-    sweeps_mean: Vec<f64>,
-    /// Share of graphs that converged in all blocks.
-    converged: f64,
+    #[serde(flatten)]
+    tally: Tally,
 }
 
 impl Embed {
@@ -72,7 +72,8 @@ impl Embed {
         let with_targets = format == Format::Parquet && !self.nodes;
         let survey = terminal.survey(&source, with_targets, &config)?;
         let model = Model::new(config, survey.features.clone())?;
-        let work = Work { source, survey, model, nodes: self.nodes, with_targets };
+        let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
+        let work = Work { source, survey, model, cache, nodes: self.nodes, with_targets };
         let shape = work.shape()?;
         let report = match &self.out {
             None if self.json => work.run(terminal, None)?,
@@ -91,21 +92,13 @@ impl Embed {
                     report = work.run(terminal, Some(writer))?;
                     Ok(())
                 })?;
-                let Report { graphs, columns, seconds, .. } = report;
+                let Report { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
                 let path = path.display();
                 terminal
                     .note(&format!("{graphs} graphs, {columns} numbers each, to {path} in {seconds:.2} s"));
                 report
             }
         };
-        let config = &work.model.config;
-        if report.converged < 1.0 && config.fixed_sweeps.is_none() {
-            terminal.note(&format!(
-                "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius",
-                100.0 * (1.0 - report.converged),
-                config.max_iter
-            ));
-        }
         if self.json {
             terminal.json(&report)?;
         }
@@ -138,6 +131,7 @@ struct Work {
     source: Source,
     survey: Survey,
     model: Model,
+    cache: Option<PyramidCache>,
     /// Whether states of vertices are wanted.
     nodes: bool,
     /// Whether targets, if there are any, are written beside the vectors.
@@ -152,7 +146,7 @@ impl Work {
             let width = self.model.width();
             let mut keys = vec!["id"];
             keys.extend((self.with_targets && self.survey.has_targets).then_some("y"));
-            return Ok(Shape { keys, vector: "embedding", width, double });
+            return Ok(Shape::numbered(keys, "embedding", width, double));
         }
         let units = |block| self.model.weights.units(0, block);
         let width = units(config.blocks - 1);
@@ -160,7 +154,7 @@ impl Work {
             !config.concat || (0..config.blocks).all(|block| units(block) == width),
             "--nodes writes states of one width; give all blocks the same --units, or leave out --concat"
         );
-        Ok(Shape { keys: vec!["graph", "block", "vertex"], vector: "state", width, double })
+        Ok(Shape::numbered(vec!["graph", "block", "vertex"], "state", width, double))
     }
 
     /// Embeds all pieces and writes their vectors.
@@ -171,49 +165,31 @@ impl Work {
             None => Ok(()),
         };
         let (model, config) = (&self.model, &self.model.config);
-        let mut report = Report {
-            units: model.weights.units(0, config.blocks - 1),
-            columns: self.shape()?.width,
-            sweeps_mean: vec![0.0; model.weights.iter().count()],
-            ..Report::default()
-        };
-        let mut converged = 0;
+        let mut embedder = Embedder::new(model, self.cache.clone(), terminal);
         terminal.counting("embedding", |progress| {
             self.source.visit(|piece| {
-                let before = report.graphs;
-                let done = |graphs: usize| progress(before + graphs);
-                let clock = Instant::now();
-                let pyramid = model.coarsen(&piece.graphs, |_| done(0))?;
-                report.coarsen_seconds += clock.elapsed().as_secs_f64();
-                let clock = Instant::now();
-                let prepared = model.prepare(&piece.graphs, &pyramid)?;
-                report.prepare_seconds += clock.elapsed().as_secs_f64();
-                let runs = if self.nodes {
-                    let (tables, runs) = states(&model.weights, &prepared, config, done)?;
-                    self.write_states(piece, before, &prepared, &tables, &mut write)?;
-                    runs
-                } else {
-                    let embedding = embed(&model.weights, &prepared, config, done)?;
-                    self.write_vectors(piece, before, embedding.vectors.view(), &mut write)?;
-                    embedding.runs
-                };
-                report.graphs += piece.len();
-                for graph in runs.outer_iter() {
-                    let settled = |run: &Run| run.converged != Convergence::No;
-                    converged += usize::from(graph.iter().all(settled));
-                    for (sum, run) in report.sweeps_mean.iter_mut().zip(graph) {
-                        *sum += f64::from(run.sweeps);
-                    }
+                let before = embedder.tally.graphs;
+                if !self.nodes {
+                    let embedding = embedder.embed(&piece.graphs, progress)?;
+                    return self.write_vectors(piece, before, embedding.vectors.view(), &mut write);
                 }
-                Ok::<(), anyhow::Error>(())
+                let prepared = embedder.prepare(&piece.graphs, progress)?;
+                let clock = Instant::now();
+                let done = |graphs: usize| progress(before + graphs);
+                let (tables, runs) = states(&model.weights, &prepared, config, done)?;
+                embedder.tally.embed_seconds += clock.elapsed().as_secs_f64();
+                embedder.tally.add(&runs);
+                self.write_states(piece, before, &prepared, &tables, &mut write)
             })
         })?;
         writer.map_or(Ok(()), |writer| writer.finish()).context("writing vectors")?;
-        let graphs = report.graphs.max(1) as f64;
-        report.sweeps_mean.iter_mut().for_each(|sum| *sum /= graphs);
-        report.converged = if report.graphs == 0 { 1.0 } else { converged as f64 / graphs };
-        report.seconds = start.elapsed().as_secs_f64();
-        Ok(report)
+        embedder.note_convergence();
+        Ok(Report {
+            units: model.weights.units(0, config.blocks - 1),
+            columns: self.shape()?.columns.len(),
+            seconds: start.elapsed().as_secs_f64(),
+            tally: embedder.tally,
+        })
     }
 
     fn write_vectors(
@@ -265,13 +241,5 @@ impl Work {
             }
         }
         Ok(())
-    }
-}
-
-/// The graphs' names; `before` graphs came before this piece.
-fn ids(piece: &Dataset, before: usize) -> Vec<String> {
-    match &piece.ids {
-        Some(ids) => ids.clone(),
-        None => (before..before + piece.len()).map(|index| index.to_string()).collect(),
     }
 }

@@ -8,7 +8,9 @@ mod datasets;
 mod demo;
 mod embed;
 mod fetch;
+mod predict;
 mod stats;
+mod train;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -23,6 +25,8 @@ pub enum Command {
     Convert(convert::Convert),
     Stats(stats::Stats),
     Embed(Box<embed::Embed>),
+    Train(Box<train::Train>),
+    Predict(predict::Predict),
     Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
@@ -36,6 +40,8 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Convert(command) => command.run(terminal),
         Command::Stats(command) => command.run(terminal),
         Command::Embed(command) => command.run(terminal),
+        Command::Train(command) => command.run(terminal),
+        Command::Predict(command) => command.run(terminal),
         Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),

@@ -60,7 +60,8 @@ pub fn read(path: &Path) -> Result<Dataset> {
     Ok(Dataset { name, features: raw(), ..dataset })
 }
 
-/// Reads pieces of some ten thousand vertices.
+/// Reads pieces of some ten thousand vertices. After an error in a line the next
+/// piece goes on behind it; after one of the input there is none.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
@@ -68,8 +69,8 @@ pub struct Reader<R> {
     number: u64,
     bytes: Vec<u8>,
     line: Line,
-    collector: Collector,
-    done: bool,
+    pub(crate) collector: Collector,
+    pub(crate) done: bool,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -88,18 +89,29 @@ impl<R: BufRead> Reader<R> {
 
     /// The next piece; nothing at the end.
     fn piece(&mut self) -> Result<Option<Dataset>> {
-        while !self.collector.is_full() {
+        while !self.done && !self.collector.is_full() {
             self.number += 1;
             let at = |fault: Fault| fault.at(self.place.line(self.number));
-            if !read_line(&mut self.input, &mut self.bytes, MAX_LINE).map_err(at)? {
-                break;
+            match read_line(&mut self.input, &mut self.bytes, MAX_LINE) {
+                Ok(true) => {}
+                ended => {
+                    self.done = true;
+                    ended.map_err(at)?;
+                    break;
+                }
             }
-            let text = text(&self.bytes, self.number == 1).map_err(at)?;
-            if text.is_empty() {
-                continue;
+            let row = match text(&self.bytes, self.number == 1) {
+                Ok("") => continue,
+                Ok(text) => self.line.parse(text),
+                Err(fault) => Err(fault),
+            };
+            match row {
+                Ok(row) => self.collector.push(&row).map_err(at)?,
+                Err(fault) => {
+                    self.collector.pass();
+                    return Err(at(fault));
+                }
             }
-            let row = self.line.parse(text).map_err(at)?;
-            self.collector.push(&row).map_err(at)?;
         }
         self.collector.note(self.line.ignored.notes("key"));
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))
@@ -130,11 +142,6 @@ impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Dataset>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        let piece = self.piece().transpose();
-        self.done = !matches!(piece, Some(Ok(_)));
-        piece
+        self.piece().transpose()
     }
 }

@@ -211,7 +211,24 @@ fn hostile_lines_end_in_an_error() {
     assert_eq!(from_jsonl(nested.as_bytes()).unwrap().len(), 1, "what is ignored may be deep");
     let text = from_jsonl(b"{\"num_nodes\":1,\"src\":[],\"dst\":[],\"id\":\"\xff\"}").unwrap_err();
     assert_eq!(text.to_string(), "in.jsonl, line 1: expected UTF-8 text, found '\u{fffd}\\\"}'");
-    assert!(Reader::new(&b"{}\n{}\n"[..], Place::file("x")).count() == 1, "an error is the end");
+}
+
+#[test]
+fn reading_goes_on_behind_a_bad_line() {
+    let good = "{\"num_nodes\":2,\"src\":[0],\"dst\":[1]}";
+    let text = format!("{good}\n{{}}\n{good}\n\nno json\n{good}\n");
+    let mut reader = Reader::new(text.as_bytes(), Place::file("x"));
+    let mut errors = Vec::new();
+    let mut graphs = Dataset::default();
+    for piece in &mut reader {
+        match piece {
+            Ok(piece) => graphs.append(piece, &Place::file("x")).unwrap(),
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    assert_eq!(graphs.ids.unwrap(), ["0", "2", "4"], "positions among all rows");
+    assert_eq!(errors.len(), 2);
+    assert!(errors[0].starts_with("x, line 2") && errors[1].starts_with("x, line 5"), "{errors:?}");
 }
 
 #[test]

@@ -81,7 +81,9 @@ fn facts(schema: &Schema) -> Result<Facts, Fault> {
     })
 }
 
-/// Reads pieces of some ten thousand vertices, row group by row group.
+/// Reads pieces of some ten thousand vertices, row group by row group. After an
+/// error in a row the next piece goes on behind it; after one of the file there
+/// is none.
 pub struct Reader<R> {
     input: Shared<R>,
     metadata: ArrowReaderMetadata,
@@ -94,8 +96,8 @@ pub struct Reader<R> {
     /// Rows of the file before the next batch.
     next_row: u64,
     current: Option<Current>,
-    collector: Collector,
-    done: bool,
+    pub(crate) collector: Collector,
+    pub(crate) done: bool,
 }
 
 /// A batch that has been read in part.
@@ -180,12 +182,21 @@ impl<R: ChunkReader + 'static> Reader<R> {
 
     /// The next piece; nothing at the end.
     fn piece(&mut self) -> Result<Option<Dataset>> {
-        while !self.collector.is_full() && self.fetch()? {
+        while !self.done && !self.collector.is_full() {
+            match self.fetch() {
+                Ok(true) => {}
+                ended => {
+                    self.done = true;
+                    ended?;
+                    break;
+                }
+            }
             let Some(Current { columns, first_row, next }) = &mut self.current else { break };
             while *next < columns.len() && !self.collector.is_full() {
-                let at = |fault: Fault| fault.at(self.place.row(*first_row + *next as u64 + 1));
-                self.collector.push(&columns.row(*next)).map_err(at)?;
+                let row = *next;
                 *next += 1;
+                let at = |fault: Fault| fault.at(self.place.row(*first_row + row as u64 + 1));
+                self.collector.push(&columns.row(row)).map_err(at)?;
             }
         }
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))
@@ -247,12 +258,7 @@ impl<R: ChunkReader + 'static> Iterator for Reader<R> {
     type Item = Result<Dataset>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        let piece = self.piece().transpose();
-        self.done = !matches!(piece, Some(Ok(_)));
-        piece
+        self.piece().transpose()
     }
 }
 

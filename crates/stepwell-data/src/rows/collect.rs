@@ -192,6 +192,30 @@ impl Shape {
     }
 }
 
+/// What the vertices of all graphs must carry, for a model that was made for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Expected {
+    /// Attributes of a vertex; 0 for none.
+    pub attributes: usize,
+    /// Whether vertices have labels; if not, they are not looked at.
+    pub labels: bool,
+}
+
+impl Expected {
+    fn check(self, shape: &Shape) -> Result<(), Fault> {
+        let found = shape.x.unwrap_or(0);
+        if found != self.attributes {
+            let expected =
+                format!("{} numbers per vertex in 'x', as the model was made for", self.attributes);
+            return Err(Fault::new(expected, found.to_string()));
+        }
+        match self.labels && !shape.node_label {
+            true => Err(Fault::new("'node_label', as the model was made for", "none")),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Collects rows into pieces of a dataset.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
@@ -201,6 +225,10 @@ pub(crate) struct Collector {
     entries: usize,
     /// What the first row of all had.
     shape: Option<Shape>,
+    expected: Option<Expected>,
+    /// Rows added, and rows that could not be.
+    taken: usize,
+    passed: usize,
     targets: Targets,
     ids: Vec<String>,
     parts: Vec<Part>,
@@ -223,20 +251,48 @@ impl Collector {
         self.builder.num_vertices() >= PIECE_VERTICES || self.entries + self.builder.len() >= PIECE_ENTRIES
     }
 
-    /// Checks a row and adds it.
+    /// Refuses rows whose vertices carry anything but what is expected.
+    pub fn expect(&mut self, expected: Expected) {
+        self.expected = Some(expected);
+    }
+
+    /// Takes note of a row that cannot be used. Rows are then called by their
+    /// position among all, unless they have ids.
+    pub fn pass(&mut self) {
+        let (named, rows) = (self.ids.len(), self.builder.len());
+        if named == 0 {
+            let first = self.taken + self.passed - rows;
+            self.ids.extend((first..first + rows).map(|position| position.to_string()));
+        }
+        self.passed += 1;
+    }
+
+    /// Checks a row and adds it, or passes it.
     pub fn push(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        self.add(row).inspect_err(|_| self.pass())
+    }
+
+    fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         let edges = row.edges()?;
         let shape = Shape::of(row, &edges);
+        if let Some(expected) = self.expected {
+            expected.check(&shape)?;
+        }
         match &self.shape {
             Some(first) if *first != shape => return Err(first.differs(&shape)),
-            Some(_) => {}
-            None => self.shape = Some(shape),
+            _ => {}
         }
         let part = row.split.map(part).transpose()?;
         check_finite(row)?;
         self.builder.push(&edges).map_err(Fault::Graph)?;
+        self.shape = Some(shape);
         self.entries += row.src.len();
-        self.ids.extend(row.id.map(String::from));
+        match row.id {
+            Some(id) => self.ids.push(id.to_owned()),
+            None if self.passed > 0 => self.ids.push((self.taken + self.passed).to_string()),
+            None => {}
+        }
+        self.taken += 1;
         self.parts.extend(part);
         self.coordinates.extend(row.pos.unwrap_or_default().chunks_exact(2).map(|p| [p[0], p[1]]));
         if let Some(target) = row.y {
@@ -258,11 +314,12 @@ impl Collector {
         }
         self.entries = 0;
         let shape = self.shape;
+        let named = shape.is_some_and(|s| s.id) || self.passed > 0;
         Dataset {
             name: self.name.clone(),
             graphs: self.builder.take(),
             targets: std::mem::take(&mut self.targets),
-            ids: shape.filter(|s| s.id).map(|_| std::mem::take(&mut self.ids)),
+            ids: named.then(|| std::mem::take(&mut self.ids)),
             parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),
             coordinates: shape.filter(|s| s.pos).map(|_| std::mem::take(&mut self.coordinates)),
             features: self.features.clone(),

@@ -24,6 +24,7 @@ mod edges;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use collect::Expected;
 pub(crate) use collect::{Collector, Row, Target};
 pub(crate) use edges::{EdgeWriter, check_writable, lists_once};
 

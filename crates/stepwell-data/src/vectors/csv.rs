@@ -16,9 +16,8 @@ pub struct CsvWriter<W> {
 impl<W: Write> CsvWriter<W> {
     /// Writes to `output`.
     pub fn new(output: W, shape: &Shape) -> Self {
-        let letter = shape.vector.chars().next().unwrap_or('v');
-        let columns = (0..shape.width).map(|column| format!("{letter}{column}"));
-        let names: Vec<String> = shape.keys.iter().map(|&key| key.to_owned()).chain(columns).collect();
+        let columns = shape.columns.iter().map(String::as_str);
+        let names: Vec<Cow<'_, str>> = shape.keys.iter().copied().chain(columns).map(quoted).collect();
         Self { output, double: shape.double, names: Some(names.join(",")) }
     }
 }

@@ -8,7 +8,7 @@
 //! use ndarray::array;
 //! use stepwell_data::vectors::{Block, CsvWriter, Key, Shape, VectorWriter};
 //! let mut text = Vec::new();
-//! let shape = Shape { keys: vec!["id"], vector: "embedding", width: 2, double: false };
+//! let shape = Shape::numbered(vec!["id"], "embedding", 2, false);
 //! let mut writer = Box::new(CsvWriter::new(&mut text, &shape));
 //! writer.write(&Block { keys: vec![Key::Text(&["a, b".into()])], rows: array![[0.5, 1.0]].view() })?;
 //! writer.finish()?;
@@ -44,12 +44,21 @@ pub trait VectorWriter {
 pub struct Shape {
     /// Names of the key columns.
     pub keys: Vec<&'static str>,
-    /// Name of the vector column. In CSV its first letter and a number name each column.
+    /// Name of the vector column.
     pub vector: &'static str,
-    /// Numbers in a vector.
-    pub width: usize,
+    /// Names of its numbers, each a column in CSV.
+    pub columns: Vec<String>,
     /// Whether they are kept in 64 bits; else they are rounded to 32.
     pub double: bool,
+}
+
+impl Shape {
+    /// Vectors whose numbers are called by the first letter of their name and a number.
+    pub fn numbered(keys: Vec<&'static str>, vector: &'static str, width: usize, double: bool) -> Self {
+        let letter = vector.chars().next().unwrap_or('v');
+        let columns = (0..width).map(|column| format!("{letter}{column}")).collect();
+        Self { keys, vector, columns, double }
+    }
 }
 
 /// Some rows of a table.

@@ -19,7 +19,7 @@ impl<W: Write + Seek> NpyWriter<W> {
     /// Begins at the beginning of `output`.
     pub fn new(mut output: W, shape: &Shape) -> io::Result<Self> {
         output.write_all(&[b' '; HEADER])?;
-        Ok(Self { output, width: shape.width, double: shape.double, rows: 0 })
+        Ok(Self { output, width: shape.columns.len(), double: shape.double, rows: 0 })
     }
 }
 

@@ -58,8 +58,8 @@ impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         if matches!(self.state, State::New(_)) {
             let keys: Vec<Key<'_>> = self.shape.keys.iter().map(|_| Key::Text(&[])).collect();
-            let rows =
-                ndarray::ArrayView2::from_shape((0, self.shape.width), &[]).map_err(io::Error::other)?;
+            let rows = ndarray::ArrayView2::from_shape((0, self.shape.columns.len()), &[])
+                .map_err(io::Error::other)?;
             self.write(&Block { keys, rows })?;
         }
         match self.state {

@@ -5,7 +5,7 @@ use ndarray::{Array2, array};
 use super::*;
 
 fn shape(double: bool) -> Shape {
-    Shape { keys: vec!["id", "y"], vector: "e", width: 3, double }
+    Shape::numbered(vec!["id", "y"], "e", 3, double)
 }
 
 fn rows() -> Array2<f64> {

@@ -1,0 +1,232 @@
+use std::fs;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::Args;
+use serde::Serialize;
+use stepwell::model::{Predictions, TrainedModel};
+use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Shape, VectorWriter};
+use stepwell_data::{Dataset, Error, Expected, Source, Targets, files};
+
+use super::train::r2;
+use crate::BadUsage;
+use crate::args::{Caching, Input, PartArg};
+use crate::embedding::{Embedder, Tally, ids};
+use crate::terminal::Terminal;
+
+/// Predict with a saved model: id,prediction,score_<class>,…
+///
+/// Without -o, comma-separated values go to standard output. Files of rows
+/// (.jsonl, .parquet) are read piece by piece and may be larger than memory.
+/// Where targets are known, how many predictions are right is told as well.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell predict MUTAG -m mutag.safetensors
+  stepwell predict new.parquet -m model.safetensors -o predictions.csv --skip-bad
+  stepwell predict b-hard --part test -m model.safetensors --json")]
+pub struct Predict {
+    #[command(flatten)]
+    input: Input,
+
+    /// The model that 'stepwell train' wrote
+    #[arg(short, long, value_name = "FILE")]
+    model: PathBuf,
+
+    /// Where to write: .csv or .parquet
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Leave out graphs in .jsonl and .parquet files that do not fit the model, and count them
+    #[arg(long)]
+    skip_bad: bool,
+
+    /// One JSON object on standard output: how many graphs, how many right
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    part: PartArg,
+
+    #[command(flatten)]
+    caching: Caching,
+}
+
+#[derive(Default, Serialize)]
+struct Report {
+    dataset: String,
+    skipped: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r2: Option<f64>,
+    seconds: f64,
+    #[serde(flatten)]
+    tally: Tally,
+}
+
+/// Rows that are described one by one when skipped.
+const TOLD: usize = 3;
+
+impl Predict {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let parquet = match &self.out {
+            None => false,
+            Some(path) => match path.extension().and_then(|ending| ending.to_str()) {
+                Some("csv") => false,
+                Some("parquet") => true,
+                _ => {
+                    let refusal = format!("{}: predictions are written as .csv or .parquet", path.display());
+                    return Err(anyhow!(refusal).context(BadUsage));
+                }
+            },
+        };
+        let path = self.model.display().to_string();
+        let bytes = fs::read(&self.model).with_context(|| path.clone())?;
+        let model = TrainedModel::from_bytes(&bytes).with_context(|| path)?;
+        let mut source = terminal.open(&self.input)?;
+        source.part = self.part.get();
+        let features = &model.model.features;
+        let (attributes, labels) = (features.attributes(), !features.labels().is_empty());
+        source.expected = Some(Expected { attributes, labels });
+
+        let shape = shape(&model);
+        let report = match &self.out {
+            None if self.json => self.predict(&model, &source, terminal, None)?,
+            None => {
+                let stdout = BufWriter::new(io::stdout().lock());
+                self.predict(&model, &source, terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?
+            }
+            Some(path) => {
+                let mut report = Report::default();
+                files::write_whole::<anyhow::Error>(path, |out| {
+                    let writer: Box<dyn VectorWriter + '_> = match parquet {
+                        true => Box::new(ParquetWriter::new(out, &shape)),
+                        false => Box::new(CsvWriter::new(out, &shape)),
+                    };
+                    report = self.predict(&model, &source, terminal, Some(writer))?;
+                    Ok(())
+                })?;
+                terminal.note(&format!("{} predictions to {}", report.tally.graphs, path.display()));
+                report
+            }
+        };
+        match (report.accuracy, report.r2) {
+            (Some(accuracy), _) => terminal.note(&format!("{:.1} % of them are right", 100.0 * accuracy)),
+            (_, Some(r2)) => terminal.note(&format!("R² {r2:.3}")),
+            _ => {}
+        }
+        if self.json { terminal.json(&report) } else { Ok(()) }
+    }
+
+    fn predict(
+        &self,
+        model: &TrainedModel,
+        source: &Source,
+        terminal: &Terminal,
+        mut writer: Option<Box<dyn VectorWriter + '_>>,
+    ) -> Result<Report> {
+        let start = Instant::now();
+        let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
+        let mut embedder = Embedder::new(&model.model, cache, terminal);
+        let mut score = Score::default();
+        let mut skipped = 0;
+        terminal.counting("predicting", |progress| {
+            source.visit_good(
+                |piece| {
+                    let before = embedder.tally.graphs;
+                    let predictions = model.read(embedder.embed(&piece.graphs, progress)?)?;
+                    score.add(model, &predictions, &piece.targets);
+                    match &mut writer {
+                        Some(writer) => write(writer, model, piece, before, &predictions),
+                        None => Ok(()),
+                    }
+                },
+                |error: Error| {
+                    if !self.skip_bad {
+                        return Err(error);
+                    }
+                    skipped += 1;
+                    if skipped <= TOLD {
+                        terminal.note(&format!("skipped: {error}"));
+                    }
+                    Ok(())
+                },
+            )
+        })?;
+        if skipped > 0 {
+            terminal.note(&format!("skipped {skipped} graphs that do not fit the model"));
+            ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
+        }
+        writer.map_or(Ok(()), |writer| writer.finish()).context("writing predictions")?;
+        embedder.note_convergence();
+        let (accuracy, r2) = score.finish();
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Report { dataset: source.name.clone(), skipped, accuracy, r2, seconds, tally: embedder.tally })
+    }
+}
+
+fn shape(model: &TrainedModel) -> Shape {
+    let columns = model.classes.iter().map(|class| format!("score_{class}")).collect();
+    Shape { keys: vec!["id", "prediction"], vector: "scores", columns, double: true }
+}
+
+fn write(
+    writer: &mut Box<dyn VectorWriter + '_>,
+    model: &TrainedModel,
+    piece: &Dataset,
+    before: usize,
+    predictions: &Predictions,
+) -> Result<()> {
+    let ids = ids(piece, before);
+    let rows = predictions.scores.view();
+    let (names, values): (Vec<String>, Vec<f64>);
+    let block = if model.classes.is_empty() {
+        values = predictions.scores.column(0).to_vec();
+        let rows = rows.slice_move(ndarray::s![.., ..0]);
+        Block { keys: vec![Key::Text(&ids), Key::Real(&values)], rows }
+    } else {
+        names = predictions.classes.iter().map(|&class| model.classes[class].clone()).collect();
+        Block { keys: vec![Key::Text(&ids), Key::Text(&names)], rows }
+    };
+    writer.write(&block).context("writing predictions")
+}
+
+/// How good predictions are where targets are known.
+#[derive(Default)]
+struct Score {
+    right: usize,
+    known: usize,
+    values: Vec<f64>,
+    found: Vec<f64>,
+}
+
+impl Score {
+    fn add(&mut self, model: &TrainedModel, predictions: &Predictions, targets: &Targets) {
+        let mut compare = |names: &mut dyn Iterator<Item = String>| {
+            for (name, &class) in names.zip(&predictions.classes) {
+                self.right += usize::from(model.classes[class] == name);
+                self.known += 1;
+            }
+        };
+        match targets {
+            Targets::Classes(values) => compare(&mut values.iter().map(i64::to_string)),
+            Targets::Text(values) => compare(&mut values.iter().cloned()),
+            Targets::None | Targets::Real(_) => {}
+        }
+        if model.classes.is_empty() {
+            match targets {
+                Targets::Real(values) => self.values.extend(values),
+                Targets::Classes(values) => self.values.extend(values.iter().map(|&value| value as f64)),
+                Targets::None | Targets::Text(_) => return,
+            }
+            self.found.extend(predictions.scores.column(0));
+        }
+    }
+
+    fn finish(self) -> (Option<f64>, Option<f64>) {
+        let accuracy = (self.known > 0).then(|| self.right as f64 / self.known as f64);
+        (accuracy, r2(&self.values, self.found.into_iter()))
+    }
+}

@@ -1,0 +1,173 @@
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use ndarray::{Array2, Axis};
+use serde::Serialize;
+use stepwell::model::{Model, TrainedModel};
+use stepwell::readout::Targets as ReadoutTargets;
+use stepwell_data::{Place, Targets, files};
+
+use crate::BadUsage;
+use crate::args::{Caching, Input, PartArg};
+use crate::embedding::{Embedder, Tally};
+use crate::model::{ModelArgs, ReadoutArgs};
+use crate::terminal::Terminal;
+
+/// Train a readout and save the whole model in one file
+///
+/// Graphs become vectors without training; a ridge regression learns to read
+/// them. Targets that are whole numbers or texts are classes, real numbers are
+/// predicted as numbers. The file holds all that 'stepwell predict' needs.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell train MUTAG -m mutag.safetensors
+  stepwell train graphs.parquet -m model.safetensors --pool graclus --blocks 3 --concat
+  stepwell train b-hard --part train -m model.safetensors --alpha 0.1")]
+pub struct Train {
+    #[command(flatten)]
+    input: Input,
+
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    model: PathBuf,
+
+    /// Predict whole numbers as numbers, not as classes
+    #[arg(long)]
+    regression: bool,
+
+    /// One JSON object on standard output: what was learnt, and how well it fits
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    part: PartArg,
+
+    #[command(flatten)]
+    caching: Caching,
+
+    #[command(flatten)]
+    readout: ReadoutArgs,
+
+    #[command(flatten)]
+    options: ModelArgs,
+}
+
+#[derive(Serialize)]
+struct Report {
+    dataset: String,
+    /// Their names; none when numbers are predicted.
+    classes: Vec<String>,
+    columns: usize,
+    alpha: f64,
+    /// On the graphs it was trained on: no promise for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    training_accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    training_r2: Option<f64>,
+    seconds: f64,
+    #[serde(flatten)]
+    tally: Tally,
+}
+
+impl Train {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let mut config = self.options.config().context(BadUsage)?;
+        self.readout.apply(&mut config).context(BadUsage)?;
+        let start = Instant::now();
+        let mut source = terminal.open(&self.input)?;
+        source.part = self.part.get();
+        let survey = terminal.survey(&source, true, &config)?;
+        ensure!(survey.has_targets, "{}: no graph has a target ('y') to learn from", source.name);
+        let model = Model::new(config, survey.features)?;
+
+        let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
+        let mut embedder = Embedder::new(&model, cache, terminal);
+        let place = Place::file(&source.name);
+        let (mut numbers, mut targets) = (Vec::new(), Targets::None);
+        terminal.counting("embedding", |progress| {
+            source.visit(|piece| {
+                let vectors = embedder.embed(&piece.graphs, progress)?.vectors;
+                numbers.extend(vectors.iter());
+                match targets.is_empty() {
+                    true => targets = piece.targets.clone(),
+                    false => targets.append(piece.targets.clone(), &place)?,
+                }
+                Ok::<(), anyhow::Error>(())
+            })
+        })?;
+        embedder.note_convergence();
+        let tally = embedder.tally;
+        ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
+        if self.regression {
+            targets = match targets {
+                Targets::Classes(values) => Targets::Real(values.iter().map(|&value| value as f64).collect()),
+                Targets::Text(_) => bail!("{}: targets are texts; --regression needs numbers", source.name),
+                numbers => numbers,
+            };
+        }
+
+        let vectors = Array2::from_shape_vec((tally.graphs, model.width()), numbers)?;
+        let trained = terminal.busy("training", || fit(model, &vectors, &targets))?;
+        let fitted = trained.readout.predict(vectors.view())?;
+        let classes = targets.classes().map(|(classes, _)| classes);
+        let report = Report {
+            dataset: source.name,
+            classes: trained.classes.clone(),
+            columns: vectors.ncols(),
+            alpha: trained.readout.alpha(),
+            training_accuracy: classes.map(|classes| {
+                let found = stepwell::readout::decode_classes(fitted.view());
+                found.iter().zip(&classes).filter(|(a, b)| a == b).count() as f64
+                    / classes.len().max(1) as f64
+            }),
+            training_r2: match &targets {
+                Targets::Real(values) => r2(values, fitted.column(0).iter().copied()),
+                _ => None,
+            },
+            seconds: start.elapsed().as_secs_f64(),
+            tally,
+        };
+        let bytes = trained.to_bytes()?;
+        files::write_whole::<anyhow::Error>(&self.model, |out| Ok(out.write_all(&bytes)?))?;
+        terminal.note(&describe(&report, &self.model));
+        if self.json { terminal.json(&report) } else { Ok(()) }
+    }
+}
+
+fn fit(model: Model, vectors: &Array2<f64>, targets: &Targets) -> Result<TrainedModel> {
+    if let Targets::Real(values) = targets {
+        let values = ndarray::ArrayView1::from(values.as_slice()).insert_axis(Axis(1));
+        return Ok(TrainedModel::fit(model, vectors.view(), ReadoutTargets::Values(values), Vec::new())?);
+    }
+    let (classes, names) = targets.classes().unwrap_or_default();
+    let targets = ReadoutTargets::Classes { classes: &classes, num_classes: names.len() };
+    Ok(TrainedModel::fit(model, vectors.view(), targets, names)?)
+}
+
+/// The share of the variance that is explained; nothing when there is none.
+pub fn r2(values: &[f64], found: impl Iterator<Item = f64>) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let variance: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let rest: f64 = values.iter().zip(found).map(|(value, found)| (value - found).powi(2)).sum();
+    (variance > 0.0).then(|| 1.0 - rest / variance)
+}
+
+fn describe(report: &Report, path: &std::path::Path) -> String {
+    let Report { columns, alpha, seconds, tally: Tally { graphs, .. }, .. } = report;
+    let fit = match (report.training_accuracy, report.training_r2) {
+        (Some(accuracy), _) => format!(
+            "{} classes, {:.1} % of the training graphs right",
+            report.classes.len(),
+            100.0 * accuracy
+        ),
+        (_, Some(r2)) => format!("R² {r2:.3} on the training graphs"),
+        _ => "targets without variance".to_owned(),
+    };
+    format!(
+        "{graphs} graphs, {columns} numbers each, alpha {alpha}: {fit}; written to {} after {seconds:.2} s",
+        path.display()
+    )
+}

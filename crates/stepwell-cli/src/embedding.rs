@@ -1,0 +1,118 @@
+//! What all commands that embed graphs do, piece after piece.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use anyhow::Result;
+use serde::Serialize;
+use stepwell::graph::GraphBatch;
+use stepwell::model::Model;
+use stepwell::reservoir::{Convergence, Embedding, Prepared, Run, embed};
+use stepwell_data::Dataset;
+use stepwell_data::cache::{self, PyramidCache};
+
+use crate::terminal::Terminal;
+
+/// Graphs done, as a bar wants to know; says whether to go on.
+pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
+
+/// Takes pieces of a dataset through a model and keeps count.
+pub struct Embedder<'a> {
+    pub model: &'a Model,
+    /// Where pyramids are kept; only whole datasets are worth it.
+    pub cache: Option<PyramidCache>,
+    pub terminal: &'a Terminal,
+    pub tally: Tally,
+}
+
+/// What was done so far.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tally {
+    pub graphs: usize,
+    pub coarsen_seconds: f64,
+    pub prepare_seconds: f64,
+    pub embed_seconds: f64,
+    /// Mean sweeps of each reservoir, by stack, block and place in the block.
+    pub sweeps_mean: Vec<f64>,
+    /// Share of graphs that converged in all blocks.
+    pub converged: f64,
+}
+
+impl<'a> Embedder<'a> {
+    pub fn new(model: &'a Model, cache: Option<PyramidCache>, terminal: &'a Terminal) -> Self {
+        Self { model, cache, terminal, tally: Tally { converged: 1.0, ..Tally::default() } }
+    }
+
+    /// Pools graphs and makes them ready.
+    pub fn prepare(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Prepared> {
+        let before = self.tally.graphs;
+        let start = Instant::now();
+        let pyramid = match self.model.config.pooling() {
+            None => Default::default(),
+            Some(pooling) => {
+                let levels = self.model.config.levels();
+                let going = |_| progress(before);
+                let (pyramid, warnings) =
+                    cache::coarsen(self.cache.as_ref(), graphs, &pooling, levels, going)?;
+                warnings.iter().for_each(|text| self.terminal.note(&format!("warning: {text}")));
+                pyramid
+            }
+        };
+        self.tally.coarsen_seconds += start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let prepared = self.model.prepare(graphs, &pyramid)?;
+        self.tally.prepare_seconds += start.elapsed().as_secs_f64();
+        Ok(prepared)
+    }
+
+    /// Embeds the graphs of a piece.
+    pub fn embed(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Embedding> {
+        let prepared = self.prepare(graphs, progress)?;
+        let before = self.tally.graphs;
+        let start = Instant::now();
+        let done = |graphs: usize| progress(before + graphs);
+        let embedding = embed(&self.model.weights, &prepared, &self.model.config, done)?;
+        self.tally.embed_seconds += start.elapsed().as_secs_f64();
+        self.tally.add(&embedding.runs);
+        Ok(embedding)
+    }
+
+    /// Tells a person if some graphs did not converge.
+    pub fn note_convergence(&self) {
+        let config = &self.model.config;
+        if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {
+            self.terminal.note(&format!(
+                "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius",
+                100.0 * (1.0 - self.tally.converged),
+                config.max_iter
+            ));
+        }
+    }
+}
+
+impl Tally {
+    /// Counts more graphs.
+    pub fn add(&mut self, runs: &ndarray::Array2<Run>) {
+        let (before, more) = (self.graphs as f64, runs.nrows() as f64);
+        let all = (before + more).max(1.0);
+        let settled = |run: &Run| run.converged != Convergence::No;
+        let converged = runs.outer_iter().filter(|graph| graph.iter().all(settled)).count();
+        if before + more > 0.0 {
+            self.converged = (self.converged * before + converged as f64) / all;
+        }
+        self.sweeps_mean.resize(runs.ncols(), 0.0);
+        for (mean, column) in self.sweeps_mean.iter_mut().zip(runs.columns()) {
+            let sum: f64 = column.iter().map(|run| f64::from(run.sweeps)).sum();
+            *mean = (*mean * before + sum) / all;
+        }
+        self.graphs += runs.nrows();
+    }
+}
+
+/// The graphs' names; `before` graphs came before this piece.
+pub fn ids(piece: &Dataset, before: usize) -> Vec<String> {
+    match &piece.ids {
+        Some(ids) => ids.clone(),
+        None => (before..before + piece.len()).map(|index| index.to_string()).collect(),
+    }
+}
