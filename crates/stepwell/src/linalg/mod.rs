@@ -1,6 +1,7 @@
 //! Linear algebra: radius and norm of general matrices, eigenvectors of
-//! symmetric ones, products. The only place that sees faer's types.
+//! symmetric ones, equations, products. The only place that sees faer's types.
 
+mod cholesky;
 mod general;
 pub(crate) mod lanczos;
 #[cfg(test)]
@@ -9,5 +10,6 @@ mod product;
 pub(crate) mod spectrum;
 pub(crate) mod symmetric;
 
+pub(crate) use cholesky::solve_positive;
 pub(crate) use general::{spectral_norm, spectral_radius};
 pub(crate) use product::{add_gram, multiply};

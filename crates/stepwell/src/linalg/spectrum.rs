@@ -1,5 +1,5 @@
-//! All eigenvalues of a symmetric matrix with their vectors, and the same for
-//! `RᵀR` from the rows of `R` when they are few.
+//! All eigenvalues of a symmetric matrix with their vectors, and all singular
+//! values of rows that are few.
 //!
 //! Like every decomposition here they run on one thread, so that no result can
 //! depend on how many there are.
@@ -43,38 +43,50 @@ pub(crate) fn symmetric(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
         values: values.column_vector().iter().copied().collect(),
         vectors: Array2::from_shape_fn((n, n), |(k, i)| vectors[(i, k)]),
     };
-    spectrum.vectors.iter().all(|x| x.is_finite()).then_some(spectrum).ok_or_else(failed)
+    if spectrum.vectors.iter().all(|x| x.is_finite()) { Ok(spectrum) } else { Err(failed()) }
 }
 
-/// The part of the spectrum of `RᵀR` that is not bound to be 0, for `R` with
-/// fewer rows than columns. Its size is the smaller of the two, and since
-/// nothing is squared before it is decomposed, small eigenvalues are good to
-/// twice as many digits.
-pub(crate) fn of_few_rows(rows: ArrayView2<'_, f64>) -> Result<Spectrum> {
+/// Singular values, and orthonormal vectors on both sides of them.
+pub(crate) struct Singular {
+    /// The singular values.
+    pub values: Array1<f64>,
+    /// Combinations of rows, as columns: rows x values.
+    pub left: Array2<f64>,
+    /// Their directions, as rows: values x columns.
+    pub right: Array2<f64>,
+}
+
+/// The singular values of rows that are fewer than their columns. Their squares
+/// are the spectrum of `RᵀR`, to twice as many digits, since nothing was squared
+/// before it was decomposed.
+pub(crate) fn of_few_rows(rows: ArrayView2<'_, f64>) -> Result<Singular> {
     let (count, width) = rows.dim();
     let size = count.min(width);
     let failed = || Error::NoDecomposition { what: "singular vectors", size };
     let contiguous = rows.as_standard_layout();
     let entries = contiguous.as_slice().filter(|entries| is_usable(entries)).ok_or_else(failed)?;
     let transposed = MatRef::from_column_major_slice(entries, width, count);
-    let (mut values, mut vectors) = (Diag::zeros(size), Mat::zeros(width, size));
-    let (thin, none) = (svd::ComputeSvdVectors::Thin, svd::ComputeSvdVectors::No);
-    let scratch = svd::svd_scratch::<f64>(width, count, thin, none, Par::Seq, Default::default());
+    let mut values = Diag::zeros(size);
+    let (mut right, mut left) = (Mat::zeros(width, size), Mat::zeros(count, size));
+    let thin = svd::ComputeSvdVectors::Thin;
+    let scratch = svd::svd_scratch::<f64>(width, count, thin, thin, Par::Seq, Default::default());
     svd::svd::<f64>(
         transposed,
         values.as_mut(),
-        Some(vectors.as_mut()),
-        None,
+        Some(right.as_mut()),
+        Some(left.as_mut()),
         Par::Seq,
         MemStack::new(&mut MemBuffer::new(scratch)),
         Default::default(),
     )
     .map_err(|_| failed())?;
-    let spectrum = Spectrum {
-        values: values.column_vector().iter().map(|value| value * value).collect(),
-        vectors: Array2::from_shape_fn((size, width), |(k, i)| vectors[(i, k)]),
+    let singular = Singular {
+        values: values.column_vector().iter().copied().collect(),
+        left: Array2::from_shape_fn((count, size), |(i, k)| left[(i, k)]),
+        right: Array2::from_shape_fn((size, width), |(k, i)| right[(i, k)]),
     };
-    spectrum.vectors.iter().all(|x| x.is_finite()).then_some(spectrum).ok_or_else(failed)
+    let vectors = singular.left.iter().chain(&singular.right);
+    if vectors.into_iter().all(|x| x.is_finite()) { Ok(singular) } else { Err(failed()) }
 }
 
 /// Numbers whose squares can still be added up.
@@ -90,14 +102,28 @@ mod tests {
     use crate::linalg::oracle::jacobi;
     use crate::rng::Stream;
 
-    fn check(spectrum: &Spectrum, matrix: &Array2<f64>) {
-        let Spectrum { values, vectors } = spectrum;
-        let n = matrix.nrows();
-        let scale = matrix.iter().fold(1e-300, |s: f64, x| s.max(x.abs())) * n as f64;
-        let gram = vectors.dot(&vectors.t()) - Array2::<f64>::eye(values.len());
-        assert!(gram.iter().all(|x| x.abs() < 1e-12), "not orthonormal");
-        let rebuilt = (&vectors.t() * values).dot(vectors) - matrix;
-        assert!(rebuilt.iter().all(|x| x.abs() < 1e-13 * scale), "not the matrix");
+    /// Whether the rows are orthonormal.
+    fn orthonormal(rows: ArrayView2<'_, f64>) -> bool {
+        let off = rows.dot(&rows.t()) - Array2::<f64>::eye(rows.nrows());
+        off.iter().all(|x| x.abs() < 1e-12)
+    }
+
+    fn rebuilds(found: &Array2<f64>, matrix: &Array2<f64>) -> bool {
+        let scale = matrix.iter().fold(1e-300, |s: f64, x| s.max(x.abs())) * matrix.len() as f64;
+        (found - matrix).iter().all(|x| x.abs() < 1e-14 * scale)
+    }
+
+    fn check(matrix: &Array2<f64>) -> Array1<f64> {
+        let Spectrum { values, vectors } = symmetric(matrix.view()).unwrap();
+        assert!(orthonormal(vectors.view()));
+        assert!(rebuilds(&(&vectors.t() * &values).dot(&vectors), matrix));
+        values
+    }
+
+    fn check_rows(rows: &Array2<f64>) {
+        let Singular { values, left, right } = of_few_rows(rows.view()).unwrap();
+        assert!(orthonormal(left.t()) && orthonormal(right.view()));
+        assert!(rebuilds(&(&left * &values).dot(&right), rows));
     }
 
     proptest! {
@@ -113,23 +139,22 @@ mod tests {
                 rows.column_mut(2).fill(0.0);
             }
             let matrix = rows.t().dot(&rows);
-            let spectrum = symmetric(matrix.view()).unwrap();
-            check(&spectrum, &matrix);
-            check(&of_few_rows(rows.view()).unwrap(), &matrix);
+            let values = check(&matrix);
+            check_rows(&rows);
             let (expected, _) = jacobi(matrix.as_slice().unwrap(), n);
             let scale = expected[n - 1];
-            prop_assert!(spectrum.values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12 * scale));
+            prop_assert!(values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12 * scale));
         }
     }
 
     #[test]
     fn empty_and_degenerate_matrices_have_a_spectrum() {
         assert_eq!(symmetric(Array2::zeros((0, 0)).view()).unwrap().values.len(), 0);
-        assert_eq!(of_few_rows(Array2::zeros((0, 5)).view()).unwrap().vectors.dim(), (0, 5));
+        assert_eq!(of_few_rows(Array2::zeros((0, 5)).view()).unwrap().right.dim(), (0, 5));
         for n in [1, 3, 70] {
-            check(&symmetric(Array2::zeros((n, n)).view()).unwrap(), &Array2::zeros((n, n)));
-            check(&symmetric(Array2::eye(n).view()).unwrap(), &Array2::eye(n));
-            check(&of_few_rows(Array2::zeros((n, n + 2)).view()).unwrap(), &Array2::zeros((n + 2, n + 2)));
+            check(&Array2::zeros((n, n)));
+            check(&Array2::eye(n));
+            check_rows(&Array2::zeros((n, n + 2)));
         }
         assert!(symmetric(Array2::from_elem((2, 2), f64::NAN).view()).is_err());
         assert!(symmetric(Array2::from_elem((2, 2), 1e200).view()).is_err());

@@ -1,6 +1,6 @@
 //! How well a row is predicted from all others, without leaving any out.
 
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
 use super::ridge::{RidgePath, check_alpha};
@@ -22,8 +22,8 @@ pub struct LeaveOneOut<'path> {
     path: &'path RidgePath,
     /// `(L + alpha)⁻¹`, a column for each alpha.
     inverses: Array2<f64>,
-    /// `(L + alpha)⁻¹ Qᵀ Sxy`, all targets of an alpha next to each other.
-    predictors: Array2<f64>,
+    /// `W` for all alphas, the targets of each next to each other.
+    weights: Array2<f64>,
     pending: Pending,
     errors: AlphaErrors,
 }
@@ -36,21 +36,17 @@ impl<'path> LeaveOneOut<'path> {
     pub fn new(path: &'path RidgePath, alphas: &[f64]) -> Result<Self> {
         rows::length("alphas", alphas.len().max(1), alphas.len())?;
         alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
-        let (rank, targets) = (path.values.len(), path.num_targets());
-        let mut inverses = Array2::zeros((rank, alphas.len()));
-        let mut predictors = Array2::zeros((rank, alphas.len() * targets));
+        let targets = path.num_targets();
+        let mut inverses = Array2::zeros((path.values.len(), alphas.len()));
+        let mut weights = Array2::zeros((path.num_inputs(), alphas.len() * targets));
         for (column, &alpha) in alphas.iter().enumerate() {
-            let inverse = path.inverse(alpha);
-            for k in 0..rank {
-                inverses[(k, column)] = inverse[k];
-                for target in 0..targets {
-                    predictors[(k, column * targets + target)] = inverse[k] * path.alignment[(k, target)];
-                }
-            }
+            inverses.column_mut(column).assign(&path.inverse(alpha));
+            let columns = s![.., column * targets..(column + 1) * targets];
+            weights.slice_mut(columns).assign(&path.scaled_weights(alpha));
         }
         let sums = vec![Some(0.0); alphas.len()];
         let errors = AlphaErrors { alphas: alphas.to_vec(), sums, terms: 0 };
-        Ok(Self { path, inverses, predictors, pending: Pending::default(), errors })
+        Ok(Self { path, inverses, weights, pending: Pending::default(), errors })
     }
 
     /// Takes rows in: those the path was made of, each once, with the same weights.
@@ -80,9 +76,10 @@ impl<'path> LeaveOneOut<'path> {
         self.errors.terms += (count * targets) as u64;
         let width = inputs + targets;
         let row = |i: usize| &block.rows[i * width..(i + 1) * width];
-        let centred = Array2::from_shape_fn((count, inputs), |(i, j)| row(i)[j] - self.path.x_mean[j]);
+        let (mean, scales) = (&self.path.x_mean, &self.path.scales);
+        let centred = Array2::from_shape_fn((count, inputs), |(i, j)| (row(i)[j] - mean[j]) / scales[j]);
+        let predictions = linalg::multiply(centred.view(), self.weights.view());
         let mut projections = linalg::multiply(centred.view(), self.path.directions.t());
-        let predictions = linalg::multiply(projections.view(), self.predictors.view());
         projections.mapv_inplace(|z| z * z);
         let shares = linalg::multiply(projections.view(), self.inverses.view());
         for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {

@@ -28,12 +28,12 @@ impl Alpha {
     /// vertices, are long, and those of small ones short.
     pub const LOO: [f64; 13] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
 
-    /// The alphas to choose from by leave-one-out; `None` for a fixed one.
-    pub fn candidates(&self) -> Option<&[f64]> {
+    /// The alphas to choose from; of one there is nothing to choose.
+    pub fn candidates(&self) -> &[f64] {
         match self {
-            Self::Fixed(_) => None,
-            Self::BestOf(alphas) => Some(alphas),
-            Self::Loo => Some(&Self::LOO),
+            Self::Fixed(alpha) => std::slice::from_ref(alpha),
+            Self::BestOf(alphas) => alphas,
+            Self::Loo => &Self::LOO,
         }
     }
 

@@ -5,7 +5,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use super::moments::{Moments, Scatter, deviations};
 use super::rows;
 use crate::error::{Error, Result};
-use crate::linalg::{self, spectrum};
+use crate::linalg;
+use crate::linalg::spectrum::{self, Singular, Spectrum};
 
 /// A linear map with an intercept, `y = x W + b`.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,75 @@ pub struct Coefficients {
     pub weights: Array2<f64>,
     /// `b`, one per target.
     pub intercept: Array1<f64>,
+}
+
+impl Coefficients {
+    /// The coefficients for one strength of the penalty alone: those of
+    /// [`RidgePath::solve`], some twenty times faster, since the equations
+    /// `(Sxx + alpha) W = Sxy` are solved once instead of decomposed for all.
+    pub fn of_moments(moments: &Moments, alpha: f64, standardize: bool) -> Result<Self> {
+        check_alpha(alpha, true)?;
+        let equations = Equations::new(moments, standardize)?;
+        // Without a penalty worth the name, columns that are nearly collinear need the path's care.
+        if alpha > NEARLY_SINGULAR * equations.xx.diag().sum() {
+            let mut matrix = equations.xx.clone();
+            matrix.diag_mut().map_inplace(|entry| *entry += alpha);
+            if let Some(weights) = linalg::solve_positive(matrix, equations.xy.view()) {
+                let Equations { scales, x_mean, y_mean, .. } = &equations;
+                return Self::unscaled(weights, scales, x_mean, y_mean);
+            }
+        }
+        RidgePath::from_equations(equations)?.solve(alpha)
+    }
+
+    /// From weights for inputs divided by `scales`.
+    fn unscaled(
+        weights: Array2<f64>,
+        scales: &Array1<f64>,
+        x_mean: &Array1<f64>,
+        y_mean: &Array1<f64>,
+    ) -> Result<Self> {
+        let weights = weights / scales.view().insert_axis(Axis(1));
+        let intercept = y_mean - &x_mean.dot(&weights);
+        match weights.iter().chain(&intercept).all(|x| x.is_finite()) {
+            true => Ok(Self { weights, intercept }),
+            false => Err(Error::NoDecomposition { what: "ridge regression", size: scales.len() }),
+        }
+    }
+}
+
+/// A penalty below this part of the trace of `Sxx` leaves the equations all but singular.
+const NEARLY_SINGULAR: f64 = 1e-12;
+
+/// The equations `(Sxx + alpha) W = Sxy` for inputs divided by their scales.
+struct Equations {
+    weight: f64,
+    x_mean: Array1<f64>,
+    y_mean: Array1<f64>,
+    scales: Array1<f64>,
+    xx: Array2<f64>,
+    xy: Array2<f64>,
+}
+
+impl Equations {
+    fn new(moments: &Moments, standardize: bool) -> Result<Self> {
+        let scatter = moments.scatter();
+        if scatter.weight.is_nan() || scatter.weight <= 0.0 {
+            return Err(Error::Length { what: "rows with a positive weight", expected: 1, found: 0 });
+        }
+        let scales = match standardize {
+            true => scatter.deviations(),
+            false => Array1::ones(scatter.x_mean.len()),
+        };
+        let Scatter { weight, x_mean, y_mean, mut xx, mut xy, .. } = scatter;
+        if standardize {
+            let by_row = scales.view().insert_axis(Axis(1));
+            xx /= &scales;
+            xx /= &by_row;
+            xy /= &by_row;
+        }
+        Ok(Self { weight, x_mean, y_mean, scales, xx, xy })
+    }
 }
 
 /// The minimum of `Σ w |y - x W - b|² + alpha |W|²` for every `alpha`.
@@ -26,12 +96,16 @@ pub struct RidgePath {
     pub(super) weight: f64,
     pub(super) x_mean: Array1<f64>,
     pub(super) y_mean: Array1<f64>,
+    /// What inputs are divided by: 1 or their standard deviations.
+    pub(super) scales: Array1<f64>,
     /// L, not negative.
     pub(super) values: Array1<f64>,
-    /// Columns of Q, as rows; those of standardised inputs divided by the deviations.
+    /// Columns of Q, as rows.
     pub(super) directions: Array2<f64>,
     /// `Qᵀ Sxy`.
-    pub(super) alignment: Array2<f64>,
+    alignment: Array2<f64>,
+    /// `Sxx` and `Sxy`, where the path was made of them.
+    equations: Option<(Array2<f64>, Array2<f64>)>,
     /// Below it an eigenvalue cannot be told from 0.
     negligible: f64,
 }
@@ -41,21 +115,23 @@ impl RidgePath {
     /// penalty is that for inputs divided by their standard deviations; the
     /// coefficients are for the inputs as they are in any case.
     pub fn new(moments: &Moments, standardize: bool) -> Result<Self> {
-        let Scatter { rows, weight, x_mean, y_mean, mut xx, mut xy, .. } = weighty(moments.scatter())?;
-        let scales = standardize.then(|| deviations(xx.diag().iter().copied(), &x_mean, weight, rows as f64));
-        if let Some(scales) = &scales {
-            xx /= scales;
-            xx /= &scales.view().insert_axis(Axis(1));
-            xy /= &scales.view().insert_axis(Axis(1));
-        }
-        let spectrum = spectrum::symmetric(xx.view())?;
+        Self::from_equations(Equations::new(moments, standardize)?)
+    }
+
+    fn from_equations(equations: Equations) -> Result<Self> {
+        let Equations { weight, x_mean, y_mean, scales, xx, xy } = equations;
+        let Spectrum { values, vectors: directions } = spectrum::symmetric(xx.view())?;
+        let values = values.mapv(|value| value.max(0.0));
         // The sums behind the scatter are rounded in the last place of its largest entries.
-        let precision = f64::EPSILON * xx.nrows() as f64;
-        Ok(Self::assemble(weight, x_mean, y_mean, spectrum, &xy, scales, precision))
+        let negligible = f64::EPSILON * xx.nrows() as f64 * largest(&values);
+        let alignment = linalg::multiply(directions.view(), xy.view());
+        let equations = Some((xx, xy));
+        Ok(Self { weight, x_mean, y_mean, scales, values, directions, alignment, equations, negligible })
     }
 
     /// The path for rows at hand. Fewer rows than columns are decomposed
-    /// themselves, which is faster than their scatter and keeps more digits.
+    /// themselves, which keeps more digits than their scatter and, if they are
+    /// far fewer, is faster.
     pub fn from_rows(
         x: ArrayView2<'_, f64>,
         y: ArrayView2<'_, f64>,
@@ -81,37 +157,19 @@ impl RidgePath {
             (matrix, mean)
         };
         let ((mut x, x_mean), (y, y_mean)) = (centred(x), centred(y));
-        let scales = standardize.then(|| {
-            let squares = x.columns().into_iter().map(|column| column.dot(&column));
-            deviations(squares, &x_mean, weight, chosen.len() as f64)
-        });
-        if let Some(scales) = &scales {
-            x /= scales;
-        }
-        let spectrum = spectrum::of_few_rows(x.view())?;
-        let xy = linalg::multiply(x.t(), y.view());
-        // Singular values are good to the last place of the largest; these are their squares.
-        let precision = (f64::EPSILON * inputs as f64).powi(2);
-        Ok(Self::assemble(weight, x_mean, y_mean, spectrum, &xy, scales, precision))
-    }
-
-    fn assemble(
-        weight: f64,
-        x_mean: Array1<f64>,
-        y_mean: Array1<f64>,
-        spectrum: spectrum::Spectrum,
-        xy: &Array2<f64>,
-        scales: Option<Array1<f64>>,
-        precision: f64,
-    ) -> Self {
-        let spectrum::Spectrum { values, vectors: mut directions } = spectrum;
-        let alignment = linalg::multiply(directions.view(), xy.view());
-        if let Some(scales) = scales {
-            directions /= &scales;
-        }
-        let values = values.mapv(|value| value.max(0.0));
-        let negligible = precision * values.iter().copied().fold(0.0, f64::max);
-        Self { weight, x_mean, y_mean, values, directions, alignment, negligible }
+        let scales = match standardize {
+            true => {
+                let squares = x.columns().into_iter().map(|column| column.dot(&column));
+                deviations(squares, &x_mean, weight, chosen.len() as f64)
+            }
+            false => Array1::ones(inputs),
+        };
+        x /= &scales;
+        let Singular { values, left, right: directions } = spectrum::of_few_rows(x.view())?;
+        let alignment = linalg::multiply(left.t(), y.view()) * values.view().insert_axis(Axis(1));
+        let negligible = (f64::EPSILON * inputs as f64 * largest(&values)).powi(2);
+        let (values, equations) = (values.mapv(|value| value * value), None);
+        Ok(Self { weight, x_mean, y_mean, scales, values, directions, alignment, equations, negligible })
     }
 
     /// Columns of the inputs.
@@ -131,13 +189,21 @@ impl RidgePath {
     /// not vary beyond rounding get no weight.
     pub fn solve(&self, alpha: f64) -> Result<Coefficients> {
         check_alpha(alpha, true)?;
+        Coefficients::unscaled(self.scaled_weights(alpha), &self.scales, &self.x_mean, &self.y_mean)
+    }
+
+    /// `W` for inputs divided by their scales.
+    pub(super) fn scaled_weights(&self, alpha: f64) -> Array2<f64> {
         let inverse = self.inverse(alpha).insert_axis(Axis(1));
-        let weights = linalg::multiply(self.directions.t(), (&self.alignment * &inverse).view());
-        let intercept = &self.y_mean - &self.x_mean.dot(&weights);
-        match weights.iter().chain(&intercept).all(|x| x.is_finite()) {
-            true => Ok(Coefficients { weights, intercept }),
-            false => Err(Error::NoDecomposition { what: "ridge regression", size: self.num_inputs() }),
-        }
+        let apply =
+            |aligned: &Array2<f64>| linalg::multiply(self.directions.t(), (aligned * &inverse).view());
+        let weights = apply(&self.alignment);
+        let Some((xx, xy)) = &self.equations else { return weights };
+        // The decomposition is good to the last place of the largest columns; what
+        // it leaves of the equations themselves is good for the small ones too.
+        let left = xy - linalg::multiply(xx.view(), weights.view()) - alpha * &weights;
+        let correction = apply(&linalg::multiply(self.directions.view(), left.view()));
+        weights + correction
     }
 
     /// The diagonal of `(L + alpha)⁻¹`; where that says nothing, 0.
@@ -163,10 +229,6 @@ pub(super) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
     }
 }
 
-/// Without any weight there is nothing to fit.
-fn weighty(scatter: Scatter) -> Result<Scatter> {
-    match scatter.weight > 0.0 {
-        true => Ok(scatter),
-        false => Err(Error::Length { what: "rows with a positive weight", expected: 1, found: 0 }),
-    }
+fn largest(values: &Array1<f64>) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
 }

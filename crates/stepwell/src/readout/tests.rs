@@ -166,8 +166,17 @@ proptest! {
         let alpha = 10f64.powi(power);
         let expected = by_normal_equations(&rows, alpha);
         assert_close(&rows.path().solve(alpha).unwrap(), &expected, 1e-9);
-        let path = RidgePath::new(&rows.moments(), false).unwrap();
+        let moments = rows.moments();
+        let path = RidgePath::new(&moments, false).unwrap();
         assert_close(&path.solve(alpha).unwrap(), &expected, 1e-9);
+        assert_close(&Coefficients::of_moments(&moments, alpha, false).unwrap(), &expected, 1e-9);
+        for standardize in [false, true] {
+            let path = RidgePath::new(&moments, standardize).unwrap();
+            let alone = Coefficients::of_moments(&moments, alpha, standardize).unwrap();
+            assert_close(&alone, &path.solve(alpha).unwrap(), 1e-9);
+        }
+        let alone = Coefficients::of_moments(&moments, 0.0, false).unwrap();
+        prop_assert_eq!(alone, path.solve(0.0).unwrap());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::leave_one_out::LeaveOneOut;
 use super::moments::Moments;
 use super::options::ReadoutOptions;
 use super::random_features::RandomFeatures;
-use super::ridge::{Coefficients, RidgePath};
+use super::ridge::{Coefficients, RidgePath, check_alpha};
 use super::rows;
 use crate::error::{Error, Result};
 use crate::linalg::symmetric::dot;
@@ -101,16 +101,26 @@ impl Readout {
                 features.view()
             }
         };
-        let path = RidgePath::from_rows(x, y, weights, options.standardize)?;
-        let alpha = match (&options.alpha, options.alpha.candidates()) {
-            (super::Alpha::Fixed(alpha), _) => *alpha,
-            (_, candidates) => {
-                let mut errors = LeaveOneOut::new(&path, candidates.unwrap_or(&[]))?;
-                errors.observe(x, y, weights)?;
-                errors.finish().best()
+        let (alpha, coefficients) = match *options.alpha.candidates() {
+            [alpha] if x.nrows() >= x.ncols() => {
+                let mut moments = Moments::new(x.ncols(), y.ncols())?;
+                moments.observe(x, y, weights)?;
+                (alpha, Coefficients::of_moments(&moments, alpha, options.standardize)?)
+            }
+            ref alphas => {
+                let path = RidgePath::from_rows(x, y, weights, options.standardize)?;
+                let alpha = match *alphas {
+                    [alpha] => alpha,
+                    _ => {
+                        let mut errors = LeaveOneOut::new(&path, alphas)?;
+                        errors.observe(x, y, weights)?;
+                        errors.finish().best()
+                    }
+                };
+                (alpha, path.solve(alpha)?)
             }
         };
-        Self::from_parts(task, alpha, random_features, path.solve(alpha)?)
+        Self::from_parts(task, alpha, random_features, coefficients)
     }
 
     /// Puts a readout together: one trained in pieces, or one that was saved.
@@ -124,7 +134,7 @@ impl Readout {
             Task::Classification { classes } => check_num_classes(classes)?,
             Task::Regression { targets } => rows::length("targets", targets.max(1), targets)?,
         }
-        super::ridge::check_alpha(alpha, true)?;
+        check_alpha(alpha, true)?;
         let Coefficients { weights, intercept } = &coefficients;
         rows::length("columns of the coefficients", task.num_columns(), weights.ncols())?;
         rows::length("intercepts", task.num_columns(), intercept.len())?;

@@ -1,0 +1,72 @@
+//! Equations with a symmetric, positive definite matrix.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{Mat, MatMut, Par};
+use ndarray::{Array2, ArrayView2};
+
+/// `M⁻¹ B`, where the lower triangle of `M` is read; `None` where `M` is not
+/// positive definite.
+pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Option<Array2<f64>> {
+    let (n, columns) = b.dim();
+    if n == 0 || columns == 0 {
+        return Some(Array2::zeros((n, columns)));
+    }
+    let mut matrix = matrix;
+    let entries = matrix.as_slice_mut().filter(|entries| entries.len() == n * n)?;
+    // What the factorisation calls lower it finds in columns, and these are rows:
+    // it gets the transpose, which is the same matrix.
+    for i in 0..n {
+        for j in 0..i {
+            entries[j * n + i] = entries[i * n + j];
+        }
+    }
+    let mut factor = MatMut::from_column_major_slice_mut(entries, n, n);
+    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+    llt::factor::cholesky_in_place(
+        factor.as_mut(),
+        Default::default(),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .ok()?;
+    let mut solution = Mat::from_fn(n, columns, |i, j| b[(i, j)]);
+    let scratch = llt::solve::solve_in_place_scratch::<f64>(n, columns, Par::Seq);
+    let mut memory = MemBuffer::new(scratch);
+    llt::solve::solve_in_place(factor.as_ref(), solution.as_mut(), Par::Seq, MemStack::new(&mut memory));
+    let solution = Array2::from_shape_fn((n, columns), |(i, j)| solution[(i, j)]);
+    solution.iter().all(|x| x.is_finite()).then_some(solution)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+    use crate::rng::Stream;
+
+    #[test]
+    fn the_solution_meets_the_equations() {
+        for n in [1, 2, 5, 150] {
+            let mut stream = Stream::new(1, "cholesky", [n as u64, 0]);
+            let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
+            let matrix = rows.t().dot(&rows);
+            let expected = Array2::from_shape_simple_fn((n, 3), || stream.normal());
+            let found = solve_positive(matrix.clone(), matrix.dot(&expected).view()).unwrap();
+            assert!((found - expected).iter().all(|x| x.abs() < 1e-9));
+        }
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_has_no_solution() {
+        let b = array![[1.0], [1.0]];
+        assert_eq!(solve_positive(array![[1.0, 0.0], [2.0, 1.0]], b.view()), None);
+        assert_eq!(solve_positive(array![[f64::NAN, 0.0], [2.0, 1.0]], b.view()), None);
+        assert_eq!(solve_positive(Array2::zeros((3, 3)), b.view()), None);
+        assert_eq!(
+            solve_positive(Array2::zeros((0, 0)), Array2::zeros((0, 2)).view()).unwrap().dim(),
+            (0, 2)
+        );
+    }
+}
