@@ -54,6 +54,19 @@ fn fake_vertices_of_the_paper_are_counted_but_not_made() {
     assert!(text.contains("with fakes") && text.contains("paper N"), "{text}");
 }
 
+#[test]
+fn self_loops_are_added_on_request() {
+    let stats = json(&["stats", "ring:6", "--self-loops", "--json"]);
+    assert_eq!((stats["self_loops"].as_u64(), stats["avg_nnz"].as_f64()), (Some(6), Some(18.0)));
+    assert_eq!(stats["avg_edges"].as_f64(), Some(6.0));
+    // Every cluster then has a self loop, also those of one vertex.
+    let stats = json(&["stats", "path:9", "--pool", "graclus", "--self-loops", "--json", "--no-cache"]);
+    for level in stats["levels"].as_array().unwrap() {
+        let number = |name: &str| level[name].as_f64().unwrap();
+        assert_eq!(number("avg_nnz"), 2.0 * number("avg_edges") + number("avg_vertices"));
+    }
+}
+
 /// Runs the program with its cache in that folder; what it says on both channels.
 fn with_cache(folder: &Path, arguments: &[&str]) -> (String, String) {
     let done = stepwell().env("STEPWELL_CACHE", folder).args(arguments).assert().success();

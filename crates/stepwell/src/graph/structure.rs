@@ -107,6 +107,27 @@ impl GraphRef<'_> {
             directed: self.is_directed(),
         })
     }
+
+    /// The same graph with a self loop of weight 1 at every vertex that has
+    /// none, without labels and attributes of edges.
+    pub fn with_self_loops(&self) -> Result<Graph> {
+        let n = self.num_vertices();
+        let lacking = (0..n).filter(|&v| self.neighbours(v).binary_search(&(v as u32)).is_err());
+        let entries = self.entries().chain(lacking.map(|v| (v, v, 1.0)));
+        let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, column, weight) in entries {
+            sources.push(row as u32);
+            targets.push(column as u32);
+            weights.push(weight);
+        }
+        Graph::new(&EdgeList {
+            weights: self.weights().map(|_| weights.as_slice()),
+            vertex_labels: self.vertex_labels(),
+            vertex_attributes: self.vertex_attributes(),
+            directed: self.is_directed(),
+            ..EdgeList::new(n, &sources, &targets)
+        })
+    }
 }
 
 /// The connected components of a graph, numbered by their lowest vertex.

@@ -197,6 +197,22 @@ proptest! {
     }
 
     #[test]
+    fn self_loops_fill_the_diagonal_and_nothing_else((n, edges, directed) in any_edges()) {
+        for graph in [weighted(&edges, n, directed), Ok(unweighted(n, &edges, directed))].into_iter().flatten() {
+            let looped = graph.view().with_self_loops().unwrap();
+            let on_diagonal = |graph: &Graph| -> Vec<_> { graph.view().entries().filter(|e| e.0 == e.1).collect() };
+            let beside = |graph: &Graph| -> Vec<_> { graph.view().entries().filter(|e| e.0 != e.1).collect() };
+            prop_assert_eq!(beside(&looped), beside(&graph));
+            let mut expected: Vec<_> = (0..n).map(|v| (v, v, 1.0)).collect();
+            on_diagonal(&graph).into_iter().for_each(|entry| expected[entry.0] = entry);
+            prop_assert_eq!(on_diagonal(&looped), expected);
+            prop_assert_eq!(looped.view().is_directed(), directed);
+            prop_assert_eq!(looped.view().weights().is_some(), graph.view().weights().is_some());
+            prop_assert_eq!(looped.view().with_self_loops().unwrap(), looped);
+        }
+    }
+
+    #[test]
     fn components_are_what_paths_reach((n, edges, directed) in any_edges()) {
         let graph = unweighted(n, &edges, directed);
         let components = graph.view().components();
