@@ -155,7 +155,8 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
 
     def predict(self, graphs):
         """A label for each graph."""
-        return self.classes_[decode_classes(self._values(graphs))]
+        decisions = self._values(graphs)
+        return self.classes_[decode_classes(decisions)]
 
 
 class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):

@@ -118,7 +118,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     --------
     >>> from stepwell import PyramidalReservoir, make_benchmark
     >>> graphs = make_benchmark("b-easy-small").graphs
-    >>> PyramidalReservoir(units=20, random_state=0).fit_transform(graphs).shape
+    >>> PyramidalReservoir(units=20, spectral_radius=0.5).fit_transform(graphs).shape
     (300, 20)
     """
 
