@@ -6,6 +6,7 @@
 mod dataset;
 mod graph;
 mod pool;
+mod readout;
 mod reservoir;
 mod threads;
 
@@ -23,6 +24,10 @@ mod _stepwell {
     use super::graph::RawGraph;
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
+    #[pymodule_export]
+    use super::readout::{
+        RawAlphaErrors, RawMoments, RawRidgePath, decode_classes, fit_classes, fit_values, read_out,
+    };
     #[pymodule_export]
     use super::reservoir::{RawBatch, RawPrepared, check_options, preset_options, random_weights};
 

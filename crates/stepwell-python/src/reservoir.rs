@@ -10,6 +10,7 @@ use stepwell::Error;
 use stepwell::config::{ModelConfig, Preset};
 use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
 use stepwell::graph::GraphBatch;
+use stepwell::pool::Notes;
 use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{self, BlockWeights, Convergence, Prepared, Weights};
 
@@ -97,25 +98,36 @@ impl RawBatch {
         Ok(Self { batch: self.batch.clone(), inputs: Some(Arc::new(inputs)) })
     }
 
-    /// Pools the graphs, if the options say so, and makes all ready for embeddings.
-    fn prepare(&self, py: Python<'_>, options: &str, n_threads: usize) -> PyResult<RawPrepared> {
+    /// Pools the graphs, if the options say so, and makes all ready for
+    /// embeddings. How many are pooled goes to `report`.
+    #[pyo3(signature = (options, n_threads, report=None))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        options: &str,
+        n_threads: usize,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<RawPrepared> {
         let options = parse(options)?;
-        let none = Inputs::default();
-        let inputs = self.inputs.as_deref().unwrap_or(&none);
-        let prepared = threads::run(py, n_threads, |go_on| {
+        let (batch, inputs) = (self.batch.clone(), self.inputs.clone().unwrap_or_default());
+        let prepared = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
             let pyramid = match options.pooling() {
-                Some(pooling) => pooling.coarsen(&self.batch, options.levels(), |_| go_on())?,
+                Some(pooling) => pooling.coarsen(&batch, options.levels(), |done| watch.at(done))?,
                 None => Pyramid::default(),
             };
-            Prepared::with_pyramid(&self.batch, inputs, &pyramid, &options)
+            Ok((Prepared::with_pyramid(&batch, &inputs, &pyramid, &options)?, pyramid.notes()))
         })?;
-        Ok(RawPrepared(prepared.map_err(refused)?))
+        let (prepared, notes) = prepared.map_err(refused)?;
+        Ok(RawPrepared { prepared: Arc::new(prepared), notes })
     }
 }
 
 /// Graphs made ready.
 #[pyclass(frozen, module = "stepwell._stepwell")]
-pub struct RawPrepared(Prepared);
+pub struct RawPrepared {
+    prepared: Arc<Prepared>,
+    notes: Notes,
+}
 
 /// Vectors, sweeps and whether they converged, a row per graph.
 type Embedded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
@@ -125,18 +137,37 @@ type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 #[pymethods]
 impl RawPrepared {
-    /// Embeds all graphs with weights listed by stack, block and reservoir.
+    /// What happened when the graphs were pooled, by name; nothing that did not happen.
+    #[getter]
+    fn notes(&self) -> Vec<(&'static str, usize)> {
+        let Notes { cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized } = self.notes;
+        let all = [
+            ("cuts_improved", cuts_improved),
+            ("vertices_lost", vertices_lost),
+            ("without_edges", without_edges),
+            ("fill_dropped", fill_dropped),
+            ("symmetrized", symmetrized),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Embeds all graphs with weights listed by stack, block and reservoir. How
+    /// many are done goes to `report`.
+    #[pyo3(signature = (options, weights, n_threads, report=None))]
     fn embed<'py>(
         &self,
         py: Python<'py>,
         options: &str,
         weights: Vec<Pair<'_>>,
         n_threads: usize,
+        report: Option<Py<PyAny>>,
     ) -> PyResult<Embedded<'py>> {
         let options = parse(options)?;
-        let weights = collect(&weights, &options)?;
-        let work = |go_on: threads::GoOn<'_>| reservoir::embed(&weights, &self.0, &options, |_| go_on());
-        let embedding = threads::run(py, n_threads, work)?.map_err(refused)?;
+        let (prepared, weights) = (self.prepared.clone(), collect(&weights, &options)?);
+        let embedding = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
+            reservoir::embed(&weights, &prepared, &options, |done| watch.at(done))
+        })?;
+        let embedding = embedding.map_err(refused)?;
         let sweeps = embedding.runs.mapv(|run| run.sweeps);
         let converged = embedding.runs.mapv(|run| run.converged != Convergence::No);
         Ok((embedding.vectors.into_pyarray(py), sweeps.into_pyarray(py), converged.into_pyarray(py)))
@@ -151,9 +182,11 @@ impl RawPrepared {
         n_threads: usize,
     ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
         let options = parse(options)?;
-        let weights = collect(&weights, &options)?;
-        let work = |go_on: threads::GoOn<'_>| reservoir::states(&weights, &self.0, &options, |_| go_on());
-        let (tables, _) = threads::run(py, n_threads, work)?.map_err(refused)?;
+        let (prepared, weights) = (self.prepared.clone(), collect(&weights, &options)?);
+        let states = threads::run_owned(py, n_threads, None, move |watch| {
+            reservoir::states(&weights, &prepared, &options, |done| watch.at(done))
+        })?;
+        let (tables, _) = states.map_err(refused)?;
         Ok(tables.into_iter().map(|table| table.into_pyarray(py)).collect())
     }
 }
@@ -167,7 +200,8 @@ pub fn random_weights<'py>(
     features: usize,
 ) -> PyResult<Vec<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)>> {
     let options = parse(options)?;
-    let weights = threads::run(py, 1, |_| Weights::random(&options, features))?.map_err(refused)?;
+    let weights = threads::run_owned(py, 1, None, move |_| Weights::random(&options, features))?;
+    let weights = weights.map_err(refused)?;
     let arrays = |block: &BlockWeights| {
         (block.recurrent.clone().into_pyarray(py), block.input.clone().into_pyarray(py))
     };
@@ -188,7 +222,7 @@ pub fn check_options(options: &str) -> PyResult<String> {
     serde_json::to_string(&parse(options)?).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn parse(options: &str) -> PyResult<ModelConfig> {
+pub(crate) fn parse(options: &str) -> PyResult<ModelConfig> {
     let options: ModelConfig =
         serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
     options.validate().map_err(refused)?;
@@ -201,7 +235,7 @@ fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
     Weights::from_list(blocks.collect(), options).map_err(refused)
 }
 
-fn refused(error: Error) -> PyErr {
+pub(crate) fn refused(error: Error) -> PyErr {
     match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
         error => PyValueError::new_err(error.to_string()),

@@ -5,11 +5,11 @@
 //! a child that needs one makes its own.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -23,46 +23,111 @@ static POOLS: Mutex<Pools> = Mutex::new(Vec::new());
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long work that was told to stop is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// Says to work in progress whether to go on.
 pub type GoOn<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
+
+/// What work in progress and the thread that waits for it tell each other.
+#[derive(Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    done: AtomicUsize,
+}
+
+impl Watch {
+    /// Takes note of how much is done, and says whether to go on.
+    pub fn at(&self, done: usize) -> ControlFlow<()> {
+        self.done.store(done, Ordering::Relaxed);
+        self.go_on()
+    }
+
+    fn go_on(&self) -> ControlFlow<()> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
 
 /// Runs `work` on `threads` threads (0: one per core) of this process, without
 /// the interpreter's lock, and watches for Ctrl-C meanwhile.
 pub fn run<T: Send>(py: Python<'_>, threads: usize, work: impl FnOnce(GoOn<'_>) -> T + Send) -> PyResult<T> {
-    let failed = |text: String| PyRuntimeError::new_err(text);
-    let pool = pool(threads).map_err(|error| failed(error.to_string()))?;
-    let stop = AtomicBool::new(false);
-    let go_on = || match stop.load(Ordering::Relaxed) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    };
+    let pool = pool(threads).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let watch = Watch::default();
     py.detach(|| {
         thread::scope(|scope| {
             let (sender, receiver) = channel();
-            let go_on = &go_on;
+            let watch = &watch;
             let worker = scope.spawn(move || {
                 // Nobody listens any more only if the other end has failed.
-                let _ = sender.send(pool.install(|| work(go_on)));
+                let _ = sender.send(pool.install(|| work(&|| watch.go_on())));
             });
-            let mut interrupted = None;
-            loop {
-                match receiver.recv_timeout(LOOK) {
-                    Ok(result) => return interrupted.map_or(Ok(result), Err),
-                    Err(RecvTimeoutError::Disconnected) => {
-                        // A panic, which must not travel on as one: no `except Exception` would catch it.
-                        let _ = worker.join();
-                        return Err(failed("an error inside Stepwell; please report it".into()));
-                    }
-                    Err(RecvTimeoutError::Timeout) => {
-                        if let Err(error) = Python::attach(|py| py.check_signals()) {
-                            stop.store(true, Ordering::Relaxed);
-                            interrupted = Some(error);
-                        }
-                    }
-                }
-            }
+            let result = wait(receiver, watch, None, Duration::MAX);
+            // A panic must not travel on as one: no `except Exception` would catch it.
+            let _ = worker.join();
+            result
         })
     })
+}
+
+/// The same for work that owns all it needs. How far it is goes to `report`, a
+/// Python function, from time to time. When Ctrl-C comes and the work does not
+/// stop soon, because it is where it cannot, it is left to end unheard.
+pub fn run_owned<T: Send + 'static>(
+    py: Python<'_>,
+    threads: usize,
+    report: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send + 'static,
+) -> PyResult<T> {
+    let failed = |text: String| PyRuntimeError::new_err(text);
+    let pool = pool(threads).map_err(|error| failed(error.to_string()))?;
+    let watch = Arc::new(Watch::default());
+    let (sender, receiver) = channel();
+    let watched = watch.clone();
+    let worker = move || drop(sender.send(pool.install(|| work(&watched))));
+    thread::Builder::new().spawn(worker).map_err(|error| failed(error.to_string()))?;
+    py.detach(move || wait(receiver, &watch, report, PATIENCE))
+}
+
+/// Waits for the result; for `patience` once Ctrl-C has come.
+fn wait<T>(
+    result: Receiver<T>,
+    watch: &Watch,
+    report: Option<&Py<PyAny>>,
+    patience: Duration,
+) -> PyResult<T> {
+    let mut interrupted: Option<(PyErr, Instant)> = None;
+    let mut reported = 0;
+    loop {
+        match (result.recv_timeout(LOOK), interrupted.take()) {
+            (Ok(result), None) => return Ok(result),
+            (Ok(_), Some((error, _))) => return Err(error),
+            (Err(RecvTimeoutError::Disconnected), _) => {
+                return Err(PyRuntimeError::new_err("an error inside Stepwell; please report it"));
+            }
+            (Err(RecvTimeoutError::Timeout), Some((error, since))) => match since.elapsed() < patience {
+                true => interrupted = Some((error, since)),
+                false => return Err(error),
+            },
+            (Err(RecvTimeoutError::Timeout), None) => {
+                let done = watch.done.load(Ordering::Relaxed);
+                let look = |py: Python<'_>| {
+                    py.check_signals()?;
+                    match report {
+                        Some(report) if done != reported => report.call1(py, (done,)).map(drop),
+                        _ => Ok(()),
+                    }
+                };
+                if let Err(error) = Python::attach(look) {
+                    watch.stop.store(true, Ordering::Relaxed);
+                    interrupted = Some((error, Instant::now()));
+                }
+                reported = done;
+            }
+        }
+    }
 }
 
 fn pool(threads: usize) -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> {

@@ -3,6 +3,7 @@
 from ._coarsen import Level, coarsen, kron_reduce, maxcut
 from ._datasets import Dataset, load_dataset, make_benchmark
 from ._graphs import Graph, as_graph
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 from ._stepwell import __version__
 
@@ -11,6 +12,8 @@ __all__ = [
     "Graph",
     "Level",
     "PyramidalReservoir",
+    "PyramidalReservoirClassifier",
+    "PyramidalReservoirRegressor",
     "__version__",
     "as_graph",
     "coarsen",

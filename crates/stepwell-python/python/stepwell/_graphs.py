@@ -140,7 +140,7 @@ def _rebuild(adjacency, features, directed):
 
 
 def _from_matrix(matrix):
-    if matrix.shape[0] != matrix.shape[1]:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency: expected a square matrix, found shape {matrix.shape}")
     matrix = matrix.tocsr(copy=True)
     matrix.sum_duplicates()

@@ -6,12 +6,14 @@ import os
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._datasets import Dataset, _Graphs, seed_of
-from ._graphs import as_graph
+from ._graphs import Graph, as_graph
+from ._progress import Progress
 from ._stepwell import RawBatch, check_options, preset_options, random_weights
 
 
@@ -96,6 +98,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Seed of the weights.
     n_jobs : int or None
         Threads; None is one, -1 one per core. Results do not depend on it.
+    verbose : bool
+        Whether to say on stderr how far the work is.
 
     Attributes
     ----------
@@ -105,14 +109,21 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Sweeps of the last transform.
     converged_ : array of the same shape
         Whether they converged.
+    pooling_notes_ : dict
+        What happened when the graphs of the last transform were pooled, in
+        numbers: cuts_improved, vertices_lost, without_edges, fill_dropped,
+        symmetrized; without those that are 0.
 
     Examples
     --------
     >>> from stepwell import PyramidalReservoir, make_benchmark
     >>> graphs = make_benchmark("b-easy-small").graphs
-    >>> PyramidalReservoir(units=20, random_state=0).fit_transform(graphs).shape
+    >>> PyramidalReservoir(units=20, spectral_radius=0.5).fit_transform(graphs).shape
     (300, 20)
     """
+
+    #: Parameters that do not change what the model is, or are read on their own.
+    _not_options = ("n_jobs", "random_state", "verbose")
 
     def __init__(
         self,
@@ -149,6 +160,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         structure=(),
         random_state=0,
         n_jobs=None,
+        verbose=False,
     ):
         self.pool = pool
         self.blocks = blocks
@@ -183,28 +195,20 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.structure = structure
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @classmethod
     def from_preset(cls, preset="paper", **changes):
         """An estimator with a named set of options: "paper" (the default one) or
         "reference" (what the paper's public code does)."""
-        known = inspect.signature(cls).parameters
+        known = inspect.signature(cls).parameters.keys() - cls._not_options
         options = {name: value for name, value in json.loads(preset_options(preset)).items() if name in known}
         return cls(**{**options, **changes})
 
     def fit(self, graphs, y=None):
         """Draws the weights. Of the graphs only the number of features matters,
         and, where vertices have none, the spread of their degrees."""
-        options = self._options()
-        batch = _as_batch(graphs)
-        if len(batch) == 0:
-            raise ValueError("graphs: expected at least one, found none")
-        needed = batch.width() is None or options["structure"]
-        self.feature_map_ = batch.fit_structure(json.dumps(options)) if needed else None
-        width = self._with_features(batch).width()
-        options["seed"] = seed_of(self.random_state)
-        self.weights_ = random_weights(json.dumps(options), width)
-        self._set_width(options)
+        self._draw(_as_batch(graphs))
         return self
 
     def set_weights(self, weights):
@@ -232,22 +236,14 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def transform(self, graphs):
         """One row per graph."""
-        prepared, options, threads = self._prepare(graphs)
-        vectors, self.iterations_, self.converged_ = prepared.embed(options, self.weights_, threads)
-        if self.fixed_sweeps is None and not self.converged_.all():
-            share = 1 - self.converged_.all(axis=1).mean()
-            warnings.warn(
-                f"{share:.1%} of the graphs did not converge in {self.max_iter} sweeps; "
-                "raise max_iter or lower spectral_radius",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return vectors
+        check_is_fitted(self, "weights_")
+        return self._embed(_as_batch(graphs))
 
     def transform_nodes(self, graphs):
         """The states of all vertices of all graphs: one array per block that
         goes into the embedding, by stack and block."""
-        prepared, options, threads = self._prepare(graphs)
+        check_is_fitted(self, "weights_")
+        prepared, options, threads = self._prepare(_as_batch(graphs))
         return prepared.states(options, self.weights_, threads)
 
     def __sklearn_tags__(self):
@@ -256,30 +252,62 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.no_validation = True
         return tags
 
-    def _prepare(self, graphs):
-        check_is_fitted(self, "weights_")
+    def _draw(self, batch):
+        """Draws the weights for such graphs; answers with all options."""
+        options = self._options()
+        if len(batch) == 0:
+            raise ValueError("graphs: expected at least one, found none")
+        needed = batch.width() is None or options["structure"]
+        self.feature_map_ = batch.fit_structure(json.dumps(options)) if needed else None
+        width = self._with_features(batch).width()
+        options["seed"] = seed_of(self.random_state)
+        self.weights_ = random_weights(json.dumps(options), width)
+        self._set_width(options)
+        return options
+
+    def _prepare(self, batch):
         options, threads = json.dumps(self._options()), _threads(self.n_jobs)
-        batch = self._with_features(_as_batch(graphs))
+        batch = self._with_features(batch)
         if batch.width() is None and len(batch):
             raise ValueError("graphs: expected features; fit on graphs without them gives them their degrees")
-        return batch.prepare(options, threads), options, threads
+        with Progress(self.verbose and self.pool != "none", "pooling", len(batch)) as report:
+            prepared = batch.prepare(options, threads, report)
+        self.pooling_notes_ = dict(prepared.notes)
+        if lost := self.pooling_notes_.get("vertices_lost"):
+            warnings.warn(f"{lost} vertices of {len(batch)} graphs are in no cluster", stacklevel=4)
+        return prepared, options, threads
+
+    def _embed(self, batch):
+        prepared, options, threads = self._prepare(batch)
+        with Progress(self.verbose, "embedding", len(batch)) as report:
+            vectors, self.iterations_, self.converged_ = prepared.embed(options, self.weights_, threads, report)
+        if self.fixed_sweeps is None and not self.converged_.all():
+            share = 1 - self.converged_.all(axis=1).mean()
+            warnings.warn(
+                f"{share:.1%} of the graphs did not converge in {self.max_iter} sweeps; "
+                "raise max_iter or lower spectral_radius",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return vectors
 
     def _with_features(self, batch):
         return batch if self.feature_map_ is None else batch.with_features(self.feature_map_)
 
     def _options(self):
         options = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
-        for name in ("n_jobs", "random_state"):
+        for name in self._not_options:
             del options[name]
         for name in ("aggregate", "structure"):
             if isinstance(options[name], str):
                 options[name] = [options[name]]
+        check = lambda given: check_options(json.dumps(given, allow_nan=False))
         try:
-            return json.loads(check_options(json.dumps(options)))
+            return json.loads(check(options))
         except (TypeError, ValueError):
             for name, value in options.items():  # say which one it is
                 try:
-                    check_options(json.dumps({name: value}))
+                    check({name: value})
                 except (TypeError, ValueError) as error:
                     raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
             raise
@@ -295,12 +323,15 @@ def _as_batch(graphs):
         graphs = graphs.graphs
     if isinstance(graphs, _Graphs):
         return RawBatch.of_dataset(graphs._raw)
+    if isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or not hasattr(graphs, "__iter__"):
+        raise TypeError(f"graphs: expected a sequence of graphs, found {type(graphs).__name__}")
     converted = []
     for position, graph in enumerate(graphs):
         try:
             converted.append(as_graph(graph)._raw)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"graph {position}: {error}") from None
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"graph {position}: {error}") from None
     return RawBatch.of_graphs(converted)
 
 

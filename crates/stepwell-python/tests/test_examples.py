@@ -1,0 +1,23 @@
+"""The examples of the documentation work as they stand."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import stepwell
+
+MODULES = [module.name for module in pkgutil.iter_modules(stepwell.__path__) if module.name != "_stepwell"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(f"stepwell.{name}"))
+    assert failed == 0
+
+
+def test_there_are_some():
+    finder = doctest.DocTestFinder()
+    for name in ("PyramidalReservoir", "PyramidalReservoirClassifier", "PyramidalReservoirRegressor", "coarsen"):
+        assert any(found.examples for found in finder.find(getattr(stepwell, name)))

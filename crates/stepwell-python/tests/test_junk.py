@@ -1,0 +1,143 @@
+"""Whatever is thrown at the package, what comes back is an answer or a plain exception."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from stepwell import (
+    Graph,
+    PyramidalReservoir,
+    PyramidalReservoirClassifier,
+    PyramidalReservoirRegressor,
+    coarsen,
+    kron_reduce,
+)
+
+TRIANGLE = Graph([[0, 1, 2], [1, 2, 0]], np.eye(3))
+SQUARE = Graph([[0, 1, 2, 3], [1, 2, 3, 0]], np.ones((4, 3)))
+TRANSFORMER = PyramidalReservoir(units=3, pool="graclus").fit([TRIANGLE])
+CLASSIFIER = PyramidalReservoirClassifier(units=3, pool="ndp", max_iter=500).fit([TRIANGLE, SQUARE], ["a", "b"])
+
+numbers = st.one_of(
+    st.integers(-3, 6),
+    st.sampled_from([2**31, 2**32, 2**63, 2**64, -(2**63), 10**30]),
+    st.floats(),
+    st.sampled_from([1e300, -1e300, 1e-300, 5e-324]),
+    st.booleans(),
+    st.complex_numbers(),
+)
+dtypes = st.sampled_from(["i1", "i4", "i8", "u8", "f2", "f4", "f8", "c16", "?", "O", "U3", "M8[s]"])
+arrays = dtypes.flatmap(
+    lambda dtype: hnp.arrays(
+        dtype,
+        hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+        elements=st.integers(-1, 5) if dtype in ("i1", "i4", "i8", "O") else None,
+    )
+)
+edges = hnp.arrays(np.int64, st.tuples(st.just(2), st.integers(0, 6)), elements=st.integers(-1, 5))
+
+
+@st.composite
+def matrices(draw):
+    shape = draw(st.tuples(st.integers(0, 5), st.integers(0, 5)))
+    if draw(st.booleans()):
+        shape = (shape[0], shape[0])
+    dense = draw(hnp.arrays(draw(st.sampled_from(["f8", "f4", "i8", "?", "c16"])), shape))
+    layout = draw(st.sampled_from([sp.csr_matrix, sp.coo_matrix, sp.csc_array, sp.dok_matrix, sp.dia_array]))
+    return layout(dense)
+
+
+things = st.recursive(
+    st.one_of(
+        st.none(),
+        numbers,
+        st.text(max_size=3),
+        st.binary(max_size=3),
+        arrays,
+        matrices(),
+        st.sampled_from([TRIANGLE, SQUARE, Graph, object(), len, range(3), sp.coo_array([1.0, 2.0])]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    ),
+    max_leaves=6,
+)
+features = hnp.arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(0, 4)))
+nearly_graphs = st.one_of(
+    things,
+    st.tuples(st.one_of(edges, matrices(), things), st.one_of(st.none(), features, things)),
+)
+nearly_lists = st.one_of(things, st.lists(nearly_graphs, max_size=4))
+
+
+def harmless(work):
+    """Runs it; fails for anything but an answer, a TypeError or a ValueError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return work()
+        except (TypeError, ValueError) as error:
+            assert str(error)
+
+
+@given(nearly_lists)
+@settings(max_examples=250, deadline=None)
+def test_fit_and_transform(graphs):
+    model = PyramidalReservoir(units=3, pool="kmis", max_iter=5)
+    if harmless(lambda: model.fit(graphs)) is not None:
+        harmless(lambda: model.transform(graphs))
+    vectors = harmless(lambda: TRANSFORMER.transform(graphs))
+    assert vectors is None or np.isfinite(vectors).all()
+    harmless(lambda: TRANSFORMER.transform_nodes(graphs))
+    harmless(lambda: CLASSIFIER.predict(graphs))
+
+
+@given(nearly_lists, things, things)
+@settings(max_examples=150, deadline=None)
+def test_training(graphs, y, weights):
+    for kind in (PyramidalReservoirClassifier, PyramidalReservoirRegressor):
+        model = kind(units=3, max_iter=5)
+        harmless(lambda: model.fit(graphs, y))
+        harmless(lambda: model.fit([TRIANGLE, SQUARE], y, weights))
+        harmless(lambda: model.fit([TRIANGLE, SQUARE], [0, 1], weights))
+
+
+@given(nearly_graphs, st.one_of(st.sampled_from(["graclus", "nmf", "ndp", "kmis"]), things), st.one_of(st.integers(-1, 4), things))
+@settings(max_examples=250, deadline=None)
+def test_coarsening(graph, pool, levels):
+    harmless(lambda: coarsen(graph, pool, levels))
+    harmless(lambda: coarsen(TRIANGLE, pool, levels))
+    harmless(lambda: kron_reduce(graph, levels))
+
+
+PARAMETERS = sorted(PyramidalReservoirClassifier().get_params())
+
+
+@given(st.dictionaries(st.sampled_from(PARAMETERS), things, max_size=2))
+@settings(max_examples=250, deadline=None)
+def test_parameters(given):
+    given.pop("verbose", None)
+    model = PyramidalReservoirClassifier(**{"units": 3, "max_iter": 5, **given})
+    harmless(lambda: model.fit([TRIANGLE, SQUARE, TRIANGLE], ["a", "b", "a"]))
+    harmless(lambda: model.predict([SQUARE]) if hasattr(model, "coef_") else None)
+
+
+@pytest.mark.parametrize("position", [0, 2])
+@pytest.mark.parametrize(
+    "bad",
+    [None, 1, "graph", (1, 2, 3), ([[0], [9]], np.eye(3)), (sp.eye(3), np.full((3, 3), np.nan)), sp.coo_array([1.0])],
+    ids=lambda bad: type(bad).__name__,
+)
+def test_the_position_is_named(bad, position):
+    graphs = [TRIANGLE, SQUARE, TRIANGLE]
+    graphs[position] = bad
+    for call in (PyramidalReservoir().fit, TRANSFORMER.transform, CLASSIFIER.predict):
+        with pytest.raises((TypeError, ValueError), match=f"^graph {position}: "):
+            call(graphs)
