@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
+use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{Convergence, Embedding, Prepared, Run, embed};
 use stepwell_data::Dataset;
 use stepwell_data::cache::{self, PyramidCache};
@@ -43,35 +44,39 @@ impl<'a> Embedder<'a> {
         Self { model, cache, terminal, tally: Tally { converged: 1.0, ..Tally::default() } }
     }
 
-    /// Pools graphs and makes them ready.
-    pub fn prepare(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Prepared> {
-        let before = self.tally.graphs;
+    /// Pools graphs, or finds them pooled in the cache.
+    pub fn coarsen(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Pyramid> {
+        let Some(pooling) = self.model.config.pooling() else { return Ok(Pyramid::default()) };
         let start = Instant::now();
-        let pyramid = match self.model.config.pooling() {
-            None => Default::default(),
-            Some(pooling) => {
-                let levels = self.model.config.levels();
-                let going = |_| progress(before);
-                let (pyramid, warnings) =
-                    cache::coarsen(self.cache.as_ref(), graphs, &pooling, levels, going)?;
-                warnings.iter().for_each(|text| self.terminal.note(&format!("warning: {text}")));
-                pyramid
-            }
-        };
+        let (before, levels) = (self.tally.graphs, self.model.config.levels());
+        let going = |_| progress(before);
+        let (pyramid, warnings) = cache::coarsen(self.cache.as_ref(), graphs, &pooling, levels, going)?;
+        warnings.iter().for_each(|text| self.terminal.note(&format!("warning: {text}")));
         self.tally.coarsen_seconds += start.elapsed().as_secs_f64();
+        Ok(pyramid)
+    }
+
+    /// Makes graphs and their pyramid ready.
+    pub fn prepare(&mut self, graphs: &GraphBatch, pyramid: &Pyramid) -> Result<Prepared> {
         let start = Instant::now();
-        let prepared = self.model.prepare(graphs, &pyramid)?;
+        let prepared = self.model.prepare(graphs, pyramid)?;
         self.tally.prepare_seconds += start.elapsed().as_secs_f64();
         Ok(prepared)
     }
 
-    /// Embeds the graphs of a piece.
+    /// Pools, prepares and embeds the graphs of a piece.
     pub fn embed(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Embedding> {
-        let prepared = self.prepare(graphs, progress)?;
+        let pyramid = self.coarsen(graphs, progress)?;
+        let prepared = self.prepare(graphs, &pyramid)?;
+        self.embed_prepared(&prepared, progress)
+    }
+
+    /// Embeds graphs made ready before.
+    pub fn embed_prepared(&mut self, prepared: &Prepared, progress: Progress<'_>) -> Result<Embedding> {
         let before = self.tally.graphs;
         let start = Instant::now();
         let done = |graphs: usize| progress(before + graphs);
-        let embedding = embed(&self.model.weights, &prepared, &self.model.config, done)?;
+        let embedding = embed(&self.model.weights, prepared, &self.model.config, done)?;
         self.tally.embed_seconds += start.elapsed().as_secs_f64();
         self.tally.add(&embedding.runs);
         Ok(embedding)

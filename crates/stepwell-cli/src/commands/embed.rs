@@ -173,7 +173,8 @@ impl Work {
                     let embedding = embedder.embed(&piece.graphs, progress)?;
                     return self.write_vectors(piece, before, embedding.vectors.view(), &mut write);
                 }
-                let prepared = embedder.prepare(&piece.graphs, progress)?;
+                let pyramid = embedder.coarsen(&piece.graphs, progress)?;
+                let prepared = embedder.prepare(&piece.graphs, &pyramid)?;
                 let clock = Instant::now();
                 let done = |graphs: usize| progress(before + graphs);
                 let (tables, runs) = states(&model.weights, &prepared, config, done)?;

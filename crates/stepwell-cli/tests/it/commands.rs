@@ -9,11 +9,21 @@ fn json(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn demo_shows_the_benchmark() {
-    let text = output(&["demo"]);
-    for part in ["b-easy", "graphs       1800", "classes      3", "train", "validation"] {
+fn demo_compares_four_architectures() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results");
+    let text = output(&["demo", "--out", out.to_str().unwrap()]);
+    for part in ["b-easy: 1800 graphs", "none", "graclus", "nmf", "ndp", "█"] {
         assert!(text.contains(part), "{text}");
     }
+    let report: Value = serde_json::from_slice(&fs::read(out.join("demo.json")).unwrap()).unwrap();
+    let architectures = report["architectures"].as_array().unwrap();
+    assert_eq!(architectures.len(), 4);
+    for (index, found) in architectures.iter().enumerate() {
+        assert!(found["accuracy_mean"].as_f64().unwrap() > 0.8, "chance is a third: {found}");
+        assert_eq!(found["levels"].as_array().unwrap().len(), if index == 0 { 1 } else { 3 });
+    }
+    assert_eq!(fs::read_to_string(out.join("demo.csv")).unwrap().lines().count(), 5);
 }
 
 #[test]

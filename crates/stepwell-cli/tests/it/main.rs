@@ -4,6 +4,7 @@
 
 mod commands;
 mod manners;
+mod models;
 mod pooling;
 
 use assert_cmd::Command;
