@@ -6,6 +6,7 @@ mod commands;
 mod manners;
 mod models;
 mod pooling;
+mod readme;
 
 use assert_cmd::Command;
 
