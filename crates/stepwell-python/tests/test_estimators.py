@@ -7,6 +7,7 @@ import pydoc
 
 import joblib
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -15,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import estimator_checks
 
 from stepwell import (
     Graph,
@@ -127,6 +129,29 @@ def test_parameters_round_trip(kind):
     assert "units" in model._repr_html_()
 
 
+#: scikit-learn's own checks of what does not depend on X being an array.
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_valid_tag_types",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_estimator_tags_renamed",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("kind", ALL)
+def test_scikit_learn_s_own_checks(kind, check):
+    check = getattr(estimator_checks, check, None)
+    if check is None:
+        pytest.skip("this scikit-learn does not have it")
+    check(kind.__name__, kind())
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_fitting_leaves_parameters_alone_and_can_be_repeated(kind):
     model = kind(**QUICK, structure=("degree",))
@@ -156,7 +181,6 @@ def test_what_they_are():
 
 @pytest.mark.parametrize("kind", ALL)
 def test_output_as_a_table(kind):
-    pandas = pytest.importorskip("pandas")
     model = kind(**QUICK, aggregate=["sum", "max"]).set_output(transform="pandas").fit(GRAPHS, target(kind))
     table = model.transform(GRAPHS)
     assert isinstance(table, pandas.DataFrame)
@@ -221,6 +245,14 @@ def test_cross_validation_of_any_container(container):
     right = [model.fit(pick(train), WORDS[train]).score(pick(test), WORDS[test]) for train, test in folds]
     assert cross_val_score(model, graphs, WORDS, cv=3).tolist() == right
     assert cross_val_predict(model, graphs, WORDS, cv=3).shape == WORDS.shape
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_graphs_that_come_one_by_one(kind):
+    model = kind(**QUICK)
+    vectors = model.fit_transform((graph for graph in GRAPHS), target(kind))
+    assert np.array_equal(vectors, clone(model).fit(GRAPHS, target(kind)).transform(iter(GRAPHS)))
+    assert kind is PyramidalReservoir or model.predict(iter(GRAPHS)).shape == target(kind).shape
 
 
 def test_pipelines():

@@ -74,7 +74,20 @@ nearly_graphs = st.one_of(
     things,
     st.tuples(st.one_of(edges, matrices(), things), st.one_of(st.none(), features, things)),
 )
-nearly_lists = st.one_of(things, st.lists(nearly_graphs, max_size=4))
+
+
+@st.composite
+def extreme_graphs(draw):
+    """Graphs in form, with any numbers that there are."""
+    size = draw(st.integers(0, 6))
+    magnitude = st.sampled_from([0.0, 5e-324, 1e-300, 1e-30, 1.0, 3.0, 1e30, 3e38, 1e40, 1e300, 1.7e308])
+    half = np.triu(draw(hnp.arrays(np.float64, (size, size), elements=magnitude)))
+    matrix = sp.csr_matrix(np.maximum(half, half.T))
+    sign = draw(st.sampled_from([1, -1]))
+    return matrix, sign * draw(hnp.arrays(np.float64, (size, 3), elements=magnitude))
+
+
+nearly_lists = st.one_of(things, st.lists(nearly_graphs, max_size=4), st.lists(extreme_graphs(), max_size=4))
 
 
 def harmless(work):
@@ -90,11 +103,12 @@ def harmless(work):
 @given(nearly_lists)
 @settings(max_examples=250, deadline=None)
 def test_fit_and_transform(graphs):
-    model = PyramidalReservoir(units=3, pool="kmis", max_iter=5)
+    model = PyramidalReservoir(units=3, pool="kmis", structure="degree", max_iter=5)
     if harmless(lambda: model.fit(graphs)) is not None:
         harmless(lambda: model.transform(graphs))
-    vectors = harmless(lambda: TRANSFORMER.transform(graphs))
-    assert vectors is None or np.isfinite(vectors).all()
+    for pool in ("none", "graclus", "nmf", "ndp"):
+        vectors = harmless(lambda: TRANSFORMER.set_params(pool=pool).transform(graphs))
+        assert vectors is None or np.isfinite(vectors).all()
     harmless(lambda: TRANSFORMER.transform_nodes(graphs))
     harmless(lambda: CLASSIFIER.predict(graphs))
 
@@ -109,7 +123,14 @@ def test_training(graphs, y, weights):
         harmless(lambda: model.fit([TRIANGLE, SQUARE], [0, 1], weights))
 
 
-@given(nearly_graphs, st.one_of(st.sampled_from(["graclus", "nmf", "ndp", "kmis"]), things), st.one_of(st.integers(-1, 4), things))
+poolings = st.sampled_from(["graclus", "nmf", "ndp", "kmis"])
+
+
+@given(
+    st.one_of(extreme_graphs(), nearly_graphs),
+    st.one_of(poolings, poolings, things),
+    st.one_of(st.integers(-1, 4), things),
+)
 @settings(max_examples=250, deadline=None)
 def test_coarsening(graph, pool, levels):
     harmless(lambda: coarsen(graph, pool, levels))

@@ -239,6 +239,11 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self, "weights_")
         return self._embed(_as_batch(graphs))
 
+    def fit_transform(self, graphs, y=None, **fit_params):
+        """The same as ``fit``, then ``transform`` of the same graphs."""
+        batch = _as_batch(graphs)
+        return self.fit(batch, y, **fit_params).transform(batch)
+
     def transform_nodes(self, graphs):
         """The states of all vertices of all graphs: one array per block that
         goes into the embedding, by stack and block."""
@@ -321,6 +326,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 def _as_batch(graphs):
     if isinstance(graphs, Dataset):
         graphs = graphs.graphs
+    if isinstance(graphs, RawBatch):
+        return graphs
     if isinstance(graphs, _Graphs):
         return RawBatch.of_dataset(graphs._raw)
     if isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or not hasattr(graphs, "__iter__"):
