@@ -1,6 +1,8 @@
 //! How well a row is predicted from all others, without leaving any out.
 
-use ndarray::{Array2, ArrayView1, ArrayView2, s};
+use std::borrow::Cow;
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
 use super::ridge::{RidgePath, check_alpha};
@@ -17,12 +19,19 @@ use crate::linalg;
 /// included, so this is exact. Where `1 - h` is lost in rounding (the row is
 /// met exactly, whatever its target) the error cannot be known and counts as
 /// infinite: such an alpha is not chosen.
+///
+/// Rows fewer than their columns are all met but for the penalty. If the path
+/// was made of the rows themselves, both differences are computed without
+/// subtracting: with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times
+/// `uᵀ (L + alpha)⁻¹ g` and `w uᵀ (L + alpha)⁻¹ u`. Then any alpha will do.
 #[derive(Clone, Debug)]
 pub struct LeaveOneOut<'path> {
     path: &'path RidgePath,
+    /// What makes z, or u, of a centred row.
+    directions: Cow<'path, Array2<f64>>,
     /// `(L + alpha)⁻¹`, a column for each alpha.
     inverses: Array2<f64>,
-    /// `W` for all alphas, the targets of each next to each other.
+    /// `W`, or `(L + alpha)⁻¹ g`, for all alphas, the targets of each next to each other.
     weights: Array2<f64>,
     pending: Pending,
     errors: AlphaErrors,
@@ -36,17 +45,30 @@ impl<'path> LeaveOneOut<'path> {
     pub fn new(path: &'path RidgePath, alphas: &[f64]) -> Result<Self> {
         rows::length("alphas", alphas.len().max(1), alphas.len())?;
         alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
-        let targets = path.num_targets();
-        let mut inverses = Array2::zeros((path.values.len(), alphas.len()));
-        let mut weights = Array2::zeros((path.num_inputs(), alphas.len() * targets));
-        for (column, &alpha) in alphas.iter().enumerate() {
-            inverses.column_mut(column).assign(&path.inverse(alpha));
-            let columns = s![.., column * targets..(column + 1) * targets];
-            weights.slice_mut(columns).assign(&path.scaled_weights(alpha));
+        let rank = path.span.unwrap_or(path.values.len());
+        let mut inverses = Array2::zeros((rank, alphas.len()));
+        for (mut column, &alpha) in inverses.columns_mut().into_iter().zip(alphas) {
+            column.assign(&path.inverse(alpha).slice(s![..rank]));
         }
+        let (directions, weights) = match path.span {
+            None => {
+                let weights: Vec<Array2<f64>> =
+                    alphas.iter().map(|&alpha| path.scaled_weights(alpha)).collect();
+                (Cow::Borrowed(&path.directions), weights)
+            }
+            Some(rank) => {
+                let roots = path.values.slice(s![..rank]).mapv(f64::sqrt).insert_axis(Axis(1));
+                let g = &path.alignment.slice(s![..rank, ..]) / &roots;
+                let weights = inverses.axis_iter(Axis(1)).map(|inverse| &g * &inverse.insert_axis(Axis(1)));
+                let weights = weights.collect();
+                (Cow::Owned(&path.directions.slice(s![..rank, ..]) / &roots), weights)
+            }
+        };
+        let weights: Vec<ArrayView2<'_, f64>> = weights.iter().map(|weights| weights.view()).collect();
+        let weights = concatenate(Axis(1), &weights).unwrap_or_default();
         let sums = vec![Some(0.0); alphas.len()];
         let errors = AlphaErrors { alphas: alphas.to_vec(), sums, terms: 0 };
-        Ok(Self { path, inverses, weights, pending: Pending::default(), errors })
+        Ok(Self { path, directions, inverses, weights, pending: Pending::default(), errors })
     }
 
     /// Takes rows in: those the path was made of, each once, with the same weights.
@@ -71,29 +93,38 @@ impl<'path> LeaveOneOut<'path> {
     }
 
     fn add(&mut self, block: &Pending) {
-        let (inputs, targets) = (self.path.num_inputs(), self.path.num_targets());
+        let Self { path, directions, inverses, weights, errors, .. } = self;
+        let (inputs, targets) = (path.num_inputs(), path.num_targets());
         let count = block.weights.len();
-        self.errors.terms += (count * targets) as u64;
-        let width = inputs + targets;
-        let row = |i: usize| &block.rows[i * width..(i + 1) * width];
-        let (mean, scales) = (&self.path.x_mean, &self.path.scales);
+        errors.terms += (count * targets) as u64;
+        let row = |i: usize| &block.rows[i * (inputs + targets)..(i + 1) * (inputs + targets)];
+        let (mean, scales) = (&path.x_mean, &path.scales);
         let centred = Array2::from_shape_fn((count, inputs), |(i, j)| (row(i)[j] - mean[j]) / scales[j]);
-        let predictions = linalg::multiply(centred.view(), self.weights.view());
-        let mut projections = linalg::multiply(centred.view(), self.path.directions.t());
-        projections.mapv_inplace(|z| z * z);
-        let shares = linalg::multiply(projections.view(), self.inverses.view());
+        let mut squares = linalg::multiply(centred.view(), directions.t());
+        let met = path.span.is_some();
+        let mapped = linalg::multiply(if met { squares.view() } else { centred.view() }, weights.view());
+        squares.mapv_inplace(|z| z * z);
+        let shares = linalg::multiply(squares.view(), inverses.view());
         for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-            let observed = &row(i)[inputs..];
-            for (column, sum) in self.errors.sums.iter_mut().enumerate() {
-                let free = 1.0 - weight / self.path.weight - weight * shares[(i, column)];
-                let known = free > SUSPICIOUS
-                    || free > rounding(self.path, weight, projections.row(i), self.inverses.column(column));
-                let predicted = predictions.row(i);
-                let errors = observed.iter().zip(&self.path.y_mean).enumerate().map(|(target, (y, mean))| {
-                    let residual = y - mean - predicted[column * targets + target];
-                    (residual / free).powi(2)
-                });
-                *sum = sum.filter(|_| known).map(|sum| sum + weight * errors.sum::<f64>());
+            let centred_target = |target: usize| row(i)[inputs + target] - path.y_mean[target];
+            for (column, sum) in errors.sums.iter_mut().enumerate() {
+                let share = weight * shares[(i, column)];
+                let (free, lost) = match met {
+                    true => (share, 0.0),
+                    false => {
+                        let free = 1.0 - weight / path.weight - share;
+                        let suspicious = free < SUSPICIOUS;
+                        let lost = || rounding(path, weight, squares.row(i), inverses.column(column));
+                        (free, if suspicious { lost() } else { 0.0 })
+                    }
+                };
+                let error = |target: usize| {
+                    let mapped = mapped[(i, column * targets + target)];
+                    let missed = if met { mapped } else { centred_target(target) - mapped };
+                    (missed / free).powi(2)
+                };
+                let error = weight * (0..targets).map(error).sum::<f64>();
+                *sum = sum.filter(|_| free > lost && error.is_finite()).map(|sum| sum + error);
             }
         }
     }

@@ -103,11 +103,14 @@ pub struct RidgePath {
     /// Columns of Q, as rows.
     pub(super) directions: Array2<f64>,
     /// `Qᵀ Sxy`.
-    alignment: Array2<f64>,
+    pub(super) alignment: Array2<f64>,
     /// `Sxx` and `Sxy`, where the path was made of them.
     equations: Option<(Array2<f64>, Array2<f64>)>,
     /// Below it an eigenvalue cannot be told from 0.
     negligible: f64,
+    /// How many of the values, the largest first, span the centred rows, where
+    /// these are few and independent: without a penalty every row is met.
+    pub(super) span: Option<usize>,
 }
 
 impl RidgePath {
@@ -125,8 +128,19 @@ impl RidgePath {
         // The sums behind the scatter are rounded in the last place of its largest entries.
         let negligible = f64::EPSILON * xx.nrows() as f64 * largest(&values);
         let alignment = linalg::multiply(directions.view(), xy.view());
-        let equations = Some((xx, xy));
-        Ok(Self { weight, x_mean, y_mean, scales, values, directions, alignment, equations, negligible })
+        let (equations, span) = (Some((xx, xy)), None);
+        Ok(Self {
+            weight,
+            x_mean,
+            y_mean,
+            scales,
+            values,
+            directions,
+            alignment,
+            equations,
+            negligible,
+            span,
+        })
     }
 
     /// The path for rows at hand. Fewer rows than columns are decomposed
@@ -168,8 +182,23 @@ impl RidgePath {
         let Singular { values, left, right: directions } = spectrum::of_few_rows(x.view())?;
         let alignment = linalg::multiply(left.t(), y.view()) * values.view().insert_axis(Axis(1));
         let negligible = (f64::EPSILON * inputs as f64 * largest(&values)).powi(2);
+        // Centred, they have one dimension less. The vectors are sorted by value, and
+        // those of values this far above rounding are good to ten digits.
+        let independent = values.iter().take_while(|value| **value > 1e-6 * largest(&values)).count();
+        let span = (independent + 1 == chosen.len()).then_some(independent);
         let (values, equations) = (values.mapv(|value| value * value), None);
-        Ok(Self { weight, x_mean, y_mean, scales, values, directions, alignment, equations, negligible })
+        Ok(Self {
+            weight,
+            x_mean,
+            y_mean,
+            scales,
+            values,
+            directions,
+            alignment,
+            equations,
+            negligible,
+            span,
+        })
     }
 
     /// Columns of the inputs.

@@ -350,9 +350,23 @@ fn one_row_is_met_by_the_intercept_and_says_nothing_about_alpha() {
 fn errors_lost_in_rounding_are_not_mistaken_for_small_ones() {
     // More columns than rows and next to no penalty: every row is met exactly.
     let rows = rows(20, 60, 1, 4);
-    let errors = rows.leave_one_out(&rows.path(), &[1e-16, 1e-2]);
+    let path = RidgePath::new(&rows.moments(), false).unwrap();
+    let errors = rows.leave_one_out(&path, &[1e-16, 1e-2]);
     assert_eq!(errors.means()[0], f64::INFINITY);
     assert_eq!(errors.best(), 1e-2);
+    // From the rows themselves nothing is lost: errors settle as the penalty goes to 0.
+    let errors = rows.leave_one_out(&rows.path(), &[1e-9, 1e-16, 1e-200]).means();
+    assert!(relative(&errors, &[errors[0]; 3]) < 1e-8, "{errors:?}");
+    // Unless they repeat each other: then one is known from the other, or the two disagree.
+    let twice = |y: &Array2<f64>| {
+        let (x, weights) = (concatenate![Axis(0), rows.x, rows.x], vec![1.0; 40]);
+        let rows = Rows { x, y: y.clone(), weights };
+        rows.leave_one_out(&rows.path(), &[1e-6]).means()[0]
+    };
+    assert!(twice(&concatenate![Axis(0), rows.y, rows.y]) < 1e-8);
+    // Each is predicted as its twin is: off by 2 for all.
+    let apart = twice(&concatenate![Axis(0), &rows.y - 1.0, &rows.y + 1.0]);
+    assert!((apart - 4.0).abs() < 1e-6, "{apart}");
     // A row alone in a huge column is nearly met; that alone is no rounding.
     let mut x = Array2::from_shape_fn((8, 2), |(i, j)| ((3 * i + j) as f64).sin());
     x.column_mut(1).assign(&array![0.0, 0.0, 1e5, 0.0, 0.0, 0.0, 0.0, 0.0]);
