@@ -45,7 +45,7 @@ fn model(units: usize, recurrence: Recurrence) -> Model {
     Model { prepared, weights, options }
 }
 
-/// Ten sweeps over 300 vertices.
+// Ten sweeps over 300 vertices.
 #[library_benchmark]
 #[bench::dense_50(model(50, Recurrence::Dense))]
 #[bench::dense_64(model(64, Recurrence::Dense))]
@@ -57,8 +57,8 @@ fn sweeps(model: Model) -> f64 {
     black_box(embedding.vectors.sum())
 }
 
-/// Refinement of 300 vertices and 1800 entries: with few colours to the end,
-/// with many until it is clear that nothing is saved.
+// Refinement of 300 vertices and 1800 entries: with few colours to the end,
+// with many until it is clear that nothing is saved.
 #[library_benchmark]
 #[bench::one_colour((graph(1), 1))]
 #[bench::five_colours((graph(5), 5))]
