@@ -1,7 +1,5 @@
 """Coarsening as a user meets it: what comes back, odd graphs, what is refused."""
 
-import signal
-import threading
 import warnings
 
 import numpy as np
@@ -196,15 +194,6 @@ def test_above_the_budget_links_are_dropped_on_request():
         coarsen(graph, "ndp", 1, delta=0, fill_budget=budget)
     (level,) = coarsen(graph, "ndp", 1, delta=0, fill_budget=budget, approximate=True)
     assert level.notes["fill_dropped"] > 0 and 0 < level.A.nnz <= 2 * budget
-
-
-def test_ctrl_c_ends_it_between_levels():
-    n = 3000
-    ring = Graph(np.array([np.arange(n), (np.arange(n) + 1) % n]))
-    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
-    with pytest.raises(KeyboardInterrupt):
-        while True:
-            coarsen(ring, "kmis", levels=1024, k=0)
 
 
 def test_the_names_are_exported():

@@ -38,6 +38,7 @@ for name, work in {
     "states": lambda: reservoir.transform_nodes(graphs),
     "classifier": lambda: stepwell.PyramidalReservoirClassifier(n_jobs=2, **endless).fit(graphs, y % 3),
     "pooling": lambda: stepwell.PyramidalReservoirRegressor(pool="ndp", blocks=5).fit(meshes, y),
+    "coarsening": lambda: [stepwell.coarsen(meshes[0], "kmis", levels=1024, k=0) for _ in iter(int, 1)],
     "reading out": lambda: fit_values("{}", x, x[:, :1].copy(), None, 1),
 }.items():
     pressed = []
@@ -52,7 +53,7 @@ for name, work in {
 def test_ctrl_c_ends_it_and_threads_go_on():
     done = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=120)
     print(done.stdout)
-    assert done.stdout.count("after Ctrl-C") == 5, done.stderr
+    assert done.stdout.count("after Ctrl-C") == 6, done.stderr
     assert (done.returncode, done.stderr) == (0, "")
 
 

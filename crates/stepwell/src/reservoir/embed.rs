@@ -193,76 +193,92 @@ struct Settled<'a, T> {
     units: usize,
 }
 
-/// Takes one graph of a part through all stacks and blocks, handing the states
-/// of every block to `visit`; those of the last one pooled once more if the
-/// pyramid has a level for it and `pool_last`.
-fn run_graph<T: Real>(
-    model: &Model<T>,
-    part: &Part<T>,
-    graph: usize,
-    space: &mut Workspace<T>,
-    watch: &Watch<'_>,
-    runs: &mut [Run],
+/// A part of the batch on its way through a model.
+struct Passage<'a, T> {
+    model: &'a Model<T>,
+    part: &'a Part<T>,
+    watch: &'a Watch<'a>,
+    /// Whether the states of the last block are pooled once more, if the
+    /// pyramid has a level for it.
     pool_last: bool,
-    mut visit: impl FnMut(Settled<'_, T>),
-) -> Result<()> {
-    let mut slots = runs.iter_mut();
-    for (stack, blocks) in model.stacks.iter().enumerate() {
-        let mut stride_below = 0;
-        for (block, reservoirs) in blocks.iter().enumerate() {
-            let level = block.min(part.levels.len() - 1);
-            let rows = part.levels[level].operator.graph(graph);
-            if block > 0 {
-                match level == block {
-                    true => carry(part, level, graph, stride_below, space),
-                    false => std::mem::swap(&mut space.below, &mut space.output),
-                }
-            }
-            let (stride, units) = (reservoirs[0].recurrent.stride(), reservoirs[0].recurrent.units());
-            let len = rows.len() * stride;
-            for (place, weights) in reservoirs.iter().enumerate() {
-                let drive = match block {
-                    0 => drive_from_inputs(part, graph, weights, &mut space.drive),
-                    _ => {
-                        space.drive.reserve(len);
-                        space.drive[..len].fill(T::default());
-                        project(
-                            &weights.projection,
-                            &space.below,
-                            stride_below,
-                            rows.len(),
-                            &mut space.drive,
-                        );
-                        Drive::rows(&space.drive)
-                    }
-                };
-                space.buffers.clear(len);
-                let cancelled = || watch.ends(0);
-                let run =
-                    solve(rows, drive, &weights.recurrent, model.rule, &mut space.buffers, true, cancelled)?;
-                if let Some(slot) = slots.next() {
-                    *slot = run;
-                }
-                match place {
-                    0 => std::mem::swap(&mut space.output, &mut space.buffers.state),
-                    _ => {
-                        let sums = space.output[..len].iter_mut().zip(&space.buffers.state[..len]);
-                        sums.for_each(|(sum, &state)| *sum = *sum + state);
+}
+
+impl<T: Real> Passage<'_, T> {
+    /// Takes one graph through all stacks and blocks, handing the states of every
+    /// block to `visit`.
+    fn run(
+        &self,
+        graph: usize,
+        space: &mut Workspace<T>,
+        runs: &mut [Run],
+        mut visit: impl FnMut(Settled<'_, T>),
+    ) -> Result<()> {
+        let Self { model, part, watch, pool_last } = *self;
+        let mut slots = runs.iter_mut();
+        for (stack, blocks) in model.stacks.iter().enumerate() {
+            let mut stride_below = 0;
+            for (block, reservoirs) in blocks.iter().enumerate() {
+                let level = block.min(part.levels.len() - 1);
+                let rows = part.levels[level].operator.graph(graph);
+                if block > 0 {
+                    match level == block {
+                        true => carry(part, level, graph, stride_below, space),
+                        false => std::mem::swap(&mut space.below, &mut space.output),
                     }
                 }
-            }
-            stride_below = stride;
-            if pool_last && block + 1 == blocks.len() && block + 1 < part.levels.len() {
-                carry(part, block + 1, graph, stride, space);
-                let rows = part.levels[block + 1].operator.graph(graph);
-                let state = &space.below[..rows.len() * stride];
-                visit(Settled { rows, stack, block, state, stride, units });
-            } else {
-                visit(Settled { rows, stack, block, state: &space.output[..len], stride, units });
+                let (stride, units) = (reservoirs[0].recurrent.stride(), reservoirs[0].recurrent.units());
+                let len = rows.len() * stride;
+                for (place, weights) in reservoirs.iter().enumerate() {
+                    let drive = match block {
+                        0 => drive_from_inputs(part, graph, weights, &mut space.drive),
+                        _ => {
+                            space.drive.reserve(len);
+                            space.drive[..len].fill(T::default());
+                            project(
+                                &weights.projection,
+                                &space.below,
+                                stride_below,
+                                rows.len(),
+                                &mut space.drive,
+                            );
+                            Drive::rows(&space.drive)
+                        }
+                    };
+                    space.buffers.clear(len);
+                    let cancelled = || watch.ends(0);
+                    let run = solve(
+                        rows,
+                        drive,
+                        &weights.recurrent,
+                        model.rule,
+                        &mut space.buffers,
+                        true,
+                        cancelled,
+                    )?;
+                    if let Some(slot) = slots.next() {
+                        *slot = run;
+                    }
+                    match place {
+                        0 => std::mem::swap(&mut space.output, &mut space.buffers.state),
+                        _ => {
+                            let sums = space.output[..len].iter_mut().zip(&space.buffers.state[..len]);
+                            sums.for_each(|(sum, &state)| *sum = *sum + state);
+                        }
+                    }
+                }
+                stride_below = stride;
+                if pool_last && block + 1 == blocks.len() && block + 1 < part.levels.len() {
+                    carry(part, block + 1, graph, stride, space);
+                    let rows = part.levels[block + 1].operator.graph(graph);
+                    let state = &space.below[..rows.len() * stride];
+                    visit(Settled { rows, stack, block, state, stride, units });
+                } else {
+                    visit(Settled { rows, stack, block, state: &space.output[..len], stride, units });
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Pools the states of the block below, leaving them in `space.below`.
@@ -330,10 +346,11 @@ fn embed_parts<T: Real>(
             if watch.ends(0) {
                 return Err(Error::Cancelled);
             }
+            let passage = Passage { model, part, watch, pool_last: true };
             let graphs = vectors.chunks_exact_mut(width).zip(runs.chunks_exact_mut(num_runs));
             for (graph, (vector, runs)) in graphs.enumerate() {
                 let mut filled = 0;
-                run_graph(model, part, graph, space, watch, runs, true, |settled| {
+                passage.run(graph, space, runs, |settled| {
                     if embedded.contains(&settled.block) {
                         let Settled { rows, state, stride, units, .. } = settled;
                         let columns = &mut vector[filled..filled + units * options.aggregate.len()];
@@ -367,8 +384,9 @@ fn states_of_parts<T: Real>(
             }
             let mut tables = vec![Vec::new(); model.stacks.len() * embedded.len()];
             let mut runs = vec![Run::default(); part.len() * num_runs];
+            let passage = Passage { model, part, watch, pool_last: false };
             for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
-                run_graph(model, part, graph, space, watch, runs, false, |settled| {
+                passage.run(graph, space, runs, |settled| {
                     let Settled { stack, block, state, stride, units, .. } = settled;
                     if embedded.contains(&block) {
                         let level = &part.levels[block.min(part.levels.len() - 1)];
