@@ -186,7 +186,7 @@ pub enum Error {
     Cancelled,
     /// Eliminating vertices would join more pairs of the others than allowed.
     #[error(
-        "graph {graph}: dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or allow an approximate reduction"
+        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or allow an approximate reduction"
     )]
     FillBudget {
         /// The graph's position in its batch.

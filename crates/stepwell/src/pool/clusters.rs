@@ -103,10 +103,12 @@ impl Clusters {
         entries.clear();
         let mut row_starts = Vec::with_capacity(self.count + 1);
         row_starts.push(0);
+        // Slices: where a vector lies would be looked up again for every entry.
+        let (of, sums, touched) = (&self.of[..], &mut sums[..], &mut touched[..]);
         for bounds in starts.windows(2) {
             let mut met = 0;
             let mut add = |neighbour: u32, weight: f64| {
-                let other = self.of[neighbour as usize];
+                let other = of[neighbour as usize];
                 let sum = &mut sums[other as usize];
                 touched[met] = other;
                 met += usize::from(*sum == 0.0);
@@ -128,13 +130,16 @@ impl Clusters {
         let (mut columns, mut weights) = (vec![0; entries.len()], vec![0.0; entries.len()]);
         next.clone_from(&row_starts);
         above.clear();
-        for (cluster, bounds) in row_starts.windows(2).enumerate() {
-            for &(other, weight) in &entries[bounds[0]..bounds[1]] {
-                let slot = &mut next[other as usize];
-                (columns[*slot], weights[*slot]) = (cluster as u32, weight);
-                *slot += 1;
+        {
+            let (next, columns, weights) = (&mut next[..], &mut columns[..], &mut weights[..]);
+            for (cluster, bounds) in row_starts.windows(2).enumerate() {
+                for &(other, weight) in &entries[bounds[0]..bounds[1]] {
+                    let slot = &mut next[other as usize];
+                    (columns[*slot], weights[*slot]) = (cluster as u32, weight);
+                    *slot += 1;
+                }
+                above.push(next[cluster]);
             }
-            above.push(next[cluster]);
         }
         // What was added up in another order differs in the last bits: one triangle speaks for both.
         for row in 0..self.count {

@@ -71,34 +71,45 @@ fn by_degree(degrees: &[f64]) -> Vec<u32> {
     keys.into_iter().map(|key| key as u32).collect()
 }
 
+/// What matching has to know of a vertex.
+#[derive(Clone, Copy, Default)]
+struct Single {
+    /// 1/d, or minus infinity once the vertex is matched: no gain is below that.
+    inverse: f64,
+    /// The earlier its turn, the higher.
+    rank: u32,
+}
+
 /// The greedy matching. Clusters are numbered as they are met, and of equal
 /// gains the one visited first wins: nothing depends on how vertices are named.
 fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Clusters {
-    const SINGLE: u32 = u32::MAX;
-    // 1/d and whether the vertex is single, as a factor: no branch to guess wrong.
-    let mut inverse: Vec<(f64, f64)> = degrees.iter().map(|degree| (1.0 / degree, 1.0)).collect();
-    let mut turn = vec![0u32; order.len()];
-    order.iter().zip(1..).for_each(|(&vertex, at)| turn[vertex as usize] = at);
+    const UNSEEN: u32 = u32::MAX;
+    let mut singles = vec![Single::default(); order.len()];
+    for (&vertex, turn) in order.iter().zip(1..) {
+        // Finite, so that there is no infinity to take another from.
+        let inverse = (1.0 / degrees[vertex as usize]).min(f64::MAX);
+        singles[vertex as usize] = Single { inverse, rank: u32::MAX - turn };
+    }
     let (rows, neighbours) = graph.rows();
     let weights = graph.weights();
-    let mut of = vec![SINGLE; order.len()];
+    let mut of = vec![UNSEEN; order.len()];
+    let (of_each, singles) = (&mut of[..], &mut singles[..]);
     let mut count = 0;
     for &vertex in order {
         let v = vertex as usize;
-        if of[v] != SINGLE {
+        if of_each[v] != UNSEEN {
             continue;
         }
-        inverse[v].1 = 0.0;
-        let own = inverse[v].0;
-        // A gain of 0 is never better: no turn is before the one it starts with.
-        let (mut best, mut best_turn, mut partner) = (0.0, 0, vertex);
+        let own = std::mem::replace(&mut singles[v].inverse, f64::NEG_INFINITY);
+        // Gain, rank and vertex as one number, so that choosing is taking the largest, without a
+        // branch to guess wrong. Bits of numbers that are not negative are in the order of their
+        // values. It begins with the vertex itself, which a gain of 0 does not beat.
+        let mut best = i128::from(u64::from(u32::MAX) << 32 | u64::from(vertex));
         let mut consider = |neighbour: u32, weight: f64| {
-            let (other, single) = inverse[neighbour as usize];
-            let gain = weight * (own + other) * single;
-            let turn = turn[neighbour as usize];
-            let better = (gain > best) | ((gain == best) & (turn < best_turn));
-            (best, best_turn, partner) =
-                if better { (gain, turn, neighbour) } else { (best, best_turn, partner) };
+            let Single { inverse, rank } = singles[neighbour as usize];
+            let gain = (weight * (own + inverse)).to_bits().cast_signed();
+            let low = u64::from(rank) << 32 | u64::from(neighbour);
+            best = best.max(i128::from(gain) << 64 | i128::from(low));
         };
         let range = rows[v] - rows[0]..rows[v + 1] - rows[0];
         let row = neighbours[range.clone()].iter();
@@ -106,9 +117,10 @@ fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Cluste
             Some(weights) => row.zip(&weights[range]).for_each(|(&u, &w)| consider(u, w)),
             None => row.for_each(|&u| consider(u, 1.0)),
         }
-        inverse[partner as usize].1 = 0.0;
-        of[v] = count;
-        of[partner as usize] = count;
+        let partner = best as u32 as usize;
+        singles[partner].inverse = f64::NEG_INFINITY;
+        of_each[v] = count;
+        of_each[partner] = count;
         count += 1;
     }
     Clusters { of, count: count as usize }
