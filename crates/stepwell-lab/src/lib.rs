@@ -1,3 +1,12 @@
-//! Experiments: what the paper reports, and what we measure beside it.
+//! Experiments: the paper's protocol, its records on disk, its figures, and
+//! what we measure beside them.
 
+mod error;
+pub mod metrics;
 pub mod paper;
+pub mod protocol;
+pub mod records;
+pub mod search;
+pub mod splits;
+
+pub use error::{Error, Result};

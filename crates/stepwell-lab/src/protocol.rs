@@ -1,0 +1,217 @@
+//! The paper's protocol (§6.3): which configurations are tried, how often, and
+//! how one of them is chosen.
+
+use serde::{Deserialize, Serialize};
+use stepwell::config::ModelConfig;
+use stepwell::rng::Stream;
+
+use crate::error::{Error, Result};
+
+/// How a model is evaluated.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Protocol {
+    /// Outer folds; a file of splits has its own number.
+    pub folds: usize,
+    /// The share of an outer training fold that configurations are compared on.
+    pub held_out: f64,
+    /// Configurations drawn at random.
+    pub configurations: usize,
+    /// Draws of the weights for each of them, averaged.
+    pub initialisations: usize,
+    /// Penalties of the readout to choose from.
+    pub alphas: Vec<f64>,
+    /// Seed of folds, configurations and weights.
+    pub seed: u64,
+    /// What is drawn; the rest is as the model has it.
+    pub searched: Searched,
+}
+
+/// Which settings are searched, each uniform in the paper's range.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Searched {
+    /// rho, in [0.1, 0.9].
+    pub spectral_radius: bool,
+    /// omega_in, in [0.1, 0.8].
+    pub input_scaling: bool,
+    /// omega_hid, in [0.1, 0.8].
+    pub hidden_scaling: bool,
+}
+
+impl Default for Searched {
+    fn default() -> Self {
+        Self { spectral_radius: true, input_scaling: true, hidden_scaling: true }
+    }
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self {
+            folds: 5,
+            held_out: 0.1,
+            configurations: 100,
+            initialisations: 3,
+            alphas: vec![1e2, 1e1, 1e0, 1e-1, 1e-2],
+            seed: 0,
+            searched: Searched::default(),
+        }
+    }
+}
+
+impl Protocol {
+    /// Checks every value.
+    pub fn validate(&self) -> Result<()> {
+        let positive = |name, found: usize| match found {
+            0 => Err(Error::BadOption { name, expected: "at least 1".into(), found: "0".into() }),
+            _ => Ok(()),
+        };
+        positive("configurations", self.configurations)?;
+        positive("initialisations", self.initialisations)?;
+        positive("alphas", self.alphas.len())?;
+        match self.alphas.iter().find(|alpha| !(alpha.is_finite() && **alpha > 0.0)) {
+            None => Ok(()),
+            Some(alpha) => Err(Error::BadOption {
+                name: "alphas",
+                expected: "finite numbers above 0".into(),
+                found: alpha.to_string(),
+            }),
+        }
+    }
+
+    /// A model with the settings of one configuration and the weights' seed of
+    /// one initialisation.
+    pub fn configure(&self, model: &ModelConfig, configuration: usize, initialisation: usize) -> ModelConfig {
+        let mut config = model.clone();
+        let mut stream = Stream::new(self.seed, "configuration", [configuration as u64, 0]);
+        // All are drawn in any case: what is fixed does not change what is searched.
+        let (radius, input, hidden) =
+            (stream.uniform_in(0.1, 0.9), stream.uniform_in(0.1, 0.8), stream.uniform_in(0.1, 0.8));
+        if self.searched.spectral_radius {
+            config.spectral_radius = radius.into();
+        }
+        if self.searched.input_scaling {
+            config.input_scaling = input;
+        }
+        if self.searched.hidden_scaling {
+            config.hidden_scaling = hidden.into();
+        }
+        let indices = [configuration as u64, initialisation as u64];
+        config.seed = Stream::new(self.seed, "initialisation", indices).bits();
+        config
+    }
+
+    /// All units of work: a configuration with an initialisation.
+    pub fn units(&self) -> impl Iterator<Item = UnitKey> + Clone {
+        let initialisations = self.initialisations;
+        (0..self.configurations * initialisations).map(move |index| UnitKey {
+            configuration: index / initialisations,
+            initialisation: index % initialisations,
+        })
+    }
+}
+
+/// Names a unit of work.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+pub struct UnitKey {
+    /// Which configuration, from 0.
+    pub configuration: usize,
+    /// Which draw of its weights, from 0.
+    pub initialisation: usize,
+}
+
+/// What one pass over all graphs tells: scores in every fold, for every alpha.
+/// A score is the number of graphs that are right, or minus the sum of squared
+/// errors where numbers are predicted.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Unit {
+    /// Which one.
+    #[serde(flatten)]
+    pub key: UnitKey,
+    /// On the validation graphs, trained on the training graphs.
+    pub validation: Vec<Vec<f64>>,
+    /// On the test graphs, trained on training and validation graphs.
+    pub test: Vec<Vec<f64>>,
+}
+
+/// What was chosen in one fold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Winner {
+    /// The best configuration.
+    pub configuration: usize,
+    /// The position of the best alpha for it.
+    pub alpha: usize,
+    /// Its validation score, a mean over initialisations.
+    pub validation: f64,
+    /// Its test score, a mean over initialisations.
+    pub test: f64,
+}
+
+/// The best configuration and alpha of every fold, by validation scores
+/// averaged over initialisations; the first one among equals. Nothing until all
+/// units are there.
+pub fn winners(protocol: &Protocol, units: &[Unit]) -> Option<Vec<Winner>> {
+    let mut sorted: Vec<&Unit> = units.iter().collect();
+    sorted.sort_by_key(|unit| unit.key);
+    if !sorted.iter().map(|unit| unit.key).eq(protocol.units()) {
+        return None;
+    }
+    let folds = sorted.first()?.validation.len();
+    let mean = |configuration: &[&Unit], scores: fn(&Unit) -> &Vec<Vec<f64>>, fold: usize, alpha: usize| {
+        configuration.iter().map(|unit| scores(unit)[fold][alpha]).sum::<f64>() / configuration.len() as f64
+    };
+    let mut best: Vec<Option<Winner>> = vec![None; folds];
+    for (configuration, group) in sorted.chunks(protocol.initialisations).enumerate() {
+        for (fold, best) in best.iter_mut().enumerate() {
+            for alpha in 0..protocol.alphas.len() {
+                let validation = mean(group, |unit| &unit.validation, fold, alpha);
+                if best.is_none_or(|best| validation > best.validation) {
+                    let test = mean(group, |unit| &unit.test, fold, alpha);
+                    *best = Some(Winner { configuration, alpha, validation, test });
+                }
+            }
+        }
+    }
+    best.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_fixed_does_not_change_what_is_drawn() {
+        let protocol = Protocol::default();
+        let model = ModelConfig::default();
+        let free = protocol.configure(&model, 3, 1);
+        let searched = Searched { input_scaling: false, ..Default::default() };
+        let fixed = Protocol { searched, ..protocol.clone() }.configure(&model, 3, 1);
+        assert_eq!(fixed, ModelConfig { input_scaling: model.input_scaling, ..free.clone() });
+        let other = protocol.configure(&model, 3, 2);
+        assert_eq!(ModelConfig { seed: free.seed, ..other.clone() }, free);
+        assert_ne!(other.seed, free.seed);
+    }
+
+    #[test]
+    fn the_best_mean_wins_and_ties_go_to_the_first() {
+        let protocol =
+            Protocol { configurations: 3, initialisations: 2, alphas: vec![1.0, 2.0], ..Default::default() };
+        let unit = |index: usize, validation: [f64; 2]| Unit {
+            key: UnitKey { configuration: index / 2, initialisation: index % 2 },
+            validation: vec![validation.to_vec()],
+            test: vec![vec![10.0 * index as f64, 10.0 * index as f64 + 1.0]],
+        };
+        let units = [
+            unit(0, [5.0, 1.0]),
+            unit(1, [1.0, 1.0]),
+            unit(2, [3.0, 4.0]),
+            unit(3, [3.0, 4.0]),
+            unit(4, [4.0, 4.0]),
+            unit(5, [4.0, 4.0]),
+        ];
+        let winner = winners(&protocol, &units).unwrap()[0];
+        assert_eq!((winner.configuration, winner.alpha), (1, 1), "the largest single score is no mean");
+        assert_eq!((winner.validation, winner.test), (4.0, (21.0 + 31.0) / 2.0));
+        assert!(winners(&protocol, &units[1..]).is_none());
+    }
+}

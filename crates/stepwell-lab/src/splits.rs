@@ -1,0 +1,192 @@
+//! Which graphs are learnt from, chosen by, and judged by.
+//!
+//! ```
+//! use stepwell_lab::splits::stratified;
+//! let classes = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1];
+//! let folds = stratified(&classes, 5, 0.25, 7)?;
+//! let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
+//! tested.sort();
+//! assert_eq!(tested, (0..10).collect::<Vec<_>>()); // every graph is tested once
+//! assert_eq!(folds[0].validation.len(), 2); // a quarter of the rest, of each class one
+//! # Ok::<(), stepwell_lab::Error>(())
+//! ```
+
+use serde::Deserialize;
+use stepwell::rng::Stream;
+
+use crate::error::{Error, Result};
+
+/// One round of a cross-validation.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Fold {
+    /// Graphs that configurations are trained on while one is being chosen.
+    pub train: Vec<usize>,
+    /// Graphs that they are compared on.
+    pub validation: Vec<usize>,
+    /// Graphs that nothing was chosen by.
+    pub test: Vec<usize>,
+}
+
+impl Fold {
+    /// All graphs the chosen configuration may be trained on.
+    pub fn learnt(&self) -> Vec<usize> {
+        let mut graphs: Vec<usize> = self.train.iter().chain(&self.validation).copied().collect();
+        graphs.sort_unstable();
+        graphs
+    }
+}
+
+/// Folds in which every class is spread as evenly as it goes, each with a share
+/// `held_out` of its training graphs, of every class, set aside for validation.
+pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> Result<Vec<Fold>> {
+    if folds < 2 || folds > classes.len() {
+        let expected = format!("2 to {} folds, the number of graphs", classes.len());
+        return Err(Error::Split { expected, found: folds.to_string() });
+    }
+    if !(held_out > 0.0 && held_out < 1.0) {
+        return Err(Error::Split {
+            expected: "a held-out share between 0 and 1".into(),
+            found: held_out.to_string(),
+        });
+    }
+    let by_class = by_class(classes, 0..classes.len());
+    let mut fold_of = vec![0; classes.len()];
+    // Dealt on from where the class before ended, so that folds are of one size.
+    let mut next = 0;
+    let mut stream = Stream::new(seed, "folds", [0, 0]);
+    for mut graphs in by_class {
+        stream.shuffle(&mut graphs);
+        for graph in graphs {
+            fold_of[graph] = next % folds;
+            next += 1;
+        }
+    }
+    let fold = |number: usize| {
+        let rest = (0..classes.len()).filter(|&graph| fold_of[graph] != number);
+        let mut stream = Stream::new(seed, "held out", [number as u64, 0]);
+        let mut made = Fold {
+            test: (0..classes.len()).filter(|&graph| fold_of[graph] == number).collect(),
+            ..Fold::default()
+        };
+        for mut graphs in self::by_class(classes, rest) {
+            stream.shuffle(&mut graphs);
+            let aside = (graphs.len() as f64 * held_out).round() as usize;
+            made.validation.extend(&graphs[..aside]);
+            made.train.extend(&graphs[aside..]);
+        }
+        made.train.sort_unstable();
+        made.validation.sort_unstable();
+        made
+    };
+    let made: Vec<Fold> = (0..folds).map(fold).collect();
+    match made.iter().position(|fold| fold.train.is_empty() || fold.validation.is_empty()) {
+        None => Ok(made),
+        Some(number) => Err(Error::Split {
+            expected: "graphs to train on and to validate by in every fold".into(),
+            found: format!("none in fold {number}"),
+        }),
+    }
+}
+
+fn by_class(classes: &[usize], graphs: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+    let count = classes.iter().max().map_or(0, |most| most + 1);
+    let mut lists = vec![Vec::new(); count];
+    graphs.for_each(|graph| lists[classes[graph]].push(graph));
+    lists
+}
+
+/// Splits in the format of the fair comparison of graph neural networks: a list
+/// of folds with `test` and `model_selection[0]` with `train` and `validation`.
+pub fn parse(text: &str, num_graphs: usize) -> Result<Vec<Fold>> {
+    #[derive(Deserialize)]
+    struct Outer {
+        test: Vec<usize>,
+        model_selection: Vec<Inner>,
+    }
+    #[derive(Deserialize)]
+    struct Inner {
+        train: Vec<usize>,
+        validation: Vec<usize>,
+    }
+    let broken = |expected: &str, found: String| Error::Split { expected: expected.into(), found };
+    let folds: Vec<Outer> = serde_json::from_str(text)
+        .map_err(|error| broken("a list of folds with 'test' and 'model_selection'", error.to_string()))?;
+    if folds.is_empty() {
+        return Err(broken("at least one fold", "none".into()));
+    }
+    let mut made = Vec::new();
+    for (number, Outer { test, model_selection }) in folds.into_iter().enumerate() {
+        let Some(Inner { train, validation }) = model_selection.into_iter().next() else {
+            return Err(broken(
+                "'train' and 'validation' in 'model_selection'",
+                format!("none in fold {number}"),
+            ));
+        };
+        let mut met = vec![false; num_graphs];
+        for &graph in train.iter().chain(&validation).chain(&test) {
+            match met.get_mut(graph) {
+                Some(met) if !*met => *met = true,
+                Some(_) => {
+                    return Err(broken(
+                        "every graph once in a fold",
+                        format!("graph {graph} twice in fold {number}"),
+                    ));
+                }
+                None => {
+                    let expected = format!("graphs below {num_graphs}, the size of the dataset");
+                    return Err(broken(&expected, format!("{graph} in fold {number}")));
+                }
+            }
+        }
+        if train.is_empty() || validation.is_empty() || test.is_empty() {
+            return Err(broken("graphs in every part of a fold", format!("an empty part in fold {number}")));
+        }
+        made.push(Fold { train, validation, test });
+    }
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn folds_are_even_and_parts_are_apart(
+            classes in prop::collection::vec(0usize..4, 40..120), folds in 2usize..7, seed: u64,
+        ) {
+            let made = stratified(&classes, folds, 0.2, seed).unwrap();
+            prop_assert_eq!(&made, &stratified(&classes, folds, 0.2, seed).unwrap());
+            let sizes: Vec<usize> = made.iter().map(|fold| fold.test.len()).collect();
+            prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
+            for class in 0..4 {
+                let of = |graphs: &[usize]| graphs.iter().filter(|&&graph| classes[graph] == class).count();
+                let counts: Vec<usize> = made.iter().map(|fold| of(&fold.test)).collect();
+                prop_assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1);
+            }
+            for fold in &made {
+                let mut all: Vec<usize> = fold.learnt();
+                all.extend(&fold.test);
+                all.sort();
+                prop_assert_eq!(all, (0..classes.len()).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn files_are_checked() {
+        let good = r#"[{"test":[0],"model_selection":[{"train":[1,2],"validation":[3]}]}]"#;
+        let folds = parse(good, 4).unwrap();
+        assert_eq!(folds[0], Fold { train: vec![1, 2], validation: vec![3], test: vec![0] });
+        let refused = |text: &str| parse(text, 4).unwrap_err().to_string();
+        assert!(
+            refused(&good.replace("[3]", "[4]")).contains("graphs below 4, the size of the dataset, found 4")
+        );
+        assert!(refused(&good.replace("[3]", "[1]")).contains("graph 1 twice in fold 0"));
+        assert!(refused(&good.replace("[3]", "[]")).contains("an empty part"));
+        assert!(refused("[]").contains("at least one fold"));
+        assert!(refused("{").contains("a list of folds"));
+    }
+}
