@@ -2,6 +2,7 @@
 //! what we measure beside them.
 
 mod error;
+pub mod evaluate;
 pub mod metrics;
 pub mod paper;
 pub mod protocol;

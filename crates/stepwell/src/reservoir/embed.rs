@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, s};
 use rayon::prelude::*;
 
 use super::aggregate::aggregate;
@@ -37,26 +37,44 @@ pub fn embed(
     options: &ModelConfig,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Embedding> {
+    embed_some(weights, prepared, options, None, progress)
+}
+
+/// Embeds some of the graphs, whose positions ascend; all, unless said.
+pub fn embed_some(
+    weights: &Weights,
+    prepared: &Prepared,
+    options: &ModelConfig,
+    graphs: Option<&[usize]>,
+    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> Result<Embedding> {
     check(weights, prepared, options)?;
+    if let Some(graphs) = graphs {
+        if let Some(position) = graphs.windows(2).position(|pair| pair[0] >= pair[1]) {
+            return Err(Error::NotAscending { what: "graphs to embed", position: position + 1 });
+        }
+        if let Some(&last) = graphs.last().filter(|&&last| last >= prepared.len()) {
+            let (what, limit) = ("graph to embed", (prepared.len() as u64).saturating_sub(1));
+            return Err(Error::TooLarge { what, limit, found: last as u64 });
+        }
+    }
+    let rows = graphs.map_or(prepared.len(), <[usize]>::len);
     let width = weights.embedding_width(options);
     let num_runs = weights.iter().count();
-    let mut vectors = vec![0.0; prepared.len() * width];
-    let mut runs = vec![Run::default(); prepared.len() * num_runs];
+    let mut embedding =
+        Embedding { vectors: Array2::zeros((rows, width)), runs: Array2::default((rows, num_runs)) };
     let watch = Watch::new(&progress);
     match &prepared.parts {
         Parts::F32(parts) => {
             let model = Model::<f32>::new(weights, options, parts.first(), Isa::best());
-            embed_parts(&model, parts, options, &watch, &mut vectors, &mut runs)
+            embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
         }
         Parts::F64(parts) => {
             let model = Model::<f64>::new(weights, options, parts.first(), Isa::best());
-            embed_parts(&model, parts, options, &watch, &mut vectors, &mut runs)
+            embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
         }
     }?;
-    Ok(Embedding {
-        vectors: to_array(prepared.len(), width, vectors),
-        runs: to_array(prepared.len(), num_runs, runs),
-    })
+    Ok(embedding)
 }
 
 /// The states of all vertices: a table for each block that goes into the
@@ -324,33 +342,43 @@ fn drive_from_inputs<'a, T: Real>(
 fn embed_parts<T: Real>(
     model: &Model<T>,
     parts: &[Part<T>],
+    chosen: Option<&[usize]>,
     options: &ModelConfig,
     watch: &Watch<'_>,
-    vectors: &mut [f64],
-    runs: &mut [Run],
+    embedding: &mut Embedding,
 ) -> Result<()> {
-    let graphs: usize = parts.iter().map(Part::len).sum();
-    let (width, num_runs) = (vectors.len() / graphs.max(1), runs.len() / graphs.max(1));
+    let (mut vectors, mut runs) = (embedding.vectors.view_mut(), embedding.runs.view_mut());
+    let (mut first, mut rest) = (0, chosen.unwrap_or_default());
     let mut work = Vec::with_capacity(parts.len());
-    let (mut vectors, mut runs) = (vectors, runs);
     for part in parts {
-        let (these, rest) = std::mem::take(&mut vectors).split_at_mut(part.len() * width);
-        let (their_runs, rest_runs) = std::mem::take(&mut runs).split_at_mut(part.len() * num_runs);
-        (vectors, runs) = (rest, rest_runs);
-        work.push((part, these, their_runs));
+        let end = first + part.len();
+        let graphs: Vec<usize> = match chosen {
+            None => (0..part.len()).collect(),
+            Some(_) => {
+                let (these, others) = rest.split_at(rest.partition_point(|&graph| graph < end));
+                rest = others;
+                these.iter().map(|&graph| graph - first).collect()
+            }
+        };
+        first = end;
+        let (these, others) = vectors.split_at(Axis(0), graphs.len());
+        let (their_runs, other_runs) = runs.split_at(Axis(0), graphs.len());
+        (vectors, runs) = (others, other_runs);
+        work.push((part, graphs, these, their_runs));
     }
     let embedded = options.embedded_blocks();
     work.into_par_iter().with_max_len(1).try_for_each_init(
         Workspace::default,
-        |space, (part, vectors, runs)| {
+        |space, (part, graphs, mut vectors, mut runs)| {
             if watch.ends(0) {
                 return Err(Error::Cancelled);
             }
             let passage = Passage { model, part, watch, pool_last: true };
-            let graphs = vectors.chunks_exact_mut(width).zip(runs.chunks_exact_mut(num_runs));
-            for (graph, (vector, runs)) in graphs.enumerate() {
+            let rows = vectors.rows_mut().into_iter().zip(runs.rows_mut());
+            for (&graph, (mut vector, mut runs)) in graphs.iter().zip(rows) {
+                let vector = vector.as_slice_mut().unwrap_or_default();
                 let mut filled = 0;
-                passage.run(graph, space, runs, |settled| {
+                passage.run(graph, space, runs.as_slice_mut().unwrap_or_default(), |settled| {
                     if embedded.contains(&settled.block) {
                         let Settled { rows, state, stride, units, .. } = settled;
                         let columns = &mut vector[filled..filled + units * options.aggregate.len()];
@@ -359,7 +387,7 @@ fn embed_parts<T: Real>(
                     }
                 })?;
             }
-            watch.ends(part.len());
+            watch.ends(graphs.len());
             Ok(())
         },
     )

@@ -31,7 +31,7 @@ mod prepared;
 mod solver;
 mod weights;
 
-pub use embed::{Embedding, embed, states};
+pub use embed::{Embedding, embed, embed_some, states};
 pub use prepared::Prepared;
 pub use solver::{Convergence, Run};
 pub use weights::{BlockWeights, Stack, Weights};

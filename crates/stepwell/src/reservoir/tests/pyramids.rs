@@ -162,6 +162,32 @@ fn the_company_of_a_graph_does_not_matter_to_its_pyramid() {
 }
 
 #[test]
+fn some_graphs_embed_as_they_do_among_all() {
+    let (_, graph, inputs) = graphs(Carried::Attributes).swap_remove(0);
+    let mut batch = GraphBatch::default();
+    (0..200).for_each(|_| batch.append(graph.as_batch()).unwrap());
+    let n = graph.view().num_vertices();
+    let inputs = Inputs::concat((0..200).map(|_| (&inputs, 0..n))).unwrap();
+    let config = ModelConfig { units: 4.into(), ..Default::default() };
+    let weights = Weights::random(&config, inputs.width()).unwrap();
+    let prepared = Prepared::new(&batch, &inputs, &config).unwrap();
+    let go_on = |_: usize| ControlFlow::Continue(());
+    let all = embed(&weights, &prepared, &config, go_on).unwrap();
+    for chosen in [vec![], vec![0], vec![3, 50, 51, 52, 120, 199]] {
+        let some = embed_some(&weights, &prepared, &config, Some(&chosen), go_on).unwrap();
+        assert_eq!(some.vectors, all.vectors.select(Axis(0), &chosen));
+        assert_eq!(some.runs, all.runs.select(Axis(0), &chosen));
+    }
+    let refused =
+        |chosen: &[usize]| embed_some(&weights, &prepared, &config, Some(chosen), go_on).unwrap_err();
+    assert_eq!(
+        refused(&[4, 4]).to_string(),
+        "graphs to embed must ascend, but the one at position 1 does not"
+    );
+    assert!(refused(&[200]).to_string().contains("more than the limit of 199"));
+}
+
+#[test]
 fn a_pyramid_must_have_a_level_between_each_two_blocks() {
     let (_, graph, inputs) = graphs(Carried::Labels).swap_remove(0);
     let config = ModelConfig { pool: Pool::Graclus, blocks: 4, ..Default::default() };
