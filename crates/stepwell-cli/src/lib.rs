@@ -12,6 +12,7 @@ mod terminal;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
 
@@ -54,12 +55,24 @@ impl std::fmt::Display for BadUsage {
 }
 
 /// On Ctrl-C nothing half-written stays behind.
+/// What is said when the program is interrupted: how to go on.
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
+
+/// Tells what is saved already, should the program be interrupted.
+fn say_when_interrupted(words: String) {
+    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
+}
+
 fn end_on_interrupt() {
     // A handler may be installed already when this runs inside another program; then that one rules.
     let _ = ctrlc::set_handler(|| {
         stepwell_data::files::discard_unfinished();
         // Standard error may be gone; that must not keep the program from ending.
-        let _ = writeln!(io::stderr(), "\ninterrupted");
+        let words = LAST_WORDS.try_lock().map(|words| words.clone()).unwrap_or_default();
+        let _ = match words.is_empty() {
+            true => writeln!(io::stderr(), "\ninterrupted"),
+            false => writeln!(io::stderr(), "\ninterrupted: {words}; the same command goes on from there"),
+        };
         std::process::exit(130);
     });
 }

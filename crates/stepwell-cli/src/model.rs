@@ -12,6 +12,7 @@ use stepwell::config::{
 };
 use stepwell::features::StructuralFeature;
 use stepwell::readout::{Alpha, ClassWeight};
+use stepwell_lab::protocol::Searched;
 
 use crate::pooling::PoolFlags;
 
@@ -169,6 +170,19 @@ impl ReadoutArgs {
 }
 
 impl ModelArgs {
+    /// What is left to a search: all that neither flags nor a file say.
+    pub fn searched(&self) -> Result<Searched> {
+        let table = match &self.config {
+            Some(path) => fs::read_to_string(path)?.parse::<toml::Table>()?,
+            None => toml::Table::new(),
+        };
+        Ok(Searched {
+            spectral_radius: self.spectral_radius.is_none() && !table.contains_key("spectral_radius"),
+            input_scaling: self.input_scaling.is_none() && !table.contains_key("input_scaling"),
+            hidden_scaling: self.hidden_scaling.is_none() && !table.contains_key("hidden_scaling"),
+        })
+    }
+
     /// The configuration asked for, checked.
     pub fn config(&self) -> Result<ModelConfig> {
         let mut options = ModelConfig::preset(self.preset.unwrap_or_default());

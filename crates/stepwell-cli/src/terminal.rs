@@ -111,6 +111,24 @@ impl Terminal {
         result
     }
 
+    /// A bar of steps with the time left, on a terminal. Work calls back with
+    /// the steps done, all steps, and a few words.
+    pub fn stepping<T>(&self, what: &str, work: impl FnOnce(&dyn Fn(usize, usize, &str)) -> T) -> T {
+        let bar = self.bar(ProgressBar::new(1));
+        let style = "{prefix} {bar:30} {pos} of {len}, {eta} left  {msg}";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(what.to_owned());
+        let result = work(&|done, all, words| {
+            bar.set_length(all as u64);
+            bar.set_position(done as u64);
+            bar.set_message(words.to_owned());
+        });
+        bar.finish_and_clear();
+        result
+    }
+
     /// Loads the dataset a command was given, with its notes on standard error.
     pub fn load(&self, input: &Input) -> Result<Dataset> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use stepwell::config::{ModelConfig, Pool};
 use stepwell::features::FeatureMap;
 use stepwell::pyramid::Pyramid;
-use stepwell::readout::{Moments, RidgePath, decode_classes};
+use stepwell::readout::decode_classes;
 use stepwell::reservoir::{Prepared, Weights, embed_some};
 use stepwell_data::{Dataset, cache};
 
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::metrics::{ClassMetrics, auroc, mean_absolute_error, r2};
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
 use crate::records::{self, Journal};
-use crate::search::{Cell, Targets};
+use crate::search::{AlphaPath, Cell, Targets};
 use crate::splits::{self, Fold};
 
 /// Names an architecture on a dataset.
@@ -90,7 +90,7 @@ pub enum Record {
 pub struct FoldOutcome {
     /// The settings that were searched, and the rest of the model.
     pub config: ModelConfig,
-    /// The penalty that was chosen.
+    /// The penalty that was chosen, for the first initialisation.
     pub alpha: f64,
     /// Share of the validation graphs that were right, or minus their mean squared error.
     pub validation: f64,
@@ -252,7 +252,7 @@ impl Evaluation {
         let learnt = self.folds[fold].learnt();
         let mut judged = test.clone();
         judged.sort_unstable();
-        let alpha = self.protocol.alphas[winner.alpha];
+        let mut alpha = None;
         let y = self.targets.encoded()?;
         let mut outcomes = Vec::new();
         let mut times = Times::default();
@@ -271,9 +271,9 @@ impl Evaluation {
             };
             let clock = Instant::now();
             let vectors = go(&learnt)?.vectors;
-            let mut moments = Moments::new(vectors.ncols(), y.ncols())?;
-            moments.observe(vectors.view(), y.select(Axis(0), &learnt).view(), None)?;
-            let coefficients = RidgePath::new(&moments, false)?.solve(alpha)?;
+            let path = AlphaPath::new(vectors, y.select(Axis(0), &learnt), &self.protocol)?;
+            let coefficients = path.solve(winner.alpha)?;
+            alpha.get_or_insert(path.alphas[winner.alpha]);
             let trained = clock.elapsed().as_secs_f64();
             let clock = Instant::now();
             let decisions = go(&judged)?.vectors.dot(&coefficients.weights) + &coefficients.intercept;
@@ -288,7 +288,7 @@ impl Evaluation {
         };
         let outcome = FoldOutcome {
             config: self.protocol.configure(&self.model, winner.configuration, 0),
-            alpha,
+            alpha: alpha.unwrap_or_default(),
             validation: winner.validation / validation.len() as f64,
             accuracy: mean(|outcome| outcome.accuracy),
             balanced_accuracy: mean(|outcome| outcome.balanced_accuracy),

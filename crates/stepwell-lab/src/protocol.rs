@@ -21,6 +21,9 @@ pub struct Protocol {
     pub initialisations: usize,
     /// Penalties of the readout to choose from.
     pub alphas: Vec<f64>,
+    /// Whether the penalty is chosen by leave-one-out on the graphs learnt
+    /// from, instead of on the validation graphs.
+    pub leave_one_out: bool,
     /// Seed of folds, configurations and weights.
     pub seed: u64,
     /// What is drawn; the rest is as the model has it.
@@ -53,6 +56,7 @@ impl Default for Protocol {
             configurations: 100,
             initialisations: 3,
             alphas: vec![1e2, 1e1, 1e0, 1e-1, 1e-2],
+            leave_one_out: false,
             seed: 0,
             searched: Searched::default(),
         }
@@ -120,7 +124,8 @@ pub struct UnitKey {
     pub initialisation: usize,
 }
 
-/// What one pass over all graphs tells: scores in every fold, for every alpha.
+/// What one pass over all graphs tells: scores in every fold, for every alpha
+/// (for the one chosen by leave-one-out, if it is).
 /// A score is the number of graphs that are right, or minus the sum of squared
 /// errors where numbers are predicted.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -139,7 +144,7 @@ pub struct Unit {
 pub struct Winner {
     /// The best configuration.
     pub configuration: usize,
-    /// The position of the best alpha for it.
+    /// The position of the best alpha for it; 0 where leave-one-out chooses.
     pub alpha: usize,
     /// Its validation score, a mean over initialisations.
     pub validation: f64,
@@ -163,7 +168,7 @@ pub fn winners(protocol: &Protocol, units: &[Unit]) -> Option<Vec<Winner>> {
     let mut best: Vec<Option<Winner>> = vec![None; folds];
     for (configuration, group) in sorted.chunks(protocol.initialisations).enumerate() {
         for (fold, best) in best.iter_mut().enumerate() {
-            for alpha in 0..protocol.alphas.len() {
+            for alpha in 0..group[0].validation[fold].len() {
                 let validation = mean(group, |unit| &unit.validation, fold, alpha);
                 if best.is_none_or(|best| validation > best.validation) {
                     let test = mean(group, |unit| &unit.test, fold, alpha);

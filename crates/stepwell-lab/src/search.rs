@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use stepwell::config::ModelConfig;
-use stepwell::readout::{Moments, RidgePath, decode_classes, encode_classes};
+use stepwell::readout::{Coefficients, LeaveOneOut, Moments, RidgePath, decode_classes, encode_classes};
 use stepwell::reservoir::{Embedding, Prepared, Weights, embed};
 
 use crate::error::Result;
@@ -92,7 +92,7 @@ impl Cell<'_> {
             .par_iter()
             .map(|fold| -> Result<_> {
                 let read = |learnt: &[usize], judged: &[usize]| {
-                    scores(&vectors, &y, self.targets, learnt, judged, &protocol.alphas)
+                    scores(&vectors, &y, self.targets, learnt, judged, protocol)
                 };
                 Ok((read(&fold.train, &fold.validation)?, read(&fold.learnt(), &fold.test)?))
             })
@@ -110,19 +110,46 @@ fn scores(
     targets: &Targets,
     learnt: &[usize],
     judged: &[usize],
-    alphas: &[f64],
+    protocol: &Protocol,
 ) -> Result<Vec<f64>> {
-    let mut moments = Moments::new(vectors.ncols(), y.ncols())?;
     let rows = |table: &Array2<f64>, graphs: &[usize]| table.select(Axis(0), graphs);
-    moments.observe(rows(vectors, learnt).view(), rows(y, learnt).view(), None)?;
-    let path = RidgePath::new(&moments, false)?;
     let judged_rows = rows(vectors, judged);
-    alphas
-        .iter()
-        .map(|&alpha| {
-            let found = path.solve(alpha)?;
+    let path = AlphaPath::new(rows(vectors, learnt), rows(y, learnt), protocol)?;
+    (0..path.alphas.len())
+        .map(|index| {
+            let found = path.solve(index)?;
             let decisions = judged_rows.dot(&found.weights) + &found.intercept;
             Ok(targets.score(judged, decisions.view()))
         })
         .collect()
+}
+
+/// A readout for each alpha of the protocol, or for the best by leave-one-out.
+pub struct AlphaPath {
+    path: RidgePath,
+    /// The alphas there are readouts for.
+    pub alphas: Vec<f64>,
+}
+
+impl AlphaPath {
+    /// Trains on rows.
+    pub fn new(x: Array2<f64>, y: Array2<f64>, protocol: &Protocol) -> Result<Self> {
+        let mut moments = Moments::new(x.ncols(), y.ncols())?;
+        moments.observe(x.view(), y.view(), None)?;
+        let path = RidgePath::new(&moments, false)?;
+        let alphas = match protocol.leave_one_out {
+            false => protocol.alphas.clone(),
+            true => {
+                let mut errors = LeaveOneOut::new(&path, &protocol.alphas)?;
+                errors.observe(x.view(), y.view(), None)?;
+                vec![errors.finish().best()]
+            }
+        };
+        Ok(Self { path, alphas })
+    }
+
+    /// The readout for one of the alphas.
+    pub fn solve(&self, index: usize) -> Result<Coefficients> {
+        Ok(self.path.solve(self.alphas[index])?)
+    }
 }

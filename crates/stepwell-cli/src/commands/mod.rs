@@ -7,6 +7,7 @@ mod convert;
 mod datasets;
 mod demo;
 mod embed;
+mod evaluate;
 mod fetch;
 mod predict;
 mod stats;
@@ -27,6 +28,7 @@ pub enum Command {
     Embed(Box<embed::Embed>),
     Train(Box<train::Train>),
     Predict(predict::Predict),
+    Evaluate(Box<evaluate::Evaluate>),
     Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
@@ -42,6 +44,7 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Embed(command) => command.run(terminal),
         Command::Train(command) => command.run(terminal),
         Command::Predict(command) => command.run(terminal),
+        Command::Evaluate(command) => command.run(terminal),
         Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),
