@@ -75,16 +75,16 @@ impl Coarsen {
         let cache = self.caching.pyramids(&self.input.sources);
         let pyramid = terminal.coarsen(cache.as_ref(), &dataset.graphs, &pooling, self.pool.levels)?;
         let seconds = start.elapsed().as_secs_f64();
+        let notes = describe_notes(&pyramid.notes());
+        let mut levels = Vec::new();
         files::write_folder_whole::<anyhow::Error>(&self.out, |folder| {
-            for (index, level) in pyramid.levels.iter().enumerate() {
-                write_level(&dataset, level, index + 1, folder)?;
+            for (number, level) in (1..).zip(pyramid.levels) {
+                levels.push(LevelSummary::of(number, &level.graphs));
+                write_level(&dataset, level, number, folder)?;
             }
             Ok(())
         })?;
-        let notes = describe_notes(&pyramid.notes());
         if self.json {
-            let levels = pyramid.levels.iter().enumerate();
-            let levels = levels.map(|(index, level)| LevelSummary::of(index + 1, &level.graphs)).collect();
             return terminal.json(&Report {
                 dataset: dataset.name,
                 pool: pooling.name(),
@@ -100,16 +100,8 @@ impl Coarsen {
     }
 }
 
-fn write_level(dataset: &Dataset, level: &Level, number: usize, folder: &Path) -> Result<()> {
-    let coarse = Dataset {
-        name: dataset.name.clone(),
-        graphs: level.graphs.clone(),
-        targets: dataset.targets.clone(),
-        ids: dataset.ids.clone(),
-        parts: dataset.parts.clone(),
-        ..Dataset::default()
-    };
-    stepwell_data::catalog::write(&coarse, &folder.join(format!("level{number}.jsonl")), false)?;
+/// Takes the level, which may be most of the memory, and frees it.
+fn write_level(dataset: &Dataset, level: Level, number: usize, folder: &Path) -> Result<()> {
     let path = folder.join(format!("assignment{number}.jsonl"));
     let mut out = BufWriter::new(File::create(&path).with_context(|| path.display().to_string())?);
     for graph in level.graphs.iter() {
@@ -128,5 +120,15 @@ fn write_level(dataset: &Dataset, level: &Level, number: usize, folder: &Path) -
         serde_json::to_writer(&mut out, &entries)?;
         std::io::Write::write_all(&mut out, b"\n")?;
     }
-    std::io::Write::flush(&mut out).with_context(|| path.display().to_string())
+    std::io::Write::flush(&mut out).with_context(|| path.display().to_string())?;
+    let coarse = Dataset {
+        name: dataset.name.clone(),
+        graphs: level.graphs,
+        targets: dataset.targets.clone(),
+        ids: dataset.ids.clone(),
+        parts: dataset.parts.clone(),
+        ..Dataset::default()
+    };
+    stepwell_data::catalog::write(&coarse, &folder.join(format!("level{number}.jsonl")), false)?;
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Hard clusters: every vertex belongs to exactly one.
 
 use std::cell::RefCell;
+use std::hint::select_unpredictable;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,14 @@ pub(super) struct Clusters {
     pub count: usize,
 }
 
+/// An entry of the coarse adjacency.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    row: u32,
+    column: u32,
+    weight: f64,
+}
+
 /// Buffers of a thread: most graphs are small, and getting memory for them
 /// would take longer than pooling them.
 #[derive(Debug, Default)]
@@ -35,12 +44,14 @@ struct Scratch {
     members: Vec<u32>,
     /// Where each cluster's members begin, with their number at the end.
     starts: Vec<u32>,
-    sums: Vec<f64>,
-    touched: Vec<u32>,
-    /// Coarse entries row after row, in no order within a row.
-    entries: Vec<(u32, f64)>,
+    shares: Vec<f64>,
+    /// Where a cluster's entry of the row at hand is.
+    place: Vec<usize>,
+    /// Coarse entries row after row, in no order within a row. The first is none.
+    entries: Vec<Entry>,
     next: Vec<usize>,
     above: Vec<usize>,
+    rows: Vec<u32>,
 }
 
 thread_local! {
@@ -66,10 +77,10 @@ impl Clusters {
         if reduce != Reduce::Mean {
             return vec![1.0; self.of.len()];
         }
-        let Scratch { starts, sums, .. } = scratch;
-        sums.clear();
-        sums.extend(starts.windows(2).map(|pair| 1.0 / f64::from(pair[1] - pair[0])));
-        self.of.iter().map(|&cluster| sums[cluster as usize]).collect()
+        let Scratch { starts, shares, .. } = scratch;
+        shares.clear();
+        shares.extend(starts.windows(2).map(|pair| 1.0 / f64::from(pair[1] - pair[0])));
+        self.of.iter().map(|&cluster| shares[cluster as usize]).collect()
     }
 
     fn gather_members(&self, Scratch { members, starts, .. }: &mut Scratch) {
@@ -90,29 +101,61 @@ impl Clusters {
         starts.pop();
     }
 
-    /// The loops over entries have no branches to guess wrong, which would be
-    /// most of the time.
+    /// Rows are short, and a branch guessed wrong at the end of each would be
+    /// most of the time: where it can be, one loop goes over all entries.
     fn contract(&self, graph: GraphRef<'_>, scratch: &mut Scratch) -> Result<Graph> {
-        let Scratch { members, starts, sums, touched, entries, next, above } = scratch;
+        let row_starts = self.add_up(graph, scratch);
+        let Scratch { entries, next, above, rows, .. } = scratch;
+        let count = row_starts.last().copied().unwrap_or(0);
+        let (mut columns, mut weights) = (vec![0; count], vec![0.0; count]);
+        next.clone_from(&row_starts);
+        above.clone_from(&row_starts);
+        rows.resize(rows.len().max(count), 0);
+        // Slices: where a vector lies would be looked up again for every entry.
+        let (next, above, rows) = (&mut next[..], &mut above[..], &mut rows[..count]);
+        let (columns_of, weights_of) = (&mut columns[..], &mut weights[..]);
+        // A symmetric matrix read by columns: every row meets its columns in order.
+        for &Entry { row, column, weight } in &entries[1..=count] {
+            let slot = next[column as usize];
+            next[column as usize] += 1;
+            (columns_of[slot], weights_of[slot], rows[slot]) = (row, weight, column);
+            above[column as usize] += usize::from(row <= column);
+        }
+        // What was added up in another order differs in the last bits: one triangle speaks for both.
+        for (at, (&row, &column)) in rows.iter().zip(columns_of.iter()).enumerate() {
+            let mirrored = &mut above[column as usize];
+            let to = select_unpredictable(column < row, *mirrored, at);
+            *mirrored += usize::from(column < row);
+            weights_of[to] = weights_of[at];
+        }
+        Graph::from_rows(row_starts, columns, weights, false)
+    }
+
+    /// Adds up what lies between two clusters; returns where rows begin.
+    fn add_up(&self, graph: GraphRef<'_>, scratch: &mut Scratch) -> Vec<usize> {
+        let Scratch { members, starts, place, entries, .. } = scratch;
         let (rows, neighbours) = graph.rows();
         let weights = graph.weights();
-        sums.clear();
-        sums.resize(self.count, 0.0);
-        touched.clear();
-        touched.resize(self.count + 1, 0);
-        entries.clear();
+        place.clear();
+        place.resize(self.count, 0);
+        // What earlier graphs left behind is written over before it is read.
+        let room = entries.len().max(neighbours.len() + 2);
+        entries.resize(room, Entry::default());
+        let (of, place, entries) = (&self.of[..], &mut place[..], &mut entries[..]);
         let mut row_starts = Vec::with_capacity(self.count + 1);
         row_starts.push(0);
-        // Slices: where a vector lies would be looked up again for every entry.
-        let (of, sums, touched) = (&self.of[..], &mut sums[..], &mut touched[..]);
-        for bounds in starts.windows(2) {
-            let mut met = 0;
+        let mut end = 1;
+        for (row, bounds) in (0..).zip(starts.windows(2)) {
+            let first = end;
             let mut add = |neighbour: u32, weight: f64| {
-                let other = of[neighbour as usize];
-                let sum = &mut sums[other as usize];
-                touched[met] = other;
-                met += usize::from(*sum == 0.0);
-                *sum += weight;
+                let column = of[neighbour as usize];
+                let place = &mut place[column as usize];
+                let known = *place >= first;
+                *place = select_unpredictable(known, *place, end);
+                end += usize::from(!known);
+                let entry = &mut entries[*place];
+                let sum = f64::from_bits(select_unpredictable(known, entry.weight.to_bits(), 0));
+                *entry = Entry { row, column, weight: sum + weight };
             };
             for &vertex in &members[bounds[0] as usize..bounds[1] as usize] {
                 let range = rows[vertex as usize] - rows[0]..rows[vertex as usize + 1] - rows[0];
@@ -122,37 +165,9 @@ impl Clusters {
                     None => neighbours.for_each(|&u| add(u, 1.0)),
                 }
             }
-            let sum_of = |&other: &u32| (other, std::mem::take(&mut sums[other as usize]));
-            entries.extend(touched[..met].iter().map(sum_of));
-            row_starts.push(entries.len());
+            row_starts.push(end - 1);
         }
-        // A symmetric matrix read by columns: every row meets its columns in order.
-        let (mut columns, mut weights) = (vec![0; entries.len()], vec![0.0; entries.len()]);
-        next.clone_from(&row_starts);
-        above.clear();
-        {
-            let (next, columns, weights) = (&mut next[..], &mut columns[..], &mut weights[..]);
-            for (cluster, bounds) in row_starts.windows(2).enumerate() {
-                for &(other, weight) in &entries[bounds[0]..bounds[1]] {
-                    let slot = &mut next[other as usize];
-                    (columns[*slot], weights[*slot]) = (cluster as u32, weight);
-                    *slot += 1;
-                }
-                above.push(next[cluster]);
-            }
-        }
-        // What was added up in another order differs in the last bits: one triangle speaks for both.
-        for row in 0..self.count {
-            for at in row_starts[row]..next[row] {
-                let column = columns[at] as usize;
-                if column >= row {
-                    break;
-                }
-                weights[above[column]] = weights[at];
-                above[column] += 1;
-            }
-        }
-        Graph::from_rows(row_starts, columns, weights, false)
+        row_starts
     }
 }
 

@@ -13,7 +13,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::factor::{Factor, Gram, Rows};
-use super::kernel::{ABREAST, Entries, Multiply, UpdateAbreast, UpdateRow};
+use super::kernel::{ABREAST, Lanes, Multiply, UpdateAbreast, UpdateRow};
 use crate::graph::GraphRef;
 
 /// Rows that are updated in one piece; sums over pieces do not depend on threads.
@@ -101,7 +101,7 @@ impl Sweep<'_> {
     }
 
     fn buffers(&self) -> Buffers {
-        let abreast = || vec![[0.0; ABREAST]; self.num_components];
+        let abreast = || vec![Lanes::default(); self.num_components];
         Buffers {
             targets: vec![0.0; self.num_components],
             rows_abreast: abreast(),
@@ -166,19 +166,19 @@ impl Sweep<'_> {
             }
             rows.starts.push(rows.columns.len());
         }
-        rows_abreast.fill([0.0; ABREAST]);
-        targets.fill([0.0; ABREAST]);
+        rows_abreast.fill(Lanes::default());
+        targets.fill(Lanes::default());
         violations.iter().sum()
     }
 
     /// Rows of A times the other factor, side by side, if A has few zeros.
     fn multiply(&self, first: usize, other: &Factor, Buffers { targets_abreast, .. }: &mut Buffers) -> bool {
-        let (Some(Dense { stride, values: matrix }), Factor::Sparse(factor)) = (&self.matrix, other) else {
+        let (Some(Dense { blocks, values: matrix }), Factor::Sparse(factor)) = (&self.matrix, other) else {
             return false;
         };
-        targets_abreast.fill([0.0; ABREAST]);
-        let (stride, sums) = (*stride, &mut targets_abreast[..]);
-        self.arch.dispatch(Multiply { matrix, stride, first, factor, sums });
+        targets_abreast.fill(Lanes::default());
+        let (blocks, block, sums) = (*blocks, first / ABREAST, &mut targets_abreast[..]);
+        self.arch.dispatch(Multiply { matrix, blocks, block, factor, sums });
         true
     }
 
@@ -196,14 +196,15 @@ struct Buffers {
     /// A row of A times the other factor.
     targets: Vec<f64>,
     /// Rows and targets of several vertices side by side.
-    rows_abreast: Vec<Entries>,
-    targets_abreast: Vec<Entries>,
+    rows_abreast: Vec<Lanes>,
+    targets_abreast: Vec<Lanes>,
 }
 
 /// A matrix with its zeros; rows are padded to whole blocks.
 struct Dense {
-    stride: usize,
-    values: Vec<f64>,
+    /// In a row.
+    blocks: usize,
+    values: Vec<Lanes>,
 }
 
 /// A in full, unless most of it is 0.
@@ -212,8 +213,10 @@ fn dense_matrix(graph: GraphRef<'_>) -> Option<Dense> {
     if graph.num_entries() < n * n / 4 {
         return None;
     }
-    let stride = n.next_multiple_of(ABREAST);
-    let mut values = vec![0.0; n * stride];
-    graph.entries().for_each(|(row, column, weight)| values[row * stride + column] = weight);
-    Some(Dense { stride, values })
+    let blocks = n.div_ceil(ABREAST);
+    let mut values = vec![Lanes::default(); n * blocks];
+    for (row, column, weight) in graph.entries() {
+        values[row * blocks + column / ABREAST][column % ABREAST] = weight;
+    }
+    Some(Dense { blocks, values })
 }

@@ -4,7 +4,7 @@
 use pulp::Arch;
 use rayon::prelude::*;
 
-use super::kernel::{AddFour, PANEL};
+use super::kernel::{AddFour, Lanes, PANEL};
 
 /// Above this many components the Gram matrix is worth several threads.
 const PARALLEL: usize = 512;
@@ -135,7 +135,7 @@ impl Factor {
 #[derive(Debug, Default)]
 pub struct Gram {
     num_components: usize,
-    panels: Vec<[f64; PANEL]>,
+    panels: Vec<Lanes>,
     /// Up to here an entry of the diagonal is that of a column of rounding
     /// errors, which would be 0 without them.
     negligible: f64,
@@ -145,7 +145,7 @@ impl Gram {
     pub fn of(&mut self, factor: &Factor, num_components: usize) {
         self.num_components = num_components;
         self.panels.clear();
-        self.panels.resize(num_components.div_ceil(PANEL) * num_components, [0.0; PANEL]);
+        self.panels.resize(num_components.div_ceil(PANEL) * num_components, Lanes::default());
         match factor {
             Factor::Dense { values, .. } => self.add_dense(values),
             Factor::Sparse(rows) if factor.has_few_zeros(num_components) => {
@@ -172,7 +172,7 @@ impl Gram {
 
     /// The rows of panel `panel`.
     #[inline]
-    pub fn panel(&self, panel: usize) -> &[[f64; PANEL]] {
+    pub fn panel(&self, panel: usize) -> &[Lanes] {
         &self.panels[panel * self.num_components..(panel + 1) * self.num_components]
     }
 
@@ -185,7 +185,7 @@ impl Gram {
                 let below = self.panels[other * n + column];
                 let rows =
                     &mut self.panels[panel * n + other * PANEL..panel * n + column.min((other + 1) * PANEL)];
-                rows.iter_mut().zip(below).for_each(|(row, entry)| row[lane] = entry);
+                rows.iter_mut().zip(below.iter()).for_each(|(row, entry)| row[lane] = *entry);
             }
         }
     }
@@ -208,7 +208,7 @@ impl Gram {
         let n = self.num_components;
         let arch = Arch::new();
         let zeros = vec![0.0; n];
-        let fill = |(panel, sums): (usize, &mut [[f64; PANEL]])| {
+        let fill = |(panel, sums): (usize, &mut [Lanes])| {
             let first = panel * PANEL;
             for four in values.chunks(4 * n) {
                 let mut rows = [&zeros[first..]; 4];

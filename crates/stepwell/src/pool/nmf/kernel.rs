@@ -5,6 +5,8 @@
 //! without. Where A is met exactly, gradients are then more often exactly 0, and
 //! fewer entries of `S` are rounding errors; and all machines give the same bits.
 
+use std::ops::{Deref, DerefMut};
+
 use pulp::{Simd, WithSimd, bytemuck};
 
 use super::factor::{Gram, Rows};
@@ -12,6 +14,31 @@ use super::factor::{Gram, Rows};
 /// Columns of the Gram matrix that are worked on together: a row of a panel
 /// fits in registers.
 pub const PANEL: usize = 16;
+/// Vertices whose rows are updated side by side.
+pub const ABREAST: usize = 16;
+
+/// Numbers that are worked on together, in whole cache lines: vectors that lie
+/// across two of them, as they may in memory from anywhere, take a quarter more
+/// time.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct Lanes([f64; PANEL]);
+
+impl Deref for Lanes {
+    type Target = [f64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[f64] {
+        &self.0
+    }
+}
+
+impl DerefMut for Lanes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [f64] {
+        &mut self.0
+    }
+}
 
 /// Moves the coordinates of one row to their minima, one after the other, and
 /// adds the row to `rows`. Gives how much it violated the optimality conditions.
@@ -36,7 +63,7 @@ impl WithSimd for UpdateRow<'_> {
             let first = panel * PANEL;
             let (whole, gram) = (gram, gram.panel(panel));
             // Lanes beyond the last column keep a gradient of 0, which moves nothing.
-            let mut gradient = [0.0; PANEL];
+            let mut gradient = Lanes::default();
             gradient.iter_mut().zip(targets).for_each(|(slope, target)| *slope = -target);
             // Left of the panel the new entries, from it on the old ones.
             let new = rows.columns[begin..].iter().zip(&rows.values[begin..]);
@@ -76,7 +103,7 @@ fn step<S: Simd>(
     simd: S,
     lane: usize,
     old: f64,
-    gradient: &mut [f64; PANEL],
+    gradient: &mut Lanes,
     panel: usize,
     gram: &Gram,
     rows: &mut Rows,
@@ -97,9 +124,9 @@ fn step<S: Simd>(
 #[inline(always)]
 fn accumulate<'a, S: Simd>(
     simd: S,
-    gradient: &mut [f64; PANEL],
+    gradient: &mut Lanes,
     entries: impl Iterator<Item = (&'a u32, &'a f64)>,
-    gram: &[[f64; PANEL]],
+    gram: &[Lanes],
 ) {
     let (gradient, _) = S::as_mut_simd_f64s(gradient);
     // As many of these vectors are used as a panel needs.
@@ -123,7 +150,7 @@ fn lanes(from: usize, to: usize) -> u64 {
 
 /// The lanes below 0, as bits.
 #[inline(always)]
-fn negative<S: Simd>(simd: S, gradient: &[f64; PANEL]) -> u64 {
+fn negative<S: Simd>(simd: S, gradient: &Lanes) -> u64 {
     const BITS: [u64; PANEL] = {
         let mut bits = [1; PANEL];
         let mut lane = 0;
@@ -142,28 +169,24 @@ fn negative<S: Simd>(simd: S, gradient: &[f64; PANEL]) -> u64 {
     bytemuck::cast_slice::<_, u64>(&found).iter().fold(0, |bits, more| bits | more)
 }
 
-/// Vertices whose rows are updated side by side.
-pub const ABREAST: usize = 16;
-/// One entry of each of their rows.
-pub type Entries = [f64; ABREAST];
-
 /// What [`UpdateRow`] does, for [`ABREAST`] rows with few zeros at once: the
 /// columns of `rows` are updated in place. Gives each row's violation.
 pub struct UpdateAbreast<'a> {
-    pub rows: &'a mut [Entries],
+    /// An entry of each row per column.
+    pub rows: &'a mut [Lanes],
     pub gram: &'a Gram,
-    /// As in [`UpdateRow`], one entry per column.
-    pub targets: &'a [Entries],
+    /// As in [`UpdateRow`], an entry of each row per column.
+    pub targets: &'a [Lanes],
 }
 
 impl WithSimd for UpdateAbreast<'_> {
-    type Output = Entries;
+    type Output = Lanes;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Entries {
+    fn with_simd<S: Simd>(self, simd: S) -> Lanes {
         let Self { rows, gram, targets } = self;
         let zero = simd.splat_f64s(0.0);
-        let mut violations = [0.0; ABREAST];
+        let mut violations = Lanes::default();
         for (column, targets) in targets.iter().enumerate() {
             // As many of these vectors are used as there are rows.
             let mut slopes = [zero; ABREAST];
@@ -171,7 +194,7 @@ impl WithSimd for UpdateAbreast<'_> {
                 *slope = simd.neg_f64s(target);
             }
             for (panel, rows) in rows.chunks(PANEL).enumerate() {
-                for (entries, &scale) in rows.iter().zip(&gram.panel(panel)[column]) {
+                for (entries, &scale) in rows.iter().zip(gram.panel(panel)[column].iter()) {
                     let scale = simd.splat_f64s(scale);
                     for (slope, &entry) in slopes.iter_mut().zip(S::as_simd_f64s(entries).0) {
                         *slope = simd.add_f64s(*slope, simd.mul_f64s(scale, entry));
@@ -201,7 +224,7 @@ impl WithSimd for UpdateAbreast<'_> {
 pub struct AddFour<'a> {
     /// The rows from the panel's first column on.
     pub rows: [&'a [f64]; 4],
-    pub sums: &'a mut [[f64; PANEL]],
+    pub sums: &'a mut [Lanes],
 }
 
 impl WithSimd for AddFour<'_> {
@@ -210,7 +233,7 @@ impl WithSimd for AddFour<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { rows, sums } = self;
-        let mut own = [[0.0; PANEL]; 4];
+        let mut own = [Lanes::default(); 4];
         for (own, row) in own.iter_mut().zip(rows) {
             let width = PANEL.min(row.len());
             own[..width].copy_from_slice(&row[..width]);
@@ -231,13 +254,13 @@ impl WithSimd for AddFour<'_> {
 /// `sums[r] += Σ_j A_j · F_jr` for [`ABREAST`] columns of A that lie side by side
 /// in each of its rows j.
 pub struct Multiply<'a> {
-    /// A, symmetric, row after row.
-    pub matrix: &'a [f64],
-    pub stride: usize,
-    /// The first of the columns.
-    pub first: usize,
+    /// A, symmetric, row after row, each of `blocks`.
+    pub matrix: &'a [Lanes],
+    pub blocks: usize,
+    /// Which block of columns.
+    pub block: usize,
     pub factor: &'a Rows,
-    pub sums: &'a mut [Entries],
+    pub sums: &'a mut [Lanes],
 }
 
 impl WithSimd for Multiply<'_> {
@@ -245,9 +268,9 @@ impl WithSimd for Multiply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { matrix, stride, first, factor, sums } = self;
-        for (row, entries) in matrix.chunks_exact(stride).zip(factor.starts.windows(2)) {
-            let weights = S::as_simd_f64s(&row[first..first + ABREAST]).0;
+        let Self { matrix, blocks, block, factor, sums } = self;
+        for (row, entries) in matrix.chunks_exact(blocks).zip(factor.starts.windows(2)) {
+            let weights = S::as_simd_f64s(&row[block]).0;
             let columns = &factor.columns[entries[0]..entries[1]];
             for (&column, &value) in columns.iter().zip(&factor.values[entries[0]..entries[1]]) {
                 let value = simd.splat_f64s(value);
