@@ -36,6 +36,10 @@ pub struct PoolFlags {
     #[arg(long)]
     approximate: bool,
 
+    /// ndp: pairs of kept vertices that may be joined before it is too many [67108864]
+    #[arg(long)]
+    fill_budget: Option<u64>,
+
     /// graclus, kmis: how states of a cluster become one: mean, sum, max [mean]
     #[arg(long, value_parser = named::<Reduce>)]
     reduce: Option<Reduce>,
@@ -50,6 +54,7 @@ impl PoolFlags {
         set(&mut config.sparsify, &self.sparsify);
         set(&mut config.side, &self.side);
         set(&mut config.reduce, &self.reduce);
+        set(&mut config.fill_budget, &self.fill_budget);
         config.approximate |= self.approximate;
     }
 }

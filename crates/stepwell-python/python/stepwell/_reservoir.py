@@ -90,6 +90,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     approximate : bool
         NDP: where joining the kept vertices would take too many links, drop
         small ones on the way instead of refusing.
+    fill_budget : int
+        NDP: pairs of kept vertices that may be joined before it is too many.
     structure : str or list of str
         Features read off the structure, beside those vertices have: "degree",
         "log-degree", "clustering", "local-degree-profile". Vertices without
@@ -157,6 +159,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         sparsify="each-level",
         side="largest",
         approximate=False,
+        fill_budget=1 << 26,
         structure=(),
         random_state=0,
         n_jobs=None,
@@ -192,6 +195,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.sparsify = sparsify
         self.side = side
         self.approximate = approximate
+        self.fill_budget = fill_budget
         self.structure = structure
         self.random_state = random_state
         self.n_jobs = n_jobs

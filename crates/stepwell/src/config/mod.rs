@@ -90,6 +90,8 @@ pub struct ModelConfig {
     /// NDP: where joining the kept vertices would take too many links, drop
     /// small ones on the way instead of refusing.
     pub approximate: bool,
+    /// NDP: pairs of vertices that may be joined before it is too many.
+    pub fill_budget: u64,
     /// What makes one vector of all states; several are joined.
     pub aggregate: Vec<Aggregate>,
     /// Whether all blocks go into the vector, not the last one alone.
@@ -142,6 +144,7 @@ impl Default for ModelConfig {
             sparsify: Sparsify::EachLevel,
             side: Side::Largest,
             approximate: false,
+            fill_budget: NdpOptions::default().fill_budget,
             aggregate: vec![Aggregate::Sum],
             concat: false,
             raw: None,
@@ -190,8 +193,8 @@ impl ModelConfig {
                 sparsify: self.sparsify,
                 side: self.side,
                 approximate: self.approximate,
+                fill_budget: self.fill_budget,
                 pool_seed: seed,
-                ..Default::default()
             }),
         })
     }

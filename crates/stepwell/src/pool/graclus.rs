@@ -30,7 +30,7 @@ use crate::rng::Stream;
 
 /// Options of [`graclus`].
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct GraclusOptions {
     /// How the two states of a pair become one.
     pub reduce: Reduce,

@@ -25,7 +25,7 @@ use crate::graph::{Graph, GraphRef};
 
 /// Options of [`kmis`].
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct KMisOptions {
     /// Centres are more than this many steps apart; 0 keeps every vertex.
     pub k: usize,

@@ -37,7 +37,7 @@ const MOST_BYTES: u64 = 2 << 30;
 
 /// Options of [`nmf`].
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct NmfOptions {
     /// How often both factors are updated, at most.
     pub max_iterations: usize,
