@@ -16,7 +16,6 @@ use crate::commands::Command;
     version,
     propagate_version = true,
     arg_required_else_help = true,
-    allow_negative_numbers = true,
     after_help = "Examples:
   stepwell demo                         see it work
   stepwell stats MUTAG                  what a dataset looks like

@@ -82,12 +82,12 @@ impl<'a> Embedder<'a> {
         Ok(embedding)
     }
 
-    /// Tells a person if some graphs did not converge.
-    pub fn note_convergence(&self) {
+    /// Tells a person if some graphs did not converge, and what to do `when`.
+    pub fn note_convergence(&self, when: &str) {
         let config = &self.model.config;
         if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {
             self.terminal.note(&format!(
-                "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius",
+                "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius{when}",
                 100.0 * (1.0 - self.tally.converged),
                 config.max_iter
             ));

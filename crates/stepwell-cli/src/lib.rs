@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::Arguments;
 use crate::terminal::Terminal;
@@ -22,7 +22,10 @@ use crate::terminal::Terminal;
 /// Runs the program as if called with these arguments, the first one its name,
 /// and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    // A negative number is a value that will be refused by name, not a flag nobody knows.
+    let program = Arguments::command().mut_subcommands(|command| command.allow_negative_numbers(true));
+    let parsed = program.try_get_matches_from(arguments);
+    let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version count as errors here, but not for the shell.

@@ -1,7 +1,7 @@
 //! The model's options on the command line: a preset, then a file, then flags.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
@@ -11,6 +11,7 @@ use stepwell::config::{
     Aggregate, InputPattern, ModelConfig, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
 };
 use stepwell::features::StructuralFeature;
+use stepwell::model::TrainedModel;
 use stepwell::readout::{Alpha, ClassWeight};
 use stepwell_lab::protocol::Searched;
 
@@ -244,6 +245,12 @@ pub fn set<T: Clone>(option: &mut T, given: &Option<T>) {
     if let Some(value) = given {
         option.clone_from(value);
     }
+}
+
+/// A model from its file.
+pub fn read_model(path: &Path) -> Result<TrainedModel> {
+    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+    TrainedModel::from_bytes(&bytes).with_context(|| path.display().to_string())
 }
 
 /// A value by the name it has in files.

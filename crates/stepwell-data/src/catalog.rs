@@ -143,6 +143,10 @@ impl Catalog {
         if let Some(options) = BenchmarkOptions::named(argument) {
             return Ok(Location::Benchmark(options));
         }
+        if path.is_file() {
+            // What is there is meant, even if its ending says nothing: the refusal names those that do.
+            return Format::of(path).map(|_| Location::Path(path.to_owned()));
+        }
         if argument.contains(':') {
             return Family::parse(argument).map(Location::Family);
         }

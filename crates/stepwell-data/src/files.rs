@@ -34,13 +34,21 @@ impl Drop for Unfinished {
     }
 }
 
-/// Writes a file aside and renames it into place once `fill` has succeeded.
+/// Writes a file aside and renames it into place once `fill` has succeeded. A
+/// link is followed; what is no file (a pipe, a device) is written to as it is.
 pub fn write_whole<E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
 ) -> Result<(), E> {
     let io = |source| E::from(Error::io(path, source));
-    let folder = parent(path);
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+        let file = File::options().write(true).open(&target).map_err(io)?;
+        let mut writer = BufWriter::with_capacity(1 << 18, &file);
+        fill(&mut writer)?;
+        return writer.flush().map_err(io);
+    }
+    let folder = parent(&target);
     fs::create_dir_all(folder).map_err(|source| E::from(Error::io(folder, source)))?;
     let aside = tempfile::Builder::new().prefix(".stepwell-").tempfile_in(folder).map_err(io)?;
     let _listed = Unfinished::new(aside.path());
@@ -49,7 +57,7 @@ pub fn write_whole<E: From<Error>>(
     writer.flush().map_err(io)?;
     drop(writer);
     finish(aside.as_file()).map_err(io)?;
-    aside.persist(path).map_err(|error| io(error.error))?;
+    aside.persist(&target).map_err(|error| io(error.error))?;
     Ok(())
 }
 
@@ -130,6 +138,21 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0, "nothing is left behind");
         write_whole::<Error>(&path, |out| out.write_all(b"whole").map_err(|e| Error::io("x", e))).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_stay_devices() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_whole::<Error>(&link, |out| out.write_all(b"new").map_err(|e| Error::io(&link, e))).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let nowhere = Path::new("/dev/null");
+        write_whole::<Error>(nowhere, |out| out.write_all(b"x").map_err(|e| Error::io(nowhere, e))).unwrap();
+        assert!(!fs::metadata(nowhere).unwrap().is_file());
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub struct RawDataset {
     name: String,
     pub(crate) batch: Arc<GraphBatch>,
     pub(crate) inputs: Arc<Inputs>,
+    features: FeatureMap,
     targets: Targets,
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
@@ -30,14 +31,19 @@ pub struct RawDataset {
 }
 
 impl RawDataset {
-    fn new(dataset: Dataset) -> Result<Self, Error> {
+    /// Makes the features by a map fitted on the graphs themselves, unless one is given.
+    fn new(dataset: Dataset, map: Option<&FeatureMap>) -> Result<Self, Error> {
         let refused = |source| Error::Unsupported(format!("{}: {source}", dataset.name));
-        let map = FeatureMap::fit(&dataset.graphs, &dataset.features).map_err(refused)?;
+        let map = match map {
+            Some(map) => map.clone(),
+            None => FeatureMap::fit(&dataset.graphs, &dataset.features).map_err(refused)?,
+        };
         let inputs = map.apply(&dataset.graphs).map_err(refused)?;
         Ok(Self {
             name: dataset.name,
             batch: Arc::new(dataset.graphs),
             inputs: Arc::new(inputs),
+            features: map,
             targets: dataset.targets,
             ids: dataset.ids,
             notes: dataset.notes,
@@ -91,10 +97,14 @@ pub fn load_dataset(
     name: &str,
     data_dir: Option<PathBuf>,
     download: bool,
+    like: Option<PyRef<'_, RawDataset>>,
 ) -> PyResult<RawDataset> {
     let catalog = Catalog { online: download, ..Catalog::from_environment(data_dir) };
-    let loaded =
-        threads::run(py, 0, |go_on| catalog.load(name, 0, &mut |_| go_on()).and_then(RawDataset::new))?;
+    let map = like.map(|dataset| dataset.features.clone());
+    let loaded = threads::run(py, 0, |go_on| {
+        let dataset = catalog.load(name, 0, &mut |_| go_on())?;
+        RawDataset::new(dataset, map.as_ref())
+    })?;
     loaded.map_err(exception)
 }
 
@@ -115,7 +125,8 @@ pub fn make_benchmark(
         graphs_per_class: graphs_per_class.unwrap_or(options.graphs_per_class),
         ..options
     };
-    threads::run(py, 0, |_| synthetic::generate(&options).and_then(RawDataset::new))?.map_err(exception)
+    threads::run(py, 0, |_| synthetic::generate(&options).and_then(|made| RawDataset::new(made, None)))?
+        .map_err(exception)
 }
 
 fn exception(error: Error) -> PyErr {

@@ -224,9 +224,15 @@ pub fn check_options(options: &str) -> PyResult<String> {
 
 pub(crate) fn parse(options: &str) -> PyResult<ModelConfig> {
     let options: ModelConfig =
-        serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        serde_json::from_str(options).map_err(|error| PyValueError::new_err(without_place(&error)))?;
     options.validate().map_err(refused)?;
     Ok(options)
+}
+
+/// What is wrong with JSON that no person has seen: lines and columns mean nothing.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
 fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {

@@ -181,6 +181,9 @@ pub enum Error {
         /// What was wrong.
         source: Box<Error>,
     },
+    /// Bytes that should be a model are not.
+    #[error(transparent)]
+    Unreadable(#[from] Box<crate::model::Unreadable>),
     /// The progress callback asked to stop.
     #[error("stopped on request")]
     Cancelled,

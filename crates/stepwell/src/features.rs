@@ -273,6 +273,15 @@ impl FeatureMap {
         &self.labels
     }
 
+    /// How many vertices of a batch have a label without a column.
+    pub fn unknown_labels(&self, batch: &GraphBatch) -> usize {
+        let unknown = |label: &&i32| self.labels.binary_search(label).is_err();
+        match self.labels.is_empty() {
+            true => 0,
+            false => batch.vertex_labels().unwrap_or_default().iter().filter(unknown).count(),
+        }
+    }
+
     /// Columns of the inputs it makes, F.
     pub fn width(&self) -> usize {
         self.means.len() + self.labels.len()
@@ -420,6 +429,10 @@ impl FeatureFit {
             let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
             if mean.is_finite() && deviation.is_finite() {
                 (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
+                // The only input there is must not vanish, or every state does: it becomes 1.
+                if constant && map.means.len() == 1 && map.labels.is_empty() && mean > 0.0 {
+                    (map.means[column], map.scales[column]) = (0.0, mean);
+                }
             }
         }
         map

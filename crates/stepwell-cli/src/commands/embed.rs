@@ -11,7 +11,7 @@ use stepwell::model::Model;
 use stepwell::reservoir::{Prepared, states};
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape, VectorWriter};
-use stepwell_data::{Dataset, Source, Survey, Targets, files};
+use stepwell_data::{Dataset, Expected, Source, Survey, Targets, files};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input};
@@ -29,6 +29,7 @@ use crate::terminal::Terminal;
   stepwell embed MUTAG -o mutag.npy
   stepwell embed graphs.parquet -o vectors.parquet --units 100 --concat
   stepwell embed b-easy --pool ndp --blocks 3 --aggregate sum,max --json
+  stepwell embed new.parquet -m model.safetensors -o vectors.npy
   stepwell embed ENZYMES --nodes -o states.parquet")]
 pub struct Embed {
     #[command(flatten)]
@@ -37,6 +38,11 @@ pub struct Embed {
     /// Where to write: .npy, .csv or .parquet
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Embed as a model that 'stepwell train' wrote does, with its weights and the scale of its
+    /// features; options of the model are then those of the file
+    #[arg(short, long, value_name = "FILE")]
+    model: Option<PathBuf>,
 
     /// Write the state of every vertex (graph, block, vertex, state) instead
     #[arg(long)]
@@ -50,7 +56,7 @@ pub struct Embed {
     caching: Caching,
 
     #[command(flatten)]
-    model: ModelArgs,
+    options: ModelArgs,
 }
 
 /// What was done.
@@ -66,12 +72,19 @@ struct Report {
 
 impl Embed {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let config = self.model.config().context(BadUsage)?;
+        let config = self.options.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
-        let source = terminal.open(&self.input)?;
+        let saved = self.model.as_deref().map(crate::model::read_model).transpose()?;
+        let mut source = terminal.open(&self.input)?;
         let with_targets = format == Format::Parquet && !self.nodes;
         let survey = terminal.survey(&source, with_targets, &config)?;
-        let model = Model::new(config, survey.features.clone())?;
+        let model = match saved {
+            Some(saved) => {
+                source.expected = Some(expected(&saved.model));
+                saved.model
+            }
+            None => Model::new(config, survey.features.clone())?,
+        };
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let work = Work { source, survey, model, cache, nodes: self.nodes, with_targets };
         let shape = work.shape()?;
@@ -117,6 +130,11 @@ impl Embed {
             _ => bail!("{}: vectors are written as .npy, .csv or .parquet", path.display()),
         }
     }
+}
+
+/// What vertices must carry for a model.
+pub fn expected(model: &Model) -> Expected {
+    Expected { attributes: model.features.attributes(), labels: !model.features.labels().is_empty() }
 }
 
 /// How vectors are written.
@@ -184,7 +202,7 @@ impl Work {
             })
         })?;
         writer.map_or(Ok(()), |writer| writer.finish()).context("writing vectors")?;
-        embedder.note_convergence();
+        embedder.note_convergence("");
         Ok(Report {
             units: model.weights.units(0, config.blocks - 1),
             columns: self.shape()?.columns.len(),

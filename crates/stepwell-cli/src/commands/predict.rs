@@ -1,4 +1,3 @@
-use std::fs;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -8,12 +7,14 @@ use clap::Args;
 use serde::Serialize;
 use stepwell::model::{Predictions, TrainedModel};
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Shape, VectorWriter};
-use stepwell_data::{Dataset, Error, Expected, Source, Targets, files};
+use stepwell_data::{Dataset, Error, Source, Targets, files};
 
+use super::embed::expected;
 use super::train::r2;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, Tally, ids};
+use crate::model::read_model;
 use crate::terminal::Terminal;
 
 /// Predict with a saved model: id,prediction,score_<class>,…
@@ -57,6 +58,8 @@ pub struct Predict {
 struct Report {
     dataset: String,
     skipped: usize,
+    /// Vertices whose label the model was not trained on.
+    unknown_labels: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,14 +85,10 @@ impl Predict {
                 }
             },
         };
-        let path = self.model.display().to_string();
-        let bytes = fs::read(&self.model).with_context(|| path.clone())?;
-        let model = TrainedModel::from_bytes(&bytes).with_context(|| path)?;
+        let model = read_model(&self.model)?;
         let mut source = terminal.open(&self.input)?;
         source.part = self.part.get();
-        let features = &model.model.features;
-        let (attributes, labels) = (features.attributes(), !features.labels().is_empty());
-        source.expected = Some(Expected { attributes, labels });
+        source.expected = Some(expected(&model.model));
 
         let shape = shape(&model);
         let report = match &self.out {
@@ -113,7 +112,9 @@ impl Predict {
             }
         };
         match (report.accuracy, report.r2) {
-            (Some(accuracy), _) => terminal.note(&format!("{:.1} % of them are right", 100.0 * accuracy)),
+            (Some(accuracy), _) => {
+                terminal.note(&format!("{:.1} % of the predictions are right", 100.0 * accuracy))
+            }
             (_, Some(r2)) => terminal.note(&format!("R² {r2:.3}")),
             _ => {}
         }
@@ -131,11 +132,12 @@ impl Predict {
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
         let mut score = Score::default();
-        let mut skipped = 0;
+        let (mut skipped, mut unknown_labels) = (0, 0);
         terminal.counting("predicting", |progress| {
             source.visit_good(
                 |piece| {
                     let before = embedder.tally.graphs;
+                    unknown_labels += model.model.features.unknown_labels(&piece.graphs);
                     let predictions = model.read(embedder.embed(&piece.graphs, progress)?)?;
                     score.add(model, &predictions, &piece.targets);
                     match &mut writer {
@@ -159,11 +161,24 @@ impl Predict {
             terminal.note(&format!("skipped {skipped} graphs that do not fit the model"));
             ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
         }
+        if unknown_labels > 0 {
+            terminal.note(&format!(
+                "note: {unknown_labels} vertices have a label the model was not trained on; it sees them as vertices without one"
+            ));
+        }
         writer.map_or(Ok(()), |writer| writer.finish()).context("writing predictions")?;
-        embedder.note_convergence();
+        embedder.note_convergence(" when training");
         let (accuracy, r2) = score.finish();
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Report { dataset: source.name.clone(), skipped, accuracy, r2, seconds, tally: embedder.tally })
+        Ok(Report {
+            dataset: source.name.clone(),
+            skipped,
+            unknown_labels,
+            accuracy,
+            r2,
+            seconds,
+            tally: embedder.tally,
+        })
     }
 }
 

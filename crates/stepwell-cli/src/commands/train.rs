@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use ndarray::{Array2, Axis};
 use serde::Serialize;
@@ -76,6 +76,10 @@ impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let mut config = self.options.config().context(BadUsage)?;
         self.readout.apply(&mut config).context(BadUsage)?;
+        if self.model.extension().is_none_or(|ending| ending != "safetensors") {
+            let refusal = format!("{}: models are written as .safetensors", self.model.display());
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
         let start = Instant::now();
         let mut source = terminal.open(&self.input)?;
         source.part = self.part.get();
@@ -98,7 +102,7 @@ impl Train {
                 Ok::<(), anyhow::Error>(())
             })
         })?;
-        embedder.note_convergence();
+        embedder.note_convergence("");
         let tally = embedder.tally;
         ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
         if self.regression {

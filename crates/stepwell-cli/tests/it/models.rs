@@ -112,3 +112,53 @@ fn what_is_no_model_is_told() {
     let refusal = failure(&["train", "b-easy-small", "-m", &other, "--alpha=-1"], 2);
     assert!(refusal.contains("alpha"), "{refusal}");
 }
+
+#[test]
+fn new_graphs_are_embedded_at_the_scale_of_a_saved_model() {
+    let folder = Folder::new();
+    let (all, model) = (folder.at("all.jsonl"), folder.at("m.safetensors"));
+    stepwell().args(["convert", "b-easy-small", &all]).assert().success();
+    let text: String = fs::read_to_string(&all)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            // Without attributes, vertices get their degree, scaled as in the whole file.
+            let mut row: Value = serde_json::from_str(line).unwrap();
+            ["x", "x_dim", "pos"].iter().for_each(|key| drop(row.as_object_mut().unwrap().remove(*key)));
+            format!("{row}\n")
+        })
+        .collect();
+    fs::write(&all, &text).unwrap();
+    let few = folder.at("few.jsonl");
+    fs::write(&few, text.lines().take(3).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    stepwell().args(["train", &all, "-m", &model, "--units", "4"]).assert().success();
+    let of = |file: &str| {
+        output(&["embed", file, "-m", &model]).lines().take(4).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&few), of(&all));
+    let own = output(&["embed", &few, "--units", "4"]);
+    assert_ne!(own.lines().nth(1), of(&all).get(1).map(String::as_str), "a scale of its own");
+}
+
+#[test]
+fn an_evaluation_goes_on_where_it_was() {
+    let folder = Folder::new();
+    let out = folder.at("run");
+    let evaluate =
+        ["evaluate", "b-easy-small", "--configs", "3", "--inits", "2", "--folds", "3", "--units", "8"];
+    let fresh = json(&[&evaluate[..], &["--json"]].concat());
+    assert_eq!(fresh["folds"].as_array().unwrap().len(), 3);
+    assert!(fresh["accuracy_mean"].as_f64().unwrap() > 0.6, "{fresh}");
+    let with_records = [&evaluate[..], &["--json", "--out", &out]].concat();
+    let first = json(&with_records);
+    assert_eq!(first["accuracy_mean"], fresh["accuracy_mean"]);
+    // Two passes are lost, and made again.
+    let path = format!("{out}/records/run.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text.lines().take(5).collect();
+    fs::write(&path, kept.join("\n") + "\n").unwrap();
+    assert_eq!(json(&with_records)["accuracy_mean"], fresh["accuracy_mean"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    let other = failure(&[&with_records[..], &["--blocks", "2", "--leak", "0.5"]].concat(), 1);
+    assert!(other.contains("this run began with another"), "{other}");
+}

@@ -87,8 +87,14 @@ def seed_of(random_state):
     return int(check_random_state(random_state).randint(2**31))
 
 
-def load_dataset(name, data_dir=None, download=True):
+def load_dataset(name, data_dir=None, download=True, like=None):
     """Loads a dataset by path or name.
+
+    Features are made here: attributes z-scored (taken as they are from JSON
+    lines and Parquet), labels as one-hot columns, the z-scored degree where
+    vertices carry neither. Means, scales and labels are those of the graphs in
+    the file; to predict for graphs of another file, load it ``like`` the one
+    the model was fitted on.
 
     Parameters
     ----------
@@ -100,6 +106,8 @@ def load_dataset(name, data_dir=None, download=True):
         Where to look first.
     download : bool
         Whether it may be downloaded.
+    like : Dataset, optional
+        Make the features with the means, scales and labels of this dataset.
 
     Returns
     -------
@@ -114,7 +122,9 @@ def load_dataset(name, data_dir=None, download=True):
     data_dir = None if data_dir is None else os.fspath(data_dir)
     if isinstance(name, os.PathLike):
         name = os.path.join(os.curdir, name)  # a path, whatever it looks like
-    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download)))
+    if like is not None and not isinstance(like, Dataset):
+        raise TypeError(f"like: expected a Dataset, found {type(like).__name__}")
+    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), None if like is None else like.graphs._raw))
 
 
 def make_benchmark(name, graphs_per_class=None, random_state=0):

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One value for all blocks, or one for each.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected one number, or a list with one per block")]
 pub enum PerBlock<T> {
     /// The same everywhere.
     All(T),

@@ -67,6 +67,12 @@ pub enum Unreadable {
     Parts(#[from] Error),
 }
 
+impl From<Unreadable> for Error {
+    fn from(unreadable: Unreadable) -> Self {
+        Box::new(unreadable).into()
+    }
+}
+
 /// What every version of the header has.
 #[derive(Deserialize)]
 struct Version {

@@ -81,7 +81,7 @@ fn bad(found: &str) -> Error {
 
 /// The three ways to write an alpha.
 #[derive(Clone, Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, a list of numbers, or \"loo\"")]
 enum Written {
     Number(f64),
     Numbers(Vec<f64>),
