@@ -7,11 +7,13 @@ use anyhow::Result;
 use serde::Serialize;
 use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
+use stepwell::pool::Notes;
 use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{Convergence, Embedding, Prepared, Run, embed};
 use stepwell_data::Dataset;
 use stepwell_data::cache::{self, PyramidCache};
 
+use crate::commands::stats::describe_notes;
 use crate::terminal::Terminal;
 
 /// Graphs done, as a bar wants to know; says whether to go on.
@@ -37,6 +39,9 @@ pub struct Tally {
     pub sweeps_mean: Vec<f64>,
     /// Share of graphs that converged in all blocks.
     pub converged: f64,
+    /// What happened while graphs were pooled.
+    #[serde(skip)]
+    pub pooling: Notes,
 }
 
 impl<'a> Embedder<'a> {
@@ -53,6 +58,7 @@ impl<'a> Embedder<'a> {
         let (pyramid, warnings) = cache::coarsen(self.cache.as_ref(), graphs, &pooling, levels, going)?;
         warnings.iter().for_each(|text| self.terminal.note(&format!("warning: {text}")));
         self.tally.coarsen_seconds += start.elapsed().as_secs_f64();
+        self.tally.pooling += pyramid.notes();
         Ok(pyramid)
     }
 
@@ -82,8 +88,28 @@ impl<'a> Embedder<'a> {
         Ok(embedding)
     }
 
-    /// Tells a person if some graphs did not converge, and what to do `when`.
-    pub fn note_convergence(&self, when: &str) {
+    /// Embeds a piece of a dataset; errors name the graph that is to blame.
+    pub fn embed_piece(
+        &mut self,
+        piece: &Dataset,
+        before: usize,
+        progress: Progress<'_>,
+    ) -> Result<Embedding> {
+        self.embed(&piece.graphs, progress).map_err(|error| match blamed(&error) {
+            Some(graph) => {
+                let name = ids(piece, before).swap_remove(graph);
+                error.context(format!("graph '{name}' of {}", piece.name))
+            }
+            None => error,
+        })
+    }
+
+    /// Tells a person what happened on the way: what poolings did, and whether
+    /// some graphs did not converge and what to do `when`.
+    pub fn note(&self, when: &str) {
+        for note in describe_notes(&self.tally.pooling) {
+            self.terminal.note(&format!("note: {note}"));
+        }
         let config = &self.model.config;
         if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {
             self.terminal.note(&format!(
@@ -112,6 +138,11 @@ impl Tally {
         }
         self.graphs += runs.nrows();
     }
+}
+
+/// The graph of the batch that an error blames.
+pub fn blamed(error: &anyhow::Error) -> Option<usize> {
+    error.downcast_ref::<stepwell::Error>().and_then(stepwell::Error::graph)
 }
 
 /// The graphs' names; `before` graphs came before this piece.

@@ -205,5 +205,17 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// The graph of the batch that is to blame, where it is one of them.
+    pub fn graph(&self) -> Option<usize> {
+        match self {
+            Self::TooLargeForPrecision { graph, .. }
+            | Self::Pooling { graph, .. }
+            | Self::FillBudget { graph, .. } => Some(*graph),
+            _ => None,
+        }
+    }
+}
+
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -188,7 +188,7 @@ impl Work {
             self.source.visit(|piece| {
                 let before = embedder.tally.graphs;
                 if !self.nodes {
-                    let embedding = embedder.embed(&piece.graphs, progress)?;
+                    let embedding = embedder.embed_piece(piece, before, progress)?;
                     return self.write_vectors(piece, before, embedding.vectors.view(), &mut write);
                 }
                 let pyramid = embedder.coarsen(&piece.graphs, progress)?;
@@ -202,7 +202,7 @@ impl Work {
             })
         })?;
         writer.map_or(Ok(()), |writer| writer.finish()).context("writing vectors")?;
-        embedder.note_convergence("");
+        embedder.note("");
         Ok(Report {
             units: model.weights.units(0, config.blocks - 1),
             columns: self.shape()?.columns.len(),

@@ -10,7 +10,7 @@ mod embed;
 mod evaluate;
 mod fetch;
 mod predict;
-mod stats;
+pub mod stats;
 mod train;
 
 use anyhow::Result;

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use super::embed::expected;
 use super::train::r2;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
-use crate::embedding::{Embedder, Tally, ids};
+use crate::embedding::{Embedder, Tally, blamed, ids};
 use crate::model::read_model;
 use crate::terminal::Terminal;
 
@@ -132,16 +133,37 @@ impl Predict {
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
         let mut score = Score::default();
-        let (mut skipped, mut unknown_labels) = (0, 0);
+        let (mut skipped, mut unknown_labels, mut seen) = (0, 0, 0);
+        let mut skip = |what: String| {
+            skipped += 1;
+            if skipped <= TOLD {
+                terminal.note(&format!("skipped: {what}"));
+            }
+        };
+        let skip = std::cell::RefCell::new(&mut skip);
         terminal.counting("predicting", |progress| {
             source.visit_good(
                 |piece| {
-                    let before = embedder.tally.graphs;
+                    let mut piece = Cow::Borrowed(piece);
+                    let before = seen;
+                    seen += piece.len();
+                    let embedding = loop {
+                        match embedder.embed_piece(&piece, before, progress) {
+                            Ok(embedding) => break embedding,
+                            Err(error) => match blamed(&error) {
+                                Some(graph) if self.skip_bad => {
+                                    skip.borrow_mut()(format!("{error:#}"));
+                                    piece = Cow::Owned(without(&piece, graph, before));
+                                }
+                                _ => return Err(error),
+                            },
+                        }
+                    };
                     unknown_labels += model.model.features.unknown_labels(&piece.graphs);
-                    let predictions = model.read(embedder.embed(&piece.graphs, progress)?)?;
+                    let predictions = model.read(embedding)?;
                     score.add(model, &predictions, &piece.targets);
                     match &mut writer {
-                        Some(writer) => write(writer, model, piece, before, &predictions),
+                        Some(writer) => write(writer, model, &piece, before, &predictions),
                         None => Ok(()),
                     }
                 },
@@ -149,10 +171,7 @@ impl Predict {
                     if !self.skip_bad {
                         return Err(error);
                     }
-                    skipped += 1;
-                    if skipped <= TOLD {
-                        terminal.note(&format!("skipped: {error}"));
-                    }
+                    skip.borrow_mut()(error.to_string());
                     Ok(())
                 },
             )
@@ -167,7 +186,7 @@ impl Predict {
             ));
         }
         writer.map_or(Ok(()), |writer| writer.finish()).context("writing predictions")?;
-        embedder.note_convergence(" when training");
+        embedder.note(" when training");
         let (accuracy, r2) = score.finish();
         let seconds = start.elapsed().as_secs_f64();
         Ok(Report {
@@ -180,6 +199,13 @@ impl Predict {
             tally: embedder.tally,
         })
     }
+}
+
+/// A piece without one of its graphs; the others keep their names.
+fn without(piece: &Dataset, graph: usize, before: usize) -> Dataset {
+    let named = Dataset { ids: Some(ids(piece, before)), ..piece.clone() };
+    let rest: Vec<usize> = (0..piece.len()).filter(|&other| other != graph).collect();
+    named.select(&rest)
 }
 
 fn shape(model: &TrainedModel) -> Shape {

@@ -93,7 +93,8 @@ impl Train {
         let (mut numbers, mut targets) = (Vec::new(), Targets::None);
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
-                let vectors = embedder.embed(&piece.graphs, progress)?.vectors;
+                let before = embedder.tally.graphs;
+                let vectors = embedder.embed_piece(piece, before, progress)?.vectors;
                 numbers.extend(vectors.iter());
                 match targets.is_empty() {
                     true => targets = piece.targets.clone(),
@@ -102,7 +103,7 @@ impl Train {
                 Ok::<(), anyhow::Error>(())
             })
         })?;
-        embedder.note_convergence("");
+        embedder.note("");
         let tally = embedder.tally;
         ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
         if self.regression {

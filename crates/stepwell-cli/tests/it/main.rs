@@ -8,13 +8,21 @@ mod models;
 mod pooling;
 mod readme;
 
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
 use assert_cmd::Command;
 
 /// The program, knowing no dataset of this machine and never going online.
 fn stepwell() -> Command {
     let mut command = Command::cargo_bin("stepwell").unwrap();
-    let cache = std::env::temp_dir().join(format!("stepwell-no-cache-{}", std::process::id()));
-    command.env_remove("STEPWELL_DATA").env("STEPWELL_CACHE", cache);
+    // One for every run of the tests: what an older program has pooled must not be found.
+    static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    });
+    command.env_remove("STEPWELL_DATA").env("STEPWELL_CACHE", CACHE.as_path());
     command.env("STEPWELL_URL", "http://127.0.0.1:1");
     command
 }

@@ -98,6 +98,37 @@ fn a_graph_that_does_not_fit_is_named_or_skipped() {
 }
 
 #[test]
+fn a_graph_that_fails_later_is_named_or_skipped_too() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.at(name);
+    let row = |x: f64| {
+        format!(
+            "{{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"x\":[{x:e},1],\"x_dim\":1,\"y\":{}}}\n",
+            u8::from(x > 3.0)
+        )
+    };
+    fs::write(at("train.jsonl"), (0..8).map(|n| row(f64::from(n))).collect::<String>()).unwrap();
+    stepwell().args(["train", &at("train.jsonl"), "-m", &at("m.safetensors")]).assert().success();
+    // Too large for 32 bits, which only the embedding finds out.
+    fs::write(at("new.jsonl"), [1.0, 1e300, 2.0, 1e301, 5.0].map(row).concat()).unwrap();
+    let predict = ["predict", &at("new.jsonl"), "-m", &at("m.safetensors")];
+    let refusal = failure(&predict, 1);
+    assert!(refusal.contains("graph '1'") && refusal.contains("1e300"), "{refusal}");
+    let table = output(&[&predict[..], &["--skip-bad"]].concat());
+    let ids: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(ids, ["0", "2", "4"]);
+}
+
+#[test]
+fn poolings_tell_what_happened_in_every_command() {
+    let done = stepwell().args(["embed", "star:50", "--pool", "ndp", "--delta", "5"]).assert().success();
+    let words = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(words.contains("coarse graphs lost all their edges"), "{words}");
+    let refusal = failure(&["embed", "path:5", "--input-scaling", "1e300"], 1);
+    assert!(refusal.contains("precision: expected f64, to hold the weights"), "{refusal}");
+}
+
+#[test]
 fn what_is_no_model_is_told() {
     let folder = Folder::new();
     let (model, other) = (folder.at("m.safetensors"), folder.at("other.safetensors"));

@@ -2,14 +2,15 @@
 //! `stepwell` holds a JSON header with everything that is not an array.
 //!
 //! All that could have been changed is covered by two SHA-256 sums in the
-//! header: `sha256` of the tensors' bytes, and `header_sha256` of the header
-//! itself with that field empty. Nothing is trusted for being covered: every
-//! part is checked again when it is put together.
+//! header: `sha256` of the tensors' bytes, and `header_sha256`, its last field,
+//! of the header's text as it stands with that field empty, followed by the
+//! table of tensors. Nothing is trusted for being covered: every part is
+//! checked again when it is put together.
 
 use std::collections::HashMap;
 
 use ndarray::{Array1, Array2};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, Metadata, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -105,7 +106,8 @@ impl TrainedModel {
             .collect::<Result<_, safetensors::SafeTensorError>>()
             .map_err(unwritable)?;
         // Which bytes tensors become is safetensors' business: write them once without a header.
-        let data = tensor_bytes(&serialize(views.clone(), None).map_err(unwritable)?).to_vec();
+        let bare = serialize(views.clone(), None).map_err(unwritable)?;
+        let (_, metadata) = SafeTensors::read_metadata(&bare).map_err(unwritable)?;
         let mut header = Header {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -114,10 +116,11 @@ impl TrainedModel {
             task: self.readout.task(),
             classes: self.classes.clone(),
             alpha: self.readout.alpha(),
-            sha256: hexadecimal(&data),
+            sha256: hexadecimal(&[tensor_bytes(&bare)]),
             header_sha256: String::new(),
         };
-        header.header_sha256 = header.sum().map_err(unwritable)?;
+        let unsealed = serde_json::to_string(&header).map_err(unwritable)?;
+        header.header_sha256 = hexadecimal(&[unsealed.as_bytes(), table(&metadata).as_bytes()]);
         let text = serde_json::to_string(&header).map_err(unwritable)?;
         serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(unwritable)
     }
@@ -127,8 +130,8 @@ impl TrainedModel {
         let not_whole = |error: safetensors::SafeTensorError| Unreadable::NotSafetensors(error.to_string());
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(not_whole)?;
         let text = metadata.metadata().as_ref().and_then(|all| all.get(KEY)).ok_or(Unreadable::NotAModel)?;
-        let header = Header::parse(text)?;
-        if hexadecimal(tensor_bytes(bytes)) != header.sha256 {
+        let header = Header::parse(text, &table(&metadata))?;
+        if hexadecimal(&[tensor_bytes(bytes)]) != header.sha256 {
             return Err(Unreadable::Changed("tensors"));
         }
         let tensors = Tensors(SafeTensors::deserialize(bytes).map_err(not_whole)?);
@@ -161,24 +164,35 @@ impl TrainedModel {
 }
 
 impl Header {
-    fn parse(text: &str) -> Result<Self, Unreadable> {
+    /// The header, if neither it nor the table of tensors was changed.
+    fn parse(text: &str, table: &str) -> Result<Self, Unreadable> {
         let broken = |error: serde_json::Error| Unreadable::Header(error.to_string());
         let Version { format, version } = serde_json::from_str(text).map_err(broken)?;
         if format > FORMAT {
             return Err(Unreadable::Newer { found: format, version });
         }
-        let mut header: Self = serde_json::from_str(text).map_err(broken)?;
-        let written = std::mem::take(&mut header.header_sha256);
-        match header.sum().map_err(broken)? == written {
+        // The text itself is summed up, not what it is read as: fields may be added later.
+        let header: Self = serde_json::from_str(text).map_err(broken)?;
+        let sealed = format!("\"{}\"}}", header.header_sha256);
+        let unsealed = text.strip_suffix(&sealed).map(|rest| format!("{rest}\"\"}}"));
+        match unsealed
+            .is_some_and(|text| hexadecimal(&[text.as_bytes(), table.as_bytes()]) == header.header_sha256)
+        {
             true => Ok(header),
             false => Err(Unreadable::Changed("settings")),
         }
     }
+}
 
-    /// The sum of the header, whose own field is empty.
-    fn sum(&self) -> serde_json::Result<String> {
-        Ok(hexadecimal(serde_json::to_string(self)?.as_bytes()))
-    }
+/// Which bytes are which tensor's, line by line.
+fn table(metadata: &Metadata) -> String {
+    let mut lines: Vec<String> = metadata
+        .tensors()
+        .into_iter()
+        .map(|(name, info)| format!("{name} {:?} {:?} {:?}\n", info.dtype, info.shape, info.data_offsets))
+        .collect();
+    lines.sort_unstable();
+    lines.concat()
 }
 
 /// The arrays of a file, checked as they are taken.
@@ -258,8 +272,10 @@ fn tensor_bytes(file: &[u8]) -> &[u8] {
     file.get(start..).unwrap_or_default()
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+fn hexadecimal(parts: &[&[u8]]) -> String {
+    let mut sum = Sha256::new();
+    parts.iter().for_each(|part| sum.update(part));
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writing to memory fails only for sizes no machine has.

@@ -102,6 +102,18 @@ fn broken_files_are_told_apart() {
 }
 
 #[test]
+fn tensors_cannot_change_places() {
+    let bytes = trained(configurations()[0].0.clone(), 2).to_bytes().unwrap();
+    let at = |name: &str| bytes.windows(name.len()).position(|part| part == name.as_bytes()).unwrap();
+    let (first, second) = ("stack0.block0.reservoir0.recurrent", "stack0.block1.reservoir0.recurrent");
+    let mut swapped = bytes.clone();
+    swapped[at(first)..at(first) + first.len()].copy_from_slice(second.as_bytes());
+    swapped[at(second)..at(second) + second.len()].copy_from_slice(first.as_bytes());
+    let error = TrainedModel::from_bytes(&swapped).unwrap_err().to_string();
+    assert!(error.contains("settings of the model were changed"), "{error}");
+}
+
+#[test]
 fn a_thousand_mutations_never_panic() {
     let mut stream = Stream::new(3, "model mutations", [0, 0]);
     for (config, classes) in configurations() {

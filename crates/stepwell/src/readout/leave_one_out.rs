@@ -146,12 +146,33 @@ fn rounding(
 /// Summed leave-one-out errors of several alphas. Those of different rows
 /// [`merge`](Self::merge).
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(try_from = "Written")]
 pub struct AlphaErrors {
     alphas: Vec<f64>,
     /// None once the error of a row is not known.
     sums: Vec<Option<f64>>,
     /// Rows times targets.
     terms: u64,
+}
+
+/// Errors as they come from elsewhere, where they need not fit each other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    alphas: Vec<f64>,
+    sums: Vec<Option<f64>>,
+    terms: u64,
+}
+
+impl TryFrom<Written> for AlphaErrors {
+    type Error = Error;
+
+    fn try_from(Written { alphas, sums, terms }: Written) -> Result<Self> {
+        rows::length("alphas", alphas.len().max(1), alphas.len())?;
+        rows::length("sums of errors", alphas.len(), sums.len())?;
+        alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
+        Ok(Self { alphas, sums, terms })
+    }
 }
 
 impl AlphaErrors {
@@ -164,7 +185,7 @@ impl AlphaErrors {
                 found: format!("{:?}", other.alphas),
             });
         }
-        self.terms += other.terms;
+        self.terms = self.terms.saturating_add(other.terms);
         for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
             *mine = mine.zip(*theirs).map(|(mine, theirs)| mine + theirs);
         }

@@ -50,7 +50,7 @@ impl Alpha {
 
 impl Default for Alpha {
     fn default() -> Self {
-        Self::Fixed(1.0)
+        Self::Loo
     }
 }
 

@@ -112,6 +112,15 @@ fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Resul
     if ![0, options.blocks - 1, options.blocks].contains(&prepared.levels()) {
         length("levels the graphs were prepared with", options.blocks - 1, prepared.levels())?;
     }
+    if let Parts::F32(_) = prepared.parts
+        && let Some(large) = weights
+            .iter()
+            .flat_map(|block| block.recurrent.iter().chain(&block.input))
+            .find(|weight| !(**weight as f32).is_finite())
+    {
+        let (expected, found) = ("f64, to hold the weights".into(), format!("f32 and a weight of {large:e}"));
+        return Err(Error::BadOption { name: "precision", expected, found });
+    }
     if !prepared.is_empty() {
         length("columns of the inputs", weights.features(), prepared.features())?;
     }
