@@ -42,6 +42,39 @@ pub fn table4(dataset: &str, pool: &str, level: usize) -> Option<&'static Pooled
     TABLE4.iter().find(|row| row.dataset == dataset && row.pool == pool && row.level == level)
 }
 
+/// A cell of Tables 2 (two blocks) and 3 (three).
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct PaperResult {
+    /// The dataset's name, as everywhere in Stepwell.
+    pub dataset: String,
+    /// none, graclus, nmf or ndp.
+    pub pool: String,
+    /// Blocks of the model.
+    pub blocks: usize,
+    /// Mean accuracy over folds, in percent; nothing where the paper's run ran out of memory.
+    pub accuracy: Option<f64>,
+    /// Its standard deviation.
+    pub std: Option<f64>,
+    /// Mean seconds of training.
+    pub train_seconds: Option<f64>,
+    /// Mean seconds of testing.
+    pub test_seconds: Option<f64>,
+}
+
+static RESULTS: LazyLock<Vec<PaperResult>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../paper/results.json")).unwrap_or_default());
+
+/// The datasets of Tables 2 and 3, in their order.
+pub fn datasets() -> impl Iterator<Item = &'static str> {
+    let first = |row: &&PaperResult| row.pool == "none" && row.blocks == 2;
+    RESULTS.iter().filter(first).map(|row| row.dataset.as_str())
+}
+
+/// What Tables 2 and 3 say.
+pub fn result(dataset: &str, pool: &str, blocks: usize) -> Option<&'static PaperResult> {
+    RESULTS.iter().find(|row| row.dataset == dataset && row.pool == pool && row.blocks == blocks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +86,11 @@ mod tests {
         assert_eq!(table4("COLLAB", "nmf", 2).map(|row| row.vertices), Some(None), "a memory error");
         assert_eq!(table4("DD", "graclus", 0).and_then(|row| row.vertices), Some(284.3));
         assert!(table4("MUTAG", "ndp", 1).is_none());
+        assert_eq!(datasets().count(), 12);
+        assert_eq!(
+            result("DD", "graclus", 3).map(|row| (row.accuracy, row.std)),
+            Some((Some(71.2), Some(3.8)))
+        );
+        assert_eq!(result("COLLAB", "nmf", 3).map(|row| row.accuracy), Some(None), "a memory error");
     }
 }

@@ -10,6 +10,8 @@ mod embed;
 mod evaluate;
 mod fetch;
 mod predict;
+mod reproduce;
+mod runs;
 pub mod stats;
 mod train;
 
@@ -29,6 +31,8 @@ pub enum Command {
     Train(Box<train::Train>),
     Predict(predict::Predict),
     Evaluate(Box<evaluate::Evaluate>),
+    Reproduce(Box<reproduce::Reproduce>),
+    Runs(runs::Runs),
     Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
@@ -45,6 +49,8 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Train(command) => command.run(terminal),
         Command::Predict(command) => command.run(terminal),
         Command::Evaluate(command) => command.run(terminal),
+        Command::Reproduce(command) => command.run(terminal),
+        Command::Runs(command) => command.run(terminal),
         Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),

@@ -193,3 +193,26 @@ fn an_evaluation_goes_on_where_it_was() {
     let other = failure(&[&with_records[..], &["--blocks", "2", "--leak", "0.5"]].concat(), 1);
     assert!(other.contains("this run began with another"), "{other}");
 }
+
+#[test]
+fn a_shared_reproduction_ends_in_one_table() {
+    let folder = Folder::new();
+    let (out, data) = (folder.at("run"), folder.at("b-hard.jsonl"));
+    stepwell().args(["convert", "b-hard-small", &data]).assert().success();
+    let reproduce = ["reproduce", "--datasets", &data, "--tables", "2", "--out", &out];
+    let small = ["--configs", "2", "--inits", "1", "--folds", "3", "--units", "6"];
+    for shard in ["0/2", "1/2"] {
+        stepwell().args(reproduce).args(small).args(["--shard", shard]).assert().success();
+    }
+    let states = json(&["runs", &out, "--json"]);
+    let cells = states.as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    assert!(
+        cells.iter().all(|cell| cell["done"] == 2 && cell["folds"].as_array().unwrap().is_empty()),
+        "{states}"
+    );
+    stepwell().args(reproduce).args(small).assert().success();
+    let table = fs::read_to_string(format!("{out}/tables/accuracy.csv")).unwrap();
+    assert_eq!(table.lines().count(), 5, "{table}");
+    assert!(failure(&["reproduce", "--out", &out, "--shard", "3/2"], 2).contains("I/N with I below N"));
+}
