@@ -45,7 +45,8 @@ pub fn coarsen<'py>(
 ) -> PyResult<Vec<RawLevel<'py>>> {
     let pooling = parse(pooling)?;
     let alone = graph.batch.select(&[graph.index]).bare();
-    let pyramid = threads::run(py, 0, |go_on| pooling.coarsen(&alone, levels, |_| go_on()))?;
+    let pyramid =
+        threads::run_owned(py, 0, None, move |watch| pooling.coarsen(&alone, levels, |done| watch.at(done)))?;
     let pyramid = pyramid.map_err(refused)?;
     Ok(pyramid.levels.into_iter().map(|level| raw_level(py, level)).collect())
 }
@@ -73,15 +74,17 @@ fn csr<'py>(py: Python<'py>, of_one: &Assignments) -> Csr<'py> {
 /// A cut's sides and its value.
 #[pyfunction]
 pub fn maxcut<'py>(py: Python<'py>, graph: &RawGraph) -> PyResult<(Bound<'py, PyArray1<bool>>, f64)> {
-    let cut = threads::run(py, 0, |_| ndp::maxcut(graph.view()))?.map_err(refused)?;
+    let (batch, index) = (graph.batch.clone(), graph.index);
+    let cut = threads::run_owned(py, 0, None, move |_| ndp::maxcut(batch.graph(index)))?.map_err(refused)?;
     Ok((cut.side.into_pyarray(py), cut.value))
 }
 
 /// The graph reduced to some of its vertices.
 #[pyfunction]
 pub fn kron_reduce(py: Python<'_>, graph: &RawGraph, keep: PyReadonlyArray1<'_, bool>) -> PyResult<RawGraph> {
-    let keep = keep.as_slice()?;
-    let reduced = threads::run(py, 0, |_| ndp::kron_reduce(graph.view(), keep))?.map_err(refused)?;
+    let (batch, index, keep) = (graph.batch.clone(), graph.index, keep.as_array().to_vec());
+    let reduced = threads::run_owned(py, 0, None, move |_| ndp::kron_reduce(batch.graph(index), &keep))?;
+    let reduced = reduced.map_err(refused)?;
     Ok(RawGraph::new(Arc::new(reduced.into_batch()), None, 0))
 }
 
@@ -98,9 +101,13 @@ pub fn nmf_factors<'py>(
     max_iterations: usize,
     tolerance: f64,
 ) -> PyResult<RawFactors<'py>> {
-    let (q, f) = (q.as_array(), f.as_array());
+    let (batch, index) = (graph.batch.clone(), graph.index);
+    let (q, f) = (q.as_array().to_owned(), f.as_array().to_owned());
     let options = NmfOptions { max_iterations, tolerance, ..NmfOptions::default() };
-    let factors = threads::run(py, 0, |_| factorize(graph.view(), q, f, &options))?.map_err(refused)?;
+    let factors = threads::run_owned(py, 0, None, move |_| {
+        factorize(batch.graph(index), q.view(), f.view(), &options)
+    })?;
+    let factors = factors.map_err(refused)?;
     Ok((factors.q.into_pyarray(py), factors.f.into_pyarray(py), factors.iterations))
 }
 
