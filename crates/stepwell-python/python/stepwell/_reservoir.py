@@ -99,7 +99,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     random_state : int, RandomState instance or None
         Seed of the weights.
     n_jobs : int or None
-        Threads; None is one, -1 one per core. Results do not depend on it.
+        Threads; None is one, -1 one per core, and there are never more than
+        that. Results do not depend on it.
     verbose : bool
         Whether to say on stderr how far the work is.
 
@@ -362,4 +363,5 @@ def _threads(n_jobs):
         return 1
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs: expected a whole number other than 0, or None, found {n_jobs!r}")
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    cores = os.cpu_count() or 1
+    return min(int(n_jobs), cores) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
