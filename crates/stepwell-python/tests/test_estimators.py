@@ -163,6 +163,63 @@ def test_fitting_leaves_parameters_alone_and_can_be_repeated(kind):
     assert np.array_equal(clone(model).fit(GRAPHS, target(kind)).transform(GRAPHS), first)
 
 
+#: A change of every parameter that a fitted model could follow.
+CHANGES = {
+    "aggregate": ["sum", "max"],
+    "blocks": 3,
+    "concat": True,
+    "fixed_sweeps": 1,
+    "leak": 0.5,
+    "max_iter": 1,
+    "normalize": False,
+    "pool": "kmis",
+    "pool_last": True,
+    "precision": "f64",
+    "reservoirs": 2,
+    "solver": "jacobi",
+    "stacks": 2,
+    "structure": "clustering",
+    "tol": 1.0,
+    "units": 0,
+}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_fitted_model_stays_what_it_is(kind):
+    model = kind(**QUICK, pool="ndp").fit(GRAPHS, target(kind))
+    vectors, names = model.transform(GRAPHS), model.get_feature_names_out()
+    states = model.transform_nodes(GRAPHS)
+    for name, value in CHANGES.items():
+        before = model.get_params()[name]
+        model.set_params(**{name: value}, n_jobs=2)
+        assert np.array_equal(model.transform(GRAPHS), vectors), name
+        model.set_params(**{name: before})
+    model.set_params(aggregate=["sum", "max"], concat=True)
+    assert np.array_equal(model.transform_nodes(GRAPHS), states)
+    assert list(model.get_feature_names_out()) == list(names)
+    if kind is PyramidalReservoir:
+        model.set_weights(model.weights_)
+    else:
+        model.fit(GRAPHS, target(kind))
+    assert len(model.get_feature_names_out()) == 4 * len(names) == model.transform(GRAPHS).shape[1]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_failed_fit_changes_nothing(kind):
+    model = kind(**QUICK).fit(GRAPHS, target(kind))
+    before = pickle.dumps(model)
+    others = [Graph([[0], [1]], np.ones((2, 3)))] * 3
+    bad = -np.ones(3)
+    with pytest.raises(ValueError, match="weight -1|leak"):
+        if kind is PyramidalReservoir:
+            model.set_params(leak=0).fit(others)
+        else:
+            model.fit(others, ["a", "b", "c"] if kind is PyramidalReservoirClassifier else [1, 2, 3], bad)
+    assert pickle.dumps(model.set_params(leak=1.0)) == before
+    if kind is not PyramidalReservoir:
+        assert len(model.predict(GRAPHS)) == len(GRAPHS)
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_before_fit(kind):
     calls = {"transform", "predict", "decision_function", "transform_nodes"} & set(dir(kind))
