@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._coarsen import warn_of_losses
 from ._datasets import Dataset, _Graphs, seed_of
-from ._graphs import Graph, as_graph
+from ._graphs import Graph, as_graph, is_networkx, kind_of
 from ._progress import Progress
 from ._stepwell import RawBatch, check_options, preset_options, random_weights
 
@@ -289,8 +290,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with Progress(self.verbose and self._kept["pool"] != "none", "pooling", len(batch)) as report:
             prepared = batch.prepare(options, threads, report)
         self.pooling_notes_ = dict(prepared.notes)
-        if lost := self.pooling_notes_.get("vertices_lost"):
-            warnings.warn(f"{lost} vertices of {len(batch)} graphs are in no cluster", stacklevel=4)
+        warn_of_losses(prepared.losses, len(batch), stacklevel=5)
         return prepared, options, threads
 
     def _embed(self, batch):
@@ -318,13 +318,18 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check = lambda given: check_options(json.dumps(given, allow_nan=False))
         try:
             return json.loads(check(options))
-        except (TypeError, ValueError):
-            for name, value in options.items():  # say which one it is
+        except (TypeError, ValueError) as error:
+            wrong = str(error)
+        named = lambda text: text.partition(":")[0] in options
+        if not named(wrong):  # a value of the wrong type: say which one it is
+            for name, value in options.items():
                 try:
                     check({name: value})
                 except (TypeError, ValueError) as error:
-                    raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
-            raise
+                    if not named(str(error)):  # else it is right beside the others
+                        wrong = f"{name}: {error}"
+                        break
+        raise ValueError(wrong)
 
 
 def _as_batch(graphs):
@@ -334,8 +339,9 @@ def _as_batch(graphs):
         return graphs
     if isinstance(graphs, _Graphs):
         return RawBatch.of_dataset(graphs._raw)
-    if isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or not hasattr(graphs, "__iter__"):
-        raise TypeError(f"graphs: expected a sequence of graphs, found {type(graphs).__name__}")
+    alone = isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or is_networkx(graphs)
+    if alone or not hasattr(graphs, "__iter__"):
+        raise TypeError(f"graphs: expected a sequence of graphs, found {kind_of(graphs)}")
     converted = []
     for position, graph in enumerate(graphs):
         try:
