@@ -1,15 +1,18 @@
 //! Poolings: graphs in, coarse graphs out.
 
+use std::iter;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use stepwell::Error;
+use stepwell::graph::{GraphBatch, GraphRef};
 use stepwell::pool::{Assignments, NmfOptions, Notes, Pooling, factorize, ndp};
-use stepwell::pyramid::Level;
+use stepwell::pyramid::{Level, Pyramid};
 
 use crate::graph::{Csr, RawGraph};
+use crate::reservoir::without_place;
 use crate::threads;
 
 /// The names of all poolings.
@@ -25,7 +28,8 @@ pub fn check_pooling(options: &str) -> PyResult<String> {
 }
 
 fn parse(options: &str) -> PyResult<Pooling> {
-    let pooling = serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let pooling =
+        serde_json::from_str(options).map_err(|error| PyValueError::new_err(without_place(&error)))?;
     if let Pooling::Ndp(options) = &pooling {
         options.validate().map_err(refused)?;
     }
@@ -45,23 +49,49 @@ pub fn coarsen<'py>(
 ) -> PyResult<Vec<RawLevel<'py>>> {
     let pooling = parse(pooling)?;
     let alone = graph.batch.select(&[graph.index]).bare();
-    let pyramid = threads::run(py, 0, |go_on| pooling.coarsen(&alone, levels, |_| go_on()))?;
+    let pyramid =
+        threads::run_owned(py, 0, None, move |watch| pooling.coarsen(&alone, levels, |done| watch.at(done)))?;
     let pyramid = pyramid.map_err(refused)?;
     Ok(pyramid.levels.into_iter().map(|level| raw_level(py, level)).collect())
 }
 
 fn raw_level(py: Python<'_>, level: Level) -> RawLevel<'_> {
-    let Notes { cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized } = level.notes;
-    let notes = [
+    let notes = named(level.notes);
+    let kept = level.kept.map(|kept| kept.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py));
+    (RawGraph::new(Arc::new(level.graphs), None, 0), csr(py, &level.assignments), kept, notes)
+}
+
+/// What happened, by name; nothing that did not happen.
+pub(crate) fn named(notes: Notes) -> Vec<(&'static str, usize)> {
+    let Notes { cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized } = notes;
+    let all = [
         ("cuts_improved", cuts_improved),
         ("vertices_lost", vertices_lost),
         ("without_edges", without_edges),
         ("fill_dropped", fill_dropped),
         ("symmetrized", symmetrized),
     ];
-    let notes = notes.into_iter().filter(|(_, count)| *count > 0).collect();
-    let kept = level.kept.map(|kept| kept.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py));
-    (RawGraph::new(Arc::new(level.graphs), None, 0), csr(py, &level.assignments), kept, notes)
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// Graphs of a level that lost all their edges though they have several
+/// vertices, vertices below that are in no cluster, and all of those.
+pub(crate) type Losses = (usize, usize, usize);
+
+pub(crate) fn losses(graphs: &GraphBatch, pyramid: &Pyramid) -> Vec<Losses> {
+    let batches = || iter::once(graphs).chain(pyramid.levels.iter().map(|level| &level.graphs));
+    let pairs = batches().zip(batches().skip(1)).zip(&pyramid.levels);
+    let of_level = |((below, above), level): ((&GraphBatch, &GraphBatch), &Level)| {
+        let lost = |(fine, coarse): &(GraphRef<'_>, GraphRef<'_>)| {
+            fine.num_entries() > 0 && coarse.num_entries() == 0 && coarse.num_vertices() > 1
+        };
+        let bare = match level.notes.without_edges {
+            0 => 0,
+            _ => below.iter().zip(above.iter()).filter(lost).count(),
+        };
+        (bare, level.notes.vertices_lost, below.num_vertices())
+    };
+    pairs.map(of_level).collect()
 }
 
 fn csr<'py>(py: Python<'py>, of_one: &Assignments) -> Csr<'py> {
@@ -73,15 +103,17 @@ fn csr<'py>(py: Python<'py>, of_one: &Assignments) -> Csr<'py> {
 /// A cut's sides and its value.
 #[pyfunction]
 pub fn maxcut<'py>(py: Python<'py>, graph: &RawGraph) -> PyResult<(Bound<'py, PyArray1<bool>>, f64)> {
-    let cut = threads::run(py, 0, |_| ndp::maxcut(graph.view()))?.map_err(refused)?;
+    let (batch, index) = (graph.batch.clone(), graph.index);
+    let cut = threads::run_owned(py, 0, None, move |_| ndp::maxcut(batch.graph(index)))?.map_err(refused)?;
     Ok((cut.side.into_pyarray(py), cut.value))
 }
 
 /// The graph reduced to some of its vertices.
 #[pyfunction]
 pub fn kron_reduce(py: Python<'_>, graph: &RawGraph, keep: PyReadonlyArray1<'_, bool>) -> PyResult<RawGraph> {
-    let keep = keep.as_slice()?;
-    let reduced = threads::run(py, 0, |_| ndp::kron_reduce(graph.view(), keep))?.map_err(refused)?;
+    let (batch, index, keep) = (graph.batch.clone(), graph.index, keep.as_array().to_vec());
+    let reduced = threads::run_owned(py, 0, None, move |_| ndp::kron_reduce(batch.graph(index), &keep))?;
+    let reduced = reduced.map_err(refused)?;
     Ok(RawGraph::new(Arc::new(reduced.into_batch()), None, 0))
 }
 
@@ -98,9 +130,13 @@ pub fn nmf_factors<'py>(
     max_iterations: usize,
     tolerance: f64,
 ) -> PyResult<RawFactors<'py>> {
-    let (q, f) = (q.as_array(), f.as_array());
+    let (batch, index) = (graph.batch.clone(), graph.index);
+    let (q, f) = (q.as_array().to_owned(), f.as_array().to_owned());
     let options = NmfOptions { max_iterations, tolerance, ..NmfOptions::default() };
-    let factors = threads::run(py, 0, |_| factorize(graph.view(), q, f, &options))?.map_err(refused)?;
+    let factors = threads::run_owned(py, 0, None, move |_| {
+        factorize(batch.graph(index), q.view(), f.view(), &options)
+    })?;
+    let factors = factors.map_err(refused)?;
     Ok((factors.q.into_pyarray(py), factors.f.into_pyarray(py), factors.iterations))
 }
 

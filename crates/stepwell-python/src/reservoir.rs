@@ -16,7 +16,7 @@ use stepwell::reservoir::{self, BlockWeights, Convergence, Prepared, Weights};
 
 use crate::dataset::RawDataset;
 use crate::graph::RawGraph;
-use crate::threads;
+use crate::{pool, threads};
 
 /// Graphs in one batch, with their inputs where vertices carry any.
 #[pyclass(frozen, module = "stepwell._stepwell")]
@@ -115,10 +115,11 @@ impl RawBatch {
                 Some(pooling) => pooling.coarsen(&batch, options.levels(), |done| watch.at(done))?,
                 None => Pyramid::default(),
             };
-            Ok((Prepared::with_pyramid(&batch, &inputs, &pyramid, &options)?, pyramid.notes()))
+            let losses = pool::losses(&batch, &pyramid);
+            Ok((Prepared::with_pyramid(&batch, &inputs, &pyramid, &options)?, pyramid.notes(), losses))
         })?;
-        let (prepared, notes) = prepared.map_err(refused)?;
-        Ok(RawPrepared { prepared: Arc::new(prepared), notes })
+        let (prepared, notes, losses) = prepared.map_err(refused)?;
+        Ok(RawPrepared { prepared: Arc::new(prepared), notes, losses })
     }
 }
 
@@ -127,6 +128,7 @@ impl RawBatch {
 pub struct RawPrepared {
     prepared: Arc<Prepared>,
     notes: Notes,
+    losses: Vec<pool::Losses>,
 }
 
 /// Vectors, sweeps and whether they converged, a row per graph.
@@ -140,15 +142,13 @@ impl RawPrepared {
     /// What happened when the graphs were pooled, by name; nothing that did not happen.
     #[getter]
     fn notes(&self) -> Vec<(&'static str, usize)> {
-        let Notes { cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized } = self.notes;
-        let all = [
-            ("cuts_improved", cuts_improved),
-            ("vertices_lost", vertices_lost),
-            ("without_edges", without_edges),
-            ("fill_dropped", fill_dropped),
-            ("symmetrized", symmetrized),
-        ];
-        all.into_iter().filter(|(_, count)| *count > 0).collect()
+        pool::named(self.notes)
+    }
+
+    /// What the graphs of every level have lost.
+    #[getter]
+    fn losses(&self) -> Vec<pool::Losses> {
+        self.losses.clone()
     }
 
     /// Embeds all graphs with weights listed by stack, block and reservoir. How
@@ -230,7 +230,7 @@ pub(crate) fn parse(options: &str) -> PyResult<ModelConfig> {
 }
 
 /// What is wrong with JSON that no person has seen: lines and columns mean nothing.
-fn without_place(error: &serde_json::Error) -> String {
+pub(crate) fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(words, _)| words.to_owned())
 }
@@ -244,6 +244,11 @@ fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
 pub(crate) fn refused(error: Error) -> PyErr {
     match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
+        Error::BadOption { name, expected, found } => {
+            // As parameters are spelled here.
+            let name = if name == "number of aggregates" { "aggregate" } else { &name.replace(' ', "_") };
+            PyValueError::new_err(format!("{name}: expected {expected}, found {found}"))
+        }
         error => PyValueError::new_err(error.to_string()),
     }
 }

@@ -15,10 +15,13 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Pools by process id and number of threads.
+/// Pools by process id and number of threads; the one used last is the last.
 type Pools = Vec<((u32, usize), Arc<ThreadPool>)>;
 
 static POOLS: Mutex<Pools> = Mutex::new(Vec::new());
+
+/// How many are kept; the others end with their last work.
+const KEPT: usize = 4;
 
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -74,7 +77,8 @@ pub fn run<T: Send>(py: Python<'_>, threads: usize, work: impl FnOnce(GoOn<'_>) 
 
 /// The same for work that owns all it needs. How far it is goes to `report`, a
 /// Python function, from time to time. When Ctrl-C comes and the work does not
-/// stop soon, because it is where it cannot, it is left to end unheard.
+/// stop soon, because it is where it cannot, it is left to end unheard, on
+/// threads that nothing else will wait for.
 pub fn run_owned<T: Send + 'static>(
     py: Python<'_>,
     threads: usize,
@@ -86,9 +90,16 @@ pub fn run_owned<T: Send + 'static>(
     let watch = Arc::new(Watch::default());
     let (sender, receiver) = channel();
     let watched = watch.clone();
-    let worker = move || drop(sender.send(pool.install(|| work(&watched))));
+    let busy = pool.clone();
+    let worker = move || drop(sender.send(busy.install(|| work(&watched))));
     thread::Builder::new().spawn(worker).map_err(|error| failed(error.to_string()))?;
-    py.detach(move || wait(receiver, &watch, report, PATIENCE))
+    py.detach(move || {
+        let result = wait(receiver, &watch, report, PATIENCE);
+        if result.is_err() {
+            give_up(&pool);
+        }
+        result
+    })
 }
 
 /// Waits for the result; for `patience` once Ctrl-C has come.
@@ -137,10 +148,18 @@ fn pool(threads: usize) -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> 
         // The parent's pools are forgotten, not dropped: dropping waits for their threads.
         std::mem::forget(std::mem::take(&mut *pools));
     }
-    if let Some((_, pool)) = pools.iter().find(|(known, _)| *known == key) {
-        return Ok(pool.clone());
-    }
-    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?);
+    let (_, pool) = match pools.iter().position(|(known, _)| *known == key) {
+        Some(position) => pools.remove(position),
+        None => (key, Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?)),
+    };
+    let too_many = (pools.len() + 1).saturating_sub(KEPT);
+    drop(pools.drain(..too_many));
     pools.push((key, pool.clone()));
     Ok(pool)
+}
+
+/// Keeps a pool that may still be at work from being used again.
+fn give_up(pool: &Arc<ThreadPool>) {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    pools.retain(|(_, known)| !Arc::ptr_eq(known, pool));
 }

@@ -163,6 +163,63 @@ def test_fitting_leaves_parameters_alone_and_can_be_repeated(kind):
     assert np.array_equal(clone(model).fit(GRAPHS, target(kind)).transform(GRAPHS), first)
 
 
+#: A change of every parameter that a fitted model could follow.
+CHANGES = {
+    "aggregate": ["sum", "max"],
+    "blocks": 3,
+    "concat": True,
+    "fixed_sweeps": 1,
+    "leak": 0.5,
+    "max_iter": 1,
+    "normalize": False,
+    "pool": "kmis",
+    "pool_last": True,
+    "precision": "f64",
+    "reservoirs": 2,
+    "solver": "jacobi",
+    "stacks": 2,
+    "structure": "clustering",
+    "tol": 1.0,
+    "units": 0,
+}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_fitted_model_stays_what_it_is(kind):
+    model = kind(**QUICK, pool="ndp").fit(GRAPHS, target(kind))
+    vectors, names = model.transform(GRAPHS), model.get_feature_names_out()
+    states = model.transform_nodes(GRAPHS)
+    for name, value in CHANGES.items():
+        before = model.get_params()[name]
+        model.set_params(**{name: value}, n_jobs=2)
+        assert np.array_equal(model.transform(GRAPHS), vectors), name
+        model.set_params(**{name: before})
+    model.set_params(aggregate=["sum", "max"], concat=True)
+    assert np.array_equal(model.transform_nodes(GRAPHS), states)
+    assert list(model.get_feature_names_out()) == list(names)
+    if kind is PyramidalReservoir:
+        model.set_weights(model.weights_)
+    else:
+        model.fit(GRAPHS, target(kind))
+    assert len(model.get_feature_names_out()) == 4 * len(names) == model.transform(GRAPHS).shape[1]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_failed_fit_changes_nothing(kind):
+    model = kind(**QUICK).fit(GRAPHS, target(kind))
+    before = pickle.dumps(model)
+    others = [Graph([[0], [1]], np.ones((2, 3)))] * 3
+    bad = -np.ones(3)
+    with pytest.raises(ValueError, match="weight -1|leak"):
+        if kind is PyramidalReservoir:
+            model.set_params(leak=0).fit(others)
+        else:
+            model.fit(others, ["a", "b", "c"] if kind is PyramidalReservoirClassifier else [1, 2, 3], bad)
+    assert pickle.dumps(model.set_params(leak=1.0)) == before
+    if kind is not PyramidalReservoir:
+        assert len(model.predict(GRAPHS)) == len(GRAPHS)
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_before_fit(kind):
     calls = {"transform", "predict", "decision_function", "transform_nodes"} & set(dir(kind))
@@ -295,13 +352,16 @@ def test_progress(kind, monkeypatch):
 
 
 def test_progress_on_a_terminal(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    slow = PyramidalReservoir(units=100, blocks=1, fixed_sweeps=500, verbose=1).fit(GRAPHS)
-    slow.transform(GRAPHS)
-    told = terminal.getvalue()
-    assert "\rembedding: [#" in told and f"/{len(GRAPHS)}, " in told
-    assert told.endswith("\n")
+    for doublings in range(20):  # however fast the machine is, in the end it is to be seen at work
+        terminal = Terminal()
+        monkeypatch.setattr("sys.stderr", terminal)
+        slow = PyramidalReservoir(units=100, blocks=1, fixed_sweeps=250 << doublings, verbose=1).fit(GRAPHS)
+        slow.transform(GRAPHS)
+        told = terminal.getvalue()
+        assert told.endswith("\n")
+        if "\rembedding: [#" in told and f"/{len(GRAPHS)}, " in told:
+            return
+    pytest.fail("there is no bar")
 
 
 GOOD = Graph([[0], [1]], np.ones((2, 5)))
@@ -331,7 +391,7 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
         (lambda fit: fit(n_jobs=0), ValueError, "n_jobs"),
         (lambda fit: fit(random_state=-1), ValueError, "random_state"),
         (lambda fit: fit().predict([GOOD, None]), TypeError, "graph 1: expected a stepwell.Graph"),
-        (lambda fit: fit().predict(GOOD), TypeError, "graphs: expected a sequence of graphs, found Graph"),
+        (lambda fit: fit().predict(GOOD), TypeError, "graphs: expected a sequence of graphs, found stepwell.Graph"),
         (lambda fit: fit().predict([GRAPHS[0], Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "graph 1: "),
         (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "expected 5"),
         (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "expected features"),

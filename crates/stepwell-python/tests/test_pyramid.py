@@ -1,6 +1,7 @@
 """Pyramids against the paper's equations, written with dense NumPy matrices."""
 
 import pickle
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -10,7 +11,7 @@ from stepwell import Graph, PyramidalReservoir, PyramidalReservoirClassifier, co
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # tolerance 0 is never met
-    pytest.mark.filterwarnings("ignore:.*(no cluster|lost all its edges)"),
+    pytest.mark.filterwarnings("ignore:.*(no cluster|lost all)"),
 ]
 
 #: What each pooling is asked for, by the model and by ``coarsen`` alike.
@@ -174,3 +175,17 @@ def test_a_prediction_does_not_depend_on_company_order_or_threads(random_feature
     assert np.array_equal(model.decision_function([graphs[i] for i in order]), together[order])
     assert np.array_equal(pickle.loads(pickle.dumps(model)).decision_function(graphs), together)
     assert np.array_equal(make(n_jobs=2).fit(graphs, y).decision_function(graphs), together)
+
+
+def test_what_a_person_should_know_is_a_warning():
+    weak = Graph([range(8), range(1, 9)], np.ones((9, 1)), weights=[0.1] * 8)
+    pair = Graph([[0], [1]], np.ones((2, 1)))
+    model = PyramidalReservoir(pool="ndp", units=3, spectral_radius=0.1).fit([pair])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.transform([pair])
+    assert model.pooling_notes_ == {"without_edges": 1}, "one vertex has none to lose"
+    with pytest.warns(UserWarning, match="^level 1: 2 of 3 graphs have lost all their edges$"):
+        model.transform([weak, pair, weak])
+    with pytest.warns(UserWarning, match="^level 1 has lost all its edges$"):
+        model.transform([weak])

@@ -246,7 +246,7 @@ def test_errors_of_parts_merge():
         (lambda x, y: fit_values(options(), x, y * np.inf, None, 1), "target of row 0"),
         (lambda x, y: fit_values(options(), x, y, -np.ones(90), 1), "row 0 has weight -1"),
         (lambda x, y: fit_values(options(), x, y, np.zeros(90), 1), "rows with a positive weight"),
-        (lambda x, y: fit_values(options(random_features=10**9), x, y, None, 1), "random features"),
+        (lambda x, y: fit_values(options(random_features=10**9), x, y, None, 1), "random_features"),
         (lambda x, y: fit_classes(options(), x, np.full(90, -1), 2, None, 1), "there are 2 classes"),
         (lambda x, y: fit_classes(options(), x, np.full(90, 7), 2, None, 1), "has class 7"),
         (lambda x, y: fit_classes(options(), x, np.zeros(90, int), 1, None, 1), "at least 2"),

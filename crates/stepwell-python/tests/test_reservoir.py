@@ -227,6 +227,27 @@ def test_real_molecules_when_they_are_there():
         (lambda: PyramidalReservoir(pool="star").fit([GRAPHS["random"]]), ValueError, "pool"),
         (lambda: PyramidalReservoir(solver="newton").fit([GRAPHS["random"]]), ValueError, "newton"),
         (lambda: PyramidalReservoir(spectral_radius=[0.1] * 3).fit([GRAPHS["random"]]), ValueError, "2 of them"),
+        (
+            lambda: PyramidalReservoir(blocks=3, hidden_scaling=[0.1, 0.2, 0.3], leak=0).fit([GRAPHS["random"]]),
+            ValueError,
+            "leak: expected more than 0 and at most 1, found 0",
+        ),
+        (
+            lambda: PyramidalReservoir(blocks=3, hidden_scaling=[0.1, 0.2, 0.3], leak="x").fit([GRAPHS["random"]]),
+            ValueError,
+            'leak: invalid type: string "x"',
+        ),
+        (lambda: PyramidalReservoir(aggregate=[]).fit([GRAPHS["random"]]), ValueError, "aggregate: expected 1 to 4"),
+        (
+            lambda: PyramidalReservoir().fit(nx.path_graph(3)),
+            TypeError,
+            "graphs: expected a sequence of graphs, found networkx.classes.graph.Graph",
+        ),
+        (
+            lambda: PyramidalReservoir().fit([nx.path_graph(3)]),
+            TypeError,
+            "found networkx.classes.graph.Graph; nx.to_scipy_sparse_array(graph)",
+        ),
         (lambda: PyramidalReservoir().fit([]), ValueError, "at least one"),
         (lambda: PyramidalReservoir().fit([GRAPHS["random"], "x"]), TypeError, "graph 1: "),
         (
@@ -250,3 +271,13 @@ def test_what_is_wrong_is_said(make, kind, words):
     with pytest.raises(kind) as caught:
         make()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["max_iter", "fixed_sweeps", "spectral_radius", "hidden_scaling", "input_scaling"])
+def test_parameters_are_named_once_and_as_they_are_spelled(name):
+    for value in (-1, 0.5j, "x"):
+        with pytest.raises(ValueError) as caught:
+            PyramidalReservoir(**{name: value}).fit([GRAPHS["random"]])
+        said = str(caught.value)
+        assert said.startswith(f"{name}: ") and name not in said[len(name) :], said
+        assert name.replace("_", " ") not in said

@@ -77,7 +77,12 @@ def coarsen(graph, pool, levels=2, **options):
         adjacency = Graph._wrap(raw).adjacency
         made.append(Level(adjacency, sp.csr_matrix(matrix, shape=(fine, raw.num_nodes)), kept, dict(notes)))
         fine = raw.num_nodes
-    _warn(made)
+    lost = lambda level: (
+        bool(level.notes.get("without_edges")) and level.A.shape[0] > 1,
+        level.notes.get("vertices_lost", 0),
+        level.S.shape[0],
+    )
+    warn_of_losses(map(lost, made), 1, stacklevel=3)
     return made
 
 
@@ -142,14 +147,17 @@ def _pooling(pool, options):
         try:
             check({name: value})
         except (TypeError, ValueError) as error:
-            raise type(error)(str(error) if name in str(error) else f"{name}: {error}") from None
+            raise type(error)(str(error) if str(error).startswith(f"{name}: ") else f"{name}: {error}") from None
         filled[name] = value
     return check(filled)
 
 
-def _warn(levels):
-    for number, level in enumerate(levels, 1):
-        if level.notes.get("without_edges") and level.A.shape[0] > 1:
-            warnings.warn(f"level {number} has lost all its edges", stacklevel=3)
-        if lost := level.notes.get("vertices_lost"):
-            warnings.warn(f"level {number}: {lost} of {level.S.shape[0]} vertices are in no cluster", stacklevel=3)
+def warn_of_losses(levels, graphs, stacklevel):
+    """Warns of what graphs have lost, told by level: how many of them all their
+    edges, and how many of how many vertices are in no cluster."""
+    for number, (bare, lost, vertices) in enumerate(levels, 1):
+        if bare:
+            who = " has lost all its edges" if graphs == 1 else f": {bare} of {graphs} graphs have lost all their edges"
+            warnings.warn(f"level {number}{who}", stacklevel=stacklevel)
+        if lost:
+            warnings.warn(f"level {number}: {lost} of {vertices} vertices are in no cluster", stacklevel=stacklevel)

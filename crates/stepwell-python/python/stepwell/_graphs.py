@@ -131,8 +131,20 @@ def as_graph(value):
         return Graph(*value)
     raise TypeError(
         "expected a stepwell.Graph, a scipy sparse matrix, a pair (scipy sparse matrix, features) or a pair "
-        f"((2, E) integer array, features), found {type(value).__name__}"
+        f"((2, E) integer array, features), found {kind_of(value)}"
     )
+
+
+def is_networkx(value):
+    """Whether it is one of their graphs, which look like lists of vertices."""
+    return type(value).__module__.partition(".")[0] == "networkx" and hasattr(value, "adj")
+
+
+def kind_of(value):
+    """The type of a value, with its module, and what to do about it."""
+    modules = [name for name in type(value).__module__.split(".") if name != "builtins" and not name.startswith("_")]
+    hint = "; nx.to_scipy_sparse_array(graph) makes a sparse matrix of it" if is_networkx(value) else ""
+    return ".".join([*modules, type(value).__qualname__]) + hint
 
 
 def _rebuild(adjacency, features, directed):
@@ -150,6 +162,8 @@ def _from_matrix(matrix):
 
 
 def _from_edge_index(edges):
+    if is_networkx(edges):
+        raise TypeError(f"edges: expected a SciPy sparse matrix or an array of shape (2, E), found {kind_of(edges)}")
     try:
         edges = np.asarray(edges)
     except ValueError:
@@ -157,7 +171,9 @@ def _from_edge_index(edges):
     if edges.size == 0:
         edges = edges.reshape(2, 0).astype(np.int64)
     if edges.ndim != 2 or edges.shape[0] != 2:
-        raise ValueError(f"edges: expected a SciPy sparse matrix or an array of shape (2, E), found shape {edges.shape}")
+        hint = "; transpose it" if edges.ndim == 2 and edges.shape[1] == 2 else ""
+        expected = "expected a SciPy sparse matrix or an array of shape (2, E)"
+        raise ValueError(f"edges: {expected}, found shape {edges.shape}{hint}")
     if edges.dtype.kind not in "iu":
         raise TypeError(f"edges: expected integers, found {edges.dtype}")
     return _as_vertices(edges[0]), _as_vertices(edges[1])

@@ -1,5 +1,6 @@
 """Models that predict: reservoirs with a trained linear readout."""
 
+import copy
 import inspect
 import json
 
@@ -40,16 +41,25 @@ class _WithReadout(PyramidalReservoir):
         return read_out(vectors, coef, intercept, self.random_features_, _threads(self.n_jobs))
 
     def _train(self, batch, fit, *targets, sample_weight, **options):
-        """Draws the weights, embeds, and lets ``fit`` train on the vectors."""
+        """Draws the weights, embeds, and lets ``fit`` train on the vectors.
+
+        Answers with a trained copy: should anything fail, the model is what it was.
+        """
         count = len(batch)
         for what, values in (("y", targets[0]), ("sample_weight", sample_weight)):
             if values is not None and len(values) != count:
                 raise ValueError(f"{what}: expected {count} values, one per graph, found {len(values)}")
-        options = json.dumps({**self._draw(batch), **options})
-        vectors = self._embed(batch)
+        trained = copy.copy(self)
+        options = json.dumps({**trained._draw(batch), **options})
+        vectors = trained._embed(batch)
         with Progress(self.verbose, "reading out", count):
-            trained = fit(options, vectors, *targets, sample_weight, _threads(self.n_jobs))
-        self.coef_, self.intercept_, self.alpha_, self.random_features_ = trained
+            found = fit(options, vectors, *targets, sample_weight, _threads(self.n_jobs))
+        trained.coef_, trained.intercept_, trained.alpha_, trained.random_features_ = found
+        return trained
+
+    def _become(self, trained):
+        vars(self).update(vars(trained))
+        return self
 
 
 class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
@@ -144,9 +154,10 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             weight = compute_class_weight(self.class_weight, classes=classes, y=y).tolist()
         numbers = numbers.astype(np.int64)
         sample_weight = _as_weights(sample_weight, len(batch))
-        self._train(batch, fit_classes, numbers, len(classes), sample_weight=sample_weight, class_weight=weight)
-        self.classes_ = classes
-        return self
+        counted = (numbers, len(classes))
+        trained = self._train(batch, fit_classes, *counted, sample_weight=sample_weight, class_weight=weight)
+        trained.classes_ = classes
+        return self._become(trained)
 
     def decision_function(self, graphs):
         """How much speaks for each class; of two classes, for the second one."""
@@ -228,10 +239,10 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         if y.ndim > 2:
             raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")
         sample_weight = _as_weights(sample_weight, len(batch))
-        self._train(batch, fit_values, y.reshape(len(y), -1), sample_weight=sample_weight)
+        trained = self._train(batch, fit_values, y.reshape(len(y), -1), sample_weight=sample_weight)
         if y.ndim == 1:
-            self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
-        return self
+            trained.coef_, trained.intercept_ = trained.coef_[0], float(trained.intercept_[0])
+        return self._become(trained)
 
     def predict(self, graphs):
         """A number, or a row of them, for each graph."""

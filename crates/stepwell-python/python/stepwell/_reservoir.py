@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._coarsen import warn_of_losses
 from ._datasets import Dataset, _Graphs, seed_of
-from ._graphs import Graph, as_graph
+from ._graphs import Graph, as_graph, is_networkx, kind_of
 from ._progress import Progress
 from ._stepwell import RawBatch, check_options, preset_options, random_weights
 
@@ -24,6 +25,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     is iterated to its fixed point. Between such blocks graphs are coarsened by
     their topology alone, if there is a ``pool``; the states of the last block
     are summed.
+
+    A fitted model is what its parameters were at the time; changes of them
+    show after the next fit, except for those of ``n_jobs`` and ``verbose``.
 
     Parameters
     ----------
@@ -99,7 +103,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     random_state : int, RandomState instance or None
         Seed of the weights.
     n_jobs : int or None
-        Threads; None is one, -1 one per core. Results do not depend on it.
+        Threads; None is one, -1 one per core, and there are never more than
+        that. Results do not depend on it.
     verbose : bool
         Whether to say on stderr how far the work is.
 
@@ -227,15 +232,12 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             except (TypeError, ValueError) as error:
                 raise TypeError(f"weights: expected a pair of arrays at {position}: {error}") from None
             pairs.append((recurrent, inputs))
-        options = self._options()
+        options = self._checked()
         expected = options["stacks"] * options["blocks"] * options["reservoirs"]
         if len(pairs) != expected:
             found = len(pairs)
             raise ValueError(f"weights: expected {expected} pairs, one per stack, block and reservoir, found {found}")
-        self.weights_ = pairs
-        if not hasattr(self, "feature_map_"):
-            self.feature_map_ = None
-        self._set_width(options)
+        self._keep(options, getattr(self, "feature_map_", None), pairs)
         return self
 
     def transform(self, graphs):
@@ -263,47 +265,50 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _draw(self, batch):
         """Draws the weights for such graphs; answers with all options."""
-        options = self._options()
+        options = self._checked()
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
         needed = batch.width() is None or options["structure"]
-        self.feature_map_ = batch.fit_structure(json.dumps(options)) if needed else None
-        width = self._with_features(batch).width()
+        feature_map = batch.fit_structure(json.dumps(options)) if needed else None
+        width = _with_features(batch, feature_map).width()
         options["seed"] = seed_of(self.random_state)
-        self.weights_ = random_weights(json.dumps(options), width)
-        self._set_width(options)
+        self._keep(options, feature_map, random_weights(json.dumps(options), width))
         return options
 
+    def _keep(self, options, feature_map, weights):
+        """Fits the model to be this; what it is does not change with its parameters then."""
+        blocks = weights[:: options["reservoirs"]]
+        read = blocks if options["concat"] else blocks[options["blocks"] - 1 :: options["blocks"]]
+        width = sum(np.shape(W)[1] for W, _ in read) * len(options["aggregate"])
+        vars(self).update(_kept=options, feature_map_=feature_map, weights_=weights, _n_features_out=width)
+
     def _prepare(self, batch):
-        options, threads = json.dumps(self._options()), _threads(self.n_jobs)
-        batch = self._with_features(batch)
+        options, threads = json.dumps(self._kept), _threads(self.n_jobs)
+        batch = _with_features(batch, self.feature_map_)
         if batch.width() is None and len(batch):
             raise ValueError("graphs: expected features; fit on graphs without them gives them their degrees")
-        with Progress(self.verbose and self.pool != "none", "pooling", len(batch)) as report:
+        with Progress(self.verbose and self._kept["pool"] != "none", "pooling", len(batch)) as report:
             prepared = batch.prepare(options, threads, report)
         self.pooling_notes_ = dict(prepared.notes)
-        if lost := self.pooling_notes_.get("vertices_lost"):
-            warnings.warn(f"{lost} vertices of {len(batch)} graphs are in no cluster", stacklevel=4)
+        warn_of_losses(prepared.losses, len(batch), stacklevel=5)
         return prepared, options, threads
 
     def _embed(self, batch):
         prepared, options, threads = self._prepare(batch)
         with Progress(self.verbose, "embedding", len(batch)) as report:
             vectors, self.iterations_, self.converged_ = prepared.embed(options, self.weights_, threads, report)
-        if self.fixed_sweeps is None and not self.converged_.all():
+        if self._kept["fixed_sweeps"] is None and not self.converged_.all():
             share = 1 - self.converged_.all(axis=1).mean()
             warnings.warn(
-                f"{share:.1%} of the graphs did not converge in {self.max_iter} sweeps; "
+                f"{share:.1%} of the graphs did not converge in {self._kept['max_iter']} sweeps; "
                 "raise max_iter or lower spectral_radius",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return vectors
 
-    def _with_features(self, batch):
-        return batch if self.feature_map_ is None else batch.with_features(self.feature_map_)
-
-    def _options(self):
+    def _checked(self):
+        """All options, or an exception that says what is wrong with one of them."""
         options = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         for name in self._not_options:
             del options[name]
@@ -313,18 +318,18 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check = lambda given: check_options(json.dumps(given, allow_nan=False))
         try:
             return json.loads(check(options))
-        except (TypeError, ValueError):
-            for name, value in options.items():  # say which one it is
+        except (TypeError, ValueError) as error:
+            wrong = str(error)
+        named = lambda text: text.partition(":")[0] in options
+        if not named(wrong):  # a value of the wrong type: say which one it is
+            for name, value in options.items():
                 try:
                     check({name: value})
                 except (TypeError, ValueError) as error:
-                    raise ValueError(str(error) if name in str(error) else f"{name}: {error}") from None
-            raise
-
-    def _set_width(self, options):
-        blocks = self.weights_[:: self.reservoirs]
-        read = blocks if self.concat else blocks[self.blocks - 1 :: self.blocks]
-        self._n_features_out = sum(np.shape(W)[1] for W, _ in read) * len(options["aggregate"])
+                    if not named(str(error)):  # else it is right beside the others
+                        wrong = f"{name}: {error}"
+                        break
+        raise ValueError(wrong)
 
 
 def _as_batch(graphs):
@@ -334,8 +339,9 @@ def _as_batch(graphs):
         return graphs
     if isinstance(graphs, _Graphs):
         return RawBatch.of_dataset(graphs._raw)
-    if isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or not hasattr(graphs, "__iter__"):
-        raise TypeError(f"graphs: expected a sequence of graphs, found {type(graphs).__name__}")
+    alone = isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or is_networkx(graphs)
+    if alone or not hasattr(graphs, "__iter__"):
+        raise TypeError(f"graphs: expected a sequence of graphs, found {kind_of(graphs)}")
     converted = []
     for position, graph in enumerate(graphs):
         try:
@@ -344,6 +350,10 @@ def _as_batch(graphs):
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"graph {position}: {error}") from None
     return RawBatch.of_graphs(converted)
+
+
+def _with_features(batch, feature_map):
+    return batch if feature_map is None else batch.with_features(feature_map)
 
 
 def _plain(value):
@@ -362,4 +372,5 @@ def _threads(n_jobs):
         return 1
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs: expected a whole number other than 0, or None, found {n_jobs!r}")
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    cores = os.cpu_count() or 1
+    return min(int(n_jobs), cores) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
