@@ -70,7 +70,7 @@ pub enum Record {
         fold: usize,
         /// What came of it.
         #[serde(flatten)]
-        outcome: FoldOutcome,
+        outcome: Box<FoldOutcome>,
     },
     /// How long the winner of a fold took; in a file of its own, as no two runs agree on it.
     Time {
@@ -238,7 +238,7 @@ impl Evaluation {
                 if let (Some(journal), Some(times)) = (&mut journal, &mut times) {
                     // Times first: a fold is done when its outcome is there.
                     times.write(&Record::Time { cell: self.key.clone(), fold, times: seconds })?;
-                    let (cell, outcome) = (self.key.clone(), outcome.clone());
+                    let (cell, outcome) = (self.key.clone(), Box::new(outcome.clone()));
                     journal.write(&Record::Fold { cell, fold, outcome })?;
                 }
             }
@@ -388,7 +388,7 @@ impl Run {
         for record in Self::read(folder)? {
             match record {
                 Record::Fold { cell, fold: number, outcome: found } if (&cell, number) == (key, fold) => {
-                    outcome = Some(found);
+                    outcome = Some(*found);
                 }
                 Record::Time { cell, fold: number, times: found } if (&cell, number) == (key, fold) => {
                     times = Some(found);

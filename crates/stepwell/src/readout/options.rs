@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The strength of the penalty on the coefficients, or how to find it.
 ///
 /// Written as a number, a list of numbers, or `"loo"`.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub enum Alpha {
     /// This one; 0 is allowed.
@@ -19,6 +19,7 @@ pub enum Alpha {
     /// Of these, all above 0, the one with the smallest leave-one-out error.
     BestOf(Vec<f64>),
     /// The best of [`Alpha::LOO`].
+    #[default]
     Loo,
 }
 
@@ -45,12 +46,6 @@ impl Alpha {
             Self::BestOf(alphas) => alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false)),
             Self::Loo => Ok(()),
         }
-    }
-}
-
-impl Default for Alpha {
-    fn default() -> Self {
-        Self::Loo
     }
 }
 
