@@ -40,7 +40,7 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', default_values_t = [2, 3], value_parser = clap::value_parser!(u8).range(2..=3))]
     tables: Vec<u8>,
 
-    /// Do only part I of N of the passes; run once more without it when all parts are done
+    /// Do only part I of N of the passes; whoever finds all of them done judges the winners
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
 
