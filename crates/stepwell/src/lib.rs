@@ -6,11 +6,15 @@
 //! fixed point. This crate does the computing: it reads no file, prints
 //! nothing, looks at no environment variable, and never panics on user data.
 //!
-//! A [`config::ModelConfig`] says what a model is. The crate holds the graphs everything else is built on ([`graph`]), the maps from
-//! what vertices carry to the model's input `X` ([`features`]), the streams of
-//! random numbers ([`rng`]), the classes of vertices that must have equal states
-//! ([`lift`]), the fixed points themselves ([`reservoir`]) and what can be proved
-//! about them ([`theory`]).
+//! Whoever wants results starts at [`model`]: graphs in, vectors or classes out,
+//! with everything a model can be in one [`config::ModelConfig`]. Underneath,
+//! in the order in which data flows: the graphs everything is built on
+//! ([`graph`]), the map from what vertices carry to the input `X`
+//! ([`features`]), coarsenings ([`pool`]) and the pyramids made of them
+//! ([`pyramid`]), the classes of vertices that must have equal states
+//! ([`lift`]), the fixed points themselves ([`reservoir`]), the regression that
+//! reads them ([`readout`]), and what can be proved ([`theory`]). Every random
+//! number comes from a named stream ([`rng`]).
 
 pub mod config;
 mod error;
