@@ -9,9 +9,9 @@ use serde::Serialize;
 use stepwell::model::{Predictions, TrainedModel};
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Shape, VectorWriter};
 use stepwell_data::{Dataset, Error, Source, Targets, files};
+use stepwell_lab::metrics::r2;
 
 use super::embed::expected;
-use super::train::r2;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, Tally, blamed, ids};
@@ -268,6 +268,6 @@ impl Score {
 
     fn finish(self) -> (Option<f64>, Option<f64>) {
         let accuracy = (self.known > 0).then(|| self.right as f64 / self.known as f64);
-        (accuracy, r2(&self.values, self.found.into_iter()))
+        (accuracy, r2(&self.found, &self.values))
     }
 }

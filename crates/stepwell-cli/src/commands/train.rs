@@ -9,6 +9,7 @@ use serde::Serialize;
 use stepwell::model::{Model, TrainedModel};
 use stepwell::readout::Targets as ReadoutTargets;
 use stepwell_data::{Place, Targets, files};
+use stepwell_lab::metrics::r2;
 
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
@@ -129,7 +130,7 @@ impl Train {
                     / classes.len().max(1) as f64
             }),
             training_r2: match &targets {
-                Targets::Real(values) => r2(values, fitted.column(0).iter().copied()),
+                Targets::Real(values) => r2(&fitted.column(0).to_vec(), values),
                 _ => None,
             },
             seconds: start.elapsed().as_secs_f64(),
@@ -150,14 +151,6 @@ fn fit(model: Model, vectors: &Array2<f64>, targets: &Targets) -> Result<Trained
     let (classes, names) = targets.classes().unwrap_or_default();
     let targets = ReadoutTargets::Classes { classes: &classes, num_classes: names.len() };
     Ok(TrainedModel::fit(model, vectors.view(), targets, names)?)
-}
-
-/// The share of the variance that is explained; nothing when there is none.
-pub fn r2(values: &[f64], found: impl Iterator<Item = f64>) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let variance: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let rest: f64 = values.iter().zip(found).map(|(value, found)| (value - found).powi(2)).sum();
-    (variance > 0.0).then(|| 1.0 - rest / variance)
 }
 
 fn describe(report: &Report, path: &std::path::Path) -> String {

@@ -25,7 +25,7 @@ use crate::reservoir::{BlockWeights, Weights};
 pub const FORMAT: u32 = 1;
 
 /// The key of the header in the file's metadata.
-const KEY: &str = "stepwell";
+pub(super) const KEY: &str = "stepwell";
 
 /// Why bytes are not a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -185,7 +185,7 @@ impl Header {
 }
 
 /// Which bytes are which tensor's, line by line.
-fn table(metadata: &Metadata) -> String {
+pub(super) fn table(metadata: &Metadata) -> String {
     let mut lines: Vec<String> = metadata
         .tensors()
         .into_iter()
@@ -272,7 +272,7 @@ fn tensor_bytes(file: &[u8]) -> &[u8] {
     file.get(start..).unwrap_or_default()
 }
 
-fn hexadecimal(parts: &[&[u8]]) -> String {
+pub(super) fn hexadecimal(parts: &[&[u8]]) -> String {
     let mut sum = Sha256::new();
     parts.iter().for_each(|part| sum.update(part));
     sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,7 +1,11 @@
 //! Saved models: the same bits come back, and nothing else does.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use safetensors::tensor::{SafeTensors, serialize};
+
+use super::saved::{KEY, hexadecimal, table};
 use super::*;
 use crate::config::{Aggregate, Pool};
 use crate::graph::{BatchBuilder, EdgeList};
@@ -145,4 +149,48 @@ fn a_thousand_mutations_never_panic() {
             }
         }
     }
+}
+
+/// A file with another header, whose sums are right again.
+fn resealed(bytes: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Option<Vec<u8>> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).unwrap();
+    let text = &metadata.metadata().as_ref().unwrap()[KEY];
+    // The sum is last: 64 digits, a quotation mark and a brace.
+    let mut unsealed = text.as_bytes()[..text.len() - 66].to_vec();
+    change(&mut unsealed);
+    let mut text = String::from_utf8(unsealed).ok()?;
+    let sum = hexadecimal(&[format!("{text}\"}}").as_bytes(), table(&metadata).as_bytes()]);
+    text += &format!("{sum}\"}}");
+    let tensors = SafeTensors::deserialize(bytes).unwrap();
+    serialize(tensors.tensors(), Some(HashMap::from([(KEY.to_owned(), text)]))).ok()
+}
+
+#[test]
+fn forged_files_with_right_sums_never_panic() {
+    let mut stream = Stream::new(4, "model forgeries", [0, 0]);
+    let (mut read, mut refused) = (0, HashSet::new());
+    for (config, classes) in configurations() {
+        let model = trained(config, classes);
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(resealed(&bytes, |_| ()).unwrap(), bytes, "nothing changed");
+        for _ in 0..400 {
+            let forged = resealed(&bytes, |text| {
+                let digits: Vec<usize> = (0..text.len()).filter(|&at| text[at].is_ascii_digit()).collect();
+                text[digits[stream.below(digits.len())]] = b'0' + stream.below(10) as u8;
+                if stream.below(3) == 0 {
+                    let commas: Vec<usize> = (0..text.len()).filter(|&at| text[at] == b',').collect();
+                    let at = stream.below(commas.len() - 1);
+                    drop(text.drain(commas[at]..commas[at + 1]));
+                }
+            });
+            match TrainedModel::from_bytes(&forged.unwrap()) {
+                Ok(forged) => {
+                    // What is accepted must also work, or say why not.
+                    read += usize::from(forged.predict(&graphs(), |_| ControlFlow::Continue(())).is_ok());
+                }
+                Err(error) => drop(refused.insert(std::mem::discriminant(&error))),
+            }
+        }
+    }
+    assert!(read > 100 && refused.len() >= 4, "{read} read, {} kinds of refusal", refused.len());
 }
