@@ -8,6 +8,7 @@ mod commands;
 mod embedding;
 mod model;
 mod pooling;
+mod protocol;
 mod terminal;
 
 use std::ffi::OsString;

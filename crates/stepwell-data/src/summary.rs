@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stepwell::graph::GraphBatch;
 
 use crate::dataset::Dataset;
 
 /// The numbers of one dataset.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Summary {
     /// What people call it.
     pub dataset: String,
@@ -34,7 +34,7 @@ pub struct Summary {
 }
 
 /// The numbers of one level of a pyramid.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct LevelSummary {
     /// How many poolings lie behind it; 0 for the original graphs.
     pub level: usize,
@@ -42,7 +42,7 @@ pub struct LevelSummary {
     pub avg_vertices: f64,
     /// The same with the fake vertices of the paper's Graclus, where that is
     /// the pooling.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub avg_padded_vertices: Option<f64>,
     /// Mean number of edges, counted as in [`Summary::avg_edges`].
     pub avg_edges: f64,

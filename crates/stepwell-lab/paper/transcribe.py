@@ -1,9 +1,10 @@
-"""Transcribes the paper's Tables 2, 3 and 4 from its LaTeX source.
+"""Transcribes the paper's Tables 1 to 4 from its LaTeX source.
 
-usage: transcribe.py PAPER.tex table4 > table4.json
+usage: transcribe.py PAPER.tex table1 > table1.json
+       transcribe.py PAPER.tex table4 > table4.json
        transcribe.py PAPER.tex results > results.json
 
-Values are as printed, errors included. Table 4: N is the mean number of vertices, M of
+Values are as printed, errors included (a decimal comma is read as a point). Table 4: N is the mean number of vertices, M of
 "edges", rho the printed eigenvalue; null where the paper has a dash. Tables 2 and 3:
 accuracy and its standard deviation in percent, seconds of training and of testing; null
 where the paper has a memory error.
@@ -21,8 +22,32 @@ NAMES = {
 }  # fmt: skip
 
 
+SHORT_NAMES = {**NAMES, "IMDB-BIN": "IMDB-BINARY", "IMDB-MUL": "IMDB-MULTI"}
+
+
+def table1(text):
+    table = text[text.index("\\label{tab:graph_dataset}") :]
+    table = table[: table.index("\\end{tabular}")]
+    rows = []
+    for line in table.split("\\\\"):
+        line = re.sub(r"\\cmidrule\[[^]]*\]\{[^}]*\}", "", line).strip()
+        name = next((name for name in SHORT_NAMES if line.startswith(name)), None)
+        if name is None:
+            continue
+        cells = [cell.strip() for cell in line[len(name) :].split("&")][1:]
+        count = lambda cell: 0 if cell == "--" else int(cell.replace(",", ""))  # noqa: E731
+        mean = lambda cell: float(re.sub(r",(?=\d\d$)", ".", cell).replace(",", ""))  # noqa: E731
+        rows.append({
+            "dataset": SHORT_NAMES[name], "graphs": count(cells[0]), "classes": count(cells[1]),
+            "vertices": mean(cells[2]), "edges": mean(cells[3]), "attributes": count(cells[4]),
+            "labels": cells[5] == "yes",
+        })  # fmt: skip
+    assert len(rows) == 12, len(rows)
+    return rows
+
+
 def results(text):
-    names = {**NAMES, "IMDB-BIN": "IMDB-BINARY", "IMDB-MUL": "IMDB-MULTI"}
+    names = SHORT_NAMES
     rows = []
     for label, blocks in (("tab:results2", 2), ("tab:results3", 3)):
         table = text[text.index(f"\\label{{{label}}}") :]
@@ -75,7 +100,7 @@ def table4(text):
 
 def main():
     text = open(sys.argv[1], encoding="utf-8").read()
-    rows = {"table4": table4, "results": results}[sys.argv[2]](text)
+    rows = {"table1": table1, "table4": table4, "results": results}[sys.argv[2]](text)
     print("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]")
 
 

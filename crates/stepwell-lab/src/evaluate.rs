@@ -1,134 +1,35 @@
-//! One architecture on one dataset, through the whole protocol.
+//! One model on one dataset, through the whole protocol.
 //!
 //! Work is done in units: a configuration with one draw of its weights is
 //! embedded once and read in every fold with every alpha. What a unit tells is
 //! recorded before the next begins, so that a run that was ended goes on where
 //! it was. When all units are there, the winner of each fold is run once more
-//! for the times and for all measures of quality.
+//! for all measures of quality, and once for the clock.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ndarray::Axis;
-use serde::{Deserialize, Serialize};
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use stepwell::config::{ModelConfig, Pool};
-use stepwell::features::FeatureMap;
+use stepwell::config::{ModelConfig, Pool, Solver};
 use stepwell::pyramid::Pyramid;
-use stepwell::readout::decode_classes;
-use stepwell::reservoir::{Prepared, Weights, embed_some};
 use stepwell_data::{Dataset, cache};
 
-use crate::error::{Error, Result};
-use crate::metrics::{ClassMetrics, auroc, mean_absolute_error, r2};
+use crate::baselines::{Baseline, Rows};
+use crate::contender::Contender;
+use crate::error::Result;
+use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
-use crate::records::{self, Journal};
-use crate::search::{AlphaPath, Cell, Targets};
+use crate::run::{CellKey, CellState, Effort, Making, Record, Run, Sweeps};
 use crate::splits::{self, Fold};
-
-/// Names an architecture on a dataset.
-#[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-pub struct CellKey {
-    /// The dataset's name.
-    pub dataset: String,
-    /// The pooling's name.
-    pub pool: String,
-    /// Blocks of the model.
-    pub blocks: usize,
-}
-
-/// A line of a run's records.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(tag = "record", rename_all = "kebab-case")]
-pub enum Record {
-    /// What a cell is made of, before anything is found about it.
-    Cell {
-        /// Which cell.
-        #[serde(flatten)]
-        cell: CellKey,
-        /// Of data, splits, model and protocol.
-        fingerprint: String,
-        /// How many units it takes.
-        units: usize,
-    },
-    /// One pass.
-    Unit {
-        /// Which cell.
-        #[serde(flatten)]
-        cell: CellKey,
-        /// What it found.
-        #[serde(flatten)]
-        unit: Unit,
-    },
-    /// The winner of a fold.
-    Fold {
-        /// Which cell.
-        #[serde(flatten)]
-        cell: CellKey,
-        /// Which fold, from 0.
-        fold: usize,
-        /// What came of it.
-        #[serde(flatten)]
-        outcome: Box<FoldOutcome>,
-    },
-    /// How long the winner of a fold took; in a file of its own, as no two runs agree on it.
-    Time {
-        /// Which cell.
-        #[serde(flatten)]
-        cell: CellKey,
-        /// Which fold, from 0.
-        fold: usize,
-        /// How long.
-        #[serde(flatten)]
-        times: Times,
-    },
-}
-
-/// How good the winner of a fold is on its test graphs, a mean over initialisations.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct FoldOutcome {
-    /// The settings that were searched, and the rest of the model.
-    pub config: ModelConfig,
-    /// The penalty that was chosen, for the first initialisation.
-    pub alpha: f64,
-    /// Share of the validation graphs that were right, or minus their mean squared error.
-    pub validation: f64,
-    /// Share of the test graphs that are right.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub accuracy: Option<f64>,
-    /// The mean of that over classes.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub balanced_accuracy: Option<f64>,
-    /// The mean F1 over classes.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub macro_f1: Option<f64>,
-    /// Area under the curve; several classes: each against the rest, averaged.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub auroc: Option<f64>,
-    /// Mean absolute error, where numbers are predicted.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub mae: Option<f64>,
-    /// Share of the variance explained, where numbers are predicted.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub r2: Option<f64>,
-}
-
-/// Times of one run of a winner on one thread, in seconds.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Times {
-    /// Embedding the graphs to learn from, and training the readout.
-    pub train_seconds: f64,
-    /// Embedding the test graphs, and reading them.
-    pub test_seconds: f64,
-}
+use crate::targets::Targets;
 
 /// A model on a dataset, ready for the protocol.
-pub struct Evaluation {
+pub struct Evaluation<'a> {
     key: CellKey,
-    model: ModelConfig,
     protocol: Protocol,
-    prepared: Prepared,
+    contender: Contender<'a>,
+    sweeps: Sweeps,
     targets: Targets,
     folds: Vec<Fold>,
     fingerprint: String,
@@ -143,7 +44,7 @@ pub struct Progress {
     pub units: usize,
 }
 
-impl Evaluation {
+impl<'a> Evaluation<'a> {
     /// Takes a dataset with its pyramid. Folds are drawn from the protocol's
     /// seed, unless given. The map to the inputs is fitted on all graphs, which
     /// needs no labels.
@@ -154,28 +55,60 @@ impl Evaluation {
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
+        let key = CellKey::of_model(&dataset.name, &model, protocol.seed);
+        let settings = serde_json::to_string(&(&model, &protocol)).unwrap_or_default();
+        let structure = model.clone();
+        Self::with(dataset, key, protocol, folds, &structure, &settings, || {
+            Contender::reservoirs(dataset, pyramid, model)
+        })
+    }
+
+    /// Takes a baseline: its settings are the configurations, and nothing is drawn.
+    pub fn baseline(
+        dataset: &'a Dataset,
+        baseline: Baseline,
+        protocol: Protocol,
+        folds: Option<Vec<Fold>>,
+    ) -> Result<Self> {
+        let key = CellKey::of_baseline(&dataset.name, baseline, protocol.seed);
+        let configurations = baseline.settings().len();
+        let protocol = Protocol { configurations, initialisations: 1, ..protocol };
+        let settings = serde_json::to_string(&(&baseline.settings(), &protocol)).unwrap_or_default();
+        Self::with(dataset, key, protocol, folds, &ModelConfig::default(), &settings, || {
+            Contender::baseline(dataset, baseline)
+        })
+    }
+
+    fn with(
+        dataset: &Dataset,
+        key: CellKey,
+        protocol: Protocol,
+        folds: Option<Vec<Fold>>,
+        structure: &ModelConfig,
+        settings: &str,
+        contender: impl FnOnce() -> Result<Contender<'a>>,
+    ) -> Result<Self> {
         protocol.validate()?;
-        let targets = match dataset.targets.classes() {
-            Some((classes, names)) => Targets::Classes(classes, names),
-            None => match &dataset.targets {
-                stepwell_data::Targets::Real(values) => Targets::Values(values.clone()),
-                _ => {
-                    let (expected, found) = ("a target for every graph".into(), "none".into());
-                    return Err(Error::BadOption { name: "dataset", expected, found });
-                }
-            },
-        };
+        let targets = Targets::of(dataset)?;
         let folds = match folds {
             Some(folds) => folds,
             None => splits::stratified(&targets.strata(), protocol.folds, protocol.held_out, protocol.seed)?,
         };
-        let map = FeatureMap::fit(&dataset.graphs, &model.features(&dataset.features))?;
-        let inputs = map.apply(&dataset.graphs)?;
-        let prepared = Prepared::with_pyramid(&dataset.graphs, &inputs, pyramid, &model)?;
-        let pool = model.pooling().map_or("none", |pooling| pooling.name());
-        let key = CellKey { dataset: dataset.name.clone(), pool: pool.into(), blocks: model.blocks };
-        let fingerprint = fingerprint(dataset, &model, &protocol, &folds);
-        Ok(Self { key, model, protocol, prepared, targets, folds, fingerprint })
+        let fingerprint = fingerprint(dataset, structure, &folds, settings);
+        Ok(Self { key, protocol, contender: contender()?, sweeps: Sweeps::Own, targets, folds, fingerprint })
+    }
+
+    /// The same model with the paper's sweeps, for the clock: all vertices at
+    /// once, and each of them computed.
+    pub fn plain(self, dataset: &Dataset, pyramid: &Pyramid) -> Result<Self> {
+        let contender = match &self.contender {
+            Contender::Reservoirs { model, .. } => {
+                let model = ModelConfig { solver: Solver::Jacobi, lift: false, ..(**model).clone() };
+                Contender::reservoirs(dataset, pyramid, model)?
+            }
+            Contender::Baseline { .. } => return Ok(self),
+        };
+        Ok(Self { contender, sweeps: Sweeps::Plain, ..self })
     }
 
     /// Which cell this is.
@@ -183,8 +116,14 @@ impl Evaluation {
         &self.key
     }
 
-    fn cell(&self) -> Cell<'_> {
-        Cell { model: &self.model, prepared: &self.prepared, targets: &self.targets, folds: &self.folds }
+    /// What the cell's units are made of: a baseline's protocol is shorter.
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// What is known of the cell.
+    pub fn state(&self, run: &Run) -> Result<CellState> {
+        run.state(&self.key, &self.fingerprint)
     }
 
     /// Does what is missing of this process' share of the units, and answers
@@ -194,236 +133,195 @@ impl Evaluation {
         run: &Run,
         mut progress: impl FnMut(Progress, &[Unit]) -> ControlFlow<()>,
     ) -> Result<Vec<Unit>> {
-        let mut units = run.units(&self.key, &self.fingerprint)?;
+        let known = self.state(run)?;
+        let mut units: Vec<Unit> = known.units.values().cloned().collect();
         let all = self.protocol.configurations * self.protocol.initialisations;
-        let known: std::collections::HashSet<UnitKey> = units.iter().map(|unit| unit.key).collect();
+        let missing = self
+            .protocol
+            .units()
+            .enumerate()
+            .filter(|(index, key)| run.does(*index) && !known.units.contains_key(key));
+        let (clock, mut effort) = (Instant::now(), Effort::default());
         let mut journal = None;
-        for (index, key) in self.protocol.units().enumerate() {
-            if known.contains(&key) || index % run.shard.1 != run.shard.0 {
-                continue;
-            }
+        for (_, key) in missing {
             if progress(Progress { done: units.len(), units: all }, &units).is_break() {
                 return Err(stepwell::Error::Cancelled.into());
             }
-            let unit = self.cell().unit(&self.protocol, key, |_| ControlFlow::Continue(()))?;
+            let (unit, embedding_seconds) = self.unit(key)?;
             if journal.is_none() {
-                journal = run.journal(&self.key, &self.fingerprint, all)?;
+                journal = run.journal()?;
+                if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.is_empty()) {
+                    let (cell, fingerprint) = (self.key.clone(), self.fingerprint.clone());
+                    journal.write(&Record::Cell { cell, fingerprint, units: all })?;
+                }
             }
             if let Some(journal) = &mut journal {
                 journal.write(&Record::Unit { cell: self.key.clone(), unit: unit.clone() })?;
             }
+            effort.passes += 1;
+            effort.embedding_seconds += embedding_seconds;
             units.push(unit);
+        }
+        effort.seconds = clock.elapsed().as_secs_f64();
+        effort.peak_memory_bytes = peak_memory();
+        if effort.passes > 0
+            && let Some(mut journal) = run.clock_journal()?
+        {
+            journal.write(&Record::Search { cell: self.key.clone(), effort })?;
         }
         let _ = progress(Progress { done: units.len(), units: all }, &units);
         Ok(units)
     }
 
-    /// Runs the winner of every fold, or reads what an earlier run found; nothing
-    /// until all units are there.
-    pub fn finish(&self, run: &Run, units: &[Unit]) -> Result<Option<Vec<(FoldOutcome, Times)>>> {
+    /// One pass over all graphs, read in every fold with every alpha; and the
+    /// seconds of it in which graphs were embedded.
+    fn unit(&self, key: UnitKey) -> Result<(Unit, f64)> {
+        let graphs: Vec<usize> = (0..self.targets.len()).collect();
+        let clock = Instant::now();
+        let rows = self.contender.vectors(&self.protocol, key, &graphs)?;
+        let embedding_seconds = clock.elapsed().as_secs_f64();
+        let (table, _) = rows.into_table();
+        let y = self.targets.encoded()?;
+        let scores = |learnt: &[usize], judged: &[usize]| -> Result<Vec<f64>> {
+            let reader = table.train(learnt, &y, &self.protocol)?;
+            let seen = table.seen(judged, learnt);
+            let score =
+                |index| Ok(self.targets.score(judged, reader.solve(index)?.decisions(seen.view()).view()));
+            (0..reader.alphas.len()).map(score).collect()
+        };
+        let (validation, test) = self
+            .folds
+            .par_iter()
+            .map(|fold| Ok((scores(&fold.train, &fold.validation)?, scores(&fold.learnt(), &fold.test)?)))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .unzip();
+        Ok((Unit { key, validation, test }, embedding_seconds))
+    }
+
+    /// Judges the winner of every fold, or reads what an earlier run found;
+    /// nothing until all units are there.
+    pub fn judge(&self, run: &Run, units: &[Unit]) -> Result<Option<Vec<FoldOutcome>>> {
         let Some(winners) = winners(&self.protocol, units) else { return Ok(None) };
+        let known = self.state(run)?.folds;
+        let mut journal = None;
         let mut found = Vec::new();
-        let (mut journal, mut times) = (None, None);
         for (fold, winner) in winners.iter().enumerate() {
-            if let Some(known) = run.fold(&self.key, fold)? {
-                found.push(known);
+            if let Some(known) = known.get(&fold) {
+                found.push(known.clone());
                 continue;
             }
-            let (outcome, seconds) = self.run_winner(fold, winner)?;
-            if run.folder.is_some() {
-                if journal.is_none() {
-                    journal = run.journal(&self.key, &self.fingerprint, units.len())?;
-                    times = run.open("times.jsonl")?;
-                }
-                if let (Some(journal), Some(times)) = (&mut journal, &mut times) {
-                    // Times first: a fold is done when its outcome is there.
-                    times.write(&Record::Time { cell: self.key.clone(), fold, times: seconds })?;
-                    let (cell, outcome) = (self.key.clone(), Box::new(outcome.clone()));
-                    journal.write(&Record::Fold { cell, fold, outcome })?;
-                }
+            let outcome = self.run_winner(fold, winner)?;
+            if journal.is_none() {
+                journal = run.journal()?;
             }
-            found.push((outcome, seconds));
+            if let Some(journal) = &mut journal {
+                let (cell, outcome) = (self.key.clone(), Box::new(outcome.clone()));
+                journal.write(&Record::Fold { cell, fold, outcome })?;
+            }
+            found.push(outcome);
         }
         Ok(Some(found))
     }
 
-    fn run_winner(&self, fold: usize, winner: &Winner) -> Result<(FoldOutcome, Times)> {
-        let Fold { validation, test, .. } = &self.folds[fold];
+    /// Takes the time of the winner of every fold on one thread, unless an
+    /// earlier run has; nothing until all units are there.
+    pub fn time(&self, run: &Run, units: &[Unit]) -> Result<Option<Vec<Times>>> {
+        let Some(winners) = winners(&self.protocol, units) else { return Ok(None) };
+        let known = self.state(run)?.times;
+        let mut journal = None;
+        let mut found = Vec::new();
+        for (fold, winner) in winners.iter().enumerate() {
+            if let Some(known) = known.get(&(self.sweeps, fold)) {
+                found.push(*known);
+                continue;
+            }
+            let times = on_one_thread(|| self.once(fold, winner, 0))?.1;
+            if journal.is_none() {
+                journal = run.clock_journal()?;
+            }
+            if let Some(journal) = &mut journal {
+                let cell = self.key.clone();
+                journal.write(&Record::Time { cell, fold, sweeps: self.sweeps, times })?;
+            }
+            found.push(times);
+        }
+        Ok(Some(found))
+    }
+
+    /// Records what it took to make this cell ready.
+    pub fn made(&self, run: &Run, making: Making) -> Result<()> {
+        match run.clock_journal()? {
+            Some(mut journal) => journal.write(&Record::Made { cell: self.key.clone(), making }),
+            None => Ok(()),
+        }
+    }
+
+    fn run_winner(&self, fold: usize, winner: &Winner) -> Result<FoldOutcome> {
+        let judged: Vec<Judged> = (0..self.protocol.initialisations)
+            .map(|initialisation| Ok(self.once(fold, winner, initialisation)?.0))
+            .collect::<Result<_>>()?;
+        let (config, setting) = self.contender.settings(&self.protocol, winner.configuration);
+        Ok(FoldOutcome {
+            config,
+            setting,
+            alpha: judged.first().map_or(0.0, |judged| judged.alpha),
+            validation: winner.validation / self.folds[fold].validation.len() as f64,
+            quality: Quality::mean(&judged.iter().map(|judged| judged.quality).collect::<Vec<_>>()),
+        })
+    }
+
+    /// Trains a winner on all it may learn from, and judges it by the test graphs.
+    fn once(&self, fold: usize, winner: &Winner, initialisation: usize) -> Result<(Judged, Times)> {
+        let key = UnitKey { configuration: winner.configuration, initialisation };
         let learnt = self.folds[fold].learnt();
-        let mut judged = test.clone();
+        let mut judged = self.folds[fold].test.clone();
         judged.sort_unstable();
-        let mut alpha = None;
-        let y = self.targets.encoded()?;
-        let mut outcomes = Vec::new();
-        let mut times = Times::default();
-        for initialisation in 0..self.protocol.initialisations {
-            let config = self.protocol.configure(&self.model, winner.configuration, initialisation);
-            let weights = Weights::random(&config, self.prepared.features())?;
-            let on_one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-            let go = |graphs: &[usize]| {
-                let work = || {
-                    embed_some(&weights, &self.prepared, &config, Some(graphs), |_| ControlFlow::Continue(()))
-                };
-                match &on_one_thread {
-                    Ok(pool) if initialisation == 0 => pool.install(work),
-                    _ => work(),
-                }
-            };
-            let clock = Instant::now();
-            let vectors = go(&learnt)?.vectors;
-            let path = AlphaPath::new(vectors, y.select(Axis(0), &learnt), &self.protocol)?;
-            let coefficients = path.solve(winner.alpha)?;
-            alpha.get_or_insert(path.alphas[winner.alpha]);
-            let trained = clock.elapsed().as_secs_f64();
-            let clock = Instant::now();
-            let decisions = go(&judged)?.vectors.dot(&coefficients.weights) + &coefficients.intercept;
-            if initialisation == 0 {
-                times = Times { train_seconds: trained, test_seconds: clock.elapsed().as_secs_f64() };
-            }
-            outcomes.push(self.measure(&judged, &decisions));
-        }
-        let count = outcomes.len() as f64;
-        let mean = |value: fn(&FoldOutcome) -> Option<f64>| {
-            outcomes.iter().map(value).sum::<Option<f64>>().map(|sum| sum / count)
-        };
-        let outcome = FoldOutcome {
-            config: self.protocol.configure(&self.model, winner.configuration, 0),
-            alpha: alpha.unwrap_or_default(),
-            validation: winner.validation / validation.len() as f64,
-            accuracy: mean(|outcome| outcome.accuracy),
-            balanced_accuracy: mean(|outcome| outcome.balanced_accuracy),
-            macro_f1: mean(|outcome| outcome.macro_f1),
-            auroc: mean(|outcome| outcome.auroc),
-            mae: mean(|outcome| outcome.mae),
-            r2: mean(|outcome| outcome.r2),
-        };
-        Ok((outcome, times))
-    }
+        let y = self.targets.encoded()?.select(ndarray::Axis(0), &learnt);
 
-    /// All measures for decisions about some graphs.
-    fn measure(&self, judged: &[usize], decisions: &ndarray::Array2<f64>) -> FoldOutcome {
-        let mut outcome = FoldOutcome {
-            config: self.model.clone(),
-            alpha: 0.0,
-            validation: 0.0,
-            accuracy: None,
-            balanced_accuracy: None,
-            macro_f1: None,
-            auroc: None,
-            mae: None,
-            r2: None,
+        let clock = Instant::now();
+        let (table, counts) = self.contender.vectors(&self.protocol, key, &learnt)?.into_table();
+        let rows: Vec<usize> = (0..learnt.len()).collect();
+        let reader = table.train(&rows, &y, &self.protocol)?;
+        let solved = reader.solve(winner.alpha)?;
+        let train_seconds = clock.elapsed().as_secs_f64();
+
+        let clock = Instant::now();
+        let seen = match (self.contender.vectors(&self.protocol, key, &judged)?, counts) {
+            (Rows::Counts(found), Some(learnt)) => found.products(&learnt),
+            (Rows::Counts(found), None) => found.products(&Default::default()),
+            (Rows::Vectors(vectors), _) => vectors,
         };
-        match &self.targets {
-            Targets::Classes(classes, names) => {
-                let expected: Vec<usize> = judged.iter().map(|&graph| classes[graph]).collect();
-                let metrics = ClassMetrics::of(&decode_classes(decisions.view()), &expected, names.len());
-                let area = |column: usize, class: usize| {
-                    let is: Vec<bool> = expected.iter().map(|&found| found == class).collect();
-                    auroc(&decisions.column(column).to_vec(), &is)
-                };
-                let areas: Vec<f64> = match names.len() {
-                    2 => area(0, 1).into_iter().collect(),
-                    classes => (0..classes).filter_map(|class| area(class, class)).collect(),
-                };
-                outcome.accuracy = Some(metrics.accuracy);
-                outcome.balanced_accuracy = Some(metrics.balanced_accuracy);
-                outcome.macro_f1 = Some(metrics.macro_f1);
-                outcome.auroc = (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64);
-            }
-            Targets::Values(values) => {
-                let expected: Vec<f64> = judged.iter().map(|&graph| values[graph]).collect();
-                let found = decisions.column(0).to_vec();
-                outcome.mae = Some(mean_absolute_error(&found, &expected));
-                outcome.r2 = r2(&found, &expected);
-            }
-        }
-        outcome
+        let decisions = solved.decisions(seen.view());
+        let test_seconds = clock.elapsed().as_secs_f64();
+        let quality = Quality::of(&self.targets, &judged, &decisions);
+        let alpha = reader.alphas[winner.alpha];
+        Ok((Judged { alpha, quality }, Times { train_seconds, test_seconds }))
     }
 }
 
-/// Where records are kept, and this process' share of the work.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// The run's folder; without one nothing is kept.
-    pub folder: Option<PathBuf>,
-    /// This process does every unit whose number leaves the first when divided
-    /// by the second.
-    pub shard: (usize, usize),
+struct Judged {
+    alpha: f64,
+    quality: Quality,
 }
 
-impl Default for Run {
-    fn default() -> Self {
-        Self { folder: None, shard: (0, 1) }
+/// Runs work on one thread, so that its time says what it costs.
+pub fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
     }
 }
 
-impl Run {
-    /// All records of a folder.
-    pub fn read(folder: &Path) -> Result<Vec<Record>> {
-        records::read(&folder.join("records"))
-    }
-
-    fn units(&self, key: &CellKey, fingerprint: &str) -> Result<Vec<Unit>> {
-        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
-        let mut units: Vec<Unit> = Vec::new();
-        for record in Self::read(folder)? {
-            match record {
-                Record::Cell { cell, fingerprint: found, .. } if cell == *key && found != fingerprint => {
-                    let what =
-                        format!("dataset, model or protocol for {} {} {}", key.dataset, key.pool, key.blocks);
-                    return Err(Error::Changed { path: folder.clone(), what });
-                }
-                Record::Unit { cell, unit } if cell == *key => units.push(unit),
-                _ => {}
-            }
-        }
-        units.sort_by_key(|unit| unit.key);
-        units.dedup_by_key(|unit| unit.key);
-        Ok(units)
-    }
-
-    fn fold(&self, key: &CellKey, fold: usize) -> Result<Option<(FoldOutcome, Times)>> {
-        let Some(folder) = &self.folder else { return Ok(None) };
-        let (mut outcome, mut times) = (None, None);
-        for record in Self::read(folder)? {
-            match record {
-                Record::Fold { cell, fold: number, outcome: found } if (&cell, number) == (key, fold) => {
-                    outcome = Some(*found);
-                }
-                Record::Time { cell, fold: number, times: found } if (&cell, number) == (key, fold) => {
-                    times = Some(found);
-                }
-                _ => {}
-            }
-        }
-        Ok(outcome.zip(times))
-    }
-
-    /// The file this process writes, with the cell's first line in it.
-    fn journal(&self, key: &CellKey, fingerprint: &str, units: usize) -> Result<Option<Journal>> {
-        let (this, of) = self.shard;
-        let name = if of == 1 { "run.jsonl".to_owned() } else { format!("run-{this}-of-{of}.jsonl") };
-        let Some(mut journal) = self.open(&name)? else { return Ok(None) };
-        let known = match &self.folder {
-            Some(folder) => Self::read(folder)?,
-            None => Vec::new(),
-        };
-        let begun = |record: &Record| matches!(record, Record::Cell { cell, .. } if cell == key);
-        if !known.iter().any(begun) {
-            let (cell, fingerprint) = (key.clone(), fingerprint.to_owned());
-            journal.write(&Record::Cell { cell, fingerprint, units })?;
-        }
-        Ok(Some(journal))
-    }
-
-    fn open(&self, name: &str) -> Result<Option<Journal>> {
-        let path = self.folder.as_ref().map(|folder| folder.join("records").join(name));
-        path.map(|path| Journal::open(&path)).transpose()
-    }
+/// The most memory the process ever held, where the system tells.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// Everything that results depend on, in one sum.
-fn fingerprint(dataset: &Dataset, model: &ModelConfig, protocol: &Protocol, folds: &[Fold]) -> String {
+fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
     let mut sum = Sha256::new();
     // Structure and weights are what the key of a pyramid is made of.
     let structure =
@@ -436,6 +334,6 @@ fn fingerprint(dataset: &Dataset, model: &ModelConfig, protocol: &Protocol, fold
     for fold in folds {
         sum.update(format!("{fold:?}"));
     }
-    sum.update(serde_json::to_string(&(model, protocol)).unwrap_or_default());
+    sum.update(settings);
     sum.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,13 +1,21 @@
 //! Experiments: the paper's protocol, its records on disk, its figures, and
 //! what we measure beside them.
 
+pub mod baselines;
+mod contender;
 mod error;
 pub mod evaluate;
+pub mod experiments;
 pub mod metrics;
+pub mod outcome;
 pub mod paper;
 pub mod protocol;
+pub mod reading;
 pub mod records;
-pub mod search;
+pub mod run;
+pub mod significance;
 pub mod splits;
+pub mod tables;
+pub mod targets;
 
 pub use error::{Error, Result};

@@ -16,6 +16,33 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+/// A line of Table 1.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct DatasetStatistics {
+    /// The dataset's name, as everywhere in Stepwell.
+    pub dataset: String,
+    /// Graphs.
+    pub graphs: usize,
+    /// Classes of graphs.
+    pub classes: usize,
+    /// Mean number of vertices.
+    pub vertices: f64,
+    /// Mean number of edges, in whatever sense the paper counts them there.
+    pub edges: f64,
+    /// Attributes of a vertex.
+    pub attributes: usize,
+    /// Whether vertices have labels.
+    pub labels: bool,
+}
+
+static TABLE1: LazyLock<Vec<DatasetStatistics>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../paper/table1.json")).unwrap_or_default());
+
+/// What Table 1 says of a dataset.
+pub fn table1(dataset: &str) -> Option<&'static DatasetStatistics> {
+    TABLE1.iter().find(|row| row.dataset == dataset)
+}
+
 /// One cell group of Table 4: a dataset after some poolings.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct PooledStatistics {
@@ -81,6 +108,8 @@ mod tests {
 
     #[test]
     fn the_table_is_whole() {
+        assert_eq!(TABLE1.len(), 12);
+        assert_eq!(table1("REDDIT-MULTI-5K").map(|row| (row.graphs, row.vertices)), Some((4999, 508.52)));
         assert_eq!(TABLE4.len(), 84);
         assert_eq!(table4("DD", "nmf", 1).and_then(|row| row.edges), Some(24996.2));
         assert_eq!(table4("COLLAB", "nmf", 2).map(|row| row.vertices), Some(None), "a memory error");

@@ -2,13 +2,16 @@
 //!
 //! A line is 16 hexadecimal digits of the SHA-256 of what follows, a space, and
 //! a JSON object. A line that was being written when the program was killed has
-//! no end; it is dropped, and written anew by whoever goes on. Several files in
-//! a folder, one for each process that shares the work, are read as one.
+//! no end, and what a power cut leaves of the last lines may be anything: what
+//! no good line follows is dropped, and done anew by whoever goes on. A bad line
+//! before a good one was changed by somebody, and is an error. Several files in a
+//! folder, one for each process that shares the work, are read as one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,10 +24,15 @@ use crate::error::{Error, Result};
 pub struct Journal {
     path: PathBuf,
     file: File,
+    synced: Instant,
 }
 
+/// How much work a power cut may undo: waiting for the disk after every record
+/// would take longer than many passes do.
+const SYNC_EVERY: Duration = Duration::from_secs(5);
+
 impl Journal {
-    /// Opens a file to go on writing, dropping a line without end.
+    /// Opens a file to go on writing, dropping what was not written whole.
     pub fn open(path: &Path) -> Result<Self> {
         let refused = |source| Error::Io { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
@@ -33,21 +41,25 @@ impl Journal {
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(refused)?;
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let whole = whole(&bytes);
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(refused)?;
         }
-        Ok(Self { path: path.to_owned(), file })
+        Ok(Self { path: path.to_owned(), file, synced: Instant::now() })
     }
 
-    /// Adds a record. It is on its way to the disk when this returns, whole or,
-    /// if the machine stops, not at all.
+    /// Adds a record. Whatever ends the program now, it is there; should the
+    /// machine itself stop, the records of the last seconds may be lost.
     pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
         let refused = |source| Error::Io { path: self.path.clone(), source };
         let text = serde_json::to_string(record).map_err(|error| refused(error.into()))?;
         let line = format!("{} {text}\n", digest(&text));
         let before = self.file.metadata().map_err(refused)?.len();
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        let mut written = self.file.write_all(line.as_bytes());
+        if self.synced.elapsed() > SYNC_EVERY {
+            written = written.and_then(|()| self.file.sync_data());
+            self.synced = Instant::now();
+        }
         written.map_err(|source| {
             // A full disk may have taken half of it.
             let _ = self.file.set_len(before);
@@ -56,22 +68,47 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // The next record will tell, if the disk has gone.
+        let _ = self.file.sync_data();
+    }
+}
+
+/// How much of a file is good, from its beginning: all but what no good line follows.
+fn whole(bytes: &[u8]) -> usize {
+    let mut end = bytes.len();
+    while let Some(last) = bytes[..end].iter().rposition(|&byte| byte == b'\n') {
+        let begin = bytes[..last].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if text(&bytes[begin..last]).is_ok() {
+            return last + 1;
+        }
+        end = begin;
+        if begin == 0 {
+            break;
+        }
+    }
+    0
+}
+
+/// What a line says, if it is what was written.
+fn text(line: &[u8]) -> Result<&str, String> {
+    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    let (sum, text) = line.split_once(' ').unwrap_or(("", line));
+    if sum == digest(text) { Ok(text) } else { Err("its checksum differs, so it was changed".into()) }
+}
+
 /// All records of a folder of files ending in `.jsonl`, in the order of their
-/// names; a last line without end is left out.
+/// names; what was not written whole is left out.
 pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     let mut records = Vec::new();
     for (path, bytes) in files(folder)? {
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        for (index, line) in bytes[..whole].split(|&byte| byte == b'\n').enumerate() {
+        for (index, line) in bytes[..whole(&bytes)].split(|&byte| byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
             }
             let broken = |problem: String| Error::Record { path: path.clone(), line: index + 1, problem };
-            let line = std::str::from_utf8(line).map_err(|error| broken(error.to_string()))?;
-            let (sum, text) = line.split_once(' ').unwrap_or(("", line));
-            if sum != digest(text) {
-                return Err(broken("its checksum differs, so it was changed".into()));
-            }
+            let text = text(line).map_err(broken)?;
             records.push(serde_json::from_str(text).map_err(|error| broken(error.to_string()))?);
         }
     }
@@ -121,6 +158,23 @@ mod tests {
             Journal::open(&path).unwrap().write(&3u32).unwrap();
             assert_eq!(fs::read(&path).unwrap(), whole);
         }
+    }
+
+    #[test]
+    fn what_a_power_cut_leaves_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut journal = Journal::open(&path).unwrap();
+        (1..4u32).for_each(|number| journal.write(&number).unwrap());
+        let good = fs::read(&path).unwrap();
+        for rest in [&b"\0\0\0\0\n\0\0"[..], b"0123 4\n5\n", b"\n\n", b"\xff\xfe\n"] {
+            fs::write(&path, [&good[..], rest].concat()).unwrap();
+            assert_eq!(read::<u32>(folder.path()).unwrap(), [1, 2, 3]);
+            drop(Journal::open(&path).unwrap());
+            assert_eq!(fs::read(&path).unwrap(), good);
+        }
+        fs::write(&path, "nothing good\n").unwrap();
+        assert!(read::<u32>(folder.path()).unwrap().is_empty());
     }
 
     #[test]

@@ -49,6 +49,16 @@ impl StructuralFeature {
             _ => 1,
         }
     }
+
+    /// Its columns for one graph, unscaled, vertex after vertex.
+    pub fn columns(self, graph: GraphRef<'_>) -> Vec<f64> {
+        match self {
+            Self::Degree => graph.degrees(),
+            Self::LogDegree => graph.degrees().into_iter().map(f64::ln_1p).collect(),
+            Self::Clustering => clustering_coefficients(graph),
+            Self::LocalDegreeProfile => local_degree_profile(graph),
+        }
+    }
 }
 
 /// What goes into `X` and how it is scaled.
@@ -329,7 +339,7 @@ impl FeatureMap {
             }
             let mut column = self.attributes;
             for feature in &self.structure {
-                put(rows, width, column, &structural(*feature, graph), feature.width());
+                put(rows, width, column, &feature.columns(graph), feature.width());
                 column += feature.width();
             }
         }
@@ -459,15 +469,6 @@ fn put(rows: &mut [f64], width: usize, column: usize, values: &[f64], values_wid
     }
     for (row, part) in rows.chunks_exact_mut(width).zip(values.chunks_exact(values_width)) {
         row[column..column + values_width].copy_from_slice(part);
-    }
-}
-
-fn structural(feature: StructuralFeature, graph: GraphRef<'_>) -> Vec<f64> {
-    match feature {
-        StructuralFeature::Degree => graph.degrees(),
-        StructuralFeature::LogDegree => graph.degrees().into_iter().map(f64::ln_1p).collect(),
-        StructuralFeature::Clustering => clustering_coefficients(graph),
-        StructuralFeature::LocalDegreeProfile => local_degree_profile(graph),
     }
 }
 

@@ -1,23 +1,18 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use serde::Serialize;
-use stepwell::config::ModelConfig;
-use stepwell::readout::Alpha;
-use stepwell_data::Dataset;
-use stepwell_lab::evaluate::{Evaluation, FoldOutcome, Progress, Run, Times};
-use stepwell_lab::protocol::{Protocol, Unit, winners};
+use stepwell_lab::baselines::Baseline;
+use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input};
-use crate::model::ModelArgs;
+use crate::model::{ModelArgs, named};
+use crate::protocol::{Bench, FoldReport, ProtocolArgs, Report, Subject};
 use crate::terminal::{Terminal, table};
 
 /// Say honestly how good a model is on a dataset
@@ -29,9 +24,10 @@ use crate::terminal::{Terminal, table};
 /// at any time and goes on when the same command is given again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  stepwell evaluate MUTAG --configs 20
+  stepwell evaluate MUTAG --configs 20 --baselines
   stepwell evaluate graphs.parquet --pool graclus --blocks 3 --out runs/mine
-  stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --json")]
+  stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --seeds 3 --json
+  stepwell evaluate NCI1 --baseline wl")]
 pub struct Evaluate {
     #[command(flatten)]
     input: Input,
@@ -48,6 +44,14 @@ pub struct Evaluate {
     #[arg(long)]
     json: bool,
 
+    /// Put simple models beside it: majority, features, degree-profile, wl
+    #[arg(long)]
+    baselines: bool,
+
+    /// Evaluate one of these instead of a model with reservoirs
+    #[arg(long, value_name = "NAME", conflicts_with = "baselines", value_parser = named::<Baseline>)]
+    baseline: Option<Baseline>,
+
     #[command(flatten)]
     protocol: ProtocolArgs,
 
@@ -58,182 +62,38 @@ pub struct Evaluate {
     model: ModelArgs,
 }
 
-/// How much is tried.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Protocol")]
-pub struct ProtocolArgs {
-    /// Configurations drawn at random
-    #[arg(long, default_value_t = 100)]
-    configs: usize,
-
-    /// Draws of the weights for each of them
-    #[arg(long, default_value_t = 3)]
-    inits: usize,
-
-    /// Outer folds [5]
-    #[arg(long)]
-    folds: Option<usize>,
-
-    /// Penalties of the readout: several numbers to choose from by validation, or loo for
-    /// leave-one-out [100,10,1,0.1,0.01]
-    #[arg(long)]
-    alpha: Option<Alpha>,
-}
-
-impl ProtocolArgs {
-    pub fn protocol(&self, model: &ModelArgs, seed: u64) -> Result<Protocol> {
-        let mut protocol = Protocol {
-            configurations: self.configs,
-            initialisations: self.inits,
-            seed,
-            searched: model.searched()?,
-            ..Protocol::default()
-        };
-        protocol.folds = self.folds.unwrap_or(protocol.folds);
-        match &self.alpha {
-            None => {}
-            Some(Alpha::Fixed(alpha)) => protocol.alphas = vec![*alpha],
-            Some(Alpha::BestOf(alphas)) => protocol.alphas.clone_from(alphas),
-            Some(Alpha::Loo) => {
-                protocol.leave_one_out = true;
-                protocol.alphas = Alpha::LOO.to_vec();
-            }
-        }
-        protocol.validate()?;
-        Ok(protocol)
-    }
-}
-
-/// What came of one architecture on one dataset.
-#[derive(Serialize)]
-pub struct Report {
-    pub dataset: String,
-    pub pool: String,
-    pub blocks: usize,
-    pub accuracy_mean: Option<f64>,
-    pub accuracy_std: Option<f64>,
-    pub r2_mean: Option<f64>,
-    pub folds: Vec<FoldReport>,
-    pub coarsen_seconds: f64,
-    pub prepare_seconds: f64,
-    /// Mean of one pass over all graphs.
-    pub embed_seconds: Option<f64>,
-    pub peak_memory_bytes: Option<u64>,
-    pub seed: u64,
-    /// Features are scaled on all graphs, test graphs included, without labels.
-    pub features_fitted_on: &'static str,
-}
-
-#[derive(Serialize)]
-pub struct FoldReport {
-    #[serde(flatten)]
-    pub outcome: FoldOutcome,
-    #[serde(flatten)]
-    pub times: Times,
-}
-
 impl Evaluate {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.model.config().context(BadUsage)?;
-        let protocol = self.protocol.protocol(&self.model, config.seed).context(BadUsage)?;
+        let protocols = self.protocol.protocols(&self.model, config.seed).context(BadUsage)?;
         let dataset = terminal.load(&self.input)?;
-        let folds = match &self.splits {
+        let splits = match &self.splits {
             Some(path) => Some(read_splits(path, dataset.len()).with_context(|| path.display().to_string())?),
             None => None,
         };
         let run = Run { folder: self.out.clone(), ..Run::default() };
         let cache = self.caching.pyramids(&self.input.sources);
-        let report = evaluate(&dataset, config, protocol, folds, cache.as_ref(), &run, terminal)?
-            .context("all units were done")?;
+        let bench = Bench {
+            dataset: &dataset,
+            protocols: &protocols,
+            splits: splits.as_deref(),
+            cache: cache.as_ref(),
+            run: &run,
+            terminal,
+        };
+        let report = |subject: &Subject| bench.report(subject)?.context("all units were done");
+        let mut found = report(&match self.baseline {
+            Some(baseline) => Subject::Baseline(baseline),
+            None => Subject::Model(Box::new(config)),
+        })?;
+        if self.baselines {
+            let simple = Baseline::ALL.iter().map(|baseline| report(&Subject::Baseline(*baseline)));
+            found.baselines = simple.collect::<Result<_>>()?;
+        }
         if self.json {
-            return terminal.json(&report);
+            return terminal.json(&found);
         }
-        terminal.print(&describe(&report))
-    }
-}
-
-/// Takes an architecture through the protocol; nothing while units of other
-/// shards are missing.
-pub fn evaluate(
-    dataset: &Dataset,
-    config: ModelConfig,
-    protocol: Protocol,
-    folds: Option<Vec<Fold>>,
-    cache: Option<&stepwell_data::cache::PyramidCache>,
-    run: &Run,
-    terminal: &Terminal,
-) -> Result<Option<Report>> {
-    let clock = Instant::now();
-    let pyramid = match config.pooling() {
-        Some(pooling) => terminal.coarsen(cache, &dataset.graphs, &pooling, config.levels())?,
-        None => Default::default(),
-    };
-    let coarsen_seconds = clock.elapsed().as_secs_f64();
-    let clock = Instant::now();
-    let seed = protocol.seed;
-    let evaluation = Evaluation::new(dataset, &pyramid, config, protocol.clone(), folds)?;
-    drop(pyramid);
-    let prepare_seconds = clock.elapsed().as_secs_f64();
-    let key = evaluation.key().clone();
-    let name = format!("{} {} L={}", key.dataset, key.pool, key.blocks);
-    let clock = Instant::now();
-    let (mut first, mut last) = (None, 0);
-    let units = terminal.stepping(&name, |bar| {
-        evaluation.search(run, |progress: Progress, units: &[Unit]| {
-            first.get_or_insert(progress.done);
-            last = progress.done;
-            bar(progress.done, progress.units, &best_so_far(&protocol, units));
-            if let Some(folder) = &run.folder {
-                let saved = format!("{} of {} passes of {name}", progress.done, progress.units);
-                crate::say_when_interrupted(format!("{saved} are saved in {}", folder.display()));
-            }
-            ControlFlow::Continue(())
-        })
-    })?;
-    let passes = last - first.unwrap_or(last);
-    let embed_seconds = (passes > 0).then(|| clock.elapsed().as_secs_f64() / passes as f64);
-    let Some(found) = terminal.busy("judging the winners", || evaluation.finish(run, &units))? else {
-        return Ok(None);
-    };
-    let mean = |value: fn(&FoldOutcome) -> Option<f64>| {
-        found
-            .iter()
-            .map(|(outcome, _)| value(outcome))
-            .sum::<Option<f64>>()
-            .map(|sum| sum / found.len() as f64)
-    };
-    let accuracy_mean = mean(|outcome| outcome.accuracy);
-    let accuracy_std = accuracy_mean.map(|mean| {
-        let squares = found.iter().filter_map(|(outcome, _)| Some((outcome.accuracy? - mean).powi(2)));
-        (squares.sum::<f64>() / found.len() as f64).sqrt()
-    });
-    Ok(Some(Report {
-        dataset: key.dataset,
-        pool: key.pool,
-        blocks: key.blocks,
-        accuracy_mean,
-        accuracy_std,
-        r2_mean: mean(|outcome| outcome.r2),
-        folds: found.into_iter().map(|(outcome, times)| FoldReport { outcome, times }).collect(),
-        coarsen_seconds,
-        prepare_seconds,
-        embed_seconds,
-        peak_memory_bytes: peak_memory(),
-        seed,
-        features_fitted_on: "all graphs, without labels",
-    }))
-}
-
-/// How good the best configurations so far are on the validation graphs.
-fn best_so_far(protocol: &Protocol, units: &[Unit]) -> String {
-    let whole = units.len() / protocol.initialisations;
-    let part = Protocol { configurations: whole, ..protocol.clone() };
-    match winners(&part, &units[..whole * protocol.initialisations]) {
-        Some(found) if !found.is_empty() && found[0].validation > 0.0 => {
-            let mean = found.iter().map(|winner| winner.validation).sum::<f64>() / found.len() as f64;
-            format!("best so far {mean:.1} right in validation")
-        }
-        _ => String::new(),
+        terminal.print(&describe(&found))
     }
 }
 
@@ -249,60 +109,66 @@ fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
     Ok(splits::parse(&text, graphs)?)
 }
 
-/// The most memory the process ever held, where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+fn describe(report: &Report) -> String {
+    let mut text = format!("{}\n\n{}", folds(report), result(report));
+    if !report.baselines.is_empty() {
+        let rows = report.baselines.iter().map(|simple| vec![simple.model.clone(), figure(simple)]);
+        text += &format!("\n\n{}", table(&["baseline", "result"], rows));
+    }
+    text + "\n\nFeatures were scaled on all graphs, without labels."
 }
 
-fn describe(report: &Report) -> String {
-    let percent =
-        |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{:.1} %", 100.0 * value));
-    let rows = report.folds.iter().enumerate().map(|(fold, FoldReport { outcome, times })| {
-        let radius = outcome.config.spectral_radius.get(0).unwrap_or_default();
-        let hidden = outcome.config.hidden_scaling.get(0).unwrap_or_default();
-        vec![
-            fold.to_string(),
-            outcome.accuracy.map_or_else(
-                || outcome.r2.map_or("-".into(), |r2| format!("{r2:.3}")),
-                |accuracy| format!("{:.1} %", 100.0 * accuracy),
-            ),
-            percent(outcome.balanced_accuracy),
-            percent(outcome.macro_f1),
-            outcome.auroc.map_or("-".into(), |area| format!("{area:.3}")),
-            format!("{radius:.2}"),
-            format!("{:.2}", outcome.config.input_scaling),
-            format!("{hidden:.2}"),
-            outcome.alpha.to_string(),
-            format!("{:.2}", times.train_seconds),
-            format!("{:.2}", times.test_seconds),
-        ]
-    });
-    let measure = if report.accuracy_mean.is_some() { "right" } else { "R²" };
-    let header = [
-        "fold",
-        measure,
-        "balanced",
-        "macro F1",
-        "AUROC",
-        "rho",
-        "omega in",
-        "omega hid",
-        "alpha",
-        "train s",
-        "test s",
-    ];
-    let result = match (report.accuracy_mean, report.accuracy_std, report.r2_mean) {
+fn figure(report: &Report) -> String {
+    match (report.accuracy_mean, report.accuracy_std, report.mae_mean) {
         (Some(mean), Some(std), _) => format!("{:.1} ± {:.1} % right", 100.0 * mean, 100.0 * std),
-        (_, _, Some(r2)) => format!("R² {r2:.3}"),
+        (_, _, Some(mae)) => {
+            let r2 = report.r2_mean.map_or(String::new(), |r2| format!(", R² {r2:.3}"));
+            format!("mean absolute error {mae:.4}{r2}")
+        }
         _ => "no figure".to_owned(),
+    }
+}
+
+fn result(report: &Report) -> String {
+    let model = match report.model.as_str() {
+        "reservoir" => format!("pooling {}, {} blocks", report.pool, report.blocks),
+        baseline => format!("baseline {baseline}"),
     };
-    format!(
-        "{}\n\n{}, pooling {}, {} blocks: {result}\nFeatures were scaled on all graphs, without labels.",
-        table(&header, rows),
-        report.dataset,
-        report.pool,
-        report.blocks
-    )
+    format!("{}, {model}: {}", report.dataset, figure(report))
+}
+
+/// A line for each fold, with the columns that say something.
+fn folds(report: &Report) -> String {
+    type Column = (&'static str, fn(usize, &FoldReport) -> Option<String>);
+    let columns: [Column; 14] = [
+        ("seed", |_, fold| (fold.seed != 0).then(|| fold.seed.to_string())),
+        ("fold", |index, _| Some(index.to_string())),
+        ("right", |_, fold| fold.outcome.quality.accuracy.map(share)),
+        ("balanced", |_, fold| fold.outcome.quality.balanced_accuracy.map(share)),
+        ("macro F1", |_, fold| fold.outcome.quality.macro_f1.map(share)),
+        ("AUROC", |_, fold| fold.outcome.quality.auroc.map(|area| format!("{area:.3}"))),
+        ("MAE", |_, fold| fold.outcome.quality.mae.map(|error| format!("{error:.4}"))),
+        ("R²", |_, fold| fold.outcome.quality.r2.map(|r2| format!("{r2:.3}"))),
+        ("rho", |_, fold| Some(format!("{:.2}", fold.outcome.config.as_ref()?.spectral_radius.get(0)?))),
+        ("omega in", |_, fold| Some(format!("{:.2}", fold.outcome.config.as_ref()?.input_scaling))),
+        ("omega hid", |_, fold| Some(format!("{:.2}", fold.outcome.config.as_ref()?.hidden_scaling.get(0)?))),
+        ("setting", |_, fold| fold.outcome.setting.clone()),
+        ("alpha", |_, fold| Some(fold.outcome.alpha.to_string())),
+        ("train + test s", |_, fold| {
+            fold.times.map(|times| format!("{:.2} + {:.2}", times.train_seconds, times.test_seconds))
+        }),
+    ];
+    let told: Vec<&Column> = columns
+        .iter()
+        .filter(|(_, cell)| report.folds.iter().enumerate().any(|(index, fold)| cell(index, fold).is_some()))
+        .collect();
+    let header: Vec<&str> = told.iter().map(|(name, _)| *name).collect();
+    let rows = report.folds.iter().enumerate().map(|(index, fold)| {
+        told.iter().map(|(_, cell)| cell(index, fold).unwrap_or_else(|| "-".into())).collect()
+    });
+    table(&header, rows)
+}
+
+fn share(value: f64) -> String {
+    format!("{:.1} %", 100.0 * value)
 }

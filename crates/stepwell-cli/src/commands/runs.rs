@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
-use stepwell_lab::evaluate::{CellKey, Record, Run};
-use stepwell_lab::protocol::UnitKey;
+use stepwell_lab::run::{CellKey, Run};
+use stepwell_lab::tables::mean_and_std;
 
 use crate::terminal::{Terminal, table};
 
@@ -23,81 +21,60 @@ pub struct Runs {
     json: bool,
 }
 
-/// What a run knows of an architecture on a dataset.
+/// What a run knows of a model on a dataset.
 #[derive(Serialize)]
-pub struct CellState {
-    #[serde(flatten)]
-    pub key: CellKey,
+struct Row {
+    dataset: String,
+    model: String,
+    pool: String,
+    blocks: usize,
+    seed: u64,
     /// Passes done, and all there are.
-    pub done: usize,
-    pub units: usize,
+    done: usize,
+    units: usize,
     /// Accuracies of the folds that were judged.
-    pub folds: Vec<f64>,
-}
-
-impl CellState {
-    pub fn is_done(&self) -> bool {
-        self.units > 0 && self.done == self.units && !self.folds.is_empty()
-    }
-
-    /// Mean and standard deviation over folds, in percent.
-    pub fn accuracy(&self) -> Option<(f64, f64)> {
-        let count = self.folds.len() as f64;
-        let mean = self.folds.iter().sum::<f64>() / count;
-        let variance = self.folds.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-        (count > 0.0).then(|| (100.0 * mean, 100.0 * variance.sqrt()))
-    }
-}
-
-/// All cells of a run, by dataset, pooling and blocks.
-pub fn cells(folder: &Path) -> Result<Vec<CellState>> {
-    #[derive(Default)]
-    struct Known {
-        units: usize,
-        done: BTreeSet<UnitKey>,
-        folds: BTreeMap<usize, f64>,
-    }
-    let mut known: BTreeMap<CellKey, Known> = BTreeMap::new();
-    for record in Run::read(folder)? {
-        match record {
-            Record::Cell { cell, units, .. } => known.entry(cell).or_default().units = units,
-            Record::Unit { cell, unit } => {
-                known.entry(cell).or_default().done.insert(unit.key);
-            }
-            Record::Fold { cell, fold, outcome } => {
-                if let Some(accuracy) = outcome.accuracy {
-                    known.entry(cell).or_default().folds.insert(fold, accuracy);
-                }
-            }
-            Record::Time { .. } => {}
-        }
-    }
-    let state = |(key, known): (CellKey, Known)| CellState {
-        key,
-        done: known.done.len(),
-        units: known.units,
-        folds: known.folds.into_values().collect(),
-    };
-    Ok(known.into_iter().map(state).collect())
+    folds: Vec<f64>,
+    /// Folds whose times were taken.
+    timed: usize,
 }
 
 impl Runs {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         ensure!(self.folder.is_dir(), "{}: no such folder", self.folder.display());
-        let cells = cells(&self.folder)?;
+        let cells = Run::read(&self.folder)?.cells;
         ensure!(!cells.is_empty(), "{}: no records of a run", self.folder.display());
+        let rows: Vec<Row> = cells
+            .into_iter()
+            .map(|(CellKey { dataset, model, pool, blocks, seed }, state)| Row {
+                dataset,
+                model,
+                pool,
+                blocks,
+                seed,
+                done: state.units.len(),
+                units: state.all_units,
+                folds: state.folds.values().filter_map(|outcome| outcome.quality.accuracy).collect(),
+                timed: state.times.len(),
+            })
+            .collect();
         if self.json {
-            return terminal.json(&cells);
+            return terminal.json(&rows);
         }
-        let rows = cells.iter().map(|cell| {
+        let lines = rows.iter().map(|row| {
+            let (mean, std) = mean_and_std(&row.folds);
             vec![
-                cell.key.dataset.clone(),
-                cell.key.pool.clone(),
-                cell.key.blocks.to_string(),
-                format!("{} of {}", cell.done, cell.units),
-                cell.accuracy().map_or("-".into(), |(mean, std)| format!("{mean:.1} ± {std:.1}")),
+                row.dataset.clone(),
+                if row.blocks > 0 { row.pool.clone() } else { row.model.clone() },
+                row.blocks.to_string(),
+                row.seed.to_string(),
+                format!("{} of {}", row.done, row.units),
+                match row.folds.is_empty() {
+                    true => "-".into(),
+                    false => format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * std),
+                },
+                if row.timed > 0 { "taken" } else { "-" }.into(),
             ]
         });
-        terminal.print(&table(&["dataset", "pooling", "blocks", "passes", "% right"], rows))
+        terminal.print(&table(&["dataset", "model", "blocks", "seed", "passes", "% right", "times"], lines))
     }
 }

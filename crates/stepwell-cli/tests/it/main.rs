@@ -7,6 +7,7 @@ mod manners;
 mod models;
 mod pooling;
 mod readme;
+mod runs;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -38,4 +39,22 @@ fn failure(arguments: &[&str], code: i32) -> String {
     let done = stepwell().args(arguments).assert().code(code);
     assert!(done.get_output().stdout.is_empty(), "a failure prints no data");
     String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+/// The JSON object it prints.
+fn json(arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&output(arguments)).unwrap()
+}
+
+/// A folder of a test's own.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
 }

@@ -2,25 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use super::{failure, output, stepwell};
-
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn at(&self, name: &str) -> String {
-        self.0.path().join(name).display().to_string()
-    }
-}
-
-fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&output(arguments)).unwrap()
-}
+use super::{Folder, failure, json, output, stepwell};
 
 #[test]
 fn a_saved_model_predicts_what_it_learnt() {
@@ -154,7 +136,7 @@ fn new_graphs_are_embedded_at_the_scale_of_a_saved_model() {
         .lines()
         .map(|line| {
             // Without attributes, vertices get their degree, scaled as in the whole file.
-            let mut row: Value = serde_json::from_str(line).unwrap();
+            let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
             ["x", "x_dim", "pos"].iter().for_each(|key| drop(row.as_object_mut().unwrap().remove(*key)));
             format!("{row}\n")
         })
@@ -169,56 +151,4 @@ fn new_graphs_are_embedded_at_the_scale_of_a_saved_model() {
     assert_eq!(of(&few), of(&all));
     let own = output(&["embed", &few, "--units", "4"]);
     assert_ne!(own.lines().nth(1), of(&all).get(1).map(String::as_str), "a scale of its own");
-}
-
-#[test]
-fn an_evaluation_goes_on_where_it_was() {
-    let folder = Folder::new();
-    let out = folder.at("run");
-    let evaluate =
-        ["evaluate", "b-easy-small", "--configs", "3", "--inits", "2", "--folds", "3", "--units", "8"];
-    let fresh = json(&[&evaluate[..], &["--json"]].concat());
-    assert_eq!(fresh["folds"].as_array().unwrap().len(), 3);
-    assert!(fresh["accuracy_mean"].as_f64().unwrap() > 0.6, "{fresh}");
-    let with_records = [&evaluate[..], &["--json", "--out", &out]].concat();
-    let first = json(&with_records);
-    assert_eq!(first["accuracy_mean"], fresh["accuracy_mean"]);
-    // Two passes are lost, and made again.
-    let path = format!("{out}/records/run.jsonl");
-    let text = fs::read_to_string(&path).unwrap();
-    let kept: Vec<&str> = text.lines().take(5).collect();
-    fs::write(&path, kept.join("\n") + "\n").unwrap();
-    assert_eq!(json(&with_records)["accuracy_mean"], fresh["accuracy_mean"]);
-    assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    let other = failure(&[&with_records[..], &["--blocks", "2", "--leak", "0.5"]].concat(), 1);
-    assert!(other.contains("this run began with another"), "{other}");
-}
-
-#[test]
-fn a_shared_reproduction_ends_in_one_table() {
-    let folder = Folder::new();
-    let (out, data) = (folder.at("run"), folder.at("b-hard.jsonl"));
-    stepwell().args(["convert", "b-hard-small", &data]).assert().success();
-    let reproduce = ["reproduce", "--datasets", &data, "--tables", "2", "--out", &out];
-    let small = ["--configs", "2", "--inits", "1", "--folds", "3", "--units", "6"];
-    let part = |shard: &str| {
-        stepwell().args(reproduce).args(small).args(["--shard", shard]).assert().success();
-        json(&["runs", &out, "--json"]).as_array().unwrap().clone()
-    };
-    let cells = part("0/2");
-    assert_eq!(cells.len(), 4);
-    assert!(
-        cells.iter().all(|cell| cell["done"] == 1 && cell["folds"].as_array().unwrap().is_empty()),
-        "{cells:?}"
-    );
-    // Whoever finds all passes done judges the winners.
-    let cells = part("1/2");
-    assert!(
-        cells.iter().all(|cell| cell["done"] == 2 && cell["folds"].as_array().unwrap().len() == 3),
-        "{cells:?}"
-    );
-    stepwell().args(reproduce).args(small).assert().success();
-    let table = fs::read_to_string(format!("{out}/tables/accuracy.csv")).unwrap();
-    assert_eq!(table.lines().count(), 5, "{table}");
-    assert!(failure(&["reproduce", "--out", &out, "--shard", "3/2"], 2).contains("I/N with I below N"));
 }

@@ -22,6 +22,31 @@ pub(crate) struct Spectrum {
 
 /// The spectrum of a symmetric matrix, of which the lower triangle is read.
 pub(crate) fn symmetric(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
+    // Rows of zeros, of columns that never vary, are eigenvectors by themselves. Many of
+    // them cost time, and have made the decomposition fail.
+    let n = matrix.nrows();
+    let is_zero = |i: usize| (0..n).all(|j| matrix[(i.max(j), i.min(j))] == 0.0);
+    let (zeros, rest): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| is_zero(i));
+    if zeros.is_empty() || matrix.ncols() != n {
+        return decomposed(matrix);
+    }
+    let part = Array2::from_shape_fn((rest.len(), rest.len()), |(i, j)| matrix[(rest[i], rest[j])]);
+    let found = decomposed(part.view())?;
+    let mut spectrum = Spectrum { values: Array1::zeros(n), vectors: Array2::zeros((n, n)) };
+    // Values ascend, and a scatter's are not negative: zeros come first.
+    for (k, &i) in zeros.iter().enumerate() {
+        spectrum.vectors[(k, i)] = 1.0;
+    }
+    for k in 0..rest.len() {
+        spectrum.values[zeros.len() + k] = found.values[k];
+        for (j, &i) in rest.iter().enumerate() {
+            spectrum.vectors[(zeros.len() + k, i)] = found.vectors[(k, j)];
+        }
+    }
+    Ok(spectrum)
+}
+
+fn decomposed(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
     let n = matrix.nrows();
     let failed = || Error::NoDecomposition { what: "eigenvectors", size: n };
     let contiguous = matrix.as_standard_layout();
@@ -101,6 +126,32 @@ mod tests {
     use super::*;
     use crate::linalg::oracle::jacobi;
     use crate::rng::Stream;
+
+    /// Counts in few columns of many, as histograms have them: most columns are
+    /// constant, others equal, and their scatter has nearly no rank.
+    #[test]
+    fn scatters_of_histograms_are_decomposed() {
+        for (n, d, used) in [(60, 80, 9), (200, 300, 40), (160, 640, 40), (100, 640, 300)] {
+            let mut stream = Stream::new(1, "histograms", [d as u64, used as u64]);
+            let mut rows = Array2::<f64>::zeros((n, d));
+            for mut row in rows.rows_mut() {
+                for _ in 0..50 {
+                    // Five histograms beside each other, each used at its beginning.
+                    for histogram in 0..5 {
+                        let bin = (stream.uniform_in(0.0, 1.0).powi(3) * used as f64 / 5.0) as usize;
+                        row[histogram * d / 5 + bin] += 1.0;
+                    }
+                }
+            }
+            let centred = &rows - &rows.mean_axis(ndarray::Axis(0)).unwrap();
+            let matrix = centred.t().dot(&centred);
+            let found = symmetric(matrix.view()).unwrap_or_else(|error| panic!("{n} {d} {used}: {error}"));
+            assert!(orthonormal(found.vectors.view()));
+            let again = (&found.vectors.t() * &found.values).dot(&found.vectors);
+            let scale = matrix.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            assert!((again - &matrix).iter().all(|x| x.abs() < 1e-11 * scale), "{n} {d} {used}");
+        }
+    }
 
     /// Whether the rows are orthonormal.
     fn orthonormal(rows: ArrayView2<'_, f64>) -> bool {

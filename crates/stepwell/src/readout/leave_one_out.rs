@@ -43,8 +43,7 @@ const SUSPICIOUS: f64 = 1e-4;
 impl<'path> LeaveOneOut<'path> {
     /// Before any row. The alphas must be above 0.
     pub fn new(path: &'path RidgePath, alphas: &[f64]) -> Result<Self> {
-        rows::length("alphas", alphas.len().max(1), alphas.len())?;
-        alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
+        let errors = AlphaErrors::new(alphas)?;
         let rank = path.span.unwrap_or(path.values.len());
         let mut inverses = Array2::zeros((rank, alphas.len()));
         for (mut column, &alpha) in inverses.columns_mut().into_iter().zip(alphas) {
@@ -66,8 +65,6 @@ impl<'path> LeaveOneOut<'path> {
         };
         let weights: Vec<ArrayView2<'_, f64>> = weights.iter().map(|weights| weights.view()).collect();
         let weights = concatenate(Axis(1), &weights).unwrap_or_default();
-        let sums = vec![Some(0.0); alphas.len()];
-        let errors = AlphaErrors { alphas: alphas.to_vec(), sums, terms: 0 };
         Ok(Self { path, directions, inverses, weights, pending: Pending::default(), errors })
     }
 
@@ -150,9 +147,9 @@ fn rounding(
 pub struct AlphaErrors {
     alphas: Vec<f64>,
     /// None once the error of a row is not known.
-    sums: Vec<Option<f64>>,
+    pub(super) sums: Vec<Option<f64>>,
     /// Rows times targets.
-    terms: u64,
+    pub(super) terms: u64,
 }
 
 /// Errors as they come from elsewhere, where they need not fit each other.
@@ -176,6 +173,13 @@ impl TryFrom<Written> for AlphaErrors {
 }
 
 impl AlphaErrors {
+    /// Before any row. The alphas must be above 0.
+    pub(super) fn new(alphas: &[f64]) -> Result<Self> {
+        rows::length("alphas", alphas.len().max(1), alphas.len())?;
+        alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
+        Ok(Self { alphas: alphas.to_vec(), sums: vec![Some(0.0); alphas.len()], terms: 0 })
+    }
+
     /// Adds the errors of other rows, for the same alphas.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         if self.alphas != other.alphas || self.sums.len() != other.sums.len() {

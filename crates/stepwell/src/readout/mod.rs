@@ -3,7 +3,8 @@
 //! With rows at hand, [`Readout::fit`] does it all. Underneath, [`Moments`] of
 //! the rows are gathered piece by piece and merged, a [`RidgePath`] decomposes
 //! them once for all strengths `alpha` of the penalty, and [`LeaveOneOut`]
-//! compares these in one more pass over the rows, exactly. Classes are targets
+//! compares these in one more pass over the rows, exactly. Rows too long to be
+//! written down are read through their inner products by [`DualRidge`]. Classes are targets
 //! of 1 and -1 with a column each ([`encode_classes`]), as in the paper, which
 //! follows scikit-learn's `RidgeClassifier`; so do the numbers that come out.
 //!
@@ -31,6 +32,7 @@
 //! ```
 
 mod classify;
+mod dual;
 mod leave_one_out;
 mod moments;
 mod options;
@@ -40,6 +42,7 @@ mod rows;
 mod trained;
 
 pub use classify::{ClassWeight, decode_classes, encode_classes};
+pub use dual::{DualCoefficients, DualRidge};
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use moments::{Moments, Scatter};
 pub use options::{Alpha, ReadoutOptions};

@@ -248,7 +248,7 @@ impl RidgePath {
 pub(super) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
     let (good, expected) = match zero_allowed {
         true => (alpha >= 0.0, "a finite number that is not negative"),
-        false => (alpha > 0.0, "a finite number above 0, since it is compared by leave-one-out"),
+        false => (alpha > 0.0, "a finite number above 0"),
     };
     match good && alpha.is_finite() {
         true => Ok(()),

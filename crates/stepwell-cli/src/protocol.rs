@@ -1,0 +1,258 @@
+//! A model or a baseline through the protocol, with what a person sees of it.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use stepwell::config::ModelConfig;
+use stepwell::pyramid::Pyramid;
+use stepwell::readout::Alpha;
+use stepwell_data::Dataset;
+use stepwell_data::cache::PyramidCache;
+use stepwell_lab::baselines::Baseline;
+use stepwell_lab::evaluate::{Evaluation, Progress, peak_memory};
+use stepwell_lab::outcome::{FoldOutcome, Quality, Times};
+use stepwell_lab::protocol::{Protocol, Unit, winners};
+use stepwell_lab::run::{CellKey, Run};
+use stepwell_lab::splits::Fold;
+use stepwell_lab::tables::mean_and_std;
+
+use crate::model::ModelArgs;
+use crate::terminal::Terminal;
+
+/// How much is tried.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Protocol")]
+pub struct ProtocolArgs {
+    /// Configurations drawn at random
+    #[arg(long, default_value_t = 100)]
+    configs: usize,
+
+    /// Draws of the weights for each of them
+    #[arg(long, default_value_t = 3)]
+    inits: usize,
+
+    /// Outer folds [5]
+    #[arg(long)]
+    folds: Option<usize>,
+
+    /// Penalties of the readout: several numbers to choose from by validation, or loo for
+    /// leave-one-out [100,10,1,0.1,0.01]
+    #[arg(long)]
+    alpha: Option<Alpha>,
+
+    /// Repeat everything, folds included, with so many seeds from --seed on
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+}
+
+impl ProtocolArgs {
+    /// The protocol of every seed.
+    pub fn protocols(&self, model: &ModelArgs, seed: u64) -> Result<Vec<Protocol>> {
+        let mut protocol = Protocol {
+            configurations: self.configs,
+            initialisations: self.inits,
+            searched: model.searched()?,
+            ..Protocol::default()
+        };
+        protocol.folds = self.folds.unwrap_or(protocol.folds);
+        match &self.alpha {
+            None => {}
+            Some(Alpha::Fixed(alpha)) => protocol.alphas = vec![*alpha],
+            Some(Alpha::BestOf(alphas)) => protocol.alphas.clone_from(alphas),
+            Some(Alpha::Loo) => {
+                protocol.leave_one_out = true;
+                protocol.alphas = Alpha::LOO.to_vec();
+            }
+        }
+        protocol.validate()?;
+        Ok((0..self.seeds)
+            .map(|more| Protocol { seed: seed.wrapping_add(more), ..protocol.clone() })
+            .collect())
+    }
+}
+
+/// What is put through the protocol.
+#[derive(Clone)]
+pub enum Subject {
+    Model(Box<ModelConfig>),
+    Baseline(Baseline),
+}
+
+impl Subject {
+    /// What records call it.
+    pub fn key(&self, dataset: &Dataset, protocol: &Protocol) -> CellKey {
+        match self {
+            Self::Model(config) => CellKey::of_model(&dataset.name, config, protocol.seed),
+            Self::Baseline(baseline) => CellKey::of_baseline(&dataset.name, *baseline, protocol.seed),
+        }
+    }
+}
+
+/// What came of one model on one dataset.
+#[derive(Serialize)]
+pub struct Report {
+    pub dataset: String,
+    pub model: String,
+    pub pool: String,
+    pub blocks: usize,
+    pub accuracy_mean: Option<f64>,
+    pub accuracy_std: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mae_mean: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r2_mean: Option<f64>,
+    pub folds: Vec<FoldReport>,
+    pub coarsen_seconds: f64,
+    pub prepare_seconds: f64,
+    /// Mean of one pass over all graphs, reading it in all folds included.
+    pub embed_seconds: Option<f64>,
+    pub peak_memory_bytes: Option<u64>,
+    pub seed: u64,
+    /// Features are scaled on all graphs, test graphs included, without labels.
+    pub features_fitted_on: &'static str,
+    /// Simple models in the same protocol.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub baselines: Vec<Report>,
+}
+
+#[derive(Serialize)]
+pub struct FoldReport {
+    pub seed: u64,
+    #[serde(flatten)]
+    pub outcome: FoldOutcome,
+    #[serde(flatten)]
+    pub times: Option<Times>,
+}
+
+/// All that evaluations of one dataset have in common.
+pub struct Bench<'a> {
+    pub dataset: &'a Dataset,
+    pub protocols: &'a [Protocol],
+    pub splits: Option<&'a [Fold]>,
+    pub cache: Option<&'a PyramidCache>,
+    pub run: &'a Run,
+    pub terminal: &'a Terminal,
+}
+
+impl<'a> Bench<'a> {
+    /// The subject's levels, as far as it has any.
+    pub fn pyramid(&self, subject: &Subject, cache: Option<&PyramidCache>) -> Result<Pyramid> {
+        let Subject::Model(config) = subject else { return Ok(Pyramid::default()) };
+        match config.pooling() {
+            Some(pooling) => self.terminal.coarsen(cache, &self.dataset.graphs, &pooling, config.levels()),
+            None => Ok(Pyramid::default()),
+        }
+    }
+
+    /// The subject made ready.
+    pub fn evaluation(
+        &self,
+        subject: &Subject,
+        pyramid: &Pyramid,
+        protocol: &Protocol,
+    ) -> Result<Evaluation<'a>> {
+        let (protocol, folds) = (protocol.clone(), self.splits.map(<[Fold]>::to_vec));
+        Ok(match subject {
+            Subject::Model(config) => {
+                Evaluation::new(self.dataset, pyramid, (**config).clone(), protocol, folds)?
+            }
+            Subject::Baseline(baseline) => Evaluation::baseline(self.dataset, *baseline, protocol, folds)?,
+        })
+    }
+
+    /// Does what is missing of the search, and judges the winners; nothing
+    /// while units of other shards are missing.
+    pub fn search(
+        &self,
+        evaluation: &Evaluation<'_>,
+        place: &str,
+    ) -> Result<Option<(Vec<Unit>, Vec<FoldOutcome>, Option<f64>)>> {
+        let name = format!("{place}{}", evaluation.key());
+        let clock = Instant::now();
+        let (mut first, mut last) = (None, 0);
+        let units = self.terminal.stepping(&name, |bar| {
+            evaluation.search(self.run, |progress: Progress, units: &[Unit]| {
+                first.get_or_insert(progress.done);
+                last = progress.done;
+                bar(progress.done, progress.units, &best_so_far(evaluation.protocol(), units));
+                self.last_words(evaluation.key(), progress);
+                ControlFlow::Continue(())
+            })
+        })?;
+        let passes = last - first.unwrap_or(last);
+        let embed_seconds = (passes > 0).then(|| clock.elapsed().as_secs_f64() / passes as f64);
+        let judged = self.terminal.busy("judging the winners", || evaluation.judge(self.run, &units))?;
+        Ok(judged.map(|outcomes| (units, outcomes, embed_seconds)))
+    }
+
+    fn last_words(&self, key: &CellKey, progress: Progress) {
+        if let Some(folder) = &self.run.folder {
+            let saved = format!("{} of {} passes of {key}", progress.done, progress.units);
+            crate::say_when_interrupted(format!("{saved} are saved in {}", folder.display()));
+        }
+    }
+
+    /// Everything about one subject, all seeds together, times included.
+    pub fn report(&self, subject: &Subject) -> Result<Option<Report>> {
+        let clock = Instant::now();
+        let pyramid = self.pyramid(subject, self.cache)?;
+        let coarsen_seconds = clock.elapsed().as_secs_f64();
+        let mut prepare_seconds = 0.0;
+        let mut embed_seconds = None;
+        let mut folds = Vec::new();
+        let mut key = None;
+        for protocol in self.protocols {
+            let clock = Instant::now();
+            let evaluation = self.evaluation(subject, &pyramid, protocol)?;
+            prepare_seconds = clock.elapsed().as_secs_f64();
+            let Some((units, outcomes, seconds)) = self.search(&evaluation, "")? else { return Ok(None) };
+            embed_seconds = seconds.or(embed_seconds);
+            let times = self.terminal.busy("taking times", || evaluation.time(self.run, &units))?;
+            let times = times.unwrap_or_default().into_iter().map(Some).chain(std::iter::repeat(None));
+            let seed = protocol.seed;
+            folds.extend(outcomes.into_iter().zip(times).map(|(outcome, times)| FoldReport {
+                seed,
+                outcome,
+                times,
+            }));
+            key.get_or_insert_with(|| evaluation.key().clone());
+        }
+        let Some(key) = key else { return Ok(None) };
+        let quality = Quality::mean(&folds.iter().map(|fold| fold.outcome.quality).collect::<Vec<_>>());
+        let accuracies: Vec<f64> = folds.iter().filter_map(|fold| fold.outcome.quality.accuracy).collect();
+        Ok(Some(Report {
+            dataset: key.dataset,
+            model: key.model,
+            pool: key.pool,
+            blocks: key.blocks,
+            accuracy_mean: quality.accuracy,
+            accuracy_std: quality.accuracy.map(|_| mean_and_std(&accuracies).1),
+            mae_mean: quality.mae,
+            r2_mean: quality.r2,
+            folds,
+            coarsen_seconds,
+            prepare_seconds,
+            embed_seconds,
+            peak_memory_bytes: peak_memory(),
+            seed: key.seed,
+            features_fitted_on: "all graphs, without labels",
+            baselines: Vec::new(),
+        }))
+    }
+}
+
+/// How good the best configurations so far are on the validation graphs.
+fn best_so_far(protocol: &Protocol, units: &[Unit]) -> String {
+    let whole = units.len() / protocol.initialisations;
+    let part = Protocol { configurations: whole, ..protocol.clone() };
+    match winners(&part, &units[..whole * protocol.initialisations]) {
+        Some(found) if !found.is_empty() && found[0].validation > 0.0 => {
+            let mean = found.iter().map(|winner| winner.validation).sum::<f64>() / found.len() as f64;
+            format!("best so far {mean:.1} right in validation")
+        }
+        _ => String::new(),
+    }
+}

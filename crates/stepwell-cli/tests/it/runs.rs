@@ -1,0 +1,165 @@
+//! Evaluations and reproductions: ended, shared, killed, refused.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use stepwell::rng::Stream;
+
+use super::{Folder, failure, json, stepwell};
+
+const SMALL: [&str; 8] = ["--configs", "2", "--inits", "1", "--folds", "3", "--units", "6"];
+
+#[test]
+fn an_evaluation_goes_on_where_it_was() {
+    let folder = Folder::new();
+    let out = folder.at("run");
+    let evaluate =
+        ["evaluate", "b-easy-small", "--configs", "3", "--inits", "2", "--folds", "3", "--units", "8"];
+    let fresh = json(&[&evaluate[..], &["--json"]].concat());
+    assert_eq!(fresh["folds"].as_array().unwrap().len(), 3);
+    assert!(fresh["accuracy_mean"].as_f64().unwrap() > 0.6, "{fresh}");
+    assert!(fresh["folds"][0]["train_seconds"].as_f64().unwrap() > 0.0);
+    let with_records = [&evaluate[..], &["--json", "--out", &out]].concat();
+    let first = json(&with_records);
+    assert_eq!(first["accuracy_mean"], fresh["accuracy_mean"]);
+    // Two passes are lost, and made again.
+    let path = format!("{out}/records/run.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text.lines().take(5).collect();
+    fs::write(&path, kept.join("\n") + "\n").unwrap();
+    assert_eq!(json(&with_records)["accuracy_mean"], fresh["accuracy_mean"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    let other = failure(&[&with_records[..], &["--blocks", "2", "--leak", "0.5"]].concat(), 1);
+    assert!(other.contains("this run began with another"), "{other}");
+    // A record that was changed is named, and nothing is written over.
+    let changed = text.replacen("\"configuration\":1", "\"configuration\":2", 1);
+    fs::write(&path, &changed).unwrap();
+    let refused = failure(&with_records, 1);
+    assert!(refused.contains("run.jsonl, line") && refused.contains("its checksum differs"), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), changed);
+}
+
+#[test]
+fn baselines_and_seeds_stand_beside_the_model() {
+    let evaluate = ["evaluate", "b-hard-small", "--json", "--seeds", "2", "--baselines"];
+    let found = json(&[&evaluate[..], &SMALL].concat());
+    assert_eq!(found["folds"].as_array().unwrap().len(), 6, "three folds for each of two seeds");
+    let baselines = found["baselines"].as_array().unwrap();
+    let accuracy = |index: usize| baselines[index]["accuracy_mean"].as_f64().unwrap();
+    let names: Vec<&str> = baselines.iter().map(|report| report["model"].as_str().unwrap()).collect();
+    assert_eq!(names, ["majority", "features", "degree-profile", "wl"]);
+    // Three classes of 100: nothing but guessing without the structure, in the benchmark's design.
+    assert!((accuracy(0) - 1.0 / 3.0).abs() < 0.01, "{}", accuracy(0));
+    assert!(accuracy(3) > accuracy(0) + 0.1, "labels and structure together tell the classes");
+    let one = json(&["evaluate", "b-hard-small", "--json", "--baseline", "features", "--folds", "3"]);
+    assert_eq!(one["model"], "features");
+    assert!(failure(&["evaluate", "b-hard-small", "--baseline", "deep"], 2).contains("majority"));
+}
+
+/// The records and tables of a run, those with times aside.
+fn kept(out: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for folder in ["records", "tables"] {
+        for entry in fs::read_dir(Path::new(out).join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            // What was being written when the program was killed has no name yet.
+            if !["times", "claims", "."].iter().any(|other| name.starts_with(other)) {
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn threads_and_shards_change_no_byte() {
+    let folder = Folder::new();
+    let data = folder.at("b-hard.jsonl");
+    stepwell().args(["convert", "b-hard-small", &data]).assert().success();
+    let reproduce = |out: &str, more: &[&str]| {
+        let fixed = ["reproduce", "--datasets", &data, "--tables", "2", "--out", out];
+        stepwell().args(fixed).args(SMALL).args(more).assert().success();
+    };
+    let [one, two, shared] = ["one", "two", "shared"].map(|name| folder.at(name));
+    reproduce(&one, &["--threads", "1"]);
+    reproduce(&two, &["--threads", "2"]);
+    let expected = kept(&one);
+    assert_eq!(expected, kept(&two));
+    let table = &expected["table2.csv"];
+    assert_eq!(table.lines().count(), 5, "{table}");
+    assert_eq!(expected["baselines.csv"].lines().count(), 5);
+    let times = fs::read_to_string(format!("{one}/tables/times.csv")).unwrap();
+    assert_eq!(times.lines().count(), 5, "{times}");
+
+    reproduce(&shared, &["--shard", "0/3"]);
+    let cells = json(&["runs", &shared, "--json"]);
+    let of_reservoirs = |cell: &&serde_json::Value| cell["model"] == "reservoir";
+    let mut some = cells.as_array().unwrap().iter().filter(of_reservoirs);
+    assert!(some.all(|cell| cell["done"] == 1 && cell["folds"].as_array().unwrap().is_empty()), "{cells}");
+    // Whoever finds all passes done judges the winners.
+    reproduce(&shared, &["--shard", "1/3"]);
+    reproduce(&shared, &["--shard", "2/3"]);
+    reproduce(&shared, &[]);
+    let found = kept(&shared);
+    let tables = |kept: &BTreeMap<String, String>| {
+        kept.iter()
+            .filter(|(name, _)| !name.starts_with("run"))
+            .map(|(n, t)| (n.clone(), t.clone()))
+            .collect()
+    };
+    let (found_tables, expected_tables): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        (tables(&found), tables(&expected));
+    assert_eq!(found_tables, expected_tables);
+    let lines = |kept: &BTreeMap<String, String>| {
+        let files = kept.iter().filter(|(name, _)| name.starts_with("run"));
+        let mut lines: Vec<String> = files.flat_map(|(_, text)| text.lines().map(String::from)).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&found), lines(&expected));
+    assert!(failure(&["reproduce", "--out", &shared, "--shard", "3/2"], 2).contains("I/N with I below N"));
+}
+
+#[test]
+fn killed_at_any_moment_a_run_loses_nothing() {
+    let folder = Folder::new();
+    let data = folder.at("b-easy.jsonl");
+    stepwell().args(["convert", "b-easy-small", &data]).assert().success();
+    let [whole, killed] = ["whole", "killed"].map(|name| folder.at(name));
+    let arguments = |out: &str| {
+        let fixed = ["reproduce", "--datasets", &data, "--tables", "1,2", "--no-times", "--out", out];
+        let small = ["--configs", "12", "--inits", "2", "--folds", "3", "--units", "16"];
+        fixed.iter().chain(&small).map(|text| (*text).to_owned()).collect::<Vec<_>>()
+    };
+    stepwell().args(arguments(&whole)).assert().success();
+    let mut stream = Stream::new(1, "moments of death", [0, 0]);
+    let mut ended_alive = 0;
+    for _ in 0..20 {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("stepwell"));
+        command.env_remove("STEPWELL_DATA").env("STEPWELL_URL", "http://127.0.0.1:1");
+        command.env("STEPWELL_CACHE", folder.at("cache"));
+        let mut child = command.args(arguments(&killed)).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(stream.uniform_in(10.0, 250.0) as u64));
+        ended_alive += usize::from(child.try_wait().unwrap().is_some());
+        // SIGKILL: nothing in the program can prepare for it.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    assert!(ended_alive < 10, "most were killed while they worked");
+    stepwell().args(arguments(&killed)).assert().success();
+    assert_eq!(kept(&killed), kept(&whole));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = Folder::new();
+    let file = folder.at("occupied");
+    fs::write(&file, "not a folder").unwrap();
+    let refused = failure(&[&["evaluate", "b-easy-small", "--out", &file][..], &SMALL].concat(), 1);
+    assert!(refused.contains("occupied"), "{refused}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "not a folder");
+}

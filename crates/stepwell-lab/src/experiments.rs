@@ -1,0 +1,72 @@
+//! Times that show how the cost grows (paper §5.2): with the number of
+//! vertices, and with the number of blocks that share the same units.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use stepwell::config::ModelConfig;
+use stepwell::features::{FeatureMap, Inputs};
+use stepwell::graph::{EdgeList, Graph};
+use stepwell::pyramid::Pyramid;
+use stepwell::reservoir::{Prepared, Weights, embed};
+use stepwell::rng::Stream;
+use stepwell_data::Dataset;
+
+use crate::error::Result;
+use crate::evaluate::on_one_thread;
+
+/// Sides of the grids whose embedding is timed.
+pub const SIDES: [usize; 4] = [32, 100, 316, 1000];
+/// Numbers of blocks that share [`UNITS`].
+pub const BLOCKS: [usize; 4] = [1, 2, 3, 4];
+/// Units of all blocks together.
+pub const UNITS: usize = 96;
+
+/// Seconds for a square grid, a graph of bounded degree, with a fixed number
+/// of sweeps: the least of three runs.
+pub fn grid_seconds(side: usize) -> Result<f64> {
+    let at = |row: usize, column: usize| (row * side + column) as u32;
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    for row in 0..side {
+        for column in 0..side {
+            if column + 1 < side {
+                from.push(at(row, column));
+                to.push(at(row, column + 1));
+            }
+            if row + 1 < side {
+                from.push(at(row, column));
+                to.push(at(row + 1, column));
+            }
+        }
+    }
+    let grid = Graph::new(&EdgeList::new(side * side, &from, &to))?;
+    let mut stream = Stream::new(0, "grid inputs", [side as u64, 0]);
+    let rows = (0..4 * side * side).map(|_| stream.uniform_in(-1.0, 1.0)).collect();
+    let inputs = Inputs::from_rows(4, rows)?;
+    let config = ModelConfig { blocks: 1, fixed_sweeps: Some(10), lift: false, ..Default::default() };
+    let prepared = Prepared::with_pyramid(grid.as_batch(), &inputs, &Pyramid::default(), &config)?;
+    least_seconds(&prepared, &config)
+}
+
+/// Seconds for a dataset with [`UNITS`] units in so many blocks: the least of
+/// three runs.
+pub fn depth_seconds(dataset: &Dataset, blocks: usize) -> Result<f64> {
+    let config = ModelConfig { blocks, units: (UNITS / blocks.max(1)).into(), ..Default::default() };
+    let map = FeatureMap::fit(&dataset.graphs, &config.features(&dataset.features))?;
+    let inputs = map.apply(&dataset.graphs)?;
+    let prepared = Prepared::with_pyramid(&dataset.graphs, &inputs, &Pyramid::default(), &config)?;
+    least_seconds(&prepared, &config)
+}
+
+fn least_seconds(prepared: &Prepared, config: &ModelConfig) -> Result<f64> {
+    let weights = Weights::random(config, prepared.features())?;
+    on_one_thread(|| {
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            let clock = Instant::now();
+            embed(&weights, prepared, config, |_| ControlFlow::Continue(()))?;
+            least = least.min(clock.elapsed().as_secs_f64());
+        }
+        Ok(least)
+    })
+}
