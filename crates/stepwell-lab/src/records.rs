@@ -5,7 +5,8 @@
 //! no end, and what a power cut leaves of the last lines may be anything: what
 //! no good line follows is dropped, and done anew by whoever goes on. A bad line
 //! before a good one was changed by somebody, and is an error. Several files in a
-//! folder, one for each process that shares the work, are read as one.
+//! folder, one for each process that shares the work, are read as one; those that
+//! end in `.jsonl.gz` are read too, but never written to.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -13,6 +14,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use flate2::read::MultiGzDecoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -98,7 +100,10 @@ fn text(line: &[u8]) -> Result<&str, String> {
     if sum == digest(text) { Ok(text) } else { Err("its checksum differs, so it was changed".into()) }
 }
 
-/// All records of a folder of files ending in `.jsonl`, in the order of their
+/// More than the records of any run.
+const MOST_UNPACKED: u64 = 1 << 32;
+
+/// All records of a folder of files ending in `.jsonl` or `.jsonl.gz`, in the order of their
 /// names; what was not written whole is left out.
 pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     let mut records = Vec::new();
@@ -128,10 +133,19 @@ fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in entries {
         let path = entry.map_err(refused(folder))?.path();
-        if path.extension().is_some_and(|ending| ending == "jsonl") {
-            let bytes = fs::read(&path).map_err(refused(&path))?;
-            files.insert(path, bytes);
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let packed = name.ends_with(".jsonl.gz");
+        if !packed && !name.ends_with(".jsonl") {
+            continue;
         }
+        let mut bytes = Vec::new();
+        let file = File::open(&path).map_err(refused(&path))?;
+        let read = match packed {
+            true => MultiGzDecoder::new(&file).take(MOST_UNPACKED).read_to_end(&mut bytes),
+            false => (&file).read_to_end(&mut bytes),
+        };
+        read.map_err(refused(&path))?;
+        files.insert(path, bytes);
     }
     Ok(files)
 }
@@ -187,6 +201,21 @@ mod tests {
         fs::write(&path, text).unwrap();
         let error = read::<u32>(folder.path()).unwrap_err().to_string();
         assert!(error.contains("a.jsonl, line 2: its checksum differs"), "{error}");
+    }
+
+    #[test]
+    fn packed_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        Journal::open(&path).unwrap().write(&7u32).unwrap();
+        let packed = File::create(folder.path().join("a.jsonl.gz")).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(packed, flate2::Compression::best());
+        encoder.write_all(&fs::read(&path).unwrap()).unwrap();
+        encoder.finish().unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(read::<u32>(folder.path()).unwrap(), [7]);
+        fs::write(folder.path().join("b.jsonl.gz"), "no gzip").unwrap();
+        assert!(read::<u32>(folder.path()).unwrap_err().to_string().contains("b.jsonl.gz"));
     }
 
     #[test]

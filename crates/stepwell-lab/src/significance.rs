@@ -10,7 +10,7 @@
 //! use stepwell_lab::significance::paired;
 //! let test = paired(&[0.02, 0.03, 0.01, 0.03, 0.02], 0.25).unwrap();
 //! assert!((test.mean - 0.022).abs() < 1e-12);
-//! assert!(test.p < 0.01);
+//! assert!(test.p < 0.05);
 //! ```
 
 /// What a test says.

@@ -1,0 +1,183 @@
+//! The protocol against a loop that does everything again and again, and runs
+//! that are shared or ended.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use stepwell::config::{ModelConfig, Pool};
+use stepwell::model::Model;
+use stepwell::pyramid::Pyramid;
+use stepwell::readout::{Alpha, Readout, Targets};
+use stepwell_data::Dataset;
+use stepwell_data::synthetic::{BenchmarkOptions, generate};
+use stepwell_lab::evaluate::Evaluation;
+use stepwell_lab::protocol::Protocol;
+use stepwell_lab::run::Run;
+use stepwell_lab::splits::stratified;
+
+fn dataset() -> Dataset {
+    let options = BenchmarkOptions::named("b-hard-small").unwrap();
+    let all = generate(&options).unwrap();
+    all.select(&(0..all.len()).step_by(4).collect::<Vec<_>>())
+}
+
+fn protocol() -> Protocol {
+    Protocol {
+        folds: 3,
+        held_out: 0.25,
+        configurations: 4,
+        initialisations: 2,
+        seed: 5,
+        ..Default::default()
+    }
+}
+
+fn config(pool: Pool) -> ModelConfig {
+    ModelConfig { pool, units: 10.into(), max_iter: 200, ..Default::default() }
+}
+
+fn pyramid(dataset: &Dataset, config: &ModelConfig) -> Pyramid {
+    let going = |_| ControlFlow::Continue(());
+    config
+        .pooling()
+        .map_or(Pyramid::default(), |p| p.coarsen(&dataset.graphs, config.levels(), going).unwrap())
+}
+
+fn evaluation<'a>(dataset: &'a Dataset, config: &ModelConfig) -> Evaluation<'a> {
+    Evaluation::new(dataset, &pyramid(dataset, config), config.clone(), protocol(), None).unwrap()
+}
+
+/// The paper's words as a nested loop.
+fn naive(dataset: &Dataset, config: &ModelConfig) -> Vec<f64> {
+    let protocol = protocol();
+    let (classes, names) = dataset.targets.classes().unwrap();
+    let right = |seeded: &ModelConfig, alpha: f64, learnt: &[usize], judged: &[usize]| {
+        let seeded = ModelConfig { alpha: Alpha::Fixed(alpha), ..seeded.clone() };
+        let model = Model::fit(seeded.clone(), &dataset.graphs).unwrap();
+        let embed = |graphs: &[usize]| {
+            let batch = dataset.graphs.select(graphs);
+            model.embed(&batch, |_| ControlFlow::Continue(())).unwrap().vectors
+        };
+        let of = |graphs: &[usize]| graphs.iter().map(|&graph| classes[graph]).collect::<Vec<_>>();
+        let (rows, expected) = (embed(learnt), of(learnt));
+        let targets = Targets::Classes { classes: &expected, num_classes: names.len() };
+        let readout = Readout::fit(rows.view(), targets, None, &seeded.readout(), 0).unwrap();
+        let found = readout.classify(embed(judged).view()).unwrap();
+        found.iter().zip(of(judged)).filter(|(found, is)| **found == *is).count() as f64
+    };
+    let folds = stratified(&classes, protocol.folds, protocol.held_out, protocol.seed).unwrap();
+    folds
+        .iter()
+        .map(|fold| {
+            let mut best: Option<(f64, usize, f64)> = None;
+            for configuration in 0..protocol.configurations {
+                for &alpha in &protocol.alphas {
+                    let mean = (0..protocol.initialisations)
+                        .map(|draw| {
+                            let seeded = protocol.configure(config, configuration, draw);
+                            right(&seeded, alpha, &fold.train, &fold.validation)
+                        })
+                        .sum::<f64>()
+                        / protocol.initialisations as f64;
+                    if best.is_none_or(|(most, ..)| mean > most) {
+                        best = Some((mean, configuration, alpha));
+                    }
+                }
+            }
+            let (_, configuration, alpha) = best.unwrap();
+            let sum: f64 = (0..protocol.initialisations)
+                .map(|draw| {
+                    let seeded = protocol.configure(config, configuration, draw);
+                    right(&seeded, alpha, &fold.learnt(), &fold.test)
+                })
+                .sum();
+            sum / protocol.initialisations as f64 / fold.test.len() as f64
+        })
+        .collect()
+}
+
+#[test]
+fn one_pass_for_all_folds_equals_the_nested_loop() {
+    let dataset = dataset();
+    for pool in [Pool::None, Pool::Ndp] {
+        let config = config(pool);
+        let evaluation = evaluation(&dataset, &config);
+        let run = Run::default();
+        let units = evaluation.search(&run, |_, _| ControlFlow::Continue(())).unwrap();
+        let found = evaluation.judge(&run, &units).unwrap().unwrap();
+        let found: Vec<f64> = found.iter().map(|outcome| outcome.quality.accuracy.unwrap()).collect();
+        let expected = naive(&dataset, &config);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+        assert_eq!(found.len(), expected.len());
+    }
+}
+
+/// All lines of a run but the times.
+fn lines(folder: &Path) -> BTreeSet<String> {
+    let files = fs::read_dir(folder.join("records")).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| !path.file_name().unwrap().to_str().unwrap().starts_with("times"));
+    files
+        .flat_map(|path| fs::read_to_string(path).unwrap().lines().map(String::from).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn shared_and_ended_runs_leave_the_same_records() {
+    let dataset = dataset();
+    let evaluation = evaluation(&dataset, &config(Pool::Graclus));
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let complete = |run: &Run| {
+        let units = evaluation.search(run, |_, _| ControlFlow::Continue(()))?;
+        evaluation.judge(run, &units)
+    };
+    let whole = Run { folder: Some(at("whole")), ..Run::default() };
+    let results = complete(&whole).unwrap().unwrap();
+
+    for shard in 0..3 {
+        let run = Run { folder: Some(at("shared")), shard: (shard, 3) };
+        evaluation.search(&run, |_, _| ControlFlow::Continue(())).unwrap();
+    }
+    complete(&Run { folder: Some(at("shared")), ..Run::default() }).unwrap().unwrap();
+    assert_eq!(lines(&at("shared")), lines(&at("whole")));
+
+    // Ended before every unit, and once in the middle of a line.
+    let run = Run { folder: Some(at("ended")), ..Run::default() };
+    for round in 0..20 {
+        let mut left = 1;
+        let end_soon = |_, _: &_| {
+            left -= 1;
+            if left < 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let ended = evaluation.search(&run, end_soon);
+        if round == 2 {
+            let path = at("ended").join("records/run.jsonl");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&path, &text[..text.len() - 30]).unwrap();
+        }
+        if ended.is_ok() {
+            break;
+        }
+    }
+    let again = complete(&run).unwrap().unwrap();
+    assert_eq!(lines(&at("ended")), lines(&at("whole")));
+    assert_eq!(again, results);
+}
+
+#[test]
+fn a_run_with_other_options_is_refused() {
+    let dataset = dataset();
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run { folder: Some(folder.path().to_owned()), ..Run::default() };
+    let going = |_, _: &_| ControlFlow::Continue(());
+    evaluation(&dataset, &config(Pool::None)).search(&run, going).unwrap();
+    let other = ModelConfig { units: 11.into(), ..config(Pool::None) };
+    let error = evaluation(&dataset, &other).search(&run, going).unwrap_err().to_string();
+    assert!(error.contains("this run began with another dataset, model or protocol"), "{error}");
+    let fewer = dataset.select(&(0..dataset.len() - 1).collect::<Vec<_>>());
+    assert!(evaluation(&fewer, &config(Pool::None)).search(&run, going).is_err());
+}
