@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod embedding;
 mod model;
+mod output;
 mod pooling;
 mod protocol;
 mod terminal;

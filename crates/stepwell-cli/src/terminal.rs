@@ -145,6 +145,12 @@ impl Terminal {
         self.fetching(&catalog, name, |progress| Source::open(&catalog, name, seed, progress))
     }
 
+    /// The same, but standard input is handed on as it comes, once.
+    pub fn open_once(&self, input: &Input) -> Result<Source> {
+        let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
+        self.fetching(&catalog, name, |progress| Source::once(&catalog, name, seed, progress))
+    }
+
     /// Looks at the graphs of a source once, with the reader's notes on standard error.
     pub fn survey(&self, source: &Source, whole: bool, config: &ModelConfig) -> Result<Survey> {
         let survey = self.busy(&format!("reading {}", source.name), || {

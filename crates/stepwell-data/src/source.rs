@@ -1,8 +1,11 @@
 //! A dataset to go through, as often as need be, without holding it all.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
 
@@ -14,7 +17,8 @@ use crate::jsonl;
 use crate::rows::Expected;
 
 /// Where graphs come from: files of rows are read piece by piece each time they
-/// are gone through, everything else is held in memory.
+/// are gone through, standard input once if that is asked for, and everything
+/// else is held in memory.
 #[derive(Debug)]
 pub struct Source {
     /// What people call the dataset.
@@ -30,9 +34,31 @@ pub struct Source {
 enum Kind {
     Whole(Box<Dataset>),
     Rows(PathBuf, Format),
+    /// Standard input, and whether it has been gone through.
+    Once(AtomicBool),
 }
 
 impl Source {
+    /// As [`open`](Self::open), but graphs on standard input are handed on as
+    /// they come, and can be gone through only once.
+    pub fn once(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
+        match catalog.locate(argument)? {
+            Location::Stdin => {
+                let kind = Kind::Once(AtomicBool::new(false));
+                Ok(Self { name: "stdin".into(), expected: None, part: None, kind })
+            }
+            _ => Self::open(catalog, argument, seed, progress),
+        }
+    }
+
+    /// What tells whether this is the same data as at another time: the file,
+    /// its length and when it was changed. Nothing for other sources.
+    pub fn stamp(&self) -> Option<String> {
+        let Kind::Rows(path, _) = &self.kind else { return None };
+        let known = fs::metadata(path).ok()?;
+        Some(format!("{} {} {:?}", path.display(), known.len(), known.modified().ok()?))
+    }
+
     /// Finds a dataset as [`Catalog::load`] does.
     pub fn open(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
         if let Location::Path(path) = catalog.locate(argument)? {
@@ -61,7 +87,7 @@ impl Source {
     pub fn visit_good<E: From<Error>>(
         &self,
         mut visit: impl FnMut(&Dataset) -> Result<(), E>,
-        mut bad: impl FnMut(Error) -> Result<(), Error>,
+        bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
         let mut seen = 0;
         let mut visit = |piece: &Dataset| {
@@ -74,27 +100,63 @@ impl Source {
         };
         match &self.kind {
             Kind::Whole(dataset) => visit(dataset),
+            Kind::Once(gone) => {
+                let place = Place::file("standard input");
+                if gone.swap(true, Ordering::Relaxed) {
+                    let what = "standard input was gone through already, and cannot be again";
+                    return Err(Error::Unsupported(what.into()).into());
+                }
+                let pieces = Box::new(jsonl::Reader::new(BufReader::new(io::stdin()), place));
+                // Whoever writes to us may wait for an answer before writing more.
+                self.read(pieces, false, visit, bad)
+            }
             Kind::Rows(path, format) => {
                 let place = Place::file(path.display().to_string());
                 let file = File::open(path).map_err(|source| Error::io(path, source))?;
-                let mut pieces: Box<dyn Pieces> = match format {
+                let pieces: Box<dyn Pieces + Send> = match format {
                     #[cfg(feature = "parquet")]
                     Format::Parquet => Box::new(crate::parquet::Reader::new(file, place)?),
                     _ => Box::new(jsonl::Reader::new(BufReader::with_capacity(1 << 18, file), place)),
                 };
-                if let Some(expected) = self.expected {
-                    pieces.expect(expected);
-                }
-                while let Some(piece) = pieces.next() {
-                    match piece {
-                        Ok(piece) => visit(&piece)?,
-                        Err(error) if pieces.goes_on() => bad(error)?,
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Ok(())
+                self.read(pieces, rayon::current_num_threads() > 1, visit, bad)
             }
         }
+    }
+
+    /// Hands on pieces; those `ahead` are read meanwhile.
+    fn read<E: From<Error>>(
+        &self,
+        mut pieces: Box<dyn Pieces + Send>,
+        ahead: bool,
+        mut visit: impl FnMut(&Dataset) -> Result<(), E>,
+        mut bad: impl FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(), E> {
+        if let Some(expected) = self.expected {
+            pieces.expect(expected);
+        }
+        let mut take = |piece: Result<Dataset>, goes_on: bool| match piece {
+            Ok(piece) => visit(&piece),
+            Err(error) if goes_on => Ok(bad(error)?),
+            Err(error) => Err(error.into()),
+        };
+        if !ahead {
+            while let Some(piece) = pieces.next() {
+                take(piece, pieces.goes_on())?;
+            }
+            return Ok(());
+        }
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            scope.spawn(move || {
+                while let Some(piece) = pieces.next() {
+                    // Nobody takes more once the visit has ended.
+                    if sender.send((piece, pieces.goes_on())).is_err() {
+                        return;
+                    }
+                }
+            });
+            receiver.into_iter().try_for_each(|(piece, goes_on)| take(piece, goes_on))
+        })
     }
 
     /// The graphs of a part, called what they are called in the whole, where

@@ -2,7 +2,7 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use ndarray::s;
 use serde::Serialize;
@@ -10,26 +10,30 @@ use stepwell::config::Precision;
 use stepwell::model::Model;
 use stepwell::reservoir::{Prepared, states};
 use stepwell_data::cache::PyramidCache;
-use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Shape, VectorWriter};
+use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Partial, Shape, VectorWriter};
 use stepwell_data::{Dataset, Expected, Source, Survey, Targets, files};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input};
 use crate::embedding::{Embedder, Tally, ids};
 use crate::model::ModelArgs;
+use crate::output::{Kept, Output, ResumeArg};
 use crate::terminal::Terminal;
 
 /// Turn every graph into a vector
 ///
 /// Without -o, comma-separated values go to standard output: id,e0,e1,…
 /// Files of rows (.jsonl, .parquet) are read piece by piece and may be larger
-/// than memory.
+/// than memory. Graphs on standard input are embedded as they come if a model
+/// (-m) says how features are scaled; without one all of them are read first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell embed MUTAG -o mutag.npy
   stepwell embed graphs.parquet -o vectors.parquet --units 100 --concat
   stepwell embed b-easy --pool ndp --blocks 3 --aggregate sum,max --json
   stepwell embed new.parquet -m model.safetensors -o vectors.npy
+  stepwell embed huge.parquet -o vectors.parquet --resume     # ended? the same again goes on
+  zcat new.jsonl.gz | stepwell embed - -m model.safetensors > vectors.csv
   stepwell embed ENZYMES --nodes -o states.parquet")]
 pub struct Embed {
     #[command(flatten)]
@@ -51,6 +55,9 @@ pub struct Embed {
     /// One JSON object on standard output: what was done, and how well it converged
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    resume: ResumeArg,
 
     #[command(flatten)]
     caching: Caching,
@@ -75,9 +82,19 @@ impl Embed {
         let config = self.options.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
         let saved = self.model.as_deref().map(crate::model::read_model).transpose()?;
-        let mut source = terminal.open(&self.input)?;
+        if self.nodes && self.resume.resume {
+            let refusal = "--resume goes on with vectors of graphs, not with --nodes";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
         let with_targets = format == Format::Parquet && !self.nodes;
-        let survey = terminal.survey(&source, with_targets, &config)?;
+        // Nothing need be known of all graphs before the first is embedded.
+        let at_once = saved.is_some() && !with_targets;
+        let mut source =
+            if at_once { terminal.open_once(&self.input)? } else { terminal.open(&self.input)? };
+        let survey = match at_once {
+            true => Survey::default(),
+            false => terminal.survey(&source, with_targets, &config)?,
+        };
         let model = match saved {
             Some(saved) => {
                 source.expected = Some(expected(&saved.model));
@@ -85,26 +102,31 @@ impl Embed {
             }
             None => Model::new(config, survey.features.clone())?,
         };
+        let made_of = (serde_json::to_string(&model.config)?, serde_json::to_string(&model.features)?);
+        let stamp = source.stamp().unwrap_or_default();
+        let parts = [env!("CARGO_PKG_VERSION"), &made_of.0, &made_of.1, &stamp];
+        let kept = self.resume.kept(self.out.as_deref(), &parts);
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
-        let work = Work { source, survey, model, cache, nodes: self.nodes, with_targets };
+        let work = Work { source, survey, model, cache, kept, nodes: self.nodes, with_targets };
         let shape = work.shape()?;
         let report = match &self.out {
-            None if self.json => work.run(terminal, None)?,
+            None if self.json => work.run(terminal, None)?.0,
             None => {
                 let stdout = BufWriter::new(io::stdout().lock());
-                work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?
+                work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
             }
             Some(path) => {
-                let mut report = Report::default();
+                let (mut report, mut partial) = (Report::default(), None);
                 files::write_whole::<anyhow::Error>(path, |out| {
                     let writer: Box<dyn VectorWriter + '_> = match format {
                         Format::Csv => Box::new(CsvWriter::new(out, &shape)),
                         Format::Npy => Box::new(NpyWriter::new(out, &shape)?),
                         Format::Parquet => Box::new(ParquetWriter::new(out, &shape)),
                     };
-                    report = work.run(terminal, Some(writer))?;
+                    (report, partial) = work.run(terminal, Some(writer))?;
                     Ok(())
                 })?;
+                partial.map_or(Ok(()), Partial::finish)?;
                 let Report { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
                 let path = path.display();
                 terminal
@@ -150,6 +172,7 @@ struct Work {
     survey: Survey,
     model: Model,
     cache: Option<PyramidCache>,
+    kept: Option<Kept>,
     /// Whether states of vertices are wanted.
     nodes: bool,
     /// Whether targets, if there are any, are written beside the vectors.
@@ -176,17 +199,24 @@ impl Work {
     }
 
     /// Embeds all pieces and writes their vectors.
-    fn run(&self, terminal: &Terminal, mut writer: Option<Box<dyn VectorWriter + '_>>) -> Result<Report> {
+    fn run(
+        &self,
+        terminal: &Terminal,
+        writer: Option<Box<dyn VectorWriter + '_>>,
+    ) -> Result<(Report, Option<Partial>)> {
         let start = Instant::now();
-        let mut write = |block: &Block<'_>| match &mut writer {
-            Some(writer) => writer.write(block).context("writing vectors"),
-            None => Ok(()),
-        };
+        let mut output = Output::new(writer, self.kept.as_ref(), terminal)?;
         let (model, config) = (&self.model, &self.model.config);
         let mut embedder = Embedder::new(model, self.cache.clone(), terminal);
+        let mut seen = 0;
         terminal.counting("embedding", |progress| {
             self.source.visit(|piece| {
-                let before = embedder.tally.graphs;
+                let before = seen;
+                seen += piece.len();
+                if seen <= output.done {
+                    return Ok(());
+                }
+                let mut write = |block: &Block<'_>| output.write(block, seen);
                 if !self.nodes {
                     let embedding = embedder.embed_piece(piece, before, progress)?;
                     return self.write_vectors(piece, before, embedding.vectors.view(), &mut write);
@@ -201,14 +231,15 @@ impl Work {
                 self.write_states(piece, before, &prepared, &tables, &mut write)
             })
         })?;
-        writer.map_or(Ok(()), |writer| writer.finish()).context("writing vectors")?;
+        let partial = output.finish()?;
         embedder.note("");
-        Ok(Report {
+        let report = Report {
             units: model.weights.units(0, config.blocks - 1),
             columns: self.shape()?.columns.len(),
             seconds: start.elapsed().as_secs_f64(),
             tally: embedder.tally,
-        })
+        };
+        Ok((report, partial))
     }
 
     fn write_vectors(

@@ -3,11 +3,12 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use stepwell::model::{Predictions, TrainedModel};
-use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Shape, VectorWriter};
+use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, Shape, VectorWriter};
 use stepwell_data::{Dataset, Error, Source, Targets, files};
 use stepwell_lab::metrics::r2;
 
@@ -16,12 +17,14 @@ use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, Tally, blamed, ids};
 use crate::model::read_model;
+use crate::output::{Output, ResumeArg};
 use crate::terminal::Terminal;
 
 /// Predict with a saved model: id,prediction,score_<class>,…
 ///
 /// Without -o, comma-separated values go to standard output. Files of rows
-/// (.jsonl, .parquet) are read piece by piece and may be larger than memory.
+/// (.jsonl, .parquet) are read piece by piece and may be larger than memory;
+/// graphs on standard input (-) are predicted as they come.
 /// Where targets are known, how many predictions are right is told as well.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -50,6 +53,9 @@ pub struct Predict {
 
     #[command(flatten)]
     part: PartArg,
+
+    #[command(flatten)]
+    resume: ResumeArg,
 
     #[command(flatten)]
     caching: Caching,
@@ -87,27 +93,28 @@ impl Predict {
             },
         };
         let model = read_model(&self.model)?;
-        let mut source = terminal.open(&self.input)?;
+        let mut source = terminal.open_once(&self.input)?;
         source.part = self.part.get();
         source.expected = Some(expected(&model.model));
 
         let shape = shape(&model);
         let report = match &self.out {
-            None if self.json => self.predict(&model, &source, terminal, None)?,
+            None if self.json => self.predict(&model, &source, terminal, None)?.0,
             None => {
                 let stdout = BufWriter::new(io::stdout().lock());
-                self.predict(&model, &source, terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?
+                self.predict(&model, &source, terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
             }
             Some(path) => {
-                let mut report = Report::default();
+                let (mut report, mut partial) = (Report::default(), None);
                 files::write_whole::<anyhow::Error>(path, |out| {
                     let writer: Box<dyn VectorWriter + '_> = match parquet {
                         true => Box::new(ParquetWriter::new(out, &shape)),
                         false => Box::new(CsvWriter::new(out, &shape)),
                     };
-                    report = self.predict(&model, &source, terminal, Some(writer))?;
+                    (report, partial) = self.predict(&model, &source, terminal, Some(writer))?;
                     Ok(())
                 })?;
+                partial.map_or(Ok(()), Partial::finish)?;
                 terminal.note(&format!("{} predictions to {}", report.tally.graphs, path.display()));
                 report
             }
@@ -127,9 +134,13 @@ impl Predict {
         model: &TrainedModel,
         source: &Source,
         terminal: &Terminal,
-        mut writer: Option<Box<dyn VectorWriter + '_>>,
-    ) -> Result<Report> {
+        writer: Option<Box<dyn VectorWriter + '_>>,
+    ) -> Result<(Report, Option<Partial>)> {
         let start = Instant::now();
+        let stamp = source.stamp().unwrap_or_default();
+        let sum = format!("{:?}", Sha256::digest(model.to_bytes()?));
+        let kept = self.resume.kept(self.out.as_deref(), &[env!("CARGO_PKG_VERSION"), &sum, &stamp]);
+        let mut output = Output::new(writer, kept.as_ref(), terminal)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
         let mut score = Score::default();
@@ -147,6 +158,9 @@ impl Predict {
                     let mut piece = Cow::Borrowed(piece);
                     let before = seen;
                     seen += piece.len();
+                    if seen <= output.done {
+                        return Ok(());
+                    }
                     let embedding = loop {
                         match embedder.embed_piece(&piece, before, progress) {
                             Ok(embedding) => break embedding,
@@ -162,10 +176,7 @@ impl Predict {
                     unknown_labels += model.model.features.unknown_labels(&piece.graphs);
                     let predictions = model.read(embedding)?;
                     score.add(model, &predictions, &piece.targets);
-                    match &mut writer {
-                        Some(writer) => write(writer, model, &piece, before, &predictions),
-                        None => Ok(()),
-                    }
+                    write(&mut output, model, &piece, (before, seen), &predictions)
                 },
                 |error: Error| {
                     if !self.skip_bad {
@@ -185,11 +196,12 @@ impl Predict {
                 "note: {unknown_labels} vertices have a label the model was not trained on; it sees them as vertices without one"
             ));
         }
-        writer.map_or(Ok(()), |writer| writer.finish()).context("writing predictions")?;
+        // What an earlier run predicted is written, but was not compared here.
+        let (accuracy, r2) = if output.done == 0 { score.finish() } else { (None, None) };
+        let partial = output.finish()?;
         embedder.note(" when training");
-        let (accuracy, r2) = score.finish();
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Report {
+        let report = Report {
             dataset: source.name.clone(),
             skipped,
             unknown_labels,
@@ -197,7 +209,8 @@ impl Predict {
             r2,
             seconds,
             tally: embedder.tally,
-        })
+        };
+        Ok((report, partial))
     }
 }
 
@@ -214,10 +227,10 @@ fn shape(model: &TrainedModel) -> Shape {
 }
 
 fn write(
-    writer: &mut Box<dyn VectorWriter + '_>,
+    output: &mut Output<'_>,
     model: &TrainedModel,
     piece: &Dataset,
-    before: usize,
+    (before, seen): (usize, usize),
     predictions: &Predictions,
 ) -> Result<()> {
     let ids = ids(piece, before);
@@ -231,7 +244,7 @@ fn write(
         names = predictions.classes.iter().map(|&class| model.classes[class].clone()).collect();
         Block { keys: vec![Key::Text(&ids), Key::Text(&names)], rows }
     };
-    writer.write(&block).context("writing predictions")
+    output.write(&block, seen)
 }
 
 /// How good predictions are where targets are known.

@@ -8,6 +8,7 @@ mod models;
 mod pooling;
 mod readme;
 mod runs;
+mod streams;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -20,11 +20,13 @@ mod csv;
 mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod partial;
 
 pub use csv::CsvWriter;
 pub use npy::NpyWriter;
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;
+pub use partial::Partial;
 
 use std::io;
 
