@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use serde::Serialize;
 use stepwell::model::{Model, TrainedModel};
-use stepwell::readout::Targets as ReadoutTargets;
+use stepwell::readout::{Task, decode_classes, encode_classes};
+use stepwell_data::vectors::Spilled;
 use stepwell_data::{Place, Targets, files};
 use stepwell_lab::metrics::r2;
 
@@ -21,7 +22,9 @@ use crate::terminal::Terminal;
 ///
 /// Graphs become vectors without training; a ridge regression learns to read
 /// them. Targets that are whole numbers or texts are classes, real numbers are
-/// predicted as numbers. The file holds all that 'stepwell predict' needs.
+/// predicted as numbers. The file holds all that 'stepwell predict' needs. Files
+/// of rows (.jsonl, .parquet) may be larger than memory: they are read twice, and
+/// vectors that are many wait in a temporary file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
@@ -91,12 +94,12 @@ impl Train {
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);
         let place = Place::file(&source.name);
-        let (mut numbers, mut targets) = (Vec::new(), Targets::None);
+        let (mut vectors, mut targets) = (Spilled::new(model.width()), Targets::None);
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
-                let vectors = embedder.embed_piece(piece, before, progress)?.vectors;
-                numbers.extend(vectors.iter());
+                let embedding = embedder.embed_piece(piece, before, progress)?;
+                vectors.append(embedding.vectors.view()).context("keeping vectors")?;
                 match targets.is_empty() {
                     true => targets = piece.targets.clone(),
                     false => targets.append(piece.targets.clone(), &place)?,
@@ -115,24 +118,17 @@ impl Train {
             };
         }
 
-        let vectors = Array2::from_shape_vec((tally.graphs, model.width()), numbers)?;
-        let trained = terminal.busy("training", || fit(model, &vectors, &targets))?;
-        let fitted = trained.readout.predict(vectors.view())?;
-        let classes = targets.classes().map(|(classes, _)| classes);
+        let columns = model.width();
+        let targets = Encoded::new(&targets)?;
+        let trained = terminal.busy("training", || targets.fit(model, &mut vectors))?;
+        let (training_accuracy, training_r2) = targets.fitted(&trained, &mut vectors)?;
         let report = Report {
             dataset: source.name,
             classes: trained.classes.clone(),
-            columns: vectors.ncols(),
+            columns,
             alpha: trained.readout.alpha(),
-            training_accuracy: classes.map(|classes| {
-                let found = stepwell::readout::decode_classes(fitted.view());
-                found.iter().zip(&classes).filter(|(a, b)| a == b).count() as f64
-                    / classes.len().max(1) as f64
-            }),
-            training_r2: match &targets {
-                Targets::Real(values) => r2(&fitted.column(0).to_vec(), values),
-                _ => None,
-            },
+            training_accuracy,
+            training_r2,
             seconds: start.elapsed().as_secs_f64(),
             tally,
         };
@@ -143,14 +139,64 @@ impl Train {
     }
 }
 
-fn fit(model: Model, vectors: &Array2<f64>, targets: &Targets) -> Result<TrainedModel> {
-    if let Targets::Real(values) = targets {
-        let values = ndarray::ArrayView1::from(values.as_slice()).insert_axis(Axis(1));
-        return Ok(TrainedModel::fit(model, vectors.view(), ReadoutTargets::Values(values), Vec::new())?);
+/// What is to be learnt of every graph.
+enum Encoded {
+    Classes(Vec<usize>, Vec<String>),
+    Values(Vec<f64>),
+}
+
+impl Encoded {
+    fn new(targets: &Targets) -> Result<Self> {
+        match targets {
+            Targets::Real(values) => Ok(Self::Values(values.clone())),
+            targets => {
+                let (classes, names) = targets.classes().context("targets are classes or numbers")?;
+                Ok(Self::Classes(classes, names))
+            }
+        }
     }
-    let (classes, names) = targets.classes().unwrap_or_default();
-    let targets = ReadoutTargets::Classes { classes: &classes, num_classes: names.len() };
-    Ok(TrainedModel::fit(model, vectors.view(), targets, names)?)
+
+    fn fit(&self, model: Model, vectors: &mut Spilled) -> Result<TrainedModel> {
+        let (task, names, weights) = match self {
+            Self::Values(_) => (Task::Regression { targets: 1 }, Vec::new(), None),
+            Self::Classes(classes, names) => {
+                let weights = model.config.class_weight.per_row(classes, names.len(), None)?;
+                (Task::Classification { classes: names.len() }, names.clone(), weights)
+            }
+        };
+        TrainedModel::fit_pieces(model, task, names, |take| {
+            vectors.pass(|x, before| {
+                let rows = before..before + x.nrows();
+                let y = match self {
+                    Self::Classes(classes, names) => encode_classes(&classes[rows.clone()], names.len())?,
+                    Self::Values(values) => {
+                        Array2::from_shape_vec((x.nrows(), 1), values[rows.clone()].to_vec())?
+                    }
+                };
+                Ok(take(x, y.view(), weights.as_deref().map(|weights| &weights[rows]))?)
+            })
+        })
+    }
+
+    /// How well the graphs it was trained on are predicted: accuracy, or R².
+    fn fitted(&self, trained: &TrainedModel, vectors: &mut Spilled) -> Result<(Option<f64>, Option<f64>)> {
+        let (mut right, mut found) = (0, Vec::new());
+        vectors.pass(|x, before| {
+            let predicted = trained.readout.predict(x)?;
+            match self {
+                Self::Classes(classes, _) => {
+                    let guesses = decode_classes(predicted.view());
+                    right += guesses.iter().zip(&classes[before..]).filter(|(a, b)| a == b).count();
+                }
+                Self::Values(_) => found.extend(predicted.column(0)),
+            }
+            Ok::<(), anyhow::Error>(())
+        })?;
+        Ok(match self {
+            Self::Classes(classes, _) => (Some(right as f64 / classes.len().max(1) as f64), None),
+            Self::Values(values) => (None, r2(&found, values)),
+        })
+    }
 }
 
 fn describe(report: &Report, path: &std::path::Path) -> String {

@@ -21,12 +21,14 @@ mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial;
+mod spilled;
 
 pub use csv::CsvWriter;
 pub use npy::NpyWriter;
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;
 pub use partial::Partial;
+pub use spilled::Spilled;
 
 use std::io;
 

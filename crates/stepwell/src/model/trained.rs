@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use super::Model;
 use crate::error::{Error, Result};
 use crate::graph::GraphBatch;
-use crate::readout::{Readout, Targets, Task, decode_classes};
+use crate::readout::{Piecewise, Readout, Targets, Task, decode_classes};
 use crate::reservoir::Embedding;
 
 /// A model whose readout was trained: graphs in, classes or numbers out. It
@@ -76,6 +76,18 @@ impl TrainedModel {
     ) -> Result<Self> {
         let readout = Readout::fit(vectors, targets, None, &model.config.readout(), model.config.seed)?;
         Self::from_parts(model, readout, classes)
+    }
+
+    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`].
+    pub fn fit_pieces<E: From<Error>>(
+        model: Model,
+        task: Task,
+        classes: Vec<String>,
+        pass: impl FnMut(&mut Piecewise<'_>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let (options, seed) = (model.config.readout(), model.config.seed);
+        let readout = Readout::fit_pieces(model.width(), task, &options, seed, pass)?;
+        Ok(Self::from_parts(model, readout, classes)?)
     }
 
     /// Puts parts together that fit each other.

@@ -48,7 +48,7 @@ pub use moments::{Moments, Scatter};
 pub use options::{Alpha, ReadoutOptions};
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
-pub use trained::{Readout, Targets, Task};
+pub use trained::{Piecewise, Readout, Targets, Task};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! rows came before, not on how many the caller handed over at a time. So the
 //! last bits of a result do not depend on that either.
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -34,6 +34,16 @@ pub(super) fn check(
 
 pub(super) fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}
+
+/// Numbers as a matrix.
+pub(super) fn shaped(numbers: Vec<f64>, shape: (usize, usize)) -> Result<Array2<f64>> {
+    let found = numbers.len();
+    Array2::from_shape_vec(shape, numbers).map_err(|_| Error::Length {
+        what: "numbers in the rows",
+        expected: shape.0.saturating_mul(shape.1),
+        found,
+    })
 }
 
 pub(super) fn finite(what: &'static str, matrix: ArrayView2<'_, f64>) -> Result<()> {

@@ -513,3 +513,27 @@ fn options_are_written_as_users_write_them() {
         assert!(read(bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
+    let mut stream = Stream::new(9, "pieces", [0, 0]);
+    for (n, d) in [(700, 12), (9, 30)] {
+        let x = Array2::from_shape_simple_fn((n, d), || stream.normal());
+        let classes: Vec<usize> = (0..n).map(|row| row % 3).collect();
+        let y = encode_classes(&classes, 3).unwrap();
+        for random_features in [0, 40] {
+            for alpha in [Alpha::Loo, Alpha::Fixed(0.3)] {
+                let options =
+                    ReadoutOptions { alpha, random_features, standardize: true, ..Default::default() };
+                let targets = Targets::Classes { classes: &classes, num_classes: 3 };
+                let whole = Readout::fit(x.view(), targets, None, &options, 4).unwrap();
+                let task = Task::Classification { classes: 3 };
+                let found = Readout::fit_pieces(d, task, &options, 4, |take| {
+                    let pieces = x.axis_chunks_iter(Axis(0), 7).zip(y.axis_chunks_iter(Axis(0), 7));
+                    pieces.into_iter().try_for_each(|(x, y)| take(x, y, None))
+                });
+                assert_eq!(found.unwrap(), whole, "{n} {d} {random_features}");
+            }
+        }
+    }
+}

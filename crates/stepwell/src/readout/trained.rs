@@ -54,6 +54,11 @@ pub enum Targets<'a> {
     Values(ArrayView2<'a, f64>),
 }
 
+/// Takes some rows: inputs, encoded targets ([`encode_classes`]), and weights,
+/// where rows do not all count alike.
+pub type Piecewise<'a> =
+    dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Option<&[f64]>) -> Result<()> + 'a;
+
 /// A linear map, possibly behind random tanh units, that tells classes apart or
 /// predicts numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,42 +90,73 @@ impl Readout {
             }
         };
         rows::check(x, y, weights, (x.ncols(), y.ncols()))?;
+        Self::fit_pieces(x.ncols(), task, options, seed, |take| take(x, y, weights))
+    }
+
+    /// Trains on rows that come in pieces and need not fit into memory. `pass`
+    /// hands all of them, in the same order, to what it is given (inputs,
+    /// encoded targets, weights); it is called up to three times: for the
+    /// random features, for the moments and, where there is a choice, for the
+    /// penalty. How rows are cut into pieces changes no bit.
+    pub fn fit_pieces<E: From<Error>>(
+        num_inputs: usize,
+        task: Task,
+        options: &ReadoutOptions,
+        seed: u64,
+        mut pass: impl FnMut(&mut Piecewise<'_>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        options.validate()?;
+        let targets = task.num_columns();
         let random_features = match options.random_features {
             0 => None,
             units => {
-                let mut inputs = Moments::new(x.ncols(), 0)?;
-                inputs.observe(x, Array2::zeros((x.nrows(), 0)).view(), weights)?;
+                let mut inputs = Moments::new(num_inputs, 0)?;
+                pass(&mut |x, _, weights| inputs.observe(x, Array2::zeros((x.nrows(), 0)).view(), weights))?;
                 Some(RandomFeatures::draw(units, &inputs.scatter(), seed))
             }
         };
-        let features;
-        let x = match &random_features {
-            None => x,
-            Some(random) => {
-                features = random.apply(x)?;
-                features.view()
-            }
+        let width = random_features.as_ref().map_or(num_inputs, |random| random.bias().len());
+        let mut pass = |take: &mut Piecewise<'_>| match &random_features {
+            None => pass(take),
+            Some(random) => pass(&mut |x, y, weights| take(random.apply(x)?.view(), y, weights)),
         };
-        let (alpha, coefficients) = match *options.alpha.candidates() {
-            [alpha] if x.nrows() >= x.ncols() => {
-                let mut moments = Moments::new(x.ncols(), y.ncols())?;
-                moments.observe(x, y, weights)?;
-                (alpha, Coefficients::of_moments(&moments, alpha, options.standardize)?)
+        let mut moments = Moments::new(width, targets)?;
+        // Fewer rows than columns are better decomposed themselves; they are few in any case.
+        let (mut few, mut count) = (Some((Vec::new(), Vec::new(), Vec::new())), 0);
+        pass(&mut |x, y, weights| {
+            count += x.nrows();
+            few = few.take().filter(|_| count < width);
+            if let Some((xs, ys, ws)) = &mut few {
+                xs.extend(x.iter());
+                ys.extend(y.iter());
+                ws.extend((0..x.nrows()).map(|row| weights.map_or(1.0, |weights| weights[row])));
             }
-            ref alphas => {
-                let path = RidgePath::from_rows(x, y, weights, options.standardize)?;
+            moments.observe(x, y, weights)
+        })?;
+        let alphas = options.alpha.candidates();
+        let (alpha, coefficients) = match (few, alphas) {
+            (None, &[alpha]) => (alpha, Coefficients::of_moments(&moments, alpha, options.standardize)?),
+            (few, alphas) => {
+                let path = match few {
+                    None => RidgePath::new(&moments, options.standardize)?,
+                    Some((xs, ys, ws)) => {
+                        let x = rows::shaped(xs, (count, width))?;
+                        let y = rows::shaped(ys, (count, targets))?;
+                        RidgePath::from_rows(x.view(), y.view(), Some(&ws), options.standardize)?
+                    }
+                };
                 let alpha = match *alphas {
                     [alpha] => alpha,
                     _ => {
                         let mut errors = LeaveOneOut::new(&path, alphas)?;
-                        errors.observe(x, y, weights)?;
+                        pass(&mut |x, y, weights| errors.observe(x, y, weights))?;
                         errors.finish().best()
                     }
                 };
                 (alpha, path.solve(alpha)?)
             }
         };
-        Self::from_parts(task, alpha, random_features, coefficients)
+        Ok(Self::from_parts(task, alpha, random_features, coefficients)?)
     }
 
     /// Puts a readout together: one trained in pieces, or one that was saved.
