@@ -272,6 +272,11 @@ impl Collector {
         self.add(row).inspect_err(|_| self.pass())
     }
 
+    /// The same for a row that may not even have been found.
+    pub fn push_found(&mut self, row: Result<Row<'_>, Fault>) -> Result<(), Fault> {
+        row.and_then(|row| self.add(&row)).inspect_err(|_| self.pass())
+    }
+
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         let edges = row.edges()?;
         let shape = Shape::of(row, &edges);
