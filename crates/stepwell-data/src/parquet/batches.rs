@@ -128,7 +128,7 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
             match rows.next() {
                 Some((at, row)) => {
                     let at = Some(self.before + at);
-                    self.collector.push_found(row).map_err(|fault| bad(at, &fault))?;
+                    self.collector.push(row).map_err(|fault| bad(at, &fault))?;
                 }
                 None => {
                     self.before += rows.len as u64;

@@ -167,7 +167,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
             while !self.collector.is_full() {
                 let Some((at, row)) = rows.next() else { break };
                 self.collector
-                    .push_found(row)
+                    .push(row)
                     .map_err(|fault| fault.at(self.place.row(*first_row + at + 1)))?;
             }
         }

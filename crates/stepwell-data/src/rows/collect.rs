@@ -267,13 +267,8 @@ impl Collector {
         self.passed += 1;
     }
 
-    /// Checks a row and adds it, or passes it.
-    pub fn push(&mut self, row: &Row<'_>) -> Result<(), Fault> {
-        self.add(row).inspect_err(|_| self.pass())
-    }
-
-    /// The same for a row that may not even have been found.
-    pub fn push_found(&mut self, row: Result<Row<'_>, Fault>) -> Result<(), Fault> {
+    /// Checks a row, if it was one, and adds it, or passes it.
+    pub fn push(&mut self, row: Result<Row<'_>, Fault>) -> Result<(), Fault> {
         row.and_then(|row| self.add(&row)).inspect_err(|_| self.pass())
     }
 
