@@ -195,7 +195,7 @@ def test_graphs_with_labels():
     model = PyramidalReservoir(**MODEL)
     assert np.array_equal(model.fit_transform([graph]), model.fit_transform([one_hot]))
     with pytest.raises(ValueError, match="graph 1: expected labels, as in the graphs before it, found none"):
-        model.fit([graph, one_hot])
+        model.fit([graph, Graph([[0], [1]])])
     with pytest.raises(ValueError, match="labels: expected 3 values, found 2"):
         Graph([[0, 1], [1, 2]], np.ones((3, 1)), labels=[1, 2])
     with pytest.raises(TypeError, match="labels: expected whole numbers, found float64"):

@@ -25,7 +25,7 @@ def weighted(seed, directed=False, n=12):
     nx.set_edge_attributes(graph, {edge: float(rng.random()) for edge in graph.edges}, "weight")
     nx.set_node_attributes(graph, {v: [float(v), 1.0] for v in graph}, "x")
     nx.set_node_attributes(graph, {v: int(v) % 3 for v in graph}, "kind")
-    names = ["a", ("b", 1), None, frozenset(), 7, -1.5, b"z", "seven", True, (), "k", "l"]
+    names = ["a", ("b", 1), 2**70, frozenset(), 7, -1.5, b"z", "seven", True, (), "k", "l"]
     return nx.relabel_nodes(graph, dict(zip(range(n), names)))
 
 
@@ -155,7 +155,7 @@ def named_graphs():
     for graph in plain.values():
         nx.set_edge_attributes(graph, {edge: 1.0 + sum(edge) for edge in graph.edges}, "weight")
         nx.set_node_attributes(graph, {v: v % 2 for v in graph}, "kind")
-        nx.set_node_attributes(graph, {v: [v / 2, -v] for v in graph}, "x")
+        nx.set_node_attributes(graph, {v: [v / 2, -1.0 * v] for v in graph}, "x")
         graph.remove_nodes_from(list(nx.isolates(graph)))
     return {name: nx.relabel_nodes(graph, lambda v: f"v{v:02}") for name, graph in plain.items()}
 

@@ -6,16 +6,16 @@ import pytest
 from rows import make_table, write_files
 
 
-@pytest.fixture(scope="session", params=["bare", "x", "labels", "x+labels"])
+@pytest.fixture(scope="session", params=["bare", "x+labels"])
 def graphs(request, tmp_path_factory):
     """A table and the folder it was written to."""
-    table = make_table(400, 1, **{part: True for part in request.param.split("+")})
+    table = make_table(240, 1, **{part: True for part in request.param.split("+")})
     return table, write_files(tmp_path_factory.mktemp("graphs") / "files", table)
 
 
 @pytest.fixture(scope="session")
 def attributed(tmp_path_factory):
-    table = make_table(400, 2, x=True)
+    table = make_table(240, 2, x=True)
     return table, write_files(tmp_path_factory.mktemp("attributed") / "files", table)
 
 

@@ -34,13 +34,12 @@ def spark():
     session.stop()
 
 
-@pytest.mark.parametrize("pool", ["none", "ndp"])
-def test_data_frames_give_the_vectors_of_one_machine(spark, graphs, pool, tmp_path):
+def test_data_frames_give_the_vectors_of_one_machine(spark, graphs, tmp_path):
     table, folder = graphs
-    model = PyramidalReservoir(**MODEL, pool=pool)
+    model = PyramidalReservoir(**MODEL, pool="ndp")
     expected = expected_by_id(table, model.fit_transform(table))
     df = spark.read.parquet(str(folder))
-    found = stepwell.spark.embed(df, PyramidalReservoir(**MODEL, pool=pool))
+    found = stepwell.spark.embed(df, PyramidalReservoir(**MODEL, pool="ndp"))
     assert found.columns == ["id", "y", "embedding"]
     ids, vectors = by_id(found.toArrow())
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
@@ -78,9 +77,9 @@ def test_a_failed_task_changes_nothing(spark, attributed, tmp_path):
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
 
 
-@pytest.mark.parametrize("options", [{"alpha": 0.5}, {"alpha": "loo", "class_weight": "balanced"}], ids=str)
-def test_ridge_is_that_of_one_machine(spark, attributed, options):
+def test_ridge_is_that_of_one_machine(spark, attributed):
     table, folder = attributed
+    options = {"alpha": "loo", "class_weight": "balanced"}
     local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
     found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), PyramidalReservoirClassifier(**MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
