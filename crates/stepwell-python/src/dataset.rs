@@ -32,7 +32,7 @@ pub struct RawDataset {
 
 impl RawDataset {
     /// Makes the features by a map fitted on the graphs themselves, unless one is given.
-    fn new(dataset: Dataset, map: Option<&FeatureMap>) -> Result<Self, Error> {
+    pub(crate) fn new(dataset: Dataset, map: Option<&FeatureMap>) -> Result<Self, Error> {
         let refused = |source| Error::Unsupported(format!("{}: {source}", dataset.name));
         let map = match map {
             Some(map) => map.clone(),
@@ -49,6 +49,10 @@ impl RawDataset {
             notes: dataset.notes,
             split: dataset.parts.map(|parts| parts.into_iter().map(|part| part.name()).collect()),
         })
+    }
+
+    pub(crate) fn feature_map(&self) -> &FeatureMap {
+        &self.features
     }
 }
 
@@ -129,7 +133,7 @@ pub fn make_benchmark(
         .map_err(exception)
 }
 
-fn exception(error: Error) -> PyErr {
+pub(crate) fn exception(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::NotFound(_) => PyFileNotFoundError::new_err(text),

@@ -16,6 +16,9 @@ pub struct RawGraph {
     /// Nothing when vertices carry nothing.
     pub(crate) inputs: Option<Arc<Inputs>>,
     pub(crate) index: usize,
+    /// Whether the vertices' labels are still to become columns; those of a
+    /// loaded dataset have become some.
+    pub(crate) labelled: bool,
 }
 
 /// Values, columns and row starts of a compressed sparse matrix.
@@ -23,7 +26,7 @@ pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>
 
 impl RawGraph {
     pub fn new(batch: Arc<GraphBatch>, inputs: Option<Arc<Inputs>>, index: usize) -> Self {
-        Self { batch, inputs, index }
+        Self { batch, inputs, index, labelled: false }
     }
 
     pub fn view(&self) -> GraphRef<'_> {
@@ -48,6 +51,7 @@ impl RawGraph {
         targets: PyReadonlyArray1<'_, u32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
         features: Option<PyReadonlyArray2<'_, f64>>,
+        labels: Option<PyReadonlyArray1<'_, i32>>,
         directed: bool,
     ) -> PyResult<Self> {
         let refused = |error: stepwell::Error| PyValueError::new_err(error.to_string());
@@ -58,6 +62,7 @@ impl RawGraph {
         let graph = Graph::new(&EdgeList {
             weights: weights.as_ref().map(|weights| weights.as_slice()).transpose()?,
             vertex_attributes: attributes,
+            vertex_labels: labels.as_ref().map(|labels| labels.as_slice()).transpose()?,
             directed,
             ..EdgeList::new(num_nodes, sources.as_slice()?, targets.as_slice()?)
         })
@@ -69,7 +74,7 @@ impl RawGraph {
             }
             None => None,
         };
-        Ok(Self::new(Arc::new(graph.into_batch()), inputs, 0))
+        Ok(Self { labelled: labels.is_some(), ..Self::new(Arc::new(graph.into_batch()), inputs, 0) })
     }
 
     #[getter]
@@ -99,11 +104,18 @@ impl RawGraph {
         self.feature_rows().map(|rows| rows.into_pyarray(py))
     }
 
+    fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
+        let labels = self.view().vertex_labels().filter(|_| self.labelled)?;
+        Some(labels.to_vec().into_pyarray(py))
+    }
+
     fn equals(&self, other: &Self) -> bool {
         let structure = |graph: &Self| {
             let view = graph.view();
             let starts: Vec<usize> = view.row_starts().collect();
-            (view.is_directed(), starts, view.all_neighbours().to_vec(), view.weights().map(<[f64]>::to_vec))
+            let labels = view.vertex_labels().filter(|_| graph.labelled).map(<[i32]>::to_vec);
+            let weights = view.weights().map(<[f64]>::to_vec);
+            (view.is_directed(), starts, view.all_neighbours().to_vec(), weights, labels)
         };
         structure(self) == structure(other) && self.feature_rows() == other.feature_rows()
     }

@@ -3,7 +3,10 @@
 //! What a user imports is written in Python (`python/stepwell/`); this crate
 //! hands arrays back and forth and turns errors into exceptions.
 
+mod arrow;
+mod batch;
 mod dataset;
+mod features;
 mod graph;
 mod pool;
 mod readout;
@@ -19,17 +22,24 @@ mod _stepwell {
     use super::*;
 
     #[pymodule_export]
+    use super::arrow::{RawRows, arrow_dataset};
+    #[pymodule_export]
+    use super::batch::RawBatch;
+    #[pymodule_export]
     use super::dataset::{RawDataset, load_dataset, make_benchmark};
+    #[pymodule_export]
+    use super::features::RawFeatureFit;
     #[pymodule_export]
     use super::graph::RawGraph;
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
     #[pymodule_export]
     use super::readout::{
-        RawAlphaErrors, RawMoments, RawRidgePath, decode_classes, fit_classes, fit_values, read_out,
+        RawAlphaErrors, RawMoments, RawRidgePath, decode_classes, encode_classes, fit_classes, fit_values,
+        random_tanh, read_out, readout_alphas,
     };
     #[pymodule_export]
-    use super::reservoir::{RawBatch, RawPrepared, check_options, preset_options, random_weights};
+    use super::reservoir::{RawPrepared, check_options, preset_options, random_weights};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

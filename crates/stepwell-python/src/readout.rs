@@ -121,6 +121,35 @@ pub fn decode_classes<'py>(
     classes.into_iter().map(|class| class as i64).collect::<Vec<_>>().into_pyarray(py)
 }
 
+/// The alphas that options leave to choose from.
+#[pyfunction]
+pub fn readout_alphas(options: &str) -> PyResult<Vec<f64>> {
+    Ok(parse(options)?.readout().alpha.candidates().to_vec())
+}
+
+/// The targets of rows of classes, counted from 0.
+#[pyfunction]
+pub fn encode_classes<'py>(
+    py: Python<'py>,
+    classes: PyReadonlyArray1<'_, i64>,
+    num_classes: usize,
+) -> PyResult<Matrix<'py>> {
+    let classes: Vec<usize> = classes.as_array().iter().map(|&class| class as usize).collect();
+    Ok(readout::encode_classes(&classes, num_classes).map_err(refused)?.into_pyarray(py))
+}
+
+/// What random tanh units with given weights and biases make of vectors.
+#[pyfunction]
+pub fn random_tanh<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'_, f64>,
+    weights: PyReadonlyArray2<'_, f64>,
+    bias: PyReadonlyArray1<'_, f64>,
+) -> PyResult<Matrix<'py>> {
+    let units = RandomFeatures::from_parts(rows(&weights), Array1::from(list(&bias))).map_err(refused)?;
+    Ok(units.apply(x.as_array()).map_err(refused)?.into_pyarray(py))
+}
+
 /// Sufficient statistics of rows, which can be gathered in pieces, sent around
 /// and merged.
 #[pyclass(module = "stepwell._stepwell")]
@@ -165,6 +194,24 @@ impl RawMoments {
         let (xx, xy, yy) =
             (scatter.xx.into_pyarray(py), scatter.xy.into_pyarray(py), scatter.yy.into_pyarray(py));
         Ok((scatter.rows, scatter.weight, x_mean, y_mean, xx, xy, yy))
+    }
+
+    /// Ridge regression on these rows for one alpha: coefficients and intercepts.
+    #[pyo3(signature = (alpha, standardize=false))]
+    fn solve<'py>(
+        &self,
+        py: Python<'py>,
+        alpha: f64,
+        standardize: bool,
+    ) -> PyResult<(Matrix<'py>, Vector<'py>)> {
+        let found = threads::run(py, 1, |_| Coefficients::of_moments(&self.0, alpha, standardize))?;
+        Ok(arrays(py, &found.map_err(refused)?))
+    }
+
+    /// Weights and biases of random tanh units for inputs like these.
+    fn draw_units<'py>(&self, py: Python<'py>, units: usize, seed: u64) -> (Matrix<'py>, Vector<'py>) {
+        let drawn = RandomFeatures::draw(units, &self.0.scatter(), seed);
+        (drawn.weights().clone().into_pyarray(py), drawn.bias().clone().into_pyarray(py))
     }
 
     /// Ridge regression on these rows, for every alpha.
@@ -252,10 +299,10 @@ impl RawAlphaErrors {
     }
 }
 
-fn to_json(value: &impl Serialize) -> PyResult<String> {
+pub(crate) fn to_json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }

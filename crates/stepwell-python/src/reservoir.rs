@@ -8,127 +8,17 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use stepwell::Error;
 use stepwell::config::{ModelConfig, Preset};
-use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
-use stepwell::graph::GraphBatch;
 use stepwell::pool::Notes;
-use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{self, BlockWeights, Convergence, Prepared, Weights};
 
-use crate::dataset::RawDataset;
-use crate::graph::RawGraph;
 use crate::{pool, threads};
-
-/// Graphs in one batch, with their inputs where vertices carry any.
-#[pyclass(frozen, module = "stepwell._stepwell")]
-pub struct RawBatch {
-    batch: Arc<GraphBatch>,
-    inputs: Option<Arc<Inputs>>,
-}
-
-#[pymethods]
-impl RawBatch {
-    /// The graphs of a dataset.
-    #[staticmethod]
-    fn of_dataset(dataset: &RawDataset) -> Self {
-        Self { batch: dataset.batch.clone(), inputs: Some(dataset.inputs.clone()) }
-    }
-
-    /// Graphs from anywhere; all or none of them have features, of one width.
-    #[staticmethod]
-    fn of_graphs(graphs: Vec<PyRef<'_, RawGraph>>) -> PyResult<Self> {
-        let mut batch = GraphBatch::default();
-        for graph in &graphs {
-            let alone = graph.batch.select(&[graph.index]).bare();
-            batch.append(&alone).map_err(refused)?;
-        }
-        let with = graphs.iter().filter(|graph| graph.inputs.is_some()).count();
-        if with != 0 && with != graphs.len() {
-            let first = graphs[0].inputs.is_some();
-            let at = graphs.iter().position(|graph| graph.inputs.is_some() != first).unwrap_or(0);
-            let words = if first { ["features", "none"] } else { ["no features", "some"] };
-            return Err(PyValueError::new_err(format!(
-                "graph {at}: expected {}, as in the graphs before it, found {}",
-                words[0], words[1]
-            )));
-        }
-        let parts: Vec<_> = graphs
-            .iter()
-            .filter_map(|graph| {
-                let offsets = graph.batch.vertex_offsets();
-                Some((graph.inputs.as_deref()?, offsets[graph.index]..offsets[graph.index + 1]))
-            })
-            .collect();
-        let inputs = match with {
-            0 => None,
-            _ => Some(Arc::new(Inputs::concat(parts.iter().cloned()).map_err(|differs| {
-                PyValueError::new_err(format!(
-                    "graph {}: expected {} features, as in graph 0, found {}",
-                    differs.part, differs.expected, differs.found
-                ))
-            })?)),
-        };
-        Ok(Self { batch: Arc::new(batch), inputs })
-    }
-
-    fn __len__(&self) -> usize {
-        self.batch.len()
-    }
-
-    /// Columns of the features; nothing where vertices carry none.
-    fn width(&self) -> Option<usize> {
-        self.inputs.as_ref().map(|inputs| inputs.width())
-    }
-
-    /// Fits a map that gives vertices features read off the structure (their
-    /// degree, unless options say otherwise), as JSON.
-    fn fit_structure(&self, options: &str) -> PyResult<String> {
-        let options = parse(options)?.features(&FeatureOptions::default());
-        let map = FeatureMap::fit(&GraphBatch::clone(&self.batch).bare(), &options).map_err(refused)?;
-        serde_json::to_string(&map).map_err(|error| PyValueError::new_err(error.to_string()))
-    }
-
-    /// The same graphs with the features a fitted map gives, behind those they have.
-    fn with_features(&self, map: &str) -> PyResult<Self> {
-        let map: FeatureMap = serde_json::from_str(map).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        let made = map.apply(&GraphBatch::clone(&self.batch).bare()).map_err(refused)?;
-        let inputs = match &self.inputs {
-            Some(inputs) => inputs.beside(&made).map_err(refused)?,
-            None => made,
-        };
-        Ok(Self { batch: self.batch.clone(), inputs: Some(Arc::new(inputs)) })
-    }
-
-    /// Pools the graphs, if the options say so, and makes all ready for
-    /// embeddings. How many are pooled goes to `report`.
-    #[pyo3(signature = (options, n_threads, report=None))]
-    fn prepare(
-        &self,
-        py: Python<'_>,
-        options: &str,
-        n_threads: usize,
-        report: Option<Py<PyAny>>,
-    ) -> PyResult<RawPrepared> {
-        let options = parse(options)?;
-        let (batch, inputs) = (self.batch.clone(), self.inputs.clone().unwrap_or_default());
-        let prepared = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
-            let pyramid = match options.pooling() {
-                Some(pooling) => pooling.coarsen(&batch, options.levels(), |done| watch.at(done))?,
-                None => Pyramid::default(),
-            };
-            let losses = pool::losses(&batch, &pyramid);
-            Ok((Prepared::with_pyramid(&batch, &inputs, &pyramid, &options)?, pyramid.notes(), losses))
-        })?;
-        let (prepared, notes, losses) = prepared.map_err(refused)?;
-        Ok(RawPrepared { prepared: Arc::new(prepared), notes, losses })
-    }
-}
 
 /// Graphs made ready.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawPrepared {
-    prepared: Arc<Prepared>,
-    notes: Notes,
-    losses: Vec<pool::Losses>,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) notes: Notes,
+    pub(crate) losses: Vec<pool::Losses>,
 }
 
 /// Vectors, sweeps and whether they converged, a row per graph.
@@ -241,7 +131,19 @@ fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
     Weights::from_list(blocks.collect(), options).map_err(refused)
 }
 
+/// The exception for an error. One that a single graph is to blame for has its
+/// position as `graph`.
 pub(crate) fn refused(error: Error) -> PyErr {
+    let blamed = error.graph();
+    let exception = exception(error);
+    if let Some(graph) = blamed {
+        // An exception without the attribute is still one.
+        let _ = Python::attach(|py| exception.value(py).setattr("graph", graph));
+    }
+    exception
+}
+
+fn exception(error: Error) -> PyErr {
     match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
         Error::BadOption { name, expected, found } => {

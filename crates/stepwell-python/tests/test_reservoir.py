@@ -243,11 +243,6 @@ def test_real_molecules_when_they_are_there():
             TypeError,
             "graphs: expected a sequence of graphs, found networkx.classes.graph.Graph",
         ),
-        (
-            lambda: PyramidalReservoir().fit([nx.path_graph(3)]),
-            TypeError,
-            "found networkx.classes.graph.Graph; nx.to_scipy_sparse_array(graph)",
-        ),
         (lambda: PyramidalReservoir().fit([]), ValueError, "at least one"),
         (lambda: PyramidalReservoir().fit([GRAPHS["random"], "x"]), TypeError, "graph 1: "),
         (

@@ -19,7 +19,10 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
-use std::collections::BTreeSet;
+mod exact;
+mod fit;
+
+pub use fit::FeatureFit;
 
 use serde::{Deserialize, Serialize};
 
@@ -344,108 +347,6 @@ impl FeatureMap {
             }
         }
         dense
-    }
-}
-
-/// Fits a [`FeatureMap`] on graphs that come in pieces. How they are cut into
-/// pieces changes no bit of the map.
-#[derive(Clone, Debug)]
-pub struct FeatureFit {
-    options: FeatureOptions,
-    /// The map in the making, unscaled; its columns are known once a graph has been seen.
-    map: Option<FeatureMap>,
-    labels: BTreeSet<i32>,
-    rows: f64,
-    means: Vec<f64>,
-    /// Sums of squared differences from the mean.
-    squares: Vec<f64>,
-    /// Whether all attributes so far were one-hot rows.
-    one_hot: bool,
-}
-
-impl FeatureFit {
-    /// Nothing seen yet.
-    pub fn new(options: &FeatureOptions) -> Self {
-        Self {
-            options: options.clone(),
-            map: None,
-            labels: BTreeSet::new(),
-            rows: 0.0,
-            means: Vec::new(),
-            squares: Vec::new(),
-            one_hot: true,
-        }
-    }
-
-    /// Takes more graphs into account. They must carry what those before them carry.
-    pub fn observe(&mut self, batch: &GraphBatch) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
-        let map = self.map.get_or_insert_with(|| {
-            let mut structure = self.options.structure.clone();
-            if structure.is_empty() && attributes == 0 && batch.vertex_labels().is_none() {
-                structure.push(StructuralFeature::Degree);
-            }
-            let width = attributes + structure.iter().map(|s| s.width()).sum::<usize>();
-            (self.means, self.squares) = (vec![0.0; width], vec![0.0; width]);
-            FeatureMap {
-                attributes,
-                structure,
-                means: vec![0.0; width],
-                scales: vec![1.0; width],
-                labels: Vec::new(),
-            }
-        });
-        if attributes != map.attributes {
-            return Err(Error::Length {
-                what: "vertex attributes",
-                expected: map.attributes,
-                found: attributes,
-            });
-        }
-        self.labels.extend(batch.vertex_labels().unwrap_or_default());
-        let width = map.means.len();
-        let untouched = self.options.raw && map.structure.is_empty();
-        if untouched || width == 0 {
-            return Ok(());
-        }
-        if let Some(attributes) = batch.vertex_attributes() {
-            self.one_hot &= one_hot_columns(&attributes.values, attributes.width).is_some();
-        }
-        let dense = map.dense(batch);
-        // Welford's update, row after row: a piece goes on exactly where the last one ended.
-        for row in dense.chunks_exact(width) {
-            self.rows += 1.0;
-            for ((x, mean), square) in row.iter().zip(&mut self.means).zip(&mut self.squares) {
-                let step = x - *mean;
-                *mean += step / self.rows;
-                *square += step * (x - *mean);
-            }
-        }
-        Ok(())
-    }
-
-    /// The map. Columns whose spread is too large for a number are not scaled.
-    pub fn finish(self) -> FeatureMap {
-        let mut map = self.map.unwrap_or_default();
-        map.labels = self.labels.into_iter().collect();
-        let as_they_are = if self.options.raw || self.one_hot { map.attributes } else { 0 };
-        let scaled = if self.rows > 0.0 { as_they_are..map.means.len() } else { 0..0 };
-        for column in scaled {
-            let (mean, deviation) = (self.means[column], (self.squares[column] / self.rows).sqrt());
-            // What rounding alone leaves of a constant column is not a spread.
-            let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
-            if mean.is_finite() && deviation.is_finite() {
-                (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
-                // The only input there is must not vanish, or every state does: it becomes 1.
-                if constant && map.means.len() == 1 && map.labels.is_empty() && mean > 0.0 {
-                    (map.means[column], map.scales[column]) = (0.0, mean);
-                }
-            }
-        }
-        map
     }
 }
 

@@ -105,13 +105,7 @@ impl<R: BufRead> Reader<R> {
                 Ok(text) => self.line.parse(text),
                 Err(fault) => Err(fault),
             };
-            match row {
-                Ok(row) => self.collector.push(&row).map_err(at)?,
-                Err(fault) => {
-                    self.collector.pass();
-                    return Err(at(fault));
-                }
-            }
+            self.collector.push(row).map_err(at)?;
         }
         self.collector.note(self.line.ignored.notes("key"));
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))

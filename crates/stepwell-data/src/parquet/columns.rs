@@ -38,7 +38,6 @@ type Result<T, E = Located> = std::result::Result<T, E>;
 
 /// The columns of a batch, converted and checked for their types and ranges.
 pub(super) struct Columns {
-    len: usize,
     num_nodes: Scalars<u64>,
     src: Lists<u32>,
     dst: Lists<u32>,
@@ -66,7 +65,6 @@ impl Columns {
     pub fn new(batch: &RecordBatch) -> Result<Self> {
         let column = Finder(batch);
         Ok(Self {
-            len: batch.num_rows(),
             num_nodes: column.required(Key::NumNodes, Scalars::new, |c| &c.present)?,
             src: column.required(Key::Src, Lists::new, |c| &c.present)?,
             dst: column.required(Key::Dst, Lists::new, |c| &c.present)?,
@@ -85,11 +83,7 @@ impl Columns {
         })
     }
 
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// One row; `row` is below [`len`](Self::len).
+    /// One row of the batch.
     pub fn row(&self, row: usize) -> Row<'_> {
         fn list<T: Number>(column: &Option<Lists<T>>, row: usize) -> Option<&[T]> {
             column.as_ref()?.get(row)

@@ -24,6 +24,7 @@
 //! # Ok::<(), stepwell_data::Error>(())
 //! ```
 
+mod batches;
 mod columns;
 mod encode;
 mod layout;
@@ -34,9 +35,10 @@ mod tests;
 mod thrift;
 mod write;
 
+pub use batches::{BadRow, Batches};
 pub use encode::to_record_batch;
 pub use layout::Layout;
-pub use read::{Reader, from_record_batch, panics_are_errors, read};
+pub use read::{Reader, panics_are_errors, read};
 pub use write::{Writer, write};
 
 use parquet::errors::ParquetError;

@@ -17,7 +17,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::columns::{Columns, Located};
+use super::batches::BatchRows;
+use super::columns::Columns;
 use super::{FACTS, Facts, fault, sizes};
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
@@ -45,35 +46,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     Ok(Dataset { name, features, ..dataset })
 }
 
-/// The graphs of a record batch in the schema. `first_row` is the batch's place
-/// in what errors call `place`, from 0.
-pub fn from_record_batch(batch: &RecordBatch, first_row: u64, place: &Place) -> Result<Dataset> {
-    let Facts { name, features } = facts(batch.schema_ref()).map_err(|fault| fault.at(place.clone()))?;
-    let mut collector = Collector::new(name, features);
-    let mut ignored = Ignored::default();
-    for field in batch.schema_ref().fields() {
-        if Key::from_name(field.name()).is_none() {
-            ignored.add(field.name());
-        }
-    }
-    collector.note(ignored.notes("column"));
-    let columns = Columns::new(batch).map_err(|located| locate(located, first_row, place))?;
-    for row in 0..columns.len() {
-        let at = |fault: Fault| fault.at(place.row(first_row + row as u64 + 1));
-        collector.push(&columns.row(row)).map_err(at)?;
-    }
-    Ok(collector.take())
-}
-
-fn locate(located: Located, first_row: u64, place: &Place) -> Error {
-    let place = match located.row {
-        Some(row) => place.row(first_row + row as u64 + 1),
-        None => place.clone(),
-    };
-    located.fault.at(place)
-}
-
-fn facts(schema: &Schema) -> Result<Facts, Fault> {
+pub(super) fn facts(schema: &Schema) -> Result<Facts, Fault> {
     let Some(text) = schema.metadata().get(FACTS) else { return Ok(Facts::default()) };
     serde_json::from_str(text).map_err(|error| {
         let expected = format!("a name and features as JSON in the metadata '{FACTS}'");
@@ -102,9 +75,8 @@ pub struct Reader<R> {
 
 /// A batch that has been read in part.
 struct Current {
-    columns: Columns,
+    rows: BatchRows,
     first_row: u64,
-    next: usize,
 }
 
 impl<R: ChunkReader + 'static> Reader<R> {
@@ -191,12 +163,12 @@ impl<R: ChunkReader + 'static> Reader<R> {
                     break;
                 }
             }
-            let Some(Current { columns, first_row, next }) = &mut self.current else { break };
-            while *next < columns.len() && !self.collector.is_full() {
-                let row = *next;
-                *next += 1;
-                let at = |fault: Fault| fault.at(self.place.row(*first_row + row as u64 + 1));
-                self.collector.push(&columns.row(row)).map_err(at)?;
+            let Some(Current { rows, first_row }) = &mut self.current else { break };
+            while !self.collector.is_full() {
+                let Some((at, row)) = rows.next() else { break };
+                self.collector
+                    .push(row)
+                    .map_err(|fault| fault.at(self.place.row(*first_row + at + 1)))?;
             }
         }
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))
@@ -205,7 +177,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
     /// Makes sure there are rows at hand; false at the end.
     fn fetch(&mut self) -> Result<bool> {
         loop {
-            if self.current.as_ref().is_some_and(|current| current.next < current.columns.len()) {
+            if self.current.as_ref().is_some_and(|current| !current.rows.is_done()) {
                 return Ok(true);
             }
             self.current = None;
@@ -216,9 +188,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
                     Some(batch) => {
                         let first_row = self.next_row;
                         self.next_row = first_row.saturating_add(batch.num_rows() as u64);
-                        let columns = guard(|| Columns::new(&batch))
-                            .map_err(|located| locate(located, first_row, &self.place))?;
-                        self.current = Some(Current { columns, first_row, next: 0 });
+                        self.current = Some(Current { rows: BatchRows::new(batch).map_err(at)?, first_row });
                     }
                     None => self.batches = None,
                 }
@@ -287,7 +257,7 @@ pub fn panics_are_errors() -> bool {
 
 /// Runs the `parquet` crate's decoders, which on bytes no writer made may
 /// panic; nothing of theirs is used after that.
-fn guard<T, E: From<Fault>>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+pub(super) fn guard<T, E: From<Fault>>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let outer = GUARDED.replace(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
     GUARDED.set(outer);

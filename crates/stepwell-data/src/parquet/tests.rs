@@ -186,6 +186,15 @@ fn batch(lists: ArrayRef) -> RecordBatch {
     .unwrap()
 }
 
+/// All graphs of a batch; errors say which row.
+fn from_record_batch(batch: &RecordBatch) -> std::result::Result<Dataset, BadRow> {
+    let mut whole = Dataset::default();
+    for piece in Batches::new([Ok(batch.clone())], batch.schema_ref())? {
+        whole.append(piece?, &Place::file("batch")).unwrap();
+    }
+    Ok(whole)
+}
+
 #[test]
 fn slices_of_batches_are_read() {
     let mut lists = ListBuilder::new(Int64Builder::new());
@@ -193,26 +202,31 @@ fn slices_of_batches_are_read() {
         lists.values().append_slice(row);
         lists.append(true);
     }
-    let place = Place::file("batch");
     let whole = batch(Arc::new(lists.finish()));
-    let found = from_record_batch(&whole.slice(1, 3), 0, &place).unwrap();
+    let found = from_record_batch(&whole.slice(1, 3)).unwrap();
     assert_eq!(found.graphs.iter().map(|graph| graph.num_entries()).collect::<Vec<_>>(), [1, 0, 2]);
-    assert_eq!(
-        from_record_batch(&whole.slice(1, 4), 10, &place).unwrap_err().to_string(),
-        "batch, row 14: edge 0 joins vertex 7, but the graph has 2 vertices"
-    );
-    assert!(
-        from_record_batch(&whole, 10, &place).unwrap_err().to_string().starts_with("batch, row 11: expected")
-    );
+    let reason = "edge 0 joins vertex 7, but the graph has 2 vertices".to_owned();
+    assert_eq!(from_record_batch(&whole.slice(1, 4)), Err(BadRow { row: Some(3), reason }));
+
+    // Every row that can be used is, whatever is wrong with the others.
+    let pieces = Batches::new([Ok(whole.slice(1, 2)), Ok(whole.clone())], whole.schema_ref()).unwrap();
+    let (mut entries, mut bad) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        match piece {
+            Ok(piece) => entries.extend(piece.graphs.iter().map(|graph| graph.num_entries())),
+            Err(BadRow { row, reason }) => bad.push((row.unwrap(), reason.contains("found -9"))),
+        }
+    }
+    assert_eq!((entries, bad), (vec![1, 0, 1, 0, 2], vec![(2, true), (6, false)]));
 
     let item = Arc::new(Field::new_list_field(DataType::Int64, true));
     let values = Int64Array::from(vec![None, Some(-1), Some(0), Some(1)]);
     let fixed = |nulls: Vec<bool>| -> ArrayRef {
         Arc::new(FixedSizeListArray::new(item.clone(), 2, Arc::new(values.clone()), Some(nulls.into())))
     };
-    let found = from_record_batch(&batch(fixed(vec![true, true])).slice(1, 1), 0, &place).unwrap();
+    let found = from_record_batch(&batch(fixed(vec![true, true])).slice(1, 1)).unwrap();
     assert_eq!(found.graphs.num_entries(), 2);
-    let error = from_record_batch(&batch(fixed(vec![false, true])), 0, &place).unwrap_err().to_string();
+    let error = from_record_batch(&batch(fixed(vec![false, true]))).unwrap_err().reason;
     assert!(error.ends_with("in 'src', found null"), "{error}");
     let with_labels = |nulls| {
         let columns = batch(fixed(vec![true, true])).slice(1, 1);
@@ -225,7 +239,7 @@ fn slices_of_batches_are_read() {
             .zip(columns.columns().to_vec())
             .collect();
         named.push(("node_label".into(), labels.slice(0, 1)));
-        from_record_batch(&RecordBatch::try_from_iter(named).unwrap(), 0, &place)
+        from_record_batch(&RecordBatch::try_from_iter(named).unwrap())
     };
     assert_eq!(
         with_labels(vec![false, true]).unwrap().graphs.vertex_labels(),

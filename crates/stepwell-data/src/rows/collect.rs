@@ -267,9 +267,9 @@ impl Collector {
         self.passed += 1;
     }
 
-    /// Checks a row and adds it, or passes it.
-    pub fn push(&mut self, row: &Row<'_>) -> Result<(), Fault> {
-        self.add(row).inspect_err(|_| self.pass())
+    /// Checks a row, if it was one, and adds it, or passes it.
+    pub fn push(&mut self, row: Result<Row<'_>, Fault>) -> Result<(), Fault> {
+        row.and_then(|row| self.add(&row)).inspect_err(|_| self.pass())
     }
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {

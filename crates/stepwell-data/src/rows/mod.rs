@@ -148,6 +148,19 @@ impl Fault {
     }
 }
 
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Malformed { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::TooLarge { what, limit, found } => {
+                write!(f, "{what} is {found}, more than the limit of {limit}")
+            }
+            Self::Graph(source) => source.fmt(f),
+            Self::Io(source) => source.fmt(f),
+        }
+    }
+}
+
 /// Names that a reader met and ignored, each reported once.
 #[derive(Debug, Default)]
 pub(crate) struct Ignored {

@@ -2,10 +2,12 @@
 
 from ._coarsen import Level, coarsen, kron_reduce, maxcut
 from ._datasets import Dataset, load_dataset, make_benchmark
-from ._graphs import Graph, as_graph
+from ._foreign import as_graph
+from ._graphs import Graph
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 from ._stepwell import __version__
+from ._tables import from_edges
 
 __all__ = [
     "Dataset",
@@ -17,6 +19,7 @@ __all__ = [
     "__version__",
     "as_graph",
     "coarsen",
+    "from_edges",
     "kron_reduce",
     "load_dataset",
     "make_benchmark",

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _stepwell
-from ._graphs import Graph, as_graph
+from ._foreign import as_graph
+from ._graphs import Graph
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ def coarsen(graph, pool, levels=2, **options):
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, or pair of edges and features
+    graph : Graph, or any other kind of graph
         Whatever :func:`as_graph` takes. A directed one is pooled as ``(A + A.T) / 2``.
     pool : {"graclus", "nmf", "ndp", "kmis"}
         The pooling.
@@ -105,7 +106,7 @@ def kron_reduce(graph, keep):
 
     Parameters
     ----------
-    graph : Graph, sparse matrix, or pair of edges and features
+    graph : Graph, or any other kind of graph
     keep : bool array with an entry per vertex, or array of vertices
         Which vertices stay; the order of an array of vertices does not matter.
 

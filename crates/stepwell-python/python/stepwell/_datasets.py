@@ -88,7 +88,7 @@ def seed_of(random_state):
 
 
 def load_dataset(name, data_dir=None, download=True, like=None):
-    """Loads a dataset by path or name.
+    """Loads a dataset by path or name, or from Arrow data.
 
     Features are made here: attributes z-scored (taken as they are from JSON
     lines and Parquet), labels as one-hot columns, the z-scored degree where
@@ -98,8 +98,9 @@ def load_dataset(name, data_dir=None, download=True, like=None):
 
     Parameters
     ----------
-    name : str or path
-        A path (``.zip``, a folder, ``.npz``, ``.jsonl``, ``.parquet``) or a
+    name : str, path or table
+        A pyarrow table, or anything else that hands out Arrow data, with a
+        graph per row; a path (``.zip``, a folder, ``.npz``, ``.jsonl``, ``.parquet``) or a
         name: looked for in ``data_dir``, the folders of ``STEPWELL_DATA`` and
         the cache, then downloaded.
     data_dir : path, optional
@@ -122,9 +123,13 @@ def load_dataset(name, data_dir=None, download=True, like=None):
     data_dir = None if data_dir is None else os.fspath(data_dir)
     if isinstance(name, os.PathLike):
         name = os.path.join(os.curdir, name)  # a path, whatever it looks like
-    if like is not None and not isinstance(like, Dataset):
-        raise TypeError(f"like: expected a Dataset, found {type(like).__name__}")
-    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), None if like is None else like.graphs._raw))
+    if like is not None:
+        like = getattr(getattr(like, "graphs", None), "_raw", like)
+        if not isinstance(like, _stepwell.RawDataset):
+            raise TypeError(f"like: expected a Dataset that was loaded, found {type(like).__name__}")
+    if hasattr(name, "__arrow_c_stream__") or hasattr(name, "__arrow_c_array__"):
+        return _wrap(_stepwell.arrow_dataset(name, like))
+    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), like))
 
 
 def make_benchmark(name, graphs_per_class=None, random_state=0):

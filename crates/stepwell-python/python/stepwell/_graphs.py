@@ -24,6 +24,9 @@ class Graph:
         The number of vertices, where neither the matrix nor the features tell.
     weights : array of shape (E,), optional
         Edge weights, for edges given as an array.
+    labels : integer array of shape (N,), optional
+        One whole number per vertex, naming its kind. Models give every label
+        they were fitted on a column of its own.
     directed : bool
         Whether edges have a direction.
 
@@ -41,7 +44,7 @@ class Graph:
 
     __slots__ = ("_raw",)
 
-    def __init__(self, edges, features=None, *, num_nodes=None, weights=None, directed=False):
+    def __init__(self, edges, features=None, *, num_nodes=None, weights=None, labels=None, directed=False):
         if sp.issparse(edges):
             if weights is not None:
                 raise TypeError("weights: a sparse adjacency matrix holds them already")
@@ -52,6 +55,9 @@ class Graph:
         if features is not None:
             features = _as_floats(features, "features", 2)
             size = _agree("features", features.shape[0], "rows", size)
+        if labels is not None:
+            labels = as_labels(labels, "labels")
+            size = _agree("labels", labels.size, "values", size)
         size = _agree("num_nodes", num_nodes, "vertices", size)
         if size is None:
             size = int(max(sources.max(), targets.max())) + 1 if sources.size else 0
@@ -61,7 +67,7 @@ class Graph:
             weights = _as_floats(weights, "weights", 1)
             if weights.size == sources.size and (weights == 1).all():
                 weights = None
-        self._raw = RawGraph.build(size, sources, targets, weights, features, bool(directed))
+        self._raw = RawGraph.build(size, sources, targets, weights, features, labels, bool(directed))
 
     @classmethod
     def _wrap(cls, raw):
@@ -98,6 +104,11 @@ class Graph:
             features.flags.writeable = False
         return features
 
+    @property
+    def labels(self):
+        """One whole number per vertex, or None. Those of a loaded dataset have become features."""
+        return self._raw.labels()
+
     def __repr__(self):
         width = 0 if self.features is None else self.features.shape[1]
         kind = "directed, " if self.directed else ""
@@ -105,8 +116,8 @@ class Graph:
 
     def __reduce__(self):
         if not self.directed:
-            return _rebuild, (sp.triu(self.adjacency, format="csr"), self.features, False)
-        return _rebuild, (self.adjacency, self.features, True)
+            return _rebuild, (sp.triu(self.adjacency, format="csr"), self.features, False, self.labels)
+        return _rebuild, (self.adjacency, self.features, True, self.labels)
 
     def __eq__(self, other):
         if not isinstance(other, Graph):
@@ -116,39 +127,14 @@ class Graph:
     __hash__ = None
 
 
-def as_graph(value):
-    """Makes a :class:`Graph` of whatever holds one.
-
-    A :class:`Graph` is returned as it is; a pair is a SciPy sparse adjacency
-    matrix or a (2, E) integer array of edges, and the features or None. A
-    sparse matrix may stand alone.
-    """
-    if isinstance(value, Graph):
-        return value
-    if sp.issparse(value):
-        return Graph(value)
-    if isinstance(value, tuple) and len(value) == 2:
-        return Graph(*value)
-    raise TypeError(
-        "expected a stepwell.Graph, a scipy sparse matrix, a pair (scipy sparse matrix, features) or a pair "
-        f"((2, E) integer array, features), found {kind_of(value)}"
-    )
-
-
-def is_networkx(value):
-    """Whether it is one of their graphs, which look like lists of vertices."""
-    return type(value).__module__.partition(".")[0] == "networkx" and hasattr(value, "adj")
-
-
 def kind_of(value):
-    """The type of a value, with its module, and what to do about it."""
+    """The type of a value, with its module."""
     modules = [name for name in type(value).__module__.split(".") if name != "builtins" and not name.startswith("_")]
-    hint = "; nx.to_scipy_sparse_array(graph) makes a sparse matrix of it" if is_networkx(value) else ""
-    return ".".join([*modules, type(value).__qualname__]) + hint
+    return ".".join([*modules, type(value).__qualname__])
 
 
-def _rebuild(adjacency, features, directed):
-    return Graph(adjacency, features, directed=directed)
+def _rebuild(adjacency, features, directed, labels=None):
+    return Graph(adjacency, features, labels=labels, directed=directed)
 
 
 def _from_matrix(matrix):
@@ -162,8 +148,11 @@ def _from_matrix(matrix):
 
 
 def _from_edge_index(edges):
-    if is_networkx(edges):
-        raise TypeError(f"edges: expected a SciPy sparse matrix or an array of shape (2, E), found {kind_of(edges)}")
+    if hasattr(edges, "nodes"):  # NumPy would take it for a list of vertices
+        hint = "; as_graph(graph) makes one of it"
+        raise TypeError(
+            f"edges: expected a SciPy sparse matrix or an array of shape (2, E), found {kind_of(edges)}{hint}"
+        )
     try:
         edges = np.asarray(edges)
     except ValueError:
@@ -193,6 +182,21 @@ def _as_floats(values, name, ndim):
     if values.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} dimensions, found {values.ndim}")
     return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def as_labels(values, name):
+    """Whole numbers of 32 bits."""
+    values = np.asarray(values)
+    if values.size == 0:
+        values = values.astype(np.int32)
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected whole numbers, found {values.dtype}")
+    if values.ndim != 1:
+        raise ValueError(f"{name}: expected 1 dimension, found {values.ndim}")
+    outside = values[(values < -(2**31)) | (values >= 2**31)]
+    if outside.size:
+        raise ValueError(f"{name}: expected whole numbers of 32 bits, found {outside[0]}")
+    return np.ascontiguousarray(values, dtype=np.int32)
 
 
 def _agree(name, value, unit, size):

@@ -11,8 +11,9 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ._batches import as_batch
 from ._progress import Progress
-from ._reservoir import PyramidalReservoir, _as_batch, _threads
+from ._reservoir import PyramidalReservoir, _threads
 from ._stepwell import decode_classes, fit_classes, fit_values, read_out
 
 
@@ -36,7 +37,7 @@ class _WithReadout(PyramidalReservoir):
     def _values(self, graphs):
         """A row of predicted numbers, or decision values, for each graph."""
         check_is_fitted(self, "coef_")
-        vectors = self._embed(_as_batch(graphs))
+        vectors = self._embed(as_batch(graphs))
         coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         return read_out(vectors, coef, intercept, self.random_features_, _threads(self.n_jobs))
 
@@ -143,7 +144,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         sample_weight : array of float, optional
             How much each graph counts.
         """
-        batch = _as_batch(graphs)
+        batch = as_batch(graphs)
         y = column_or_1d(_given(y, self), warn=True)
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
@@ -234,7 +235,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         sample_weight : array of float, optional
             How much each graph counts.
         """
-        batch = _as_batch(graphs)
+        batch = as_batch(graphs)
         y = check_array(_given(y, self), ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim > 2:
             raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")

@@ -6,16 +6,15 @@ import os
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._batches import as_batch
 from ._coarsen import warn_of_losses
-from ._datasets import Dataset, _Graphs, seed_of
-from ._graphs import Graph, as_graph, is_networkx, kind_of
+from ._datasets import seed_of
 from ._progress import Progress
-from ._stepwell import RawBatch, check_options, preset_options, random_weights
+from ._stepwell import check_options, preset_options, random_weights
 
 
 class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -216,8 +215,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit(self, graphs, y=None):
         """Draws the weights. Of the graphs only the number of features matters,
-        and, where vertices have none, the spread of their degrees."""
-        self._draw(_as_batch(graphs))
+        which labels there are, and, where vertices carry nothing, the spread of
+        their degrees."""
+        self._draw(as_batch(graphs))
         return self
 
     def set_weights(self, weights):
@@ -243,18 +243,18 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, graphs):
         """One row per graph."""
         check_is_fitted(self, "weights_")
-        return self._embed(_as_batch(graphs))
+        return self._embed(as_batch(graphs))
 
     def fit_transform(self, graphs, y=None, **fit_params):
         """The same as ``fit``, then ``transform`` of the same graphs."""
-        batch = _as_batch(graphs)
+        batch = as_batch(graphs)
         return self.fit(batch, y, **fit_params).transform(batch)
 
     def transform_nodes(self, graphs):
         """The states of all vertices of all graphs: one array per block that
         goes into the embedding, by stack and block."""
         check_is_fitted(self, "weights_")
-        prepared, options, threads = self._prepare(_as_batch(graphs))
+        prepared, options, threads = self._prepare(as_batch(graphs))
         return prepared.states(options, self.weights_, threads)
 
     def __sklearn_tags__(self):
@@ -269,7 +269,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
         needed = batch.width() is None or options["structure"]
-        feature_map = batch.fit_structure(json.dumps(options)) if needed else None
+        feature_map = batch.fit_features(json.dumps(options)) if needed else None
         width = _with_features(batch, feature_map).width()
         options["seed"] = seed_of(self.random_state)
         self._keep(options, feature_map, random_weights(json.dumps(options), width))
@@ -332,28 +332,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         raise ValueError(wrong)
 
 
-def _as_batch(graphs):
-    if isinstance(graphs, Dataset):
-        graphs = graphs.graphs
-    if isinstance(graphs, RawBatch):
-        return graphs
-    if isinstance(graphs, _Graphs):
-        return RawBatch.of_dataset(graphs._raw)
-    alone = isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or is_networkx(graphs)
-    if alone or not hasattr(graphs, "__iter__"):
-        raise TypeError(f"graphs: expected a sequence of graphs, found {kind_of(graphs)}")
-    converted = []
-    for position, graph in enumerate(graphs):
-        try:
-            converted.append(as_graph(graph)._raw)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"graph {position}: {error}") from None
-    return RawBatch.of_graphs(converted)
-
-
 def _with_features(batch, feature_map):
-    return batch if feature_map is None else batch.with_features(feature_map)
+    return batch.as_they_are() if feature_map is None else batch.with_features(feature_map)
 
 
 def _plain(value):

@@ -1,0 +1,161 @@
+//! From record batches, wherever they come from, to datasets.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema};
+use stepwell::features::FeatureOptions;
+
+use super::columns::{Columns, Located};
+use super::read::{facts, guard};
+use crate::dataset::Dataset;
+use crate::rows::{Collector, Expected, Fault, Ignored, Key, Row};
+
+/// The rows of one batch. Columns are converted as a whole; where one of their
+/// numbers cannot be, row by row, so that the fault is that of its row alone.
+pub(super) struct BatchRows {
+    len: usize,
+    next: usize,
+    columns: Option<Columns>,
+    /// What is converted row by row.
+    one_by_one: Option<RecordBatch>,
+}
+
+impl BatchRows {
+    /// Converts a batch, unless its columns are not those of the schema.
+    pub fn new(batch: RecordBatch) -> Result<Self, Fault> {
+        let len = batch.num_rows();
+        let (columns, one_by_one) = match guard(|| Columns::new(&batch)) {
+            Ok(columns) => (Some(columns), None),
+            Err(Located { row: Some(_), .. }) => (None, Some(batch)),
+            Err(Located { row: None, fault }) => return Err(fault),
+        };
+        Ok(Self { len, next: 0, columns, one_by_one })
+    }
+
+    /// Whether all rows have been handed out.
+    pub fn is_done(&self) -> bool {
+        self.next >= self.len
+    }
+
+    /// The next row, and its position in the batch.
+    pub fn next(&mut self) -> Option<(u64, Result<Row<'_>, Fault>)> {
+        let row = (!self.is_done()).then_some(self.next)?;
+        self.next += 1;
+        let at = match &self.one_by_one {
+            None => row,
+            Some(batch) => match guard(|| Columns::new(&batch.slice(row, 1))) {
+                Ok(columns) => {
+                    self.columns = Some(columns);
+                    0
+                }
+                Err(Located { fault, .. }) => return Some((row as u64, Err(fault))),
+            },
+        };
+        self.columns.as_ref().map(|columns| (row as u64, Ok(columns.row(at))))
+    }
+}
+
+/// A row that cannot be used, or why no more can be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadRow {
+    /// Its position among all rows, from 0; nothing where the data as a whole are to blame.
+    pub row: Option<u64>,
+    /// What was expected and what was found.
+    pub reason: String,
+}
+
+/// Reads pieces of some ten thousand vertices from record batches. After an
+/// error in a row the next piece goes on behind it; after one of the data as a
+/// whole there is none.
+///
+/// ```
+/// use stepwell_data::parquet::{Batches, to_record_batch};
+/// # use stepwell_data::{Dataset, Place, jsonl};
+/// # let place = Place::file("example.jsonl");
+/// # let text = "{\"num_nodes\":3,\"src\":[0,1],\"dst\":[1,2],\"y\":\"path\"}\n";
+/// # let dataset = Dataset::collect(jsonl::Reader::new(text.as_bytes(), place.clone()), &place)?;
+/// let batch = to_record_batch(&dataset)?;
+/// let schema = batch.schema();
+/// let mut pieces = Batches::new([Ok(batch)], &schema).unwrap();
+/// assert_eq!(pieces.next(), Some(Ok(dataset)));
+/// assert_eq!(pieces.next(), None);
+/// # Ok::<(), stepwell_data::Error>(())
+/// ```
+pub struct Batches<I> {
+    batches: I,
+    current: Option<BatchRows>,
+    /// Rows before the current batch.
+    before: u64,
+    features: FeatureOptions,
+    collector: Collector,
+    done: bool,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
+    /// Checks the schema that all `batches` have.
+    pub fn new(batches: impl IntoIterator<IntoIter = I>, schema: &Schema) -> Result<Self, BadRow> {
+        let facts = facts(schema).map_err(|fault| bad(None, &fault))?;
+        let mut collector = Collector::new(facts.name, facts.features.clone());
+        let mut ignored = Ignored::default();
+        let foreign = |name: &&String| Key::from_name(name).is_none();
+        let names = schema.fields().iter().map(|field| field.name());
+        names.filter(foreign).for_each(|name| ignored.add(name));
+        collector.note(ignored.notes("column"));
+        let empty = RecordBatch::new_empty(schema.clone().into());
+        BatchRows::new(empty).map_err(|fault| bad(None, &fault))?;
+        let batches = batches.into_iter();
+        Ok(Self { batches, current: None, before: 0, features: facts.features, collector, done: false })
+    }
+
+    /// Refuses rows whose vertices carry anything but what is expected.
+    pub fn expect(&mut self, expected: Expected) {
+        self.collector.expect(expected);
+    }
+
+    /// How the vertices' attributes are meant to become the model's input.
+    pub fn features(&self) -> &FeatureOptions {
+        &self.features
+    }
+
+    fn piece(&mut self) -> Result<Option<Dataset>, BadRow> {
+        while !self.done && !self.collector.is_full() {
+            let Some(rows) = &mut self.current else {
+                match self.batches.next() {
+                    Some(batch) => self.current = Some(self.rows(batch)?),
+                    None => self.done = true,
+                }
+                continue;
+            };
+            match rows.next() {
+                Some((at, row)) => {
+                    let at = Some(self.before + at);
+                    self.collector.push(row).map_err(|fault| bad(at, &fault))?;
+                }
+                None => {
+                    self.before += rows.len as u64;
+                    self.current = None;
+                }
+            }
+        }
+        Ok((!self.collector.is_empty()).then(|| self.collector.take()))
+    }
+
+    fn rows(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<BatchRows, BadRow> {
+        let rows = batch.map_err(|error| Fault::new("Arrow data", error.to_string())).and_then(BatchRows::new);
+        rows.map_err(|fault| {
+            self.done = true;
+            bad(None, &fault)
+        })
+    }
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Iterator for Batches<I> {
+    type Item = Result<Dataset, BadRow>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.piece().transpose()
+    }
+}
+
+fn bad(row: Option<u64>, fault: &Fault) -> BadRow {
+    BadRow { row, reason: fault.to_string() }
+}

@@ -1,0 +1,149 @@
+"""From whatever holds many graphs to one batch."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._datasets import Dataset, _Graphs
+from ._foreign import as_array, as_graph, is_foreign, is_joined, pyg_parts
+from ._graphs import Graph, kind_of
+from ._stepwell import RawBatch, RawRows
+from ._tables import from_edges, is_edge_table
+
+
+def as_batch(graphs):
+    """One batch of a sequence of graphs, a dataset, a batch of another library,
+    or a table with a graph, or an edge, per row."""
+    if isinstance(graphs, Dataset):
+        graphs = graphs.graphs
+    if isinstance(graphs, RawBatch):
+        return graphs
+    if isinstance(graphs, _Graphs):
+        raw = graphs._raw
+        return raw if isinstance(raw, RawBatch) else RawBatch.of_dataset(raw)
+    if is_joined(graphs):
+        return _of_joined(graphs)
+    table = as_arrow(graphs)
+    if table is not None:
+        return _of_table(table)
+    alone = isinstance(graphs, (Graph, str, bytes, dict)) or sp.issparse(graphs) or is_foreign(graphs)
+    if alone or not hasattr(graphs, "__iter__"):
+        raise TypeError(f"graphs: expected a sequence of graphs, found {kind_of(graphs)}")
+    graphs = list(graphs)
+    batch = _of_matrices(graphs)
+    return _one_by_one(graphs) if batch is None else batch
+
+
+def as_arrow(value):
+    """What hands out Arrow data, or has columns; None where it does neither."""
+    if isinstance(value, type):
+        return None
+    if hasattr(value, "collect") and hasattr(value, "lazy"):  # Polars, not computed yet
+        value = value.collect()
+    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        return value
+    if hasattr(value, "scanner"):  # a pyarrow dataset: a table in many files
+        value = value.scanner()
+    if hasattr(value, "to_reader"):
+        return value.to_reader()
+    return value if hasattr(value, "columns") and hasattr(value, "iloc") else None
+
+
+def _of_table(table):
+    names = getattr(table, "column_names", None)
+    if names is None:
+        of_schema = getattr(getattr(table, "schema", None), "names", None)
+        names = of_schema if isinstance(of_schema, list) else getattr(table, "columns", ())
+    if is_edge_table(names):
+        if "graph" not in names:
+            raise ValueError("graphs: expected a column 'graph' that says which graph an edge belongs to, found none")
+        return from_edges(table).graphs._raw
+    return RawRows.whole(table)
+
+
+def _one_by_one(graphs):
+    converted = []
+    for position, graph in enumerate(graphs):
+        try:
+            converted.append(as_graph(graph)._raw)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"graph {position}: {error}") from None
+    return RawBatch.of_graphs(converted)
+
+
+def _of_matrices(graphs):
+    """A batch of SciPy matrices, with or without features, all at once.
+
+    None where one of them is anything else or needs a closer look.
+    """
+    pairs = [graph if isinstance(graph, tuple) and len(graph) == 2 else (graph, None) for graph in graphs]
+    if not pairs or not all(sp.issparse(matrix) for matrix, _ in pairs):
+        return None
+    matrices = [matrix if matrix.format == "csr" else matrix.tocsr() for matrix, _ in pairs]
+    if any(len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] for matrix in matrices):
+        return None
+    if any(matrix.dtype.kind not in "biuf" for matrix in matrices):
+        return None
+    vertices = np.array([matrix.shape[0] for matrix in matrices], dtype=np.int64)
+    features = _stacked([rows for _, rows in pairs], vertices)
+    if features is False:
+        return None
+    edges = np.array([matrix.indptr[-1] for matrix in matrices], dtype=np.int64)
+    columns = np.concatenate([matrix.indices[:size] for matrix, size in zip(matrices, edges)])
+    weights = np.concatenate([matrix.data[:size] for matrix, size in zip(matrices, edges)]).astype(np.float64)
+
+    # The entries of every row of all matrices, which are counted anew in each.
+    ends = np.concatenate([matrix.indptr[1:] for matrix in matrices]).astype(np.int64)
+    first = np.cumsum(vertices) - vertices
+    entries = np.diff(ends, prepend=0)
+    entries[first[vertices > 0]] = ends[first[vertices > 0]]
+    rows = np.repeat(np.arange(len(ends)), entries)
+    repeated = (np.diff(rows) == 0) & (np.diff(columns) <= 0)
+    if columns.size and (columns.min() < 0 or repeated.any()):
+        return None
+    sources = np.repeat(np.arange(len(ends)) - np.repeat(first, vertices), entries).astype(np.uint32)
+    weights = None if (weights == 1).all() else weights
+    columns = columns.astype(np.uint32)
+    return RawBatch.of_arrays(vertices, edges, sources, columns, weights, features, None, False)
+
+
+def _stacked(features, vertices):
+    """The features of all graphs in one array, None without any, False if they need a closer look."""
+    if all(rows is None for rows in features):
+        return None
+    if any(rows is None for rows in features):
+        return False
+    try:
+        features = [np.asarray(rows) for rows in features]
+    except ValueError:
+        return False
+    width = features[0].shape[-1] if features[0].ndim else 0
+    for rows, count in zip(features, vertices):
+        if rows.ndim != 2 or rows.shape != (count, width) or rows.dtype.kind not in "biuf":
+            return False
+    return np.concatenate(features).astype(np.float64, order="C")
+
+
+def _of_joined(batch):
+    """The graphs of a PyTorch Geometric batch, taken apart."""
+    parts = pyg_parts(batch)
+    whole = Graph(as_array(batch.edge_index), **parts)  # checks all that can be wrong with it
+    del whole
+    first = as_array(batch.ptr).astype(np.int64)
+    sources, targets = as_array(batch.edge_index).astype(np.int64)
+    owner = np.searchsorted(first, sources, side="right") - 1
+    across = np.flatnonzero(owner != np.searchsorted(first, targets, side="right") - 1)
+    if across.size:
+        raise ValueError(f"graph {owner[across[0]]}: edge {across[0]} of the batch leads to another graph")
+    order = np.argsort(owner, kind="stable")
+    weights, features = parts["weights"], parts["features"]
+    return RawBatch.of_arrays(
+        np.diff(first),
+        np.bincount(owner, minlength=len(first) - 1).astype(np.int64),
+        (sources - first[owner])[order].astype(np.uint32),
+        (targets - first[owner])[order].astype(np.uint32),
+        None if weights is None else np.ascontiguousarray(weights[order], dtype=np.float64),
+        None if features is None else np.ascontiguousarray(features, dtype=np.float64),
+        None,
+        False,
+    )

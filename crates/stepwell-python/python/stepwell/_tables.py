@@ -1,0 +1,211 @@
+"""Tables of edges: one row per edge, of many graphs."""
+
+import numpy as np
+
+from ._datasets import Dataset, _Graphs
+from ._graphs import as_labels, kind_of
+from ._stepwell import RawBatch
+
+
+def from_edges(
+    edges,
+    nodes=None,
+    *,
+    graph="graph",
+    source="source",
+    target="target",
+    weight=None,
+    node="node",
+    features=(),
+    label=None,
+    directed=False,
+):
+    """Graphs from a table of edges, and one of vertices where they carry something.
+
+    Parameters
+    ----------
+    edges : pandas or Polars data frame, pyarrow table, or mapping of arrays
+        A row per edge: which graph it belongs to, and the vertices it joins.
+        Graphs and vertices may be called anything. Without a column ``graph``
+        all edges are of one graph.
+    nodes : the same kinds of table, optional
+        A row per vertex: the graph and the name of the vertex, and what it
+        carries. Graphs come in its order then, those without edges too, and so
+        do vertices. Without it, graphs come in the order they first appear in,
+        and their vertices are those at some edge, sorted.
+    graph, source, target, node : str
+        What the columns are called.
+    weight : str, optional
+        The column of the edges' weights; ``weight`` where there is one.
+    features : list of str
+        Columns of ``nodes`` with numbers.
+    label : str, optional
+        A column of ``nodes`` with whole numbers.
+    directed : bool
+        Whether edges have a direction.
+
+    Returns
+    -------
+    Dataset
+        Its ``ids`` are what the graphs are called.
+
+    Examples
+    --------
+    >>> from stepwell import from_edges
+    >>> dataset = from_edges({"graph": ["a", "a", "b"], "source": [7, 8, 1], "target": [8, 9, 2]})
+    >>> dataset.ids, [graph.num_nodes for graph in dataset.graphs]
+    (['a', 'b'], [3, 2])
+    """
+    table = _Table(edges, "edges")
+    ends = [table.column(name) for name in (source, target)]
+    weights = None
+    if weight is not None or "weight" in table.names:
+        weights = _numbers(table.column("weight" if weight is None else weight), f"edges: column {weight or 'weight'!r}")
+    owners = table.column(graph) if graph in table.names else np.zeros(len(ends[0]), dtype=np.int64)
+    if nodes is None:
+        for what, given in (("features", len(features)), ("label", label is not None)):
+            if given:
+                raise ValueError(f"{what}: expected a table of vertices to take them from, found none")
+        ids, of_edge = _codes_in_order(owners, graph)
+        vertices, ends = _vertices_at_edges(of_edge, ends, len(ids))
+        order, rows, labels = slice(None), None, None
+    else:
+        table = _Table(nodes, "nodes")
+        names = table.column(node)
+        node_owners = table.column(graph) if graph in table.names else np.zeros(len(names), dtype=np.int64)
+        ids, of_node = _codes_in_order(node_owners, graph)
+        of_edge = _look_up(owners, ids, graph)
+        order = np.argsort(of_node, kind="stable")
+        vertices, ends = _vertices_listed(of_node[order], names[order], of_edge, ends, ids)
+        rows = [_numbers(table.column(name), f"nodes: column {name!r}") for name in features]
+        rows = np.stack(rows, axis=1)[order] if rows else None
+        labels = None if label is None else as_labels(table.column(label), f"nodes: column {label!r}")[order]
+    by_graph = np.argsort(of_edge, kind="stable")
+    raw = RawBatch.of_arrays(
+        vertices.astype(np.int64),
+        np.bincount(of_edge, minlength=len(ids)).astype(np.int64),
+        ends[0][by_graph].astype(np.uint32),
+        ends[1][by_graph].astype(np.uint32),
+        None if weights is None else weights[by_graph],
+        rows if rows is None else np.ascontiguousarray(rows),
+        labels,
+        bool(directed),
+    )
+    return Dataset(name="edges", graphs=_Graphs(raw), y=None, ids=ids.tolist(), split=None)
+
+
+class _Table:
+    """The columns of anything that has some."""
+
+    def __init__(self, table, what):
+        if hasattr(table, "collect") and hasattr(table, "lazy"):  # Polars, not computed yet
+            table = table.collect()
+        self._table, self._what = table, what
+        names = getattr(table, "column_names", None)  # pyarrow's columns have no names
+        if names is None:
+            names = getattr(table, "columns", None)
+        if names is None and hasattr(table, "keys"):
+            names = table.keys()
+        if names is None:
+            raise TypeError(f"{what}: expected a table, found {kind_of(table)}")
+        self.names = list(names)
+
+    def column(self, name):
+        if name not in self.names:
+            raise ValueError(f"{self._what}: expected a column {name!r}, found {', '.join(map(str, self.names))}")
+        column = self._table[name]
+        if hasattr(column, "combine_chunks"):
+            column = column.to_numpy()
+        column = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+        column = np.asarray(column)
+        if column.ndim != 1:
+            raise ValueError(f"{self._what}: column {name!r}: expected 1 dimension, found {column.ndim}")
+        if column.dtype.kind in "fO":
+            null = np.array([value is None or value != value for value in column.tolist()], dtype=bool)
+            if null.any():
+                raise ValueError(f"{self._what}: column {name!r}, row {null.argmax()}: expected a value, found none")
+        return column
+
+
+def is_edge_table(names):
+    """Whether columns of these names are a table of edges."""
+    return {"source", "target"} <= set(names) and "src" not in names
+
+
+def _codes_in_order(values, name):
+    """The values in the order they first appear in, and the place of each in that order."""
+    distinct, first, codes = _unique(values, name, return_index=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[codes]
+
+
+def _unique(values, name, **also):
+    try:
+        return np.unique(values, return_inverse=True, **also)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values.tolist()})
+        raise TypeError(f"column {name!r}: expected values of one kind, found {' and '.join(kinds)}") from None
+
+
+def _joined(arrays, name):
+    """Arrays one after the other; numbers do not become texts."""
+    kinds = {"n" if array.dtype.kind in "biuf" else "t" for array in arrays if array.size}
+    if len(kinds) > 1:
+        raise TypeError(f"column {name!r}: expected values of one kind, found numbers and texts")
+    return np.concatenate(arrays)
+
+
+def _vertices_at_edges(of_edge, ends, graphs):
+    """How many vertices are at the edges of each graph, and the edges between their numbers."""
+    names, codes = _unique(_joined(ends, "source"), "source")
+    keys = np.concatenate([of_edge, of_edge]) * max(len(names), 1) + codes
+    present, places = np.unique(keys, return_inverse=True)
+    vertices = np.bincount(present // max(len(names), 1), minlength=graphs)
+    first = np.cumsum(vertices) - vertices
+    numbers = places - first[np.concatenate([of_edge, of_edge])]
+    return vertices, np.split(numbers, 2)
+
+
+def _vertices_listed(of_node, names, of_edge, ends, ids):
+    """The same for vertices listed graph by graph."""
+    distinct, codes = _unique(_joined([names, *ends], "node"), "node")
+    node_codes, *end_codes = np.split(codes, [len(names), len(names) + len(ends[0])])
+    keys = of_node * max(len(distinct), 1) + node_codes
+    order = np.argsort(keys, kind="stable")
+    twice = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    if twice.size:
+        at = order[twice[0]]
+        raise ValueError(f"nodes: expected every vertex once, found {names[at]!r} of graph {ids[of_node[at]]!r} twice")
+    vertices = np.bincount(of_node, minlength=len(ids))
+    first = np.cumsum(vertices) - vertices
+    numbered = []
+    for codes in end_codes:
+        wanted = of_edge * max(len(distinct), 1) + codes
+        at = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
+        missing = np.flatnonzero(keys[order][at] != wanted) if len(keys) else np.arange(len(wanted))
+        if missing.size:
+            row = missing[0]
+            name, owner = distinct[codes[row]], ids[of_edge[row]]
+            raise ValueError(f"edges, row {row}: vertex {name!r} of graph {owner!r} is not in the table of vertices")
+        numbered.append(order[at] - first[of_edge])
+    return vertices, numbered
+
+
+def _look_up(owners, ids, name):
+    """The place of each edge's graph among those of the vertices."""
+    _joined([ids, owners], name)
+    order = np.argsort(ids)
+    at = np.minimum(np.searchsorted(ids[order], owners), max(len(ids) - 1, 0))
+    missing = np.flatnonzero(ids[order][at] != owners) if len(ids) else np.arange(len(owners))
+    if missing.size:
+        row = missing[0]
+        raise ValueError(f"edges, row {row}: graph {owners[row]!r} is not in the table of vertices")
+    return order[at]
+
+
+def _numbers(values, what):
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{what}: expected numbers, found {values.dtype}")
+    return np.ascontiguousarray(values, dtype=np.float64)

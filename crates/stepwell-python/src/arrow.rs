@@ -1,0 +1,132 @@
+//! Graphs of Arrow data: one per row, in the schema.
+
+use std::sync::{Mutex, PoisonError};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::ArrowError;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use stepwell_data::parquet::{BadRow, Batches};
+use stepwell_data::{Dataset, Expected, Place};
+
+use crate::batch::RawBatch;
+use crate::dataset::RawDataset;
+
+/// Record batches, from wherever they come.
+type Stream = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// The columns that a model looks at.
+const GRAPH: [&str; 8] = ["num_nodes", "src", "dst", "weight", "x", "x_dim", "node_label", "directed"];
+
+/// All columns, or those of the graphs alone: what is wrong with others does not matter then.
+fn open(data: AnyRecordBatch, all: bool) -> PyResult<Batches<Stream>> {
+    let unread = |error: ArrowError| PyValueError::new_err(error.to_string());
+    let stream = data.into_reader()?;
+    let schema = stream.schema();
+    if all {
+        return Batches::new(Box::new(stream) as Stream, &schema).map_err(exception);
+    }
+    let wanted = |at: &usize| GRAPH.contains(&schema.field(*at).name().as_str());
+    let columns: Vec<usize> = (0..schema.fields().len()).filter(wanted).collect();
+    let schema = schema.project(&columns).map_err(unread)?;
+    let graphs = stream.map(move |batch| batch?.project(&columns));
+    Batches::new(Box::new(graphs) as Stream, &schema).map_err(exception)
+}
+
+fn exception(bad: BadRow) -> PyErr {
+    match bad.row {
+        Some(row) => PyValueError::new_err(format!("graph {row}: {}", bad.reason)),
+        None => PyValueError::new_err(bad.reason),
+    }
+}
+
+/// All graphs of Arrow data as a dataset.
+#[pyfunction]
+pub fn arrow_dataset(
+    py: Python<'_>,
+    data: AnyRecordBatch,
+    like: Option<PyRef<'_, RawDataset>>,
+) -> PyResult<RawDataset> {
+    let whole = collect(py, open(data, true)?)?;
+    RawDataset::new(whole, like.as_ref().map(|dataset| dataset.feature_map())).map_err(crate::dataset::exception)
+}
+
+fn collect(py: Python<'_>, pieces: Batches<Stream>) -> PyResult<Dataset> {
+    let features = pieces.features().clone();
+    let whole = py.detach(|| {
+        let mut whole = Dataset::default();
+        for piece in pieces {
+            // What could not be joined would not have been taken.
+            let joined = whole.append(piece?, &Place::file("graphs"));
+            joined.map_err(|error| BadRow { row: None, reason: error.to_string() })?;
+        }
+        Ok(whole)
+    });
+    whole.map(|whole| Dataset { features, ..whole }).map_err(exception)
+}
+
+/// Goes through Arrow data, in pieces of some ten thousand vertices.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawRows {
+    pieces: Mutex<(Batches<Stream>, u64)>,
+}
+
+/// Graphs, their rows, and the rows that cannot be used with the reasons.
+type Piece<'py> = (RawBatch, Bound<'py, PyArray1<i64>>, Vec<(u64, String)>);
+
+#[pymethods]
+impl RawRows {
+    /// `expected`: how many attributes vertices have, and whether labels; rows
+    /// that differ cannot be used.
+    #[new]
+    #[pyo3(signature = (data, expected=None))]
+    fn new(data: AnyRecordBatch, expected: Option<(usize, bool)>) -> PyResult<Self> {
+        let mut pieces = open(data, false)?;
+        if let Some((attributes, labels)) = expected {
+            pieces.expect(Expected { attributes, labels });
+        }
+        Ok(Self { pieces: Mutex::new((pieces, 0)) })
+    }
+
+    /// All graphs at once, in one batch.
+    #[staticmethod]
+    fn whole(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawBatch> {
+        RawBatch::of_rows(collect(py, open(data, false)?)?)
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Piece<'py>>> {
+        let (graphs, first, bad) = py.detach(|| {
+            let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+            let (pieces, seen) = &mut *pieces;
+            let mut bad = Vec::new();
+            let graphs = loop {
+                match pieces.next() {
+                    Some(Err(BadRow { row: Some(row), reason })) => bad.push((row, reason)),
+                    other => break other.transpose(),
+                }
+            };
+            let first = *seen;
+            *seen += bad.len() as u64;
+            if let Ok(Some(graphs)) = &graphs {
+                *seen += graphs.len() as u64;
+            }
+            (graphs, first, bad)
+        });
+        let graphs = graphs.map_err(exception)?;
+        if graphs.is_none() && bad.is_empty() {
+            return Ok(None);
+        }
+        let graphs = graphs.unwrap_or_default();
+        let end = first + (graphs.len() + bad.len()) as u64;
+        let mut skipped = bad.iter().map(|(row, _)| *row).peekable();
+        let rows = (first..end).filter(|row| skipped.next_if_eq(row).is_none());
+        let rows: Vec<i64> = rows.map(|row| row as i64).collect();
+        Ok(Some((RawBatch::of_rows(graphs)?, rows.into_pyarray(py), bad)))
+    }
+}

@@ -1,0 +1,278 @@
+"""Graphs of other libraries and tables of edges, against networkx and SciPy."""
+
+import pickle
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepwell import Graph, PyramidalReservoir, as_graph, coarsen, from_edges, maxcut
+from stepwell._batches import _of_matrices, _one_by_one, as_batch
+
+MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
+
+
+def weighted(seed, directed=False, n=12):
+    """A networkx graph whose vertices are called all sorts of things."""
+    graph = nx.gnp_random_graph(n, 0.3, seed=seed, directed=directed)
+    rng = np.random.default_rng(seed)
+    nx.set_edge_attributes(graph, {edge: float(rng.random()) for edge in graph.edges}, "weight")
+    nx.set_node_attributes(graph, {v: [float(v), 1.0] for v in graph}, "x")
+    nx.set_node_attributes(graph, {v: int(v) % 3 for v in graph}, "kind")
+    names = ["a", ("b", 1), 2**70, frozenset(), 7, -1.5, b"z", "seven", True, (), "k", "l"]
+    return nx.relabel_nodes(graph, dict(zip(range(n), names)))
+
+
+def same_batch(found, expected):
+    assert len(found) == len(expected)
+    for at in range(len(found)):
+        assert Graph._wrap(found.graph(at)) == Graph._wrap(expected.graph(at)), at
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_networkx(seed, directed):
+    graph = weighted(seed, directed)
+    made = as_graph(graph, label="kind")
+    assert made.directed == directed
+    assert np.array_equal(made.adjacency.toarray(), nx.to_numpy_array(graph))
+    assert made.features.tolist() == [graph.nodes[v]["x"] for v in graph]
+    assert made.labels.tolist() == [graph.nodes[v]["kind"] for v in graph]
+
+
+def test_networkx_attributes_by_name():
+    graph = nx.path_graph(3)
+    graph.edges[0, 1]["cost"] = 2
+    nx.set_node_attributes(graph, {0: 5, 1: 6, 2: 7}, "a")
+    nx.set_node_attributes(graph, {v: np.array([v, 2.0 * v]) for v in graph}, "b")
+    made = as_graph(graph, features=["a", "b"], weight="cost")
+    assert made.features.tolist() == [[5, 0, 0], [6, 1, 2], [7, 2, 4]]
+    assert made.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]], "an edge without counts 1"
+    assert as_graph(graph).features is None and as_graph(graph, features="a").features.shape == (3, 1)
+
+
+def test_parallel_edges_of_networkx():
+    graph = nx.MultiGraph([("u", "v", {"weight": 2.0}), ("v", "u", {"weight": 3.0}), ("v", "w", {"weight": 1.0})])
+    assert np.array_equal(as_graph(graph).adjacency.toarray(), nx.to_numpy_array(graph))
+
+
+def test_lists_of_networkx_graphs():
+    graphs = [weighted(seed) for seed in range(8)]
+    matrices = [(nx.to_scipy_sparse_array(graph), [graph.nodes[v]["x"] for v in graph]) for graph in graphs]
+    model = PyramidalReservoir(**MODEL).fit(graphs)
+    assert np.array_equal(model.transform(graphs), model.transform(matrices))
+    levels = coarsen(graphs[0], "graclus"), coarsen(nx.to_scipy_sparse_array(graphs[0]), "graclus")
+    assert abs(levels[0][1].A - levels[1][1].A).max() == 0
+    assert np.array_equal(maxcut(graphs[1])[0], maxcut(nx.to_scipy_sparse_array(graphs[1]))[0])
+
+
+class Tensor:
+    """As much of a tensor as is looked at."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def detach(self):
+        return SimpleNamespace(cpu=lambda: SimpleNamespace(numpy=lambda: self.values))
+
+
+def pyg_data(edge_index, **rest):
+    return SimpleNamespace(edge_index=Tensor(edge_index), **rest)
+
+
+def test_pytorch_geometric_by_its_looks():
+    ends = [[0, 1, 1, 2], [1, 0, 2, 1]]
+    data = pyg_data(ends, num_nodes=4, x=Tensor(np.arange(8.0).reshape(4, 2)), z=Tensor([6, 1, 1, 8]))
+    assert as_graph(data) == Graph(ends, np.arange(8.0).reshape(4, 2))
+    assert as_graph(data, label="z").labels.tolist() == [6, 1, 1, 8]
+    heavy = pyg_data(ends, num_nodes=4, x=None, edge_attr=Tensor([[2.0], [2.0], [3.0], [3.0]]))
+    assert as_graph(heavy, weight="edge_attr") == Graph(ends, num_nodes=4, weights=[2, 2, 3, 3])
+    assert as_graph(heavy) == Graph(ends, num_nodes=4)
+    with pytest.raises(ValueError, match="graph 0: features: expected 5 rows|num_nodes: expected 4"):
+        as_batch([pyg_data(ends, num_nodes=5, x=Tensor(np.ones((4, 2))))])
+
+
+def test_a_pytorch_geometric_batch_is_taken_apart():
+    rng = np.random.default_rng(0)
+    sizes, graphs, ends, weights = [3, 0, 5, 1], [], [], []
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    rows = rng.random((first[-1], 2))
+    for n, start in zip(sizes, first):
+        upper = np.argwhere(np.triu(rng.random((n, n)) < 0.5)).T
+        w = rng.random(upper.shape[1])
+        graphs.append(Graph(upper, rows[start : start + n], weights=w))
+        ends.append(upper + start)
+        weights.append(w)
+    order = rng.permutation(sum(part.shape[1] for part in ends))
+    joined, weights = np.concatenate(ends, axis=1)[:, order], np.concatenate(weights)[order]
+    batch = pyg_data(joined, num_nodes=first[-1], x=Tensor(rows), edge_weight=Tensor(weights), ptr=Tensor(first))
+    same_batch(as_batch(batch), as_batch(graphs))
+    batch.edge_index = Tensor([[0], [4]])
+    batch.edge_weight = None
+    with pytest.raises(ValueError, match="graph 0: edge 0 of the batch leads to another graph"):
+        as_batch(batch)
+
+
+def test_dgl_by_its_looks():
+    graph = SimpleNamespace(
+        ndata={"feat": Tensor(np.eye(3)), "kind": Tensor([1, 2, 3])},
+        edata={"weight": Tensor([2.0, 3.0])},
+        edges=lambda: (Tensor([0, 1]), Tensor([1, 2])),
+        num_nodes=lambda: 3,
+    )
+    assert as_graph(graph) == Graph([[0, 1], [1, 2]], np.eye(3), weights=[2, 3])
+    assert as_graph(graph, features=["kind", "feat"]).features.shape == (3, 4)
+    same_batch(as_batch([graph, graph]), as_batch([as_graph(graph)] * 2))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_igraph(directed):
+    igraph = pytest.importorskip("igraph")
+    graph = weighted(3, directed)
+    numbers = {v: at for at, v in enumerate(graph)}
+    made = igraph.Graph(n=len(numbers), edges=[(numbers[u], numbers[v]) for u, v in graph.edges], directed=directed)
+    assert as_graph(made).adjacency.nnz == nx.to_scipy_sparse_array(graph).nnz
+    made.es["weight"] = [held for _, _, held in graph.edges(data="weight")]
+    made.vs["x"] = [graph.nodes[v]["x"] for v in graph]
+    made.vs["kind"] = [graph.nodes[v]["kind"] for v in graph]
+    assert as_graph(made, label="kind") == as_graph(graph, label="kind")
+    assert as_graph(made, features="kind").features.shape == (12, 1)
+
+
+def edge_rows(graphs):
+    rows = [(name, u, v, w) for name, graph in graphs.items() for u, v, w in graph.edges(data="weight")]
+    return pd.DataFrame(rows, columns=["graph", "source", "target", "weight"])
+
+
+def named_graphs():
+    plain = {name: nx.gnp_random_graph(n, 0.4, seed=n) for name, n in (("beta", 6), ("alpha", 9), ("gamma", 4))}
+    for graph in plain.values():
+        nx.set_edge_attributes(graph, {edge: 1.0 + sum(edge) for edge in graph.edges}, "weight")
+        nx.set_node_attributes(graph, {v: v % 2 for v in graph}, "kind")
+        nx.set_node_attributes(graph, {v: [v / 2, -1.0 * v] for v in graph}, "x")
+        graph.remove_nodes_from(list(nx.isolates(graph)))
+    return {name: nx.relabel_nodes(graph, lambda v: f"v{v:02}") for name, graph in plain.items()}
+
+
+def test_tables_of_edges():
+    graphs = named_graphs()
+    frame = edge_rows(graphs).sample(frac=1, random_state=0)
+    found = from_edges(frame)
+    assert found.ids == list(dict.fromkeys(frame["graph"]))
+    for name, graph in zip(found.ids, found.graphs):
+        expected = nx.to_numpy_array(graphs[name], nodelist=sorted(graphs[name]))
+        assert np.array_equal(graph.adjacency.toarray(), expected)
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    mapping = {name: frame[name].to_numpy() for name in frame}
+    for table in (arrow, mapping):
+        assert list(from_edges(table).graphs) == list(found.graphs)
+    model = PyramidalReservoir(**MODEL).fit(frame)
+    assert np.array_equal(model.transform(frame), model.transform(found))
+    assert np.array_equal(model.transform(arrow), model.transform(list(found.graphs)))
+    polars = pytest.importorskip("polars")
+    assert np.array_equal(model.transform(polars.from_arrow(arrow)), model.transform(found))
+
+
+def test_a_table_of_vertices_says_what_they_carry():
+    graphs = named_graphs()
+    listed = [(name, v, held["x"][0], held["x"][1], held["kind"]) for name, g in graphs.items() for v, held in g.nodes(data=True)]
+    nodes = pd.DataFrame(listed, columns=["g", "name", "p", "q", "kind"])
+    nodes.loc[len(nodes)] = ["lonely", "only", 0.5, 0.25, 1]
+    frame = edge_rows(graphs).rename(columns={"graph": "g", "source": "from", "target": "to"}).sample(frac=1, random_state=1)
+    names = dict(graph="g", source="from", target="to", node="name")
+    found = from_edges(frame, nodes, **names, features=["p", "q"], label="kind")
+    assert found.ids == [*graphs, "lonely"] and found.graphs[3].num_nodes == 1
+    for graph, made in zip(graphs.values(), found.graphs):
+        assert made == as_graph(graph, label="kind")
+    with pytest.raises(ValueError, match="edges, row 0: vertex '.*' of graph '.*' is not in the table of vertices"):
+        from_edges(frame, nodes[nodes["name"] != frame["from"].iloc[0]], **names)
+    with pytest.raises(ValueError, match="nodes: expected every vertex once, found 'only' of graph 'lonely' twice"):
+        from_edges(frame, pd.concat([nodes, nodes.tail(1)]), **names)
+    with pytest.raises(ValueError, match="edges, row .*: graph 'alpha' is not in the table of vertices"):
+        from_edges(frame, nodes[nodes["g"] != "alpha"], **names)
+
+
+def test_one_graph_needs_no_name():
+    found = from_edges({"source": [3, 1], "target": [1, 2]})
+    assert found.ids == [0] and found.graphs[0] == Graph([[2, 0], [0, 1]])
+    with pytest.raises(ValueError, match="expected a column 'graph' that says which graph an edge belongs to"):
+        PyramidalReservoir().fit(pd.DataFrame({"source": [3, 1], "target": [1, 2]}))
+
+
+def wrong_things():
+    path = nx.path_graph(3)
+    half = nx.Graph(path)
+    half.nodes[0]["x"] = 1.0
+    text = nx.Graph(path)
+    text.edges[0, 1]["weight"] = "heavy"
+    ragged = nx.Graph(path)
+    nx.set_node_attributes(ragged, {0: [1.0], 1: [1.0, 2.0], 2: [1.0]}, "x")
+    kinds = nx.Graph(path)
+    nx.set_node_attributes(kinds, "C", "kind")
+    yield lambda: PyramidalReservoir().fit([path, half]), ValueError, "graph 1: vertex 1: expected an attribute 'x', found none"
+    yield lambda: PyramidalReservoir().fit([text]), TypeError, r"graph 0: edge \(0, 1\): attribute 'weight': expected a number, found 'heavy'"
+    yield lambda: as_graph(ragged), ValueError, "vertex 1: expected 1 features, as the vertices before it, found 2"
+    yield lambda: as_graph(kinds, label="kind"), TypeError, "vertex 0: attribute 'kind': expected a whole number, found 'C'"
+    yield lambda: as_graph(path, weight="cost"), ValueError, "weight: expected an attribute 'cost' of the edges, found none"
+    yield lambda: as_graph(sp.eye_array(2), label="a"), TypeError, "label: scipy.sparse.dia_array has no attributes|label: .* has no attributes"
+    yield lambda: PyramidalReservoir().fit(path), TypeError, "expected a sequence of graphs, found networkx.classes.graph.Graph"
+    yield lambda: from_edges(3), TypeError, "edges: expected a table, found int"
+    yield lambda: from_edges({"source": [1]}), ValueError, "edges: expected a column 'target', found source"
+    yield lambda: from_edges({"source": [1, None], "target": [1, 2]}), ValueError, "edges: column 'source', row 1: expected a value, found none"
+    yield lambda: from_edges({"source": [1, "a"], "target": [1, 2]}), TypeError, "column 'source': expected values of one kind"
+    yield lambda: from_edges({"source": [1], "target": [2], "weight": ["a"]}), TypeError, "edges: column 'weight': expected numbers"
+    yield lambda: from_edges({"source": [1], "target": [2], "weight": [-1.0]}), ValueError, "graph 0: edge 0 has weight -1"
+    yield lambda: from_edges({"source": [1], "target": [2]}, label="a"), ValueError, "label: expected a table of vertices"
+
+
+@pytest.mark.parametrize("make, kind, message", list(wrong_things()))
+def test_what_is_wrong_is_said(make, kind, message):
+    with pytest.raises(kind, match=message):
+        make()
+
+
+def matrices(seed, layout, features):
+    rng = np.random.default_rng(seed)
+    for n in rng.integers(0, 9, 30):
+        dense = np.triu(rng.random((n, n)) < 0.4)
+        dense = (dense | dense.T) * (1.0 if seed % 2 else rng.integers(1, 4))
+        matrix = getattr(sp, layout)(dense)
+        yield (matrix, rng.random((n, 2))) if features else matrix
+
+
+@pytest.mark.parametrize("layout", ["csr_matrix", "csr_array", "coo_array", "csc_matrix"])
+@pytest.mark.parametrize("features", [False, True])
+def test_many_matrices_at_once_are_each_alone(layout, features):
+    for seed in range(4):
+        graphs = list(matrices(seed, layout, features))
+        same_batch(_of_matrices(graphs), _one_by_one(graphs))
+
+
+def test_matrices_that_need_a_closer_look():
+    twice = sp.csr_array((np.ones(4), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2))
+    assert _of_matrices([twice]) is None
+    assert Graph._wrap(as_batch([twice]).graph(0)).adjacency.toarray().tolist() == [[0, 2], [2, 0]]
+    loose = sp.csr_array((np.ones(9), np.arange(9) % 2, np.array([0, 2, 4])), shape=(2, 2))
+    same_batch(as_batch([loose]), as_batch([sp.csr_array(np.ones((2, 2)))]))
+    path = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    for bad, message in (
+        (sp.csr_array((2, 3)), "graph 1: adjacency: expected a square matrix"),
+        (path * 1j, "graph 1: adjacency: expected real numbers"),
+        ((path, np.ones((3, 1))), r"graph 1: features: expected 2 rows, found 3"),
+        (path * -1, "graph 1: edge 0 has weight -1"),
+    ):
+        good = (path, np.ones((2, 1))) if isinstance(bad, tuple) else path
+        with pytest.raises((TypeError, ValueError), match=message):
+            as_batch([good, bad])
+
+
+def test_datasets_of_tables_pickle():
+    found = from_edges({"graph": [0, 0, 1], "source": [3, 1, 0], "target": [1, 2, 5]})
+    again = pickle.loads(pickle.dumps(found))
+    assert again.ids == [0, 1] and list(again.graphs) == list(found.graphs)

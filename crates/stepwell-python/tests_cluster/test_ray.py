@@ -1,0 +1,152 @@
+"""Ray, with real worker processes: the same vectors, whatever happens to them."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import ray
+from rows import by_id, expected_by_id, make_table, write_files
+
+import stepwell.ray
+from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
+
+MODEL = dict(units=12, spectral_radius=0.5, max_iter=200)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=200 << 20,
+        _node_ip_address="127.0.0.1",
+        log_to_driver=False,
+        configure_logging=False,
+    )
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+def as_table(dataset):
+    blocks = [table for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow") if len(table)]
+    return pa.concat_tables(blocks)
+
+
+def test_files_and_datasets_give_the_vectors_of_one_machine(graphs, tmp_path):
+    table, folder = graphs
+    model = PyramidalReservoir(**MODEL, pool="ndp")
+    expected = expected_by_id(table, model.fit_transform(table))
+    data = ray.data.read_parquet(str(folder))
+    ids, vectors = by_id(as_table(stepwell.ray.embed(data, PyramidalReservoir(**MODEL, pool="ndp"))))
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+    # From files to files; fitted once, used as often as need be.
+    fitted = stepwell.ray.fit([folder / f"part-{at}.parquet" for at in (2, 0, 1)], model)
+    assert fitted.feature_map_ == model.feature_map_, "the same map to the bit"
+    stepwell.ray.embed(str(folder), fitted).write_parquet(str(tmp_path / "out"))
+    written = pq.read_table(tmp_path / "out")
+    assert written.column_names == ["id", "y", "embedding"]
+    ids, vectors = by_id(written)
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+
+
+def test_the_command_line_gives_the_same_bits(tmp_path):
+    table = make_table(150, 5)
+    folder = write_files(tmp_path / "one", table, files=1, rows=80)
+    command = [sys.executable, "-c", "from stepwell._command import main; main()", "embed"]
+    options = ["--units", "12", "--spectral-radius", "0.5", "--max-iter", "200"]
+    subprocess.run([*command, folder / "part-0.parquet", "-o", tmp_path / "out.parquet", *options], check=True)
+    expected = by_id(pq.read_table(tmp_path / "out.parquet"))
+    ids, vectors = by_id(as_table(stepwell.ray.embed(str(folder / "*.parquet"), PyramidalReservoir(**MODEL))))
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+
+
+def test_rows_without_a_name_are_called_by_their_position(tmp_path):
+    folder = write_files(tmp_path / "nameless", make_table(60, 6).drop_columns(["id", "y"]), rows=15)
+    found = as_table(stepwell.ray.embed(str(folder), PyramidalReservoir(**MODEL), keep=["size"]))
+    assert found.column_names == ["id", "size", "embedding"]
+    assert sorted(found["id"].to_pylist(), key=int) == [str(at) for at in range(60)]
+
+
+def dies_once(marker):
+    def work(table):
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return table
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return work
+
+
+def test_a_killed_worker_changes_nothing(attributed, tmp_path):
+    table, folder = attributed
+    model = PyramidalReservoir(**MODEL).fit(table)
+    marker = str(tmp_path / "died")
+    data = ray.data.read_parquet(str(folder)).repartition(4).map_batches(dies_once(marker), batch_format="pyarrow")
+    ids, vectors = by_id(as_table(stepwell.ray.embed(data, model)))
+    assert os.path.exists(marker)
+    expected = expected_by_id(table, model.transform(table))
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"alpha": [0.01, 1.0, 100.0], "class_weight": "balanced"},
+        {"alpha": 1.0, "random_features": 20, "standardize": True},
+    ],
+    ids=str,
+)
+def test_ridge_is_that_of_one_machine(attributed, options):
+    table, folder = attributed
+    local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
+    found = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier(**MODEL, **options))
+    assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
+    assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+    assert found.predict(table).tolist() == local.predict(table).tolist()
+
+
+def test_regression_and_features_to_fit(graphs):
+    table, folder = graphs
+    local = PyramidalReservoirRegressor(**MODEL, alpha="loo").fit(table, table["size"])
+    found = stepwell.ray.fit_ridge(ray.data.read_parquet(str(folder)), PyramidalReservoirRegressor(**MODEL), y="size")
+    assert found.alpha_ == local.alpha_
+    assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    assert np.isclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+
+
+def test_a_row_that_cannot_be_used_is_named_or_counted(broken):
+    table, folder, bad = broken
+    model = PyramidalReservoir(**MODEL)
+    with pytest.raises(Exception, match=r"b.parquet, row (3 \(row group 0\)|57 \(row group 1\)): ") as error:
+        as_table(stepwell.ray.embed(str(folder), model))
+    assert "edge 0 joins vertex 99" in str(error.value) or "numbers in 'x'" in str(error.value)
+    found = as_table(stepwell.ray.embed(str(folder), model, skip_bad=True))
+    wrong = found.filter(pa.compute.is_valid(found["error"]))
+    assert sorted(wrong["id"].to_pylist()) == sorted(table["id"][at].as_py() for at in bad)
+    assert all(reason.startswith(str(folder / "b.parquet")) for reason in wrong["error"].to_pylist())
+    good = table.filter([at not in bad for at in range(len(table))])
+    ids, vectors = by_id(found.filter(pa.compute.is_null(found["error"])))
+    expected = expected_by_id(good, model.fit_transform(good))
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+    trained = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier(**MODEL, alpha=1.0), skip_bad=True)
+    local = PyramidalReservoirClassifier(**MODEL, alpha=1.0).fit(good, good["y"])
+    assert trained.skipped_ == 2 and np.allclose(trained.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+
+
+def test_what_is_asked_for_wrongly(attributed, tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected Parquet files, found none"):
+        stepwell.ray.embed(str(tmp_path))
+    with pytest.raises(TypeError, match="data: expected a ray.data.Dataset or paths, found int"):
+        stepwell.ray.embed(3)
+    with pytest.raises(TypeError, match="model: expected a PyramidalReservoirClassifier"):
+        stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoir())
+    with pytest.raises(ValueError, match="y: expected a column 'z', found id, num_nodes"):
+        stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoirRegressor(), y="z")

@@ -1,0 +1,128 @@
+"""Spark, with real worker processes: the same vectors, whatever happens to them."""
+
+import os
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rows import by_id, expected_by_id, make_table
+from pyspark.sql import SparkSession
+
+import stepwell.spark
+from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
+
+MODEL = dict(units=12, spectral_radius=0.5, max_iter=200)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2,4]")  # two workers, four attempts
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "60")
+        .config("spark.sql.files.maxPartitionBytes", "20000")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def test_data_frames_give_the_vectors_of_one_machine(spark, graphs, tmp_path):
+    table, folder = graphs
+    model = PyramidalReservoir(**MODEL, pool="ndp")
+    expected = expected_by_id(table, model.fit_transform(table))
+    df = spark.read.parquet(str(folder))
+    found = stepwell.spark.embed(df, PyramidalReservoir(**MODEL, pool="ndp"))
+    assert found.columns == ["id", "y", "embedding"]
+    ids, vectors = by_id(found.toArrow())
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+    fitted = stepwell.spark.fit(df.repartition(5), model)
+    assert fitted.feature_map_ == model.feature_map_, "the same map to the bit"
+    stepwell.spark.embed(df, fitted, keep=["size"]).write.parquet(str(tmp_path / "out"))
+    written = spark.read.parquet(str(tmp_path / "out"))
+    assert written.columns == ["id", "y", "size", "embedding"]
+    ids, vectors = by_id(written.toArrow())
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+
+
+def fails_once(marker):
+    def work(batches):
+        for batch in batches:
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                yield batch
+            else:
+                os._exit(1)
+
+    return work
+
+
+def test_a_failed_task_changes_nothing(spark, attributed, tmp_path):
+    table, folder = attributed
+    model = PyramidalReservoir(**MODEL).fit(table)
+    marker = str(tmp_path / "failed")
+    df = spark.read.parquet(str(folder)).repartition(6)
+    df = df.mapInArrow(fails_once(marker), df.schema)
+    ids, vectors = by_id(stepwell.spark.embed(df, model).toArrow())
+    assert os.path.exists(marker)
+    expected = expected_by_id(table, model.transform(table))
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+
+
+def test_ridge_is_that_of_one_machine(spark, attributed):
+    table, folder = attributed
+    options = {"alpha": "loo", "class_weight": "balanced"}
+    local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
+    found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), PyramidalReservoirClassifier(**MODEL, **options))
+    assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
+    assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+
+
+def test_regression_in_double_precision(spark, attributed):
+    table, folder = attributed
+    model = PyramidalReservoirRegressor(**MODEL, precision="f64", alpha=0.1)
+    local = PyramidalReservoirRegressor(**MODEL, precision="f64", alpha=0.1).fit(table, table["size"])
+    df = spark.read.parquet(str(folder))
+    found = stepwell.spark.fit_ridge(df, model, y="size")
+    assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    vectors = stepwell.spark.embed(df, found).toArrow().sort_by("id")
+    assert vectors["embedding"].type.value_type == pa.float64()
+    order = np.argsort(np.array(table["id"].to_pylist()))
+    assert np.array_equal(np.array(vectors["embedding"].to_pylist()), local.transform(table)[order])
+
+
+def test_a_row_that_cannot_be_used_is_named_or_counted(spark, broken):
+    table, folder, bad = broken
+    model = PyramidalReservoir(**MODEL)
+    df = spark.read.parquet(str(folder))
+    with pytest.raises(Exception, match=r"b.parquet, row (3 \(row group 0\)|57 \(row group 1\)): "):
+        stepwell.spark.embed(df, model).toArrow()
+    found = stepwell.spark.embed(df, model, skip_bad=True).toArrow()
+    wrong = found.filter(pa.compute.is_valid(found["error"]))
+    assert sorted(wrong["id"].to_pylist()) == sorted(table["id"][at].as_py() for at in bad)
+    good = table.filter([at not in bad for at in range(len(table))])
+    ids, vectors = by_id(found.filter(pa.compute.is_null(found["error"])))
+    expected = expected_by_id(good, model.fit_transform(good))
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+    # Where Spark does not know the file, the row's own name must do.
+    with pytest.raises(Exception, match=r"row 'graph-3-(102|156)': "):
+        stepwell.spark.embed(df.repartition(3).select("*"), model).toArrow()
+
+
+def test_rows_from_anywhere(spark):
+    rows = make_table(30, 8).select(["num_nodes", "src", "dst"]).to_pylist()
+    df = spark.createDataFrame(rows, "num_nodes int, src array<int>, dst array<int>")
+    found = stepwell.spark.embed(df, PyramidalReservoir(**MODEL))
+    assert found.columns == ["embedding"]
+    expected = PyramidalReservoir(**MODEL).fit_transform(pa.Table.from_pylist(rows)).astype(np.float32)
+    found = np.array(found.toArrow()["embedding"].to_pylist(), dtype=np.float32)
+    assert sorted(map(tuple, found)) == sorted(map(tuple, expected))
