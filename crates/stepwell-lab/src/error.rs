@@ -27,6 +27,9 @@ pub enum Error {
     /// The model or a graph was refused.
     #[error(transparent)]
     Model(#[from] stepwell::Error),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Data(#[from] stepwell_data::Error),
     /// A file or folder could not be used.
     #[error("{}: {source}", path.display())]
     Io {

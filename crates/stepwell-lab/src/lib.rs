@@ -1,10 +1,11 @@
 //! Experiments: the paper's protocol, its records on disk, its figures, and
-//! what we measure beside them.
+//! what we measure beside them; and pictures of all that.
 
 mod error;
 pub mod evaluate;
 pub mod metrics;
 pub mod paper;
+pub mod picture;
 pub mod protocol;
 pub mod records;
 pub mod search;

@@ -9,6 +9,7 @@ mod demo;
 mod embed;
 mod evaluate;
 mod fetch;
+mod plot;
 mod predict;
 mod reproduce;
 mod runs;
@@ -33,6 +34,7 @@ pub enum Command {
     Evaluate(Box<evaluate::Evaluate>),
     Reproduce(Box<reproduce::Reproduce>),
     Runs(runs::Runs),
+    Plot(Box<plot::Plot>),
     Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
@@ -51,6 +53,7 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Evaluate(command) => command.run(terminal),
         Command::Reproduce(command) => command.run(terminal),
         Command::Runs(command) => command.run(terminal),
+        Command::Plot(command) => command.run(terminal),
         Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),
