@@ -1,15 +1,41 @@
-//! Where pictures go, the same in every command that draws.
+//! What is drawn and where it goes, the same in every command that draws.
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Serialize;
+use stepwell_data::Dataset;
 use stepwell_lab::picture::{Format, Picture};
 
 use crate::BadUsage;
 use crate::terminal::Terminal;
 
+/// One graph of a dataset.
+#[derive(Args, Debug)]
+pub struct GraphArg {
+    /// Which graph: its id where graphs have ids, or its position, from 0
+    #[arg(long, short, value_name = "GRAPH", default_value = "0")]
+    graph: String,
+}
+
+impl GraphArg {
+    /// The graph alone, called what it is called in the dataset.
+    pub fn choose(&self, dataset: &Dataset) -> Result<Dataset> {
+        ensure!(!dataset.is_empty(), "{}: there is no graph", dataset.name);
+        let named = dataset.ids.as_ref().and_then(|ids| ids.iter().position(|id| *id == self.graph));
+        let position = named.or_else(|| self.graph.parse().ok()).filter(|&graph| graph < dataset.len());
+        let position = position.with_context(|| {
+            let ids = if dataset.ids.is_some() { "an id or " } else { "" };
+            let (name, last, found) = (&dataset.name, dataset.len() - 1, &self.graph);
+            format!("{name}: --graph: expected {ids}a position from 0 to {last}, found '{found}'")
+        })?;
+        let name = dataset.id(position);
+        Ok(Dataset { ids: Some(vec![name]), ..dataset.select(&[position]) })
+    }
+}
+
+/// Where a picture goes.
 #[derive(Args, Debug)]
 pub struct PictureArgs {
     /// Where to draw: .svg, or .html for a page that answers to the pointer; without it, the

@@ -6,8 +6,10 @@ mod converge;
 mod convert;
 mod datasets;
 mod demo;
+mod draw;
 mod embed;
 mod evaluate;
+mod explain;
 mod fetch;
 mod plot;
 mod predict;
@@ -35,6 +37,8 @@ pub enum Command {
     Reproduce(Box<reproduce::Reproduce>),
     Runs(runs::Runs),
     Plot(Box<plot::Plot>),
+    Draw(Box<draw::Draw>),
+    Explain(explain::Explain),
     Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
@@ -54,6 +58,8 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Reproduce(command) => command.run(terminal),
         Command::Runs(command) => command.run(terminal),
         Command::Plot(command) => command.run(terminal),
+        Command::Draw(command) => command.run(terminal),
+        Command::Explain(command) => command.run(terminal),
         Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),

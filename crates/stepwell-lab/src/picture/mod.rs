@@ -7,10 +7,20 @@
 
 pub mod axes;
 pub mod colour;
+mod crowd;
 pub mod embedding;
+pub mod explanation;
+pub mod layout;
+mod legend;
 pub mod page;
+mod panel;
+pub mod pyramid;
 pub mod scatter;
+mod scene;
+mod shade;
 pub mod svg;
+
+pub use scene::Subject;
 
 use std::io::Write;
 use std::path::Path;

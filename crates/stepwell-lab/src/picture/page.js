@@ -57,6 +57,15 @@
       svg.setAttribute("aria-label", title.textContent);
       title.remove();
     }
+    // The page says above what the picture is; the picture need not, nor grow beyond reason.
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const heading = svg.querySelector(":scope > text.title");
+    if (heading) {
+      heading.remove();
+      svg.setAttribute("viewBox", `0 26 ${width} ${height - 26}`);
+    }
+    svg.style.maxWidth = 1.4 * width + "px";
+    svg.style.minWidth = Math.min(560, width) + "px";
 
     for (const entry of svg.querySelectorAll(".legend .entry[data-series]")) {
       entry.setAttribute("role", "button");
