@@ -24,8 +24,17 @@ const CATEGORIES: [[&str; 2]; 8] = [
 ];
 
 /// From little to much.
-const AMOUNTS: [&str; 9] =
-    ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
+const AMOUNTS: [[&str; 2]; 9] = [
+    ["#440154", "#6c4bb0"],
+    ["#472f7d", "#6a66c4"],
+    ["#3b518b", "#5f83cf"],
+    ["#2c718e", "#4b9dcf"],
+    ["#21908d", "#35b5bd"],
+    ["#27ad81", "#43c99a"],
+    ["#4fb85e", "#7bd96c"],
+    ["#7dbb3a", "#c1e743"],
+    ["#a8b820", "#fde725"],
+];
 
 /// From far below 0 to far above.
 const DIFFERENCES: [[&str; 2]; 9] = [
@@ -86,7 +95,7 @@ fn rules(sheet: &mut String, light: usize) {
         let _ = writeln!(sheet, ".stepwell .{class}{index}{{color:{colour};fill:{colour}}}");
     };
     CATEGORIES.iter().enumerate().for_each(|(index, colours)| rule("c", index, colours[light]));
-    AMOUNTS.iter().enumerate().for_each(|(index, colour)| rule("s", index, colour));
+    AMOUNTS.iter().enumerate().for_each(|(index, colours)| rule("s", index, colours[light]));
     DIFFERENCES.iter().enumerate().for_each(|(index, colours)| rule("d", index, colours[light]));
     let _ = writeln!(sheet, ".stepwell .paper{{fill:{}}}", PAPER[light]);
 }
@@ -148,6 +157,15 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn amounts_grow_lighter_and_stay_visible() {
+        for (light, paper) in PAPER.iter().enumerate() {
+            let black = |colours: &[&str; 2]| contrast(colours[light], "#000000");
+            assert!(AMOUNTS.is_sorted_by(|a, b| black(a) < black(b)), "on {paper}");
+            assert!(AMOUNTS.iter().all(|colours| contrast(colours[light], paper) > 2.0), "on {paper}");
         }
     }
 

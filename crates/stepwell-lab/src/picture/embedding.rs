@@ -141,7 +141,7 @@ fn label(projection: &Projection, axis: usize, method: Method) -> String {
             format!("{which} principal component ({percent:.1} % of the variance)")
         }
         (AxisKind::Principal, Method::Lda) => {
-            format!("{which} principal component of the rest ({percent:.1} % of all variance)")
+            format!("{which} principal component of the rest ({percent:.1} % of the variance)")
         }
         (AxisKind::Nothing, _) => "nothing varies beside".to_owned(),
     }

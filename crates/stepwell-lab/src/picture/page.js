@@ -91,7 +91,8 @@
         return [mark, names, +mark.getAttribute(names[0]), +mark.getAttribute(names[1])];
       });
       const [left, top, width, height] = box.getAttribute("viewBox").split(" ").map(Number);
-      return { box, marks, left, top, width, height, scale: 1, x: 0, y: 0, waiting: false };
+      const lines = [...box.querySelectorAll(".lines > path")].map((path) => [path, +path.getAttribute("stroke-width")]);
+      return { box, marks, lines, left, top, width, height, scale: 1, x: 0, y: 0, waiting: false };
     });
     if (!windows.length) continue;
 
@@ -123,13 +124,14 @@
         make("text", { class: "faint end tick", x: left - 7, y: y + 4 }, text);
       }
     };
-    // Lines are stretched, marks only moved: they keep their size.
+    // Lines are stretched, but stay as wide as they are; marks are only moved.
     const draw = (view) => {
       view.waiting = false;
       const { scale, left, top } = view;
       const dx = view.x + left * (1 - scale), dy = view.y + top * (1 - scale);
       for (const lines of view.box.querySelectorAll(".lines"))
         lines.setAttribute("transform", `translate(${dx} ${dy}) scale(${scale})`);
+      for (const [path, width] of view.lines) path.setAttribute("stroke-width", width / scale);
       for (const [mark, names, x, y] of view.marks) {
         mark.setAttribute(names[0], (x * scale + dx).toFixed(2));
         mark.setAttribute(names[1], (y * scale + dy).toFixed(2));

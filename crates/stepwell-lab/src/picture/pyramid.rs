@@ -57,15 +57,13 @@ pub fn draw(subject: &Subject<'_>) -> Result<(Picture, Vec<LevelFigures>)> {
     } else if levels.len() > 1 {
         legend.key("in one patch: merged into one vertex of the next level");
     }
-    let description = format!(
-        "The graph and {} coarse levels: {}",
-        levels.len() - 1,
-        figures
-            .iter()
-            .map(|level| format!("{} vertices, {} edges", level.vertices, level.edges))
-            .collect::<Vec<_>>()
-            .join("; ")
-    );
+    let sizes: Vec<String> = figures.iter().map(LevelFigures::sizes).collect();
+    let description = match sizes.split_first() {
+        Some((graph, coarse)) if !coarse.is_empty() => {
+            format!("A graph of {graph}, and its coarse levels: {}", coarse.join("; "))
+        }
+        _ => format!("A graph of {}", sizes.concat()),
+    };
     let legend_height = legend.height(width);
     let mut svg = Svg::new((width, height + legend_height), &title, &description);
     svg.label((24.0, 28.0), "title", &shortened(&title, (width / 9.5) as usize));
@@ -92,7 +90,7 @@ fn panel<'a>(number: usize, level: &'a Level<'a>, figures: &LevelFigures, shades
         1 => "after 1 pooling".to_owned(),
         _ => format!("after {number} poolings"),
     };
-    let sizes = format!("{} vertices, {} edges", figures.vertices, figures.edges);
+    let sizes = figures.sizes();
     let next = match (figures.kept, figures.cut, figures.merged) {
         (Some(kept), Some(cut), _) => format!("{kept} kept; cut value {cut:.3}"),
         (Some(kept), None, _) => format!("{kept} kept; no edge to cut"),
@@ -107,7 +105,7 @@ fn panel<'a>(number: usize, level: &'a Level<'a>, figures: &LevelFigures, shades
         }
         text += &format!("\n{}", shades.texts[number][vertex]);
         let is_kept = level.kept.as_ref().map(|kept| kept[vertex]);
-        match (is_kept, level.becomes(vertex)) {
+        match (is_kept, level.becomes.get(vertex).copied().flatten()) {
             (Some(false), _) => text += "\ndropped",
             (_, Some(coarse)) => text += &format!("\nbecomes {coarse} of level {}", number + 1),
             (_, None) if level.assignment.is_some() => text += "\nin no cluster",
@@ -148,7 +146,7 @@ fn clusters(level: &Level<'_>) -> Vec<(String, Vec<u32>)> {
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); assignment.num_coarse()];
     let mut of = vec![None; level.graph.num_vertices()];
     for vertex in 0..level.graph.num_vertices() {
-        if let Some(coarse) = level.becomes(vertex) {
+        if let Some(coarse) = level.becomes[vertex] {
             members[coarse as usize].push(vertex as u32);
             of[vertex] = Some(coarse as usize);
         }
@@ -171,6 +169,15 @@ fn clusters(level: &Level<'_>) -> Vec<(String, Vec<u32>)> {
 }
 
 impl LevelFigures {
+    fn sizes(&self) -> String {
+        let counted = |count: usize, one: &str, more: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {more}"),
+        };
+        let vertices = counted(self.vertices, "vertex", "vertices");
+        format!("{vertices}, {}", counted(self.edges, "edge", "edges"))
+    }
+
     fn of(level: &Level<'_>) -> Self {
         let weight = |inside: &dyn Fn(usize, usize) -> bool| share(level.graph, inside);
         let kept = level.kept.as_ref();
@@ -181,7 +188,7 @@ impl LevelFigures {
             kept: kept.map(|kept| kept.iter().filter(|kept| **kept).count()),
             cut: kept.and_then(|kept| weight(&|a, b| kept[a] != kept[b])),
             merged: match merges {
-                true => weight(&|a, b| level.becomes(a).is_some() && level.becomes(a) == level.becomes(b)),
+                true => weight(&|a, b| level.becomes[a].is_some() && level.becomes[a] == level.becomes[b]),
                 false => None,
             },
         }

@@ -91,7 +91,7 @@ impl Scatter {
         }
         svg.close();
         svg.label((16.0, 28.0), "title", &shortened(&self.title, (width / 9.5) as usize));
-        frame.draw(&mut svg, &shortened(&self.x_label, 80), &shortened(&self.y_label, 60));
+        frame.draw(&mut svg, &shortened(&self.x_label, 80), &shortened(&self.y_label, 70));
 
         // A picture inside the picture cuts off what zooming moves outside.
         let Frame { left, top, width: w, height: h, .. } = frame;

@@ -33,22 +33,14 @@ pub(super) struct Level<'a> {
     pub stands_for: Vec<Vec<u32>>,
     /// The matrix that leads to the next level.
     pub assignment: Option<AssignmentRef<'a>>,
+    /// The vertex of the next level that most of each vertex becomes part of;
+    /// empty on the last one.
+    pub becomes: Vec<Option<u32>>,
     /// Whether each vertex is kept by a next level that selects vertices.
     pub kept: Option<Vec<bool>>,
 }
 
 impl Level<'_> {
-    /// The vertex of the next level that most of a vertex becomes part of.
-    pub fn becomes(&self, vertex: usize) -> Option<u32> {
-        let (columns, weights) = self.assignment?.row(vertex);
-        let heavier = |best: Option<(u32, f64)>, (&column, &weight): (&u32, &f64)| match best {
-            Some((_, most)) if most >= weight => best,
-            _ if weight > 0.0 => Some((column, weight)),
-            _ => best,
-        };
-        columns.iter().zip(weights).fold(None, heavier).map(|(column, _)| column)
-    }
-
     /// Rows of `width` numbers carried to the next level: weighted means.
     pub fn carried(&self, rows: &[f64], width: usize) -> Vec<f64> {
         let Some(assignment) = self.assignment else { return Vec::new() };
@@ -90,8 +82,11 @@ pub(super) fn levels<'a>(subject: &Subject<'a>) -> Result<Vec<Level<'a>>> {
         Some(known) => known.to_vec(),
         None => layout(graph),
     };
+    let (low, high) = bounds(&places);
+    let extent = (high[0] - low[0]).max(high[1] - low[1]);
     let stands_for = (0..n as u32).map(|vertex| vec![vertex]).collect();
-    let mut levels = vec![Level { graph, places, stands_for, assignment: None, kept: None }];
+    let mut levels =
+        vec![Level { graph, places, stands_for, assignment: None, becomes: Vec::new(), kept: None }];
     for level in &pyramid.levels {
         if index >= level.graphs.len() || index >= level.assignments.len() {
             return refused("graphs of a level", index + 1, level.graphs.len().min(level.assignments.len()));
@@ -107,6 +102,7 @@ pub(super) fn levels<'a>(subject: &Subject<'a>) -> Result<Vec<Level<'a>>> {
             return refused("columns of S", above.num_vertices(), assignment.num_coarse());
         }
         below.assignment = Some(assignment);
+        below.becomes = (0..assignment.num_fine()).map(|vertex| heaviest(assignment.row(vertex))).collect();
         let offsets = &level.graphs.vertex_offsets()[index..];
         below.kept = level.kept.as_ref().map(|kept| {
             let mut is_kept = vec![false; below.graph.num_vertices()];
@@ -121,33 +117,51 @@ pub(super) fn levels<'a>(subject: &Subject<'a>) -> Result<Vec<Level<'a>>> {
         let mut places: Vec<[f64; 2]> =
             below.carried(&flat, 2).chunks_exact(2).map(|place| [place[0], place[1]]).collect();
         if below.kept.is_none() {
-            part(&mut places);
+            part(&mut places, extent);
         }
         let mut stands_for = vec![Vec::new(); above.num_vertices()];
-        for (vertex, originals) in below.stands_for.iter().enumerate() {
-            if let Some(coarse) = below.becomes(vertex) {
-                stands_for[coarse as usize].extend(originals);
+        for (originals, coarse) in below.stands_for.iter().zip(&below.becomes) {
+            if let Some(coarse) = coarse {
+                stands_for[*coarse as usize].extend(originals);
             }
         }
         stands_for.iter_mut().for_each(|originals: &mut Vec<u32>| originals.sort_unstable());
-        levels.push(Level { graph: above, places, stands_for, assignment: None, kept: None });
+        levels.push(Level {
+            graph: above,
+            places,
+            stands_for,
+            assignment: None,
+            becomes: Vec::new(),
+            kept: None,
+        });
     }
     Ok(levels)
 }
 
+/// The column of the largest entry of a row, the first of them, if any is above 0.
+fn heaviest((columns, weights): (&[u32], &[f64])) -> Option<u32> {
+    let mut best: Option<(u32, f64)> = None;
+    for (&column, &weight) in columns.iter().zip(weights) {
+        if weight > best.map_or(0.0, |(_, most)| most) {
+            best = Some((column, weight));
+        }
+    }
+    best.map(|(column, _)| column)
+}
+
 /// Moves places apart that lie on each other, as the middles of clusters may that
-/// share vertices.
-fn part(places: &mut [[f64; 2]]) {
+/// share vertices. `extent` is how far the whole drawing goes.
+fn part(places: &mut [[f64; 2]], extent: f64) {
     /// More than that are too many to compare each two of them.
     const MOST: usize = 1500;
-    let (low, high) = bounds(places);
-    let extent = (high[0] - low[0]).max(high[1] - low[1]);
     let n = places.len();
     if !(2..=MOST).contains(&n) {
         return;
     }
-    let least =
-        if extent > 0.0 { 0.5 * extent / (n as f64).sqrt() } else { 1.0 }.min(0.08 * extent.max(12.5));
+    let least = match extent > 0.0 {
+        true => extent * (0.4 / (n as f64).sqrt()).min(0.085),
+        false => 1.0,
+    };
     for _ in 0..20 {
         let mut moved = false;
         for a in 0..n {

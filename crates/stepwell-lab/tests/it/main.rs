@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod pictures;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::ControlFlow;
