@@ -8,6 +8,7 @@ mod commands;
 mod embedding;
 mod model;
 mod output;
+mod picture;
 mod pooling;
 mod protocol;
 mod terminal;

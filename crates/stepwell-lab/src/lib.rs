@@ -1,5 +1,5 @@
 //! Experiments: the paper's protocol, its records on disk, its figures, and
-//! what we measure beside them.
+//! what we measure beside them; and pictures of all that.
 
 pub mod baselines;
 mod contender;
@@ -9,6 +9,7 @@ pub mod experiments;
 pub mod metrics;
 pub mod outcome;
 pub mod paper;
+pub mod picture;
 pub mod protocol;
 pub mod reading;
 pub mod records;

@@ -13,8 +13,9 @@
 //! ([`features`]), coarsenings ([`pool`]) and the pyramids made of them
 //! ([`pyramid`]), the classes of vertices that must have equal states
 //! ([`lift`]), the fixed points themselves ([`reservoir`]), the regression that
-//! reads them ([`readout`]), and what can be proved ([`theory`]). Every random
-//! number comes from a named stream ([`rng`]).
+//! reads them ([`readout`]), the planes they are looked at in ([`projection`]),
+//! and what can be proved ([`theory`]). Every random number comes from a named
+//! stream ([`rng`]).
 
 pub mod config;
 mod error;
@@ -24,6 +25,7 @@ pub mod lift;
 mod linalg;
 pub mod model;
 pub mod pool;
+pub mod projection;
 pub mod pyramid;
 pub mod readout;
 pub mod reservoir;

@@ -6,9 +6,12 @@ mod converge;
 mod convert;
 mod datasets;
 mod demo;
+mod draw;
 mod embed;
 mod evaluate;
+mod explain;
 mod fetch;
+mod plot;
 mod predict;
 mod reproduce;
 mod runs;
@@ -33,6 +36,9 @@ pub enum Command {
     Evaluate(Box<evaluate::Evaluate>),
     Reproduce(Box<reproduce::Reproduce>),
     Runs(runs::Runs),
+    Plot(Box<plot::Plot>),
+    Draw(Box<draw::Draw>),
+    Explain(explain::Explain),
     Coarsen(coarsen::Coarsen),
     Converge(Box<converge::Converge>),
     Completions(completions::Completions),
@@ -51,6 +57,9 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Evaluate(command) => command.run(terminal),
         Command::Reproduce(command) => command.run(terminal),
         Command::Runs(command) => command.run(terminal),
+        Command::Plot(command) => command.run(terminal),
+        Command::Draw(command) => command.run(terminal),
+        Command::Explain(command) => command.run(terminal),
         Command::Coarsen(command) => command.run(terminal),
         Command::Converge(command) => command.run(terminal),
         Command::Completions(command) => command.run(terminal),

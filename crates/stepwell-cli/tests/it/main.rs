@@ -5,6 +5,7 @@
 mod commands;
 mod manners;
 mod models;
+mod pictures;
 mod pooling;
 mod readme;
 mod runs;

@@ -2,9 +2,20 @@ use super::{failure, output, stepwell};
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in
-        ["demo", "datasets", "fetch", "convert", "stats", "embed", "converge", "coarsen", "completions"]
-    {
+    for command in [
+        "demo",
+        "datasets",
+        "fetch",
+        "convert",
+        "stats",
+        "embed",
+        "converge",
+        "coarsen",
+        "plot",
+        "draw",
+        "explain",
+        "completions",
+    ] {
         let text = output(&[command, "--help"]);
         assert!(text.contains("Example") && text.contains(&format!("stepwell {command}")), "{text}");
     }

@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod pictures;
 mod protocol;
 mod tables;

@@ -15,11 +15,13 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
+mod explain;
 mod saved;
 #[cfg(test)]
 mod tests;
 mod trained;
 
+pub use explain::{Contributions, Explanation, explain};
 pub use saved::{FORMAT, Unreadable};
 pub use trained::{Predictions, TrainedModel};
 

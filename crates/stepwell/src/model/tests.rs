@@ -13,7 +13,7 @@ use crate::readout::{Alpha, Targets};
 use crate::rng::Stream;
 
 /// Random graphs with labels and attributes.
-fn graphs() -> GraphBatch {
+pub(super) fn graphs() -> GraphBatch {
     let mut stream = Stream::new(1, "model tests", [0, 0]);
     let mut builder = BatchBuilder::default();
     for _ in 0..30 {
@@ -32,7 +32,7 @@ fn graphs() -> GraphBatch {
     builder.finish()
 }
 
-fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
+pub(super) fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
     let graphs = graphs();
     let model = Model::fit(config, &graphs).unwrap();
     let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;

@@ -86,16 +86,44 @@ pub fn states(
     options: &ModelConfig,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
+    states_pooled_or_not(weights, prepared, options, false, &progress)
+}
+
+/// The states as they are aggregated: as [`states`], but those of the last block
+/// are pooled once more where the pyramid has a level for it. Their vertices are
+/// those of [`level_read`].
+pub(crate) fn states_read(
+    weights: &Weights,
+    prepared: &Prepared,
+    options: &ModelConfig,
+    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> Result<Vec<Array2<f64>>> {
+    Ok(states_pooled_or_not(weights, prepared, options, true, &progress)?.0)
+}
+
+/// The level whose vertices are aggregated for a block, where graphs were
+/// prepared with so many levels.
+pub(crate) fn level_read(block: usize, levels: usize, options: &ModelConfig) -> usize {
+    if block + 1 == options.blocks && levels == options.blocks { levels } else { block.min(levels) }
+}
+
+fn states_pooled_or_not(
+    weights: &Weights,
+    prepared: &Prepared,
+    options: &ModelConfig,
+    pool_last: bool,
+    progress: &(dyn Fn(usize) -> ControlFlow<()> + Sync),
+) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     check(weights, prepared, options)?;
-    let watch = Watch::new(&progress);
+    let watch = Watch::new(progress);
     match &prepared.parts {
         Parts::F32(parts) => {
             let model = Model::<f32>::new(weights, options, parts.first(), Isa::best());
-            states_of_parts(&model, parts, prepared, options, &watch)
+            states_of_parts(&model, parts, prepared, options, pool_last, &watch)
         }
         Parts::F64(parts) => {
             let model = Model::<f64>::new(weights, options, parts.first(), Isa::best());
-            states_of_parts(&model, parts, prepared, options, &watch)
+            states_of_parts(&model, parts, prepared, options, pool_last, &watch)
         }
     }
 }
@@ -407,6 +435,7 @@ fn states_of_parts<T: Real>(
     parts: &[Part<T>],
     prepared: &Prepared,
     options: &ModelConfig,
+    pool_last: bool,
     watch: &Watch<'_>,
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     let embedded = options.embedded_blocks();
@@ -421,12 +450,17 @@ fn states_of_parts<T: Real>(
             }
             let mut tables = vec![Vec::new(); model.stacks.len() * embedded.len()];
             let mut runs = vec![Run::default(); part.len() * num_runs];
-            let passage = Passage { model, part, watch, pool_last: false };
+            let passage = Passage { model, part, watch, pool_last };
             for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
                 passage.run(graph, space, runs, |settled| {
                     let Settled { stack, block, state, stride, units, .. } = settled;
                     if embedded.contains(&block) {
-                        let level = &part.levels[block.min(part.levels.len() - 1)];
+                        let highest = part.levels.len() - 1;
+                        let level = match pool_last {
+                            true => level_read(block, highest, options),
+                            false => block.min(highest),
+                        };
+                        let level = &part.levels[level];
                         let places =
                             &level.places[level.vertex_starts[graph]..level.vertex_starts[graph + 1]];
                         let table = &mut tables[stack * embedded.len() + block - embedded.start];

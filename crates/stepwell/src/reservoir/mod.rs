@@ -32,6 +32,7 @@ mod solver;
 mod weights;
 
 pub use embed::{Embedding, embed, embed_some, states};
+pub(crate) use embed::{level_read, states_read};
 pub use prepared::Prepared;
 pub use solver::{Convergence, Run};
 pub use weights::{BlockWeights, Stack, Weights};

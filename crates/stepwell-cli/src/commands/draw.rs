@@ -1,0 +1,95 @@
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Serialize;
+use stepwell::pyramid::Pyramid;
+use stepwell_lab::picture::Subject;
+use stepwell_lab::picture::pyramid::{LevelFigures, draw};
+
+use super::stats::describe_notes;
+use crate::BadUsage;
+use crate::args::Input;
+use crate::picture::{GraphArg, PictureArgs};
+use crate::pooling::PoolArgs;
+use crate::terminal::Terminal;
+
+/// Draw one graph and its coarse levels side by side
+///
+/// Vertices lie where the dataset says, or where edges pull them; their colours
+/// are labels, attributes or degrees. Where a pooling selects vertices, those
+/// it drops are hollow; where it merges them, those that become one lie in one
+/// patch. Beside each level stand its size and the value of the cut.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell draw MUTAG --graph 7 -o graph.svg
+  stepwell draw b-easy --graph 0 --pool ndp --levels 2 -o pyramid.html
+  stepwell draw grid:12x12 --pool graclus -o grid.svg")]
+pub struct Draw {
+    #[command(flatten)]
+    input: Input,
+
+    #[command(flatten)]
+    graph: GraphArg,
+
+    #[command(flatten)]
+    picture: PictureArgs,
+
+    #[command(flatten)]
+    pool: PoolArgs,
+}
+
+#[derive(Serialize)]
+struct Report {
+    dataset: String,
+    graph: String,
+    pool: &'static str,
+    levels: Vec<Figures>,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    vertices: usize,
+    edges: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<f64>,
+}
+
+impl Draw {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        self.picture.check()?;
+        let pooling = self.pool.pooling().context(BadUsage)?;
+        let chosen = self.graph.choose(&terminal.load(&self.input)?)?;
+        let (name, dataset) = (chosen.id(0), &chosen);
+        let pyramid = match &pooling {
+            Some(pooling) => terminal.coarsen(None, &dataset.graphs, pooling, self.pool.levels)?,
+            None => Pyramid::default(),
+        };
+        describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
+        let pool = pooling.as_ref().map_or("none", |pooling| pooling.name());
+        let title = match pool {
+            "none" => format!("graph {name} of {}", dataset.name),
+            pool => format!("graph {name} of {}: {pool}", dataset.name),
+        };
+        let subject = Subject {
+            name: &title,
+            graph: dataset.graphs.graph(0),
+            coordinates: dataset.coordinates.as_deref(),
+            pyramid: &pyramid,
+            index: 0,
+        };
+        let (picture, levels) = terminal.busy("drawing", || draw(&subject))?;
+        let figures = |level: LevelFigures| {
+            let LevelFigures { vertices, edges, kept, cut, merged } = level;
+            Figures { vertices, edges, kept, cut, merged }
+        };
+        self.picture.write(&picture, terminal, || Report {
+            dataset: dataset.name.clone(),
+            graph: name,
+            pool,
+            levels: levels.into_iter().map(figures).collect(),
+        })
+    }
+}

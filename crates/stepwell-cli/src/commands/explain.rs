@@ -1,0 +1,174 @@
+use std::ops::ControlFlow::Continue;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::Args;
+use serde::Serialize;
+use stepwell::model::TrainedModel;
+use stepwell_data::Targets;
+use stepwell_lab::picture::Subject;
+use stepwell_lab::picture::explanation::{Shares, draw};
+
+use crate::BadUsage;
+use crate::args::Input;
+use crate::model::read_model;
+use crate::picture::{GraphArg, PictureArgs};
+use crate::terminal::{Terminal, table};
+
+/// Show which vertices a prediction is made of
+///
+/// A decision value is its intercept plus what each vertex of the levels read
+/// adds, exactly, for models that aggregate by sum or mean; of a maximum, each
+/// unit's part belongs to the vertex that has it. Models that aggregate by
+/// standard deviation or have random features do not split. In the picture,
+/// what a coarse vertex adds is shared among the vertices it stands for.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell explain MUTAG --graph 7 -m mutag.safetensors
+  stepwell explain MUTAG --graph 7 -m mutag.safetensors -o why.html
+  stepwell explain new.jsonl --graph a17 -m model.safetensors --class ring --json")]
+pub struct Explain {
+    #[command(flatten)]
+    input: Input,
+
+    #[command(flatten)]
+    graph: GraphArg,
+
+    /// The model that 'stepwell train' wrote
+    #[arg(short, long, value_name = "FILE")]
+    model: PathBuf,
+
+    /// The class whose decision value is explained (default: the one predicted)
+    #[arg(long, value_name = "NAME")]
+    class: Option<String>,
+
+    #[command(flatten)]
+    picture: PictureArgs,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    dataset: &'a str,
+    graph: &'a str,
+    /// What the model says: a class; nothing for a regression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prediction: Option<&'a str>,
+    /// The class that is explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
+    decision: f64,
+    intercept: f64,
+    /// What the vertices of each level read add.
+    levels: Vec<Level<'a>>,
+    /// All of it on the vertices of the graph itself.
+    vertices: &'a [f64],
+}
+
+#[derive(Serialize)]
+struct Level<'a> {
+    level: usize,
+    contributions: &'a [f64],
+}
+
+/// Vertices in the table.
+const LISTED: usize = 12;
+
+impl Explain {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        self.picture.check()?;
+        let model = read_model(&self.model)?;
+        let dataset = self.graph.choose(&terminal.load(&self.input)?)?;
+        let graphs = &dataset.graphs;
+        let going = |_| Continue(());
+        let pyramid = model.model.coarsen(graphs, going)?;
+        let explanation = model.explain(graphs, &pyramid, going)?.swap_remove(0);
+        let predicted = model.predict(graphs, going)?.classes.first().copied();
+        let column = self.column(&model, predicted)?;
+        let name = dataset.id(0);
+        let title = format!("graph {name} of {}", dataset.name);
+        let subject = Subject {
+            name: &title,
+            graph: graphs.graph(0),
+            coordinates: dataset.coordinates.as_deref(),
+            pyramid: &pyramid,
+            index: 0,
+        };
+        let shares = Shares::of(&subject, &explanation, column)?;
+        let class = model.classes.get(column).map(String::as_str);
+        let prediction = predicted.and_then(|class| model.classes.get(class)).map(String::as_str);
+        if !self.picture.asked() {
+            return terminal.print(&describe(&title, &shares, class, prediction, &dataset.targets));
+        }
+        let question = class.map_or("the prediction".to_owned(), |class| format!("class {class}"));
+        let picture = draw(&subject, &shares, &question)?;
+        self.picture.write(&picture, terminal, || Report {
+            dataset: &dataset.name,
+            graph: &name,
+            prediction,
+            class,
+            decision: shares.decision,
+            intercept: shares.intercept,
+            levels: shares
+                .levels
+                .iter()
+                .map(|(level, values)| Level { level: *level, contributions: values })
+                .collect(),
+            vertices: &shares.vertices,
+        })
+    }
+
+    /// The column of the class asked for, or of the one predicted.
+    fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
+        let Some(name) = &self.class else { return Ok(predicted.unwrap_or(0)) };
+        ensure!(!model.classes.is_empty(), anyhow!("--class: the model predicts numbers").context(BadUsage));
+        model
+            .classes
+            .iter()
+            .position(|class| class == name)
+            .with_context(|| format!("--class: expected one of {}, found '{name}'", model.classes.join(", ")))
+            .context(BadUsage)
+    }
+}
+
+fn describe(
+    title: &str,
+    shares: &Shares,
+    class: Option<&str>,
+    prediction: Option<&str>,
+    targets: &Targets,
+) -> String {
+    let known = match targets {
+        Targets::None => String::new(),
+        Targets::Classes(values) => format!(", known to be {}", values[0]),
+        Targets::Text(values) => format!(", known to be {}", values[0]),
+        Targets::Real(values) => format!(", known to be {}", values[0]),
+    };
+    let mut lines = vec![match prediction {
+        Some(prediction) => format!("{title}: predicted {prediction}{known}"),
+        None => format!("{title}: predicted {:.6}{known}", shares.decision),
+    }];
+    let what = class.map_or("prediction".to_owned(), |class| format!("decision value for {class}"));
+    let mut parts = vec![vec!["intercept".to_owned(), String::new(), format!("{:.6}", shares.intercept)]];
+    for (level, values) in &shares.levels {
+        let vertices = format!("{} vertices", values.len());
+        parts.push(vec![format!("level {level}"), vertices, format!("{:.6}", values.iter().sum::<f64>())]);
+    }
+    parts.push(vec![what, String::new(), format!("{:.6}", shares.decision)]);
+    lines.push(table(&["part", "", "adds"], parts));
+
+    let mut all: Vec<(usize, usize, f64)> = shares
+        .levels
+        .iter()
+        .flat_map(|(level, values)| values.iter().enumerate().map(move |(v, &value)| (*level, v, value)))
+        .collect();
+    all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+    let row = |(level, vertex, value): &(usize, usize, f64)| {
+        vec![level.to_string(), vertex.to_string(), format!("{value:.6}")]
+    };
+    lines.push(String::new());
+    lines.push(table(&["level", "vertex", "adds"], all.iter().take(LISTED).map(row)));
+    if all.len() > LISTED {
+        lines.push(format!("and {} more; --json has all of them, -o draws them", all.len() - LISTED));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,132 @@
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use ndarray::Array2;
+use serde::Serialize;
+use stepwell::model::Model;
+use stepwell_data::{Place, Targets};
+use stepwell_lab::picture::embedding::{Method, Vectors, plot};
+
+use super::embed::expected;
+use crate::BadUsage;
+use crate::args::{Caching, Input, PartArg};
+use crate::embedding::{Embedder, ids};
+use crate::model::{ModelArgs, read_model};
+use crate::picture::PictureArgs;
+use crate::terminal::Terminal;
+
+/// Draw all graphs as points in a plane
+///
+/// Graphs become vectors, vectors points: where classes lie farthest apart
+/// (lda) or where vectors vary most (pca). Colours are classes, or the targets
+/// in fifths. In a page (.html) pointing shows which graph it is, a click in
+/// the legend hides a class, and the picture can be zoomed.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell plot MUTAG -o mutag.html
+  stepwell plot b-easy --method pca --pool ndp -o b-easy.svg
+  stepwell plot b-hard --part test -m model.safetensors -o test.html")]
+pub struct Plot {
+    #[command(flatten)]
+    input: Input,
+
+    /// The plane: lda (needs classes), pca; by default lda where there are classes
+    #[arg(long, value_parser = method)]
+    method: Option<Method>,
+
+    /// Embed as a model that 'stepwell train' wrote does; options of the model are then those of
+    /// the file
+    #[arg(short, long, value_name = "FILE")]
+    model: Option<PathBuf>,
+
+    #[command(flatten)]
+    picture: PictureArgs,
+
+    #[command(flatten)]
+    part: PartArg,
+
+    #[command(flatten)]
+    caching: Caching,
+
+    #[command(flatten)]
+    options: ModelArgs,
+}
+
+#[derive(Serialize)]
+struct Report {
+    dataset: String,
+    method: &'static str,
+    graphs: usize,
+    /// Of each axis: its share of the variance between classes (discriminants) or of all.
+    explained: Vec<f64>,
+    /// Where each graph lies.
+    points: Vec<[f64; 2]>,
+}
+
+impl Plot {
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let config = self.options.config().context(BadUsage)?;
+        self.picture.check()?;
+        let saved = self.model.as_deref().map(read_model).transpose()?;
+        let mut source = terminal.open(&self.input)?;
+        source.part = self.part.get();
+        let model = match saved {
+            Some(saved) => {
+                source.expected = Some(expected(&saved.model));
+                saved.model
+            }
+            None => Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?,
+        };
+        let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
+        let mut embedder = Embedder::new(&model, cache, terminal);
+        let place = Place::file(&source.name);
+        let (mut numbers, mut targets) = (Vec::new(), Targets::None);
+        let (mut names, mut sizes) = (Vec::new(), Vec::new());
+        terminal.counting("embedding", |progress| {
+            source.visit(|piece| {
+                let before = embedder.tally.graphs;
+                numbers.extend(embedder.embed_piece(piece, before, progress)?.vectors.iter());
+                names.extend(ids(piece, before));
+                sizes.extend(piece.graphs.iter().map(|graph| graph.num_vertices()));
+                match before == 0 {
+                    true => targets = piece.targets.clone(),
+                    false => targets.append(piece.targets.clone(), &place)?,
+                }
+                Ok::<(), anyhow::Error>(())
+            })
+        })?;
+        embedder.note("");
+        let rows = Array2::from_shape_vec((names.len(), model.width()), numbers)?;
+        let method = self.method.unwrap_or(match targets {
+            Targets::Classes(_) | Targets::Text(_) => Method::Lda,
+            Targets::None | Targets::Real(_) => Method::Pca,
+        });
+        let vectors = Vectors {
+            name: &source.name,
+            rows: rows.view(),
+            targets: &targets,
+            ids: &names,
+            sizes: Some(&sizes),
+        };
+        let (picture, projection, points) = terminal.busy("drawing", || plot(&vectors, method))?;
+        self.picture.write(&picture, terminal, || Report {
+            dataset: source.name.clone(),
+            method: match method {
+                Method::Lda => "lda",
+                Method::Pca => "pca",
+            },
+            graphs: names.len(),
+            explained: projection.explained,
+            points: points.rows().into_iter().map(|point| [point[0], point[1]]).collect(),
+        })
+    }
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    match name {
+        "lda" => Ok(Method::Lda),
+        "pca" => Ok(Method::Pca),
+        _ => Err("expected lda or pca".to_owned()),
+    }
+}

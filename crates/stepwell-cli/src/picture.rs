@@ -1,0 +1,82 @@
+//! What is drawn and where it goes, the same in every command that draws.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use serde::Serialize;
+use stepwell_data::Dataset;
+use stepwell_lab::picture::{Format, Picture};
+
+use crate::BadUsage;
+use crate::terminal::Terminal;
+
+/// One graph of a dataset.
+#[derive(Args, Debug)]
+pub struct GraphArg {
+    /// Which graph: its id where graphs have ids, or its position, from 0
+    #[arg(long, short, value_name = "GRAPH", default_value = "0")]
+    graph: String,
+}
+
+impl GraphArg {
+    /// The graph alone, called what it is called in the dataset.
+    pub fn choose(&self, dataset: &Dataset) -> Result<Dataset> {
+        ensure!(!dataset.is_empty(), "{}: there is no graph", dataset.name);
+        let named = dataset.ids.as_ref().and_then(|ids| ids.iter().position(|id| *id == self.graph));
+        let position = named.or_else(|| self.graph.parse().ok()).filter(|&graph| graph < dataset.len());
+        let position = position.with_context(|| {
+            let ids = if dataset.ids.is_some() { "an id or " } else { "" };
+            let (name, last, found) = (&dataset.name, dataset.len() - 1, &self.graph);
+            format!("{name}: --graph: expected {ids}a position from 0 to {last}, found '{found}'")
+        })?;
+        let name = dataset.id(position);
+        Ok(Dataset { ids: Some(vec![name]), ..dataset.select(&[position]) })
+    }
+}
+
+/// Where a picture goes.
+#[derive(Args, Debug)]
+pub struct PictureArgs {
+    /// Where to draw: .svg, or .html for a page that answers to the pointer; without it, the
+    /// picture goes to standard output as SVG
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// One JSON object on standard output: the figures behind the picture
+    #[arg(long)]
+    json: bool,
+}
+
+impl PictureArgs {
+    /// Refuses a file of another kind before any work is done.
+    pub fn check(&self) -> Result<()> {
+        match &self.out {
+            Some(path) => Format::of(path).map(drop).context(BadUsage),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a file or JSON was asked for.
+    pub fn asked(&self) -> bool {
+        self.json || self.out.is_some()
+    }
+
+    /// Writes the picture, the figures, or both.
+    pub fn write<T: Serialize>(
+        &self,
+        picture: &Picture,
+        terminal: &Terminal,
+        report: impl FnOnce() -> T,
+    ) -> Result<()> {
+        if let Some(path) = &self.out {
+            picture.write(path)?;
+            terminal.note(&format!("wrote {}", path.display()));
+        }
+        match (self.json, &self.out) {
+            (true, _) => terminal.json(&report()),
+            (false, Some(_)) => Ok(()),
+            (false, None) => terminal.print(picture.svg.trim_end()),
+        }
+    }
+}

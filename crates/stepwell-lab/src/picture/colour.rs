@@ -1,0 +1,179 @@
+//! Colours that stay apart for the colour-blind, on light paper and on dark.
+//!
+//! Elements have classes, not colours: `c0` to `c7` for categories, `s0` to `s8`
+//! for amounts, `d0` to `d8` for amounts below and above 0. A style sheet inside
+//! each picture says what they look like in either light.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+/// The papers, and the inks on them, light and dark.
+const PAPER: [&str; 2] = ["#ffffff", "#15171b"];
+
+/// Categories, found by a search for colours that keep their distance under all
+/// three kinds of colour blindness and their contrast to the paper.
+const CATEGORIES: [[&str; 2]; 8] = [
+    ["#0247c0", "#6a69fb"],
+    ["#f77106", "#da991e"],
+    ["#20b671", "#07bf70"],
+    ["#902982", "#f3cedd"],
+    ["#654e0a", "#d6ff2d"],
+    ["#8596f6", "#a5beff"],
+    ["#191341", "#aa54b5"],
+    ["#907b8e", "#64747c"],
+];
+
+/// From little to much.
+const AMOUNTS: [[&str; 2]; 9] = [
+    ["#440154", "#6c4bb0"],
+    ["#472f7d", "#6a66c4"],
+    ["#3b518b", "#5f83cf"],
+    ["#2c718e", "#4b9dcf"],
+    ["#21908d", "#35b5bd"],
+    ["#27ad81", "#43c99a"],
+    ["#4fb85e", "#7bd96c"],
+    ["#7dbb3a", "#c1e743"],
+    ["#a8b820", "#fde725"],
+];
+
+/// From far below 0 to far above.
+const DIFFERENCES: [[&str; 2]; 9] = [
+    ["#08519c", "#7cc4ff"],
+    ["#3182bd", "#4ba3e3"],
+    ["#6baed6", "#3478a8"],
+    ["#bdd7e7", "#2e5270"],
+    ["#e5e5e5", "#3a3f47"],
+    ["#fdd0a2", "#6b4a2a"],
+    ["#fd8d3c", "#a8652a"],
+    ["#e6550d", "#e08a3c"],
+    ["#a63603", "#ffb366"],
+];
+
+/// How many categories have a colour of their own.
+pub const NUM_CATEGORIES: usize = CATEGORIES.len();
+
+/// The steps of a scale of amounts or differences.
+pub const STEPS: usize = AMOUNTS.len();
+
+/// The class of a category; they repeat.
+pub fn category(index: usize) -> String {
+    format!("c{}", index % CATEGORIES.len())
+}
+
+/// The class of an amount between 0 and 1.
+pub fn amount(share: f64) -> String {
+    format!("s{}", step(share))
+}
+
+/// The class of an amount between -1 and 1.
+pub fn difference(share: f64) -> String {
+    format!("d{}", step((share + 1.0) / 2.0))
+}
+
+fn step(share: f64) -> usize {
+    // What is no number is cast to 0.
+    ((share * (STEPS - 1) as f64).round().clamp(0.0, (STEPS - 1) as f64)) as usize
+}
+
+/// The style sheet of all pictures.
+pub fn style() -> &'static str {
+    static STYLE: LazyLock<String> = LazyLock::new(|| {
+        let mut sheet = include_str!("picture.css").to_owned();
+        rules(&mut sheet, 0);
+        sheet.push_str("@media screen and (prefers-color-scheme:dark){\n");
+        sheet.push_str(include_str!("picture_dark.css"));
+        rules(&mut sheet, 1);
+        sheet.push_str("}\n");
+        sheet
+    });
+    &STYLE
+}
+
+fn rules(sheet: &mut String, light: usize) {
+    let mut rule = |class: &str, index: usize, colour: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(sheet, ".stepwell .{class}{index}{{color:{colour};fill:{colour}}}");
+    };
+    CATEGORIES.iter().enumerate().for_each(|(index, colours)| rule("c", index, colours[light]));
+    AMOUNTS.iter().enumerate().for_each(|(index, colours)| rule("s", index, colours[light]));
+    DIFFERENCES.iter().enumerate().for_each(|(index, colours)| rule("d", index, colours[light]));
+    let _ = writeln!(sheet, ".stepwell .paper{{fill:{}}}", PAPER[light]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linear red, green and blue.
+    fn linear(colour: &str) -> [f64; 3] {
+        [1, 3, 5].map(|at| {
+            let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    fn times(matrix: &[[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|row| (0..3).map(|k| matrix[row][k] * vector[k]).sum())
+    }
+
+    /// WCAG's contrast.
+    fn contrast(a: &str, b: &str) -> f64 {
+        let luminance = |colour| {
+            let [r, g, b] = linear(colour);
+            0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        a.max(b) / a.min(b)
+    }
+
+    /// CIELAB, as seen through one of the matrices below.
+    fn lab(colour: &str, eyes: &[[f64; 3]; 3]) -> [f64; 3] {
+        let seen = times(eyes, linear(colour)).map(|x| x.clamp(0.0, 1.0));
+        let to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
+        let [x, y, z] = times(&to_xyz, seen);
+        let [x, y, z] = [x / 0.95047, y, z / 1.08883]
+            .map(|t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 });
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    /// No defect, then protanopia, deuteranopia and tritanopia (Machado and others, 2009).
+    const EYES: [[[f64; 3]; 3]; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    ];
+
+    #[test]
+    fn everybody_can_tell_categories_apart_on_either_paper() {
+        for (light, paper) in PAPER.iter().enumerate() {
+            for (index, colours) in CATEGORIES.iter().enumerate() {
+                assert!(contrast(colours[light], paper) > 2.5, "category {index} on {paper}");
+                for other in &CATEGORIES[..index] {
+                    for eyes in &EYES {
+                        let (a, b) = (lab(colours[light], eyes), lab(other[light], eyes));
+                        let distance = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
+                        assert!(distance > 20.0, "{} and {} on {paper}", colours[light], other[light]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn amounts_grow_lighter_and_stay_visible() {
+        for (light, paper) in PAPER.iter().enumerate() {
+            let black = |colours: &[&str; 2]| contrast(colours[light], "#000000");
+            assert!(AMOUNTS.is_sorted_by(|a, b| black(a) < black(b)), "on {paper}");
+            assert!(AMOUNTS.iter().all(|colours| contrast(colours[light], paper) > 2.0), "on {paper}");
+        }
+    }
+
+    #[test]
+    fn scales_end_where_they_end() {
+        assert_eq!([amount(-1.0), amount(0.0), amount(0.5), amount(9.0)], ["s0", "s0", "s4", "s8"]);
+        assert_eq!([difference(-1.0), difference(0.0), difference(1.0)], ["d0", "d4", "d8"]);
+        assert_eq!(amount(f64::NAN), "s0");
+        assert_eq!(category(9), "c1");
+    }
+}

@@ -1,0 +1,152 @@
+//! Why a graph got its decision value: what each vertex adds or takes away.
+
+use ndarray::Array2;
+use stepwell::model::Explanation;
+
+use super::Picture;
+use super::colour;
+use super::legend::{Legend, short};
+use super::page::{Cell, Table};
+use super::panel::{Panel, Panels, Vertex};
+use super::scene::{Level, Subject, levels};
+use super::svg::{Svg, shortened};
+use crate::error::Result;
+
+/// Rows of the page's table: the vertices that matter most.
+const LISTED: usize = 200;
+
+/// The contributions behind the picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shares {
+    /// What every graph gets.
+    pub intercept: f64,
+    /// Intercept and contributions together.
+    pub decision: f64,
+    /// For each level that is read, its number and what its vertices add.
+    pub levels: Vec<(usize, Vec<f64>)>,
+    /// All of them on the vertices of the graph itself.
+    pub vertices: Vec<f64>,
+}
+
+impl Shares {
+    /// One column of an explanation.
+    pub fn of(subject: &Subject<'_>, explanation: &Explanation, column: usize) -> Result<Self> {
+        if column >= explanation.intercept.len() {
+            let (limit, found) = ((explanation.intercept.len() as u64).saturating_sub(1), column as u64);
+            return Err(stepwell::Error::TooLarge { what: "column to explain", limit, found }.into());
+        }
+        let n = subject.graph.num_vertices();
+        let mut all = Array2::<f64>::zeros((n, explanation.intercept.len()));
+        for placed in explanation.on_vertices(subject.pyramid, subject.index, n)? {
+            all += &placed;
+        }
+        Ok(Self {
+            intercept: explanation.intercept[column],
+            decision: explanation.decision()[column],
+            levels: explanation
+                .levels
+                .iter()
+                .map(|level| (level.level, level.values.column(column).to_vec()))
+                .collect(),
+            vertices: all.column(column).to_vec(),
+        })
+    }
+}
+
+/// The picture of what vertices add to a decision value, which is that of `what`:
+/// `class mutagenic`, `the prediction`.
+pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Picture> {
+    let levels = levels(subject)?;
+    // The whole on the graph itself, then each coarse level that is read.
+    let mut drawn = vec![(0, &shares.vertices)];
+    drawn
+        .extend(shares.levels.iter().filter(|(level, _)| *level > 0).map(|(level, values)| (*level, values)));
+    for (level, values) in &drawn {
+        let expected = levels.get(*level).map_or(0, |level| level.graph.num_vertices());
+        if values.len() != expected {
+            let what = "contributions of a level";
+            return Err(stepwell::Error::Length { what, expected, found: values.len() }.into());
+        }
+    }
+    let most = drawn.iter().flat_map(|(_, values)| values.iter()).fold(0.0, |most: f64, x| most.max(x.abs()));
+    let panels: Vec<Panel<'_>> =
+        drawn.iter().map(|&(number, values)| panel(number, &levels[number], values, most)).collect();
+
+    let name = shortened(what, 40);
+    let title = format!("{}: {name}", shortened(subject.name, 60));
+    let sum: f64 = shares.levels.iter().flat_map(|(_, values)| values).sum();
+    let parts = [shares.decision, shares.intercept, sum].map(|part| format!("{part:.4}"));
+    let equation = format!("{} = {} (intercept) + {} (vertices)", parts[0], parts[1], parts[2]);
+    let legend = Legend::of_differences("what a vertex adds", most);
+    let side_by_side = Panels::new(drawn.iter().map(|(number, _)| levels[*number].places.as_slice()), 64.0);
+    let (width, height) = side_by_side.size();
+    let width = width.max(460.0);
+    let description = format!("Decision value for {name}: {equation}");
+    let mut svg = Svg::new((width, height + legend.height(width)), &title, &description);
+    svg.label((24.0, 28.0), "title", &shortened(&title, (width / 9.5) as usize));
+    svg.label((24.0, 48.0), "", &format!("decision value {equation}"));
+    for (index, panel) in panels.iter().enumerate() {
+        side_by_side.draw(&mut svg, index, panel);
+    }
+    legend.draw(&mut svg, width, height);
+    let mut notes = vec![
+        "A decision value is its intercept plus what each vertex of the levels read adds, exactly."
+            .to_owned(),
+    ];
+    if drawn.len() > 1 {
+        notes.push("What a coarse vertex adds is shared among the vertices it stands for.".to_owned());
+    }
+    Ok(Picture { title, svg: svg.finish(), notes, table: Some(table(shares)) })
+}
+
+fn panel<'a>(number: usize, level: &'a Level<'a>, values: &[f64], most: f64) -> Panel<'a> {
+    let vertex = |(vertex, &value): (usize, &f64)| {
+        let share = if most > 0.0 { value / most } else { 0.0 };
+        let place = if number == 0 { String::new() } else { format!(" of level {number}") };
+        let text = format!("vertex {vertex}{place}\nadds {}", short(value));
+        let class = colour::difference(share);
+        Vertex { series: None, class, hollow: false, scale: 1.0 + 0.5 * share.abs(), text }
+    };
+    let positive = values.iter().filter(|x| **x > 0.0).count();
+    let negative = values.iter().filter(|x| **x < 0.0).count();
+    Panel {
+        graph: level.graph,
+        places: &level.places,
+        heading: match number {
+            0 => "all contributions, on the graph".to_owned(),
+            _ => format!("contributions of level {number}"),
+        },
+        lines: [
+            format!("{} vertices add {:.4}", values.len(), values.iter().sum::<f64>()),
+            format!("{positive} for it, {negative} against it"),
+        ],
+        vertices: values.iter().enumerate().map(vertex).collect(),
+        clusters: Vec::new(),
+    }
+}
+
+/// The vertices that matter most.
+fn table(shares: &Shares) -> Table {
+    let mut all: Vec<(usize, usize, f64)> = shares
+        .levels
+        .iter()
+        .flat_map(|(level, values)| {
+            values.iter().enumerate().map(move |(vertex, &value)| (*level, vertex, value))
+        })
+        .collect();
+    all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+    let count = all.len();
+    all.truncate(LISTED);
+    let row = |&(level, vertex, value): &(usize, usize, f64)| {
+        vec![Cell::number(level as f64, 0), Cell::number(vertex as f64, 0), Cell::number(value, 6)]
+    };
+    let caption = match count > LISTED {
+        true => format!("The {LISTED} of {count} vertices that add or take away most"),
+        false => "What each vertex of the levels read adds".to_owned(),
+    };
+    Table {
+        caption,
+        header: ["level", "vertex", "adds"].map(str::to_owned).to_vec(),
+        rows: all.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,296 @@
+//! One graph in a rectangle of the picture, with a few lines above it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use stepwell::graph::GraphRef;
+
+use super::layout::bounds;
+use super::svg::{Number, Svg, shortened};
+
+/// Edges that are drawn, at most; of more, the strongest.
+const MOST_EDGES: usize = 12_000;
+
+/// Width of a panel.
+const WIDTH: f64 = 320.0;
+
+/// Room around the graph in it.
+const MARGIN: f64 = 16.0;
+
+/// Room between panels.
+const GAP: f64 = 24.0;
+
+/// Height of the lines above the graph.
+const HEAD: f64 = 62.0;
+
+/// Panels in a row.
+const MOST_IN_ROW: usize = 3;
+
+/// A graph that is to be drawn.
+pub(super) struct Panel<'a> {
+    pub graph: GraphRef<'a>,
+    pub places: &'a [[f64; 2]],
+    /// What it is, then what is known of it.
+    pub heading: String,
+    pub lines: [String; 2],
+    pub vertices: Vec<Vertex>,
+    /// Vertices that belong together, with the class of their colour.
+    pub clusters: Vec<(String, Vec<u32>)>,
+}
+
+/// How a vertex is drawn.
+pub(super) struct Vertex {
+    /// Vertices of one series can be hidden together.
+    pub series: Option<usize>,
+    /// The class of its colour.
+    pub class: String,
+    pub hollow: bool,
+    /// By how much it is larger than others.
+    pub scale: f64,
+    pub text: String,
+}
+
+/// Panels side by side: all show the same part of the plane.
+pub(super) struct Panels {
+    /// The smallest and the largest coordinates.
+    low: [f64; 2],
+    high: [f64; 2],
+    /// Height of each graph.
+    height: f64,
+    columns: usize,
+    rows: usize,
+    top: f64,
+}
+
+impl Panels {
+    /// As many as there are lists of places, beginning that far down.
+    pub fn new<'a>(all: impl IntoIterator<Item = &'a [[f64; 2]]>, top: f64) -> Self {
+        let all: Vec<_> = all.into_iter().collect();
+        let corners: Vec<[f64; 2]> = all
+            .iter()
+            .filter(|places| !places.is_empty())
+            .flat_map(|places| <[[f64; 2]; 2]>::from(bounds(places)))
+            .collect();
+        let (low, high) = bounds(&corners);
+        let (wide, tall) = (high[0] - low[0], high[1] - low[1]);
+        let inside = WIDTH - 2.0 * MARGIN;
+        let height = if wide > tall { inside * tall / wide } else { inside };
+        let columns = all.len().clamp(1, MOST_IN_ROW);
+        Self {
+            low,
+            high,
+            height: height.max(0.3 * inside).ceil() + 2.0 * MARGIN,
+            columns,
+            rows: all.len().div_ceil(columns).max(1),
+            top,
+        }
+    }
+
+    /// How wide and how high all are together.
+    pub fn size(&self) -> (f64, f64) {
+        let bottom = self.top + self.rows as f64 * (HEAD + self.height + GAP);
+        (GAP + self.columns as f64 * (WIDTH + GAP), bottom)
+    }
+
+    fn corner(&self, index: usize) -> (f64, f64) {
+        let (row, column) = (index / self.columns, index % self.columns);
+        (GAP + column as f64 * (WIDTH + GAP), self.top + row as f64 * (HEAD + self.height + GAP))
+    }
+
+    /// Draws one of them.
+    pub fn draw(&self, svg: &mut Svg, index: usize, panel: &Panel<'_>) {
+        panel.draw(svg, self.corner(index), self);
+    }
+}
+
+impl Panel<'_> {
+    /// Draws it with its upper left corner there.
+    fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), all: &Panels) {
+        svg.label((left, top + 14.0), "heading", &shortened(&self.heading, 40));
+        for (line, y) in self.lines.iter().zip([32.0, 48.0]) {
+            svg.label((left, top + y), "faint", &shortened(line, 54));
+        }
+        let top = top + HEAD;
+        let (x, y, width, height) = (Number(left), Number(top), Number(WIDTH), Number(all.height));
+        let window = format!("{x} {y} {width} {height}");
+        svg.leaf(
+            "rect",
+            &[("class", &"frame"), ("x", &x), ("y", &y), ("width", &width), ("height", &height)],
+        );
+        svg.open(
+            "svg",
+            &[
+                ("class", &"zoom"),
+                ("x", &x),
+                ("y", &y),
+                ("width", &width),
+                ("height", &height),
+                ("viewBox", &window),
+            ],
+        );
+        let radius = radius(self.graph.num_vertices());
+        let places = self.on_paper((left, top), all);
+        svg.open("g", &[("class", &"lines")]);
+        self.draw_clusters(svg, &places, radius);
+        self.draw_edges(svg, &places);
+        svg.close();
+        self.draw_vertices(svg, &places, radius);
+        svg.close();
+    }
+
+    /// Where vertices lie in the picture.
+    fn on_paper(&self, (left, top): (f64, f64), all: &Panels) -> Vec<[f64; 2]> {
+        let Panels { low, high, height, .. } = *all;
+        let extent =
+            (high[0] - low[0]).max((high[1] - low[1]) * (WIDTH - 2.0 * MARGIN) / (height - 2.0 * MARGIN));
+        let scale = if extent > 0.0 { (WIDTH - 2.0 * MARGIN) / extent } else { 1.0 };
+        let middle = [(low[0] + high[0]) / 2.0, (low[1] + high[1]) / 2.0];
+        let to = |place: &[f64; 2]| {
+            let x = left + WIDTH / 2.0 + scale * (place[0] - middle[0]);
+            // Coordinates go up, pictures down.
+            [x, top + height / 2.0 - scale * (place[1] - middle[1])]
+        };
+        self.places.iter().map(to).collect()
+    }
+
+    /// A patch for each cluster: along its edges, and thinner across where no
+    /// edge joins its parts.
+    fn draw_clusters(&self, svg: &mut Svg, places: &[[f64; 2]], radius: f64) {
+        let mut of = vec![usize::MAX; places.len()];
+        for (index, (_, members)) in self.clusters.iter().enumerate() {
+            members.iter().for_each(|&member| of[member as usize] = index);
+        }
+        let (wide, narrow) = (Number(2.0 * radius + 9.0), Number(0.6 * radius + 1.5));
+        for (index, (class, members)) in self.clusters.iter().enumerate() {
+            let (mut along, mut across) = (String::new(), String::new());
+            let mut seen: Vec<u32> = Vec::new();
+            for &first in members {
+                if seen.contains(&first) {
+                    continue;
+                }
+                if let Some(near) = nearest(places, first, &seen) {
+                    line(&mut across, places[first as usize], places[near as usize]);
+                }
+                // All that edges inside the cluster lead to.
+                let mut next = seen.len();
+                seen.push(first);
+                let [x, y] = places[first as usize];
+                let _ = write!(along, "M{} {}h0", Number(x), Number(y));
+                while let Some(&member) = seen.get(next) {
+                    next += 1;
+                    for &other in self.graph.neighbours(member as usize) {
+                        if of[other as usize] != index || other == member {
+                            continue;
+                        }
+                        if other > member {
+                            line(&mut along, places[member as usize], places[other as usize]);
+                        }
+                        if !seen.contains(&other) {
+                            seen.push(other);
+                        }
+                    }
+                }
+            }
+            let class = format!("blob {class}");
+            svg.leaf("path", &[("class", &class), ("d", &along), ("stroke-width", &wide)]);
+            if !across.is_empty() {
+                svg.leaf("path", &[("class", &class), ("d", &across), ("stroke-width", &narrow)]);
+            }
+        }
+    }
+
+    fn draw_edges(&self, svg: &mut Svg, places: &[[f64; 2]]) {
+        let directed = self.graph.is_directed();
+        let mut edges: Vec<(usize, usize, f64)> = self
+            .graph
+            .entries()
+            .filter(|(row, column, _)| row < column || (directed && row > column))
+            .collect();
+        if edges.len() > MOST_EDGES {
+            edges.sort_by(|a, b| b.2.total_cmp(&a.2));
+            edges.truncate(MOST_EDGES);
+        }
+        let most = edges.iter().fold(0.0, |most: f64, edge| most.max(edge.2));
+        // Strong edges last, so that they lie on top.
+        let strengths = [(0.0, 0.25, 0.7), (0.1, 0.5, 1.0), (0.5, 0.85, 1.4)];
+        // The more there are, the less each is seen.
+        let faint = (1200.0 / edges.len().max(1) as f64).clamp(0.3, 1.0);
+        for (step, &(least, opacity, width)) in strengths.iter().enumerate() {
+            let below = strengths.get(step + 1).map_or(f64::INFINITY, |next| next.0);
+            let mut path = String::new();
+            for &(row, column, weight) in &edges {
+                let share = if most > 0.0 { weight / most } else { 1.0 };
+                if share >= least && share < below {
+                    line(&mut path, places[row], places[column]);
+                }
+            }
+            if !path.is_empty() {
+                let (opacity, width) = (Number(faint * opacity), Number(width * faint.sqrt()));
+                svg.leaf(
+                    "path",
+                    &[
+                        ("class", &"edge"),
+                        ("d", &path),
+                        ("stroke-opacity", &opacity),
+                        ("stroke-width", &width),
+                    ],
+                );
+            }
+        }
+    }
+
+    fn draw_vertices(&self, svg: &mut Svg, places: &[[f64; 2]], radius: f64) {
+        let mut groups: BTreeMap<(&str, bool), Vec<usize>> = BTreeMap::new();
+        for (index, vertex) in self.vertices.iter().enumerate() {
+            groups.entry((&vertex.class, !vertex.hollow)).or_default().push(index);
+        }
+        for ((colour, filled), members) in groups {
+            let hollow = if filled { "" } else { " hollow" };
+            let fine = if radius < 2.5 { " fine" } else { "" };
+            let class = format!("marks vertex{hollow}{fine} {colour}");
+            match self.vertices[members[0]].series {
+                Some(series) => svg.open("g", &[("class", &class), ("data-series", &series)]),
+                None => svg.open("g", &[("class", &class)]),
+            }
+            for member in members {
+                let ([x, y], vertex) = (places[member], &self.vertices[member]);
+                let (x, y, r) = (Number(x), Number(y), Number(radius * vertex.scale));
+                svg.titled("circle", &[("cx", &x), ("cy", &y), ("r", &r)], &vertex.text);
+            }
+            svg.close();
+        }
+    }
+
+    /// Whether not all edges are drawn: how many of how many.
+    pub fn strongest_only(&self) -> Option<(usize, usize)> {
+        let edges = self.graph.num_edges();
+        (edges > MOST_EDGES).then_some((MOST_EDGES, edges))
+    }
+}
+
+fn radius(vertices: usize) -> f64 {
+    match vertices {
+        0..=60 => 5.5,
+        61..=200 => 4.0,
+        201..=800 => 2.8,
+        801..=2500 => 2.0,
+        _ => 1.5,
+    }
+}
+
+/// The one of some vertices that lies nearest.
+fn nearest(places: &[[f64; 2]], from: u32, some: &[u32]) -> Option<u32> {
+    let [x, y] = places[from as usize];
+    let distance = |&vertex: &u32| {
+        let [dx, dy] = [places[vertex as usize][0] - x, places[vertex as usize][1] - y];
+        dx * dx + dy * dy
+    };
+    some.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+fn line(path: &mut String, from: [f64; 2], to: [f64; 2]) {
+    let tenth = |x: f64| Number((x * 10.0).round() / 10.0);
+    let [x1, y1, x2, y2] = [from[0], from[1], to[0], to[1]].map(tenth);
+    // Writing to a string cannot fail.
+    let _ = write!(path, "M{x1} {y1}L{x2} {y2}");
+}

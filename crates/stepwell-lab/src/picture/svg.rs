@@ -1,0 +1,216 @@
+//! SVG as text: a writer through which nothing passes that is not escaped.
+//!
+//! ```
+//! use stepwell_lab::picture::svg::{Number, Svg};
+//! let mut svg = Svg::new((100.0, 50.0), "A dot", "One dot, called <b>");
+//! svg.titled("circle", &[("cx", &Number(50.0)), ("cy", &Number(25.0)), ("r", &3)], "<b>");
+//! let text = svg.finish();
+//! assert!(text.contains(r#"<circle cx="50" cy="25" r="3"><title>&lt;b&gt;</title></circle>"#));
+//! ```
+
+use std::fmt::{self, Display, Write};
+
+use super::colour;
+
+/// An element's attributes, by name.
+pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
+
+/// A picture that is being written.
+#[derive(Debug)]
+pub struct Svg {
+    text: String,
+    open: Vec<&'static str>,
+}
+
+impl Svg {
+    /// A picture of that width and height, which says what it is to those who
+    /// cannot see it.
+    pub fn new((width, height): (f64, f64), title: &str, description: &str) -> Self {
+        let mut svg = Self { text: String::new(), open: Vec::new() };
+        let (width, height) = (Number(width), Number(height));
+        svg.open(
+            "svg",
+            &[
+                ("xmlns", &"http://www.w3.org/2000/svg"),
+                ("class", &"stepwell"),
+                ("viewBox", &format_args!("0 0 {width} {height}")),
+                ("width", &width),
+                ("height", &height),
+                ("role", &"img"),
+            ],
+        );
+        let (title, description) = (escaped(title), escaped(description));
+        let style = colour::style();
+        // Writing to a string cannot fail.
+        let _ = write!(
+            svg.text,
+            "<title>{title}</title>\n<desc>{description}</desc>\n<style>\n{style}</style>\n"
+        );
+        svg.leaf("rect", &[("class", &"paper"), ("width", &width), ("height", &height)]);
+        svg
+    }
+
+    /// Begins an element that holds others.
+    pub fn open(&mut self, name: &'static str, attributes: Attributes<'_>) {
+        self.start(name, attributes);
+        self.text.push_str(">\n");
+        self.open.push(name);
+    }
+
+    /// Ends the element that was begun last.
+    pub fn close(&mut self) {
+        if let Some(name) = self.open.pop() {
+            let _ = writeln!(self.text, "</{name}>");
+        }
+    }
+
+    /// An element that holds nothing.
+    pub fn leaf(&mut self, name: &'static str, attributes: Attributes<'_>) {
+        self.start(name, attributes);
+        self.text.push_str("/>\n");
+    }
+
+    /// An element that says something when pointed at.
+    pub fn titled(&mut self, name: &'static str, attributes: Attributes<'_>, title: &str) {
+        self.start(name, attributes);
+        let _ = writeln!(self.text, "><title>{}</title></{name}>", escaped(title));
+    }
+
+    /// A line of text that begins at a place, or ends or is centred there if its
+    /// class says so.
+    pub fn label(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
+        self.text_with(&[("x", &Number(x)), ("y", &Number(y)), ("class", &class)], text);
+    }
+
+    /// A line of text with attributes of its own.
+    pub fn text_with(&mut self, attributes: Attributes<'_>, text: &str) {
+        self.start("text", attributes);
+        let _ = writeln!(self.text, ">{}</text>", escaped(text));
+    }
+
+    /// The picture, with everything that is open ended.
+    pub fn finish(mut self) -> String {
+        while !self.open.is_empty() {
+            self.close();
+        }
+        self.text
+    }
+
+    fn start(&mut self, name: &'static str, attributes: Attributes<'_>) {
+        let _ = write!(self.text, "<{name}");
+        for (name, value) in attributes {
+            let _ = write!(self.text, " {name}=\"{}\"", escaped(&value.to_string()));
+        }
+    }
+}
+
+/// A length, to a hundredth and without zeros behind. What is no number is 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(pub f64);
+
+impl Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hundredths = (self.0 * 100.0).round();
+        if !hundredths.is_finite() || hundredths == 0.0 {
+            return f.write_str("0");
+        }
+        let text = format!("{:.2}", hundredths / 100.0);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// Text as XML and HTML both read it back. What XML cannot hold, and what would
+/// turn the direction of the text behind it, becomes a replacement character.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(character),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+                out.push('\u{fffd}');
+            }
+            _ if character.is_control() => out.push('\u{fffd}'),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// At most so many characters of a text.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// About how wide a line of text is in a font of that size: there is no font to
+/// measure it with.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    let ems = |character: char| match character {
+        'i' | 'j' | 'l' | 't' | 'f' | 'r' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' => {
+            0.36
+        }
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.95,
+        'A'..='Z' => 0.7,
+        _ if (character as u32) < 0x1100 => 0.6,
+        _ => 1.05,
+    };
+    size * text.chars().map(ems).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (1.0, "1"),
+            (-0.004, "0"),
+            (12.346, "12.35"),
+            (0.5, "0.5"),
+            (100.0, "100"),
+            (-3.1, "-3.1"),
+            (f64::NAN, "0"),
+            (f64::INFINITY, "0"),
+        ] {
+            assert_eq!(Number(value).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn nothing_hostile_gets_through() {
+        let name = "\"><script>alert('x')</script>\u{0}\u{202e}&";
+        assert_eq!(
+            escaped(name),
+            "&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;\u{fffd}\u{fffd}&amp;"
+        );
+        let mut svg = Svg::new((1.0, 1.0), name, name);
+        svg.label((0.0, 0.0), name, name);
+        svg.titled("g", &[("id", &name)], name);
+        let text = svg.finish();
+        assert!(!text.contains("<script") && text.matches("&lt;script").count() == 6);
+    }
+
+    #[test]
+    fn long_names_are_shortened_between_characters() {
+        assert_eq!(shortened("abc", 3), "abc");
+        assert_eq!(shortened("äöüß", 3), "äö…");
+        assert_eq!(shortened(&"x".repeat(10_000), 40).chars().count(), 40);
+    }
+
+    #[test]
+    fn what_is_open_is_ended() {
+        let mut svg = Svg::new((1.0, 1.0), "", "");
+        svg.open("g", &[]);
+        svg.open("g", &[]);
+        svg.close();
+        assert!(svg.finish().ends_with("</g>\n</g>\n</svg>\n"));
+    }
+}

@@ -1,0 +1,95 @@
+//! Contributions add up to what the model says; the Python tests compute them
+//! once more, with dense matrices.
+
+use std::ops::ControlFlow::Continue;
+
+use ndarray::Axis;
+
+use super::*;
+use crate::config::{Pool, Precision};
+use crate::model::tests::{graphs, trained};
+use crate::pool::Reduce;
+
+/// The explanations of a model's training graphs and what it says of them.
+fn explained(config: ModelConfig, classes: usize) -> (Vec<Explanation>, Pyramid, Array2<f64>) {
+    let (model, graphs) = (trained(config, classes), graphs());
+    let pyramid = model.model.coarsen(&graphs, |_| Continue(())).unwrap();
+    let explanations = model.explain(&graphs, &pyramid, |_| Continue(())).unwrap();
+    (explanations, pyramid, model.predict(&graphs, |_| Continue(())).unwrap().scores)
+}
+
+fn check(config: ModelConfig, classes: usize) {
+    let error = if config.precision == Precision::F64 { 1e-9 } else { 1e-5 };
+    let what = format!("{config:?}");
+    let (explanations, pyramid, scores) = explained(config, classes);
+    for (graph, (explanation, scores)) in explanations.iter().zip(scores.rows()).enumerate() {
+        let decision = explanation.decision();
+        assert_eq!(decision.len(), scores.len());
+        let scale = scores.iter().fold(1.0, |scale: f64, x| scale.max(x.abs()));
+        assert!((&decision - &scores).iter().all(|x| x.abs() <= error * scale), "graph {graph} of {what}");
+        let num_vertices = graphs().graph(graph).num_vertices();
+        let placed = explanation.on_vertices(&pyramid, graph, num_vertices).unwrap();
+        for (of_level, values) in explanation.levels.iter().zip(&placed) {
+            assert_eq!(values.nrows(), num_vertices);
+            let difference = of_level.values.sum_axis(Axis(0)) - values.sum_axis(Axis(0));
+            assert!(difference.iter().all(|x| x.abs() <= 1e-9 * scale), "graph {graph} of {what}");
+        }
+    }
+}
+
+fn configuration(pool: Pool) -> ModelConfig {
+    ModelConfig { pool, units: 5.into(), blocks: 3, ..Default::default() }
+}
+
+#[test]
+fn contributions_add_up_for_every_pooling_and_aggregate() {
+    use Aggregate::{Max, Mean, Sum};
+    for pool in [Pool::None, Pool::Graclus, Pool::Nmf, Pool::Ndp, Pool::KMis] {
+        for aggregate in [vec![Sum], vec![Mean], vec![Max], vec![Max, Sum, Mean]] {
+            for (classes, precision) in [(2, Precision::F64), (3, Precision::F32), (0, Precision::F64)] {
+                let small = ModelConfig { aggregate: aggregate.clone(), precision, ..configuration(pool) };
+                check(small.clone(), classes);
+                check(ModelConfig { concat: true, stacks: 2, reservoirs: 2, ..small.clone() }, classes);
+                check(ModelConfig { pool_last: true, concat: true, reduce: Reduce::Max, ..small }, classes);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_levels_are_those_that_are_read() {
+    let levels = |config: ModelConfig| {
+        let (explanations, _, _) = explained(config, 2);
+        explanations[0].levels.iter().map(|level| level.level).collect::<Vec<_>>()
+    };
+    let ndp = || configuration(Pool::Ndp);
+    assert_eq!(levels(ndp()), [2]);
+    assert_eq!(levels(ModelConfig { concat: true, ..ndp() }), [0, 1, 2]);
+    assert_eq!(levels(ModelConfig { pool_last: true, ..ndp() }), [3]);
+    assert_eq!(levels(ModelConfig { pool_last: true, concat: true, ..ndp() }), [0, 1, 3]);
+    assert_eq!(levels(ModelConfig { concat: true, ..configuration(Pool::None) }), [0]);
+}
+
+#[test]
+fn what_does_not_split_is_refused_with_a_reason() {
+    let refused = |config: ModelConfig| {
+        let (model, graphs) = (trained(config, 2), graphs());
+        model.explain(&graphs, &Pyramid::default(), |_| Continue(())).unwrap_err().to_string()
+    };
+    let plain = || configuration(Pool::None);
+    let deviation = ModelConfig { aggregate: vec![Aggregate::Sum, Aggregate::Std], ..plain() };
+    assert!(refused(deviation).contains("a standard deviation does not split"));
+    let hidden = ModelConfig { random_features: 9, ..plain() };
+    assert_eq!(
+        refused(hidden),
+        "random features: expected none, since what is behind tanh units does not split into parts of vertices, found 9"
+    );
+}
+
+#[test]
+fn a_pyramid_of_other_graphs_is_refused() {
+    let (explanations, pyramid, _) = explained(configuration(Pool::Ndp), 2);
+    assert!(explanations[0].on_vertices(&Pyramid::default(), 0, 5).is_err());
+    assert!(explanations[0].on_vertices(&pyramid, 99, 5).is_err());
+    assert!(explanations[0].on_vertices(&pyramid, 0, 1).is_err());
+}
