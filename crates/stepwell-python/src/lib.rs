@@ -5,6 +5,7 @@
 
 mod dataset;
 mod graph;
+mod picture;
 mod pool;
 mod readout;
 mod reservoir;
@@ -22,6 +23,8 @@ mod _stepwell {
     use super::dataset::{RawDataset, load_dataset, make_benchmark};
     #[pymodule_export]
     use super::graph::RawGraph;
+    #[pymodule_export]
+    use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_pyramid};
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
     #[pymodule_export]

@@ -25,6 +25,13 @@ pub struct RawBatch {
     inputs: Option<Arc<Inputs>>,
 }
 
+impl RawBatch {
+    /// The graphs and their inputs.
+    pub fn parts(&self) -> (Arc<GraphBatch>, Arc<Inputs>) {
+        (self.batch.clone(), self.inputs.clone().unwrap_or_default())
+    }
+}
+
 #[pymethods]
 impl RawBatch {
     /// The graphs of a dataset.
@@ -109,7 +116,7 @@ impl RawBatch {
         report: Option<Py<PyAny>>,
     ) -> PyResult<RawPrepared> {
         let options = parse(options)?;
-        let (batch, inputs) = (self.batch.clone(), self.inputs.clone().unwrap_or_default());
+        let (batch, inputs) = self.parts();
         let prepared = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
             let pyramid = match options.pooling() {
                 Some(pooling) => pooling.coarsen(&batch, options.levels(), |done| watch.at(done))?,
@@ -135,7 +142,7 @@ pub struct RawPrepared {
 type Embedded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
 
 /// `W` and `V` of one block.
-type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
+pub(crate) type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 #[pymethods]
 impl RawPrepared {
@@ -235,7 +242,7 @@ pub(crate) fn without_place(error: &serde_json::Error) -> String {
     text.rsplit_once(" at line ").map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
-fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
+pub(crate) fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
     let own = |array: &PyReadonlyArray2<'_, f64>| -> Array2<f64> { array.as_array().to_owned() };
     let blocks = pairs.iter().map(|(w, v)| BlockWeights { recurrent: own(w), input: own(v) });
     Weights::from_list(blocks.collect(), options).map_err(refused)
