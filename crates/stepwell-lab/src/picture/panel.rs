@@ -107,7 +107,7 @@ impl Panel<'_> {
     /// Draws it with its upper left corner there.
     fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), all: &Panels) {
         svg.label((left, top + 14.0), "heading", &shortened(&self.heading, 40));
-        for (line, y) in self.lines.iter().zip([32.0, 48.0]) {
+        for (line, y) in self.lines.iter().zip([32.0, 48.0]).filter(|(line, _)| !line.is_empty()) {
             svg.label((left, top + y), "faint", &shortened(line, 54));
         }
         let top = top + HEAD;
