@@ -119,6 +119,13 @@ def plot_embedding(vectors, y=None, *, method=None, ids=None, name="embedding"):
     <EmbeddingPicture: b-easy-small: linear discriminants>
     >>> picture.points.shape
     (300, 2)
+
+    Any labels will do, those of a clustering for instance:
+
+    >>> from sklearn.cluster import KMeans
+    >>> groups = KMeans(3, n_init=4, random_state=0).fit_predict(vectors)
+    >>> plot_embedding(vectors, groups, method="pca", name="three groups")
+    <EmbeddingPicture: three groups: principal components>
     """
     vectors = check_array(vectors, dtype=np.float64, order="C", input_name="vectors")
     labels = None
