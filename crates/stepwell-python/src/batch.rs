@@ -41,6 +41,11 @@ impl RawBatch {
         Ok(Self { batch: Arc::new(graphs), inputs: inputs.map(Arc::new), features })
     }
 
+    /// The graphs and their inputs, none where a map has still to make them.
+    pub fn parts(&self) -> (Arc<GraphBatch>, Arc<Inputs>) {
+        (self.batch.clone(), self.inputs.clone().unwrap_or_default())
+    }
+
     /// What a feature map is to look at, and how.
     pub fn rest(&self) -> (Arc<GraphBatch>, FeatureOptions) {
         match self.inputs {
