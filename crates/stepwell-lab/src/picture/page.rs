@@ -140,7 +140,11 @@ impl Page {
         let kinds: Vec<&str> =
             (0..table.header.len()).map(|column| if numeric(column) { "number" } else { "" }).collect();
         let caption = escaped(&table.caption);
-        let _ = writeln!(self.body, "<div class=\"table\"><table>\n<caption>{caption}</caption>\n<thead>");
+        let kind = class([if groups.is_empty() { "" } else { "grouped" }, ""]);
+        let _ = writeln!(
+            self.body,
+            "<div class=\"table\"><table{kind}>\n<caption><span>{caption}</span></caption>\n<thead>"
+        );
         if !groups.is_empty() {
             self.body.push_str("<tr class=\"groups\">");
             for (name, columns) in groups {

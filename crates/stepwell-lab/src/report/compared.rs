@@ -8,7 +8,8 @@ use crate::tables::{self, Claim, POOLS, ResultRow, Sheet, Verdict, find};
 
 /// What the differences' signs mean.
 const SIGNS: &str = "▲ above the paper; ▽ below it, but by no more than its spread or 1.5 points; ▼ further \
-                     below. Accuracies are means and standard deviations over folds, in percent.";
+                     below. Accuracies are means and standard deviations over folds, in percent. Where a cell \
+                     is not finished, the passes that are done stand in its place.";
 
 /// Table 2 or 3.
 pub(super) fn table(page: &mut Page, material: &Material<'_>, blocks: usize) {
@@ -54,7 +55,7 @@ fn unfinished(known: &Known, dataset: &str, pool: &str, blocks: usize) -> Cell {
     for (_, state) in known.cells.iter().filter(|(key, _)| is(key)) {
         (done, all) = (done + state.units.len(), all + state.all_units);
     }
-    Cell::missing(if all > 0 { format!("{done} of {all} passes") } else { "missing".to_owned() })
+    Cell::missing(if all > 0 { format!("{done} of {all}") } else { "missing".to_owned() })
 }
 
 pub(super) fn printed(dataset: &str, pool: &str, blocks: usize) -> Cell {
@@ -103,18 +104,25 @@ pub(super) fn times(page: &mut Page, material: &Material<'_>) {
         "Times are of the winners' training and testing on one thread of the machine below, pooling \
          apart; the paper's were taken on another machine.",
     );
+    let legend = "Point at a mark to see what it is; click an architecture in the legend to hide it.";
     for (_, picture) in figures::of_times(material) {
         page.subheading(&picture.title);
         picture.notes.iter().for_each(|note| page.paragraph(note));
-        page.figure(
-            &picture.svg,
-            "Point at a mark to see what it is; click an architecture below to hide it.",
-        );
+        page.figure(&picture.svg, legend);
     }
-    let caption = "Seconds of training and testing; how many times as fast as without pooling with our \
-                   sweeps, with the paper's sweeps, and in the paper; pooling itself, and how many passes \
-                   over the graphs pay for it";
-    page.table(&of_sheet(caption, &tables::times_sheet(&material.times)));
+    let papers = figures::of_paper(&material.tables());
+    page.details("paper-per-second", "Accuracy per second in the paper", false, |page| {
+        for picture in &papers {
+            page.subheading(&picture.title);
+            page.figure(&picture.svg, legend);
+        }
+    });
+    page.paragraph(
+        "In the table: seconds of training and testing; how many times as fast as without pooling, with our \
+         sweeps, with the paper's sweeps (Jacobi, every vertex computed) and in the paper; seconds of pooling \
+         all graphs, and the passes over them that pay for it.",
+    );
+    page.table(&of_sheet("Times, each a mean over folds", &tables::times_sheet(&material.times)));
 }
 
 pub(super) fn claims(page: &mut Page, claims: &[Claim]) {

@@ -55,7 +55,8 @@ impl Extra {
             Self::Bound => {
                 "Mean sweeps until states change by less than 1e-5 (first block, 50 units, double precision), \
                  against the spectral radius asked for. Where ‖W‖ reaches 1 the theorem says nothing, and its \
-                 line ends; orthogonal weights have a norm equal to their radius."
+                 line ends; orthogonal weights have a norm equal to their radius. The theorem bounds the distance \
+                 to the fixed point and the rule stops on the change, so that Jacobi may take one sweep more."
             }
         }
     }

@@ -106,6 +106,28 @@ fn per_second(material: &Material<'_>, blocks: usize) -> Option<Picture> {
     })
 }
 
+/// The same as the paper has it.
+pub(super) fn of_paper(tables: &[usize]) -> Vec<Picture> {
+    let of = |dataset: &str, blocks: usize| {
+        POOLS.map(|pool| {
+            let row = paper::result(dataset, pool, blocks)?;
+            Some(row.accuracy? / (row.train_seconds? + row.test_seconds?))
+        })
+    };
+    let draw = |&blocks: &usize| {
+        let group = |name: &str| BarGroup {
+            name: name.to_owned(),
+            bars: of(name, blocks),
+            behind: (blocks > 2).then(|| of(name, 2)),
+        };
+        let groups: Vec<BarGroup> = paper::datasets().map(group).collect();
+        let title = format!("Accuracy per second in the paper, {blocks} blocks");
+        let what = "Points of accuracy per second of training and testing";
+        bars(&title, what, &format!("{blocks} blocks"), "2 blocks", &groups)
+    };
+    tables.iter().map(draw).collect()
+}
+
 /// How much faster pooled models are.
 fn saved(material: &Material<'_>) -> Option<Picture> {
     let row = |row: &TimeRow| RatioRow {

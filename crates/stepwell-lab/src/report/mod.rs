@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::picture::page::Page;
 use crate::run::Known;
-use crate::tables::{self, ResultRow, TimeRow};
+use crate::tables::{self, POOLS, ResultRow, TimeRow};
 
 /// All that pages are made of.
 struct Material<'a> {
@@ -41,10 +41,15 @@ impl<'a> Material<'a> {
         for name in known.statistics.iter().map(|statistics| &statistics.summary.dataset) {
             names.insert((tables::order(name), name));
         }
+        let mut times = tables::times(&known.cells);
+        let place = |pool: &str| POOLS.iter().position(|name| *name == pool);
+        times.sort_by_key(|row| {
+            (tables::order(&row.dataset), row.dataset.clone(), row.blocks, place(&row.pool))
+        });
         Self {
             known,
             results: tables::results(&known.cells),
-            times: tables::times(&known.cells),
+            times,
             datasets: names.into_iter().map(|(_, name)| name.to_owned()).collect(),
         }
     }

@@ -63,11 +63,12 @@ fn draw_graph(svg: &mut Svg, dataset: &Dataset, index: usize, (left, top): (f64,
     let Some(known) = known else { return };
     let (low, high) = bounds(known);
     let room = (SIZE.0 - 24.0, SIZE.1 - 24.0);
-    let scale = (room.0 / (high[0] - low[0]).max(1e-9)).min(room.1 / (high[1] - low[1]).max(1e-9));
+    // Axes were scaled each by its own largest value when the points were drawn by lot.
+    let scale = [room.0 / (high[0] - low[0]).max(1e-9), room.1 / (high[1] - low[1]).max(1e-9)];
     let middle = [(low[0] + high[0]) / 2.0, (low[1] + high[1]) / 2.0];
     let place = |vertex: usize| {
         let [x, y] = known[vertex];
-        (left + SIZE.0 / 2.0 + scale * (x - middle[0]), top + SIZE.1 / 2.0 - scale * (y - middle[1]))
+        (left + SIZE.0 / 2.0 + scale[0] * (x - middle[0]), top + SIZE.1 / 2.0 - scale[1] * (y - middle[1]))
     };
     if with_edges {
         let mut path = String::new();

@@ -47,7 +47,12 @@ pub fn clouds(title: &str, rows: &[CloudRow]) -> Picture {
         let mut names: Vec<&str> =
             rows.iter().filter_map(|row| row.classes.get(class)).map(String::as_str).collect();
         names.dedup();
-        Entry::series(class, Glyph::Mark(class), &shortened(&names.join(", "), 24))
+        // Where datasets call them differently, they are counted.
+        let name = match names[..] {
+            [name] => shortened(name, 24),
+            _ => format!("no. {}", class + 1),
+        };
+        Entry::series(class, Glyph::Mark(class), &name)
     }));
     let description = format!("Graphs of {} datasets as points, coloured by class", rows.len());
     let mut svg = Svg::new((width, bottom + 12.0 + key::height(&entries, width)), title, &description);
@@ -87,10 +92,10 @@ fn draw_cloud(svg: &mut Svg, row: &CloudRow, cloud: &Cloud, (left, top): (f64, f
                 false => outside += 1,
             }
         }
-        let class_name = format!("marks mark {}", colour::category(class));
+        let class_name = format!("marks {}", colour::category(class));
         svg.open("g", &[("class", &class_name), ("data-series", &class)]);
         let text = format!("{}, {}\nclass {}: {count} graphs", row.name, cloud.name, shortened(name, 40));
-        svg.titled("path", &[("d", &path), ("stroke-width", &0.3)], &text);
+        svg.titled("path", &[("d", &path), ("fill-opacity", &0.6)], &text);
         svg.close();
     }
     frame(svg, (left, top), (SIDE, SIDE));

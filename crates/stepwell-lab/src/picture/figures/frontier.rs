@@ -51,7 +51,7 @@ pub fn pareto(points: &[(f64, f64)]) -> Vec<usize> {
 }
 
 /// Room around a plot.
-const ROOM: (f64, f64, f64) = (48.0, 34.0, 42.0);
+const ROOM: (f64, f64, f64) = (48.0, 26.0, 40.0);
 
 /// Draws a plot for each dataset, so many in a row.
 pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
@@ -89,7 +89,7 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
             width: size.0,
             height: size.1,
             x: Scale::log(field.spots.iter().map(|spot| spot.seconds)),
-            y: Scale::linear(field.spots.iter().map(|spot| spot.accuracy)),
+            y: Scale::roomy(field.spots.iter().map(|spot| spot.accuracy)),
         };
         draw_field(&mut svg, field, &plot);
     }

@@ -47,7 +47,7 @@ pub fn lines(title: &str, panels: &[LinePanel]) -> Picture {
             names.push(&line.name);
         }
     }
-    let (left, head, foot, gap) = (62.0, 58.0, 52.0, 26.0);
+    let (left, head, foot, gap) = (62.0, 34.0, 52.0, 26.0);
     let columns = panels.len().clamp(1, 2);
     let rows = panels.len().div_ceil(columns).max(1);
     let (across, down) = (SIZE.0 + left + gap, SIZE.1 + head + foot);
@@ -73,7 +73,7 @@ pub fn lines(title: &str, panels: &[LinePanel]) -> Picture {
         };
         plot.draw(&mut svg, &panel.heading);
         svg.label((plot.left + SIZE.0 / 2.0, plot.top + SIZE.1 + 34.0), "faint middle", &panel.x_label);
-        svg.label((plot.left - 40.0, plot.top - 26.0), "faint", &panel.y_label);
+        svg.label((plot.left + SIZE.0, plot.top - 8.0), "faint end", &panel.y_label);
         for line in &panel.lines {
             let series = names.iter().position(|name| *name == line.name).unwrap_or_default();
             draw_line(&mut svg, line, series, &plot);

@@ -21,6 +21,12 @@ impl Scale {
         Self::Linear(low, high)
     }
 
+    /// With room around values for the marks at them.
+    pub fn roomy(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values);
+        Self::Linear(low - 0.06 * (high - low), high + 0.06 * (high - low))
+    }
+
     /// With a little room around values, of which only those above 0 count.
     pub fn log(values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0f64);
@@ -29,7 +35,7 @@ impl Scale {
         }
         match low <= high {
             true => {
-                let room = (high / low).powf(0.06).max(1.15);
+                let room = (high / low).powf(0.08).max(1.15);
                 Self::Log(low / room, high * room)
             }
             false => Self::Log(1.0, 10.0),
@@ -59,8 +65,15 @@ impl Scale {
                 .collect()
         };
         // As fine as there is room for.
-        let fine = [within(&[1.0, 2.0, 5.0]), within(&[1.0, 3.0]), within(&[1.0])];
-        let chosen = fine.into_iter().find(|values| values.len() <= count.max(2)).unwrap_or_else(|| {
+        let factors: [&[f64]; 5] = [
+            &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+            &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 3.0],
+            &[1.0],
+        ];
+        let mut fine = factors.iter().map(|factors| within(factors));
+        let chosen = fine.find(|values| values.len() <= count.max(2)).unwrap_or_else(|| {
             let all = within(&[1.0]);
             let step = all.len().div_ceil(count.max(2));
             all.into_iter().step_by(step).collect()
@@ -146,6 +159,7 @@ mod tests {
             Scale::Log(low, high).ticks(count).into_iter().map(|(_, text)| text).collect::<Vec<_>>()
         };
         assert_eq!(texts(0.9, 11.0, 6), ["1", "2", "5", "10"]);
+        assert_eq!(texts(0.038, 0.062, 6), ["0.04", "0.05", "0.06"]);
         assert_eq!(texts(0.9, 11.0, 3), ["1", "3", "10"]);
         assert_eq!(texts(0.05, 2000.0, 6), ["0.1", "1", "10", "100", "1000"]);
         assert_eq!(texts(1e-9, 1e9, 6).len(), 5);

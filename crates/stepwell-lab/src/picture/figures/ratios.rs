@@ -51,7 +51,7 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
     entries.push(Entry::note(Glyph::Mark(0), "filled: ours"));
     entries.push(Entry::note(Glyph::Hollow(0), "hollow: the paper's"));
     entries.push(Entry::note(Glyph::Line(""), "1: as fast as no pooling"));
-    let bottom = head + height + 34.0;
+    let bottom = head + height + 44.0;
     let description = format!("Seconds without pooling over seconds with it, on {} datasets", datasets.len());
     let mut svg = Svg::new((width, bottom + key::height(&entries, width)), title, &description);
     svg.label((16.0, 26.0), "title", title);
