@@ -106,10 +106,10 @@ class Watch(threading.Thread):
 
     def __init__(self, named):
         super().__init__(daemon=True)
-        self._named, self._peaks, self._stop = named, {}, threading.Event()
+        self._named, self._peaks, self._ended = named, {}, threading.Event()
 
     def run(self):
-        while not self._stop.wait(0.1):
+        while not self._ended.wait(0.1):
             for pid in _below(os.getpid()):
                 try:
                     command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
@@ -121,7 +121,7 @@ class Watch(threading.Thread):
                     self._peaks[pid] = max(self._peaks.get(pid, 0), int(own) * 1024)
 
     def peak(self):
-        self._stop.set()
+        self._ended.set()
         self.join()
         return max(self._peaks.values(), default=0)
 
@@ -175,7 +175,7 @@ def by_spark(folder, out, workers):
     )
     spark.sparkContext.setLogLevel("OFF")
     spark.range(workers).mapInArrow(lambda batches: batches, "id long").collect()
-    watch = Watch("pyspark")
+    watch = Watch("pyspark.daemon")
     watch.start()
     start = time.perf_counter()
     stepwell.spark.embed(spark.read.parquet(folder), PyramidalReservoir(**MODEL)).write.parquet(out)
@@ -209,7 +209,9 @@ def scale(count):
         for kind, workers in (("command", 1), ("ray", 1), ("ray", 2), ("spark", 1), ("spark", 2)):
             out = f"{folder}/{kind}-{workers}"
             job = [sys.executable, __file__, "one", kind, str(workers), str(files), out]
-            done = subprocess.run(job, check=True, capture_output=True, text=True)
+            done = subprocess.run(job, capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(done.stderr)
             seconds, peak = json.loads(done.stdout.strip().splitlines()[-1])
             alone.setdefault(kind, seconds)
             gain = f"{alone[kind] / seconds:.2f}" if workers > 1 else ""

@@ -8,8 +8,8 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
+use stepwell_data::Expected;
 use stepwell_data::parquet::{BadRow, Batches};
-use stepwell_data::{Dataset, Expected, Place};
 
 use crate::batch::RawBatch;
 use crate::dataset::RawDataset;
@@ -49,22 +49,10 @@ pub fn arrow_dataset(
     data: AnyRecordBatch,
     like: Option<PyRef<'_, RawDataset>>,
 ) -> PyResult<RawDataset> {
-    let whole = collect(py, open(data, true)?)?;
-    RawDataset::new(whole, like.as_ref().map(|dataset| dataset.feature_map())).map_err(crate::dataset::exception)
-}
-
-fn collect(py: Python<'_>, pieces: Batches<Stream>) -> PyResult<Dataset> {
-    let features = pieces.features().clone();
-    let whole = py.detach(|| {
-        let mut whole = Dataset::default();
-        for piece in pieces {
-            // What could not be joined would not have been taken.
-            let joined = whole.append(piece?, &Place::file("graphs"));
-            joined.map_err(|error| BadRow { row: None, reason: error.to_string() })?;
-        }
-        Ok(whole)
-    });
-    whole.map(|whole| Dataset { features, ..whole }).map_err(exception)
+    let rows = open(data, true)?;
+    let whole = py.detach(|| rows.whole()).map_err(exception)?;
+    RawDataset::new(whole, like.as_ref().map(|dataset| dataset.feature_map()))
+        .map_err(crate::dataset::exception)
 }
 
 /// Goes through Arrow data, in pieces of some ten thousand vertices.
@@ -93,7 +81,8 @@ impl RawRows {
     /// All graphs at once, in one batch.
     #[staticmethod]
     fn whole(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawBatch> {
-        RawBatch::of_rows(collect(py, open(data, false)?)?)
+        let rows = open(data, false)?;
+        RawBatch::of_rows(py.detach(|| rows.whole()).map_err(exception)?)
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -29,12 +29,21 @@ pub struct RawBatch {
 impl RawBatch {
     /// Attributes alone that are taken as they are, are ready; labels need a map.
     pub fn of_rows(rows: Dataset) -> PyResult<Self> {
-        let Dataset { graphs, features, .. } = rows;
-        let batch = Self { batch: Arc::new(graphs), inputs: None, features };
-        match batch.features.raw && batch.batch.vertex_labels().is_none() {
-            true => batch.as_they_are(),
-            false => Ok(batch),
-        }
+        let Dataset { mut graphs, features, .. } = rows;
+        let ready = features.raw && graphs.vertex_labels().is_none();
+        let attributes = if ready { graphs.take_vertex_attributes() } else { None };
+        let inputs = match attributes {
+            Some(attributes) => {
+                Some(Inputs::from_rows(attributes.width, attributes.values).map_err(refused)?)
+            }
+            None => None,
+        };
+        Ok(Self { batch: Arc::new(graphs), inputs: inputs.map(Arc::new), features })
+    }
+
+    /// The graphs and their inputs, none where a map has still to make them.
+    pub fn parts(&self) -> (Arc<GraphBatch>, Arc<Inputs>) {
+        (self.batch.clone(), self.inputs.clone().unwrap_or_default())
     }
 
     /// What a feature map is to look at, and how.
@@ -109,7 +118,8 @@ impl RawBatch {
         for (graph, (&vertices, &edges)) in vertices.as_slice()?.iter().zip(edges.as_slice()?).enumerate() {
             let wrong = |text: String| PyValueError::new_err(format!("graph {graph}: {text}"));
             let size = |size: i64| usize::try_from(size).map_err(|_| wrong(format!("a size of {size}")));
-            let (v, e) = (first_vertex..first_vertex + size(vertices)?, first_edge..first_edge + size(edges)?);
+            let (v, e) =
+                (first_vertex..first_vertex + size(vertices)?, first_edge..first_edge + size(edges)?);
             (first_vertex, first_edge) = (v.end, e.end);
             let (Some(sources), Some(targets)) = (sources.get(e.clone()), targets.get(e.clone())) else {
                 return Err(wrong(format!("expected {edges} edges, found fewer")));
@@ -192,7 +202,11 @@ impl RawBatch {
             Some(inputs) => inputs.beside(&made).map_err(refused)?,
             None => made,
         };
-        Ok(Self { batch: self.batch.clone(), inputs: Some(Arc::new(inputs)), features: self.features.clone() })
+        Ok(Self {
+            batch: self.batch.clone(),
+            inputs: Some(Arc::new(inputs)),
+            features: self.features.clone(),
+        })
     }
 
     /// Pools the graphs, if the options say so, and makes all ready for

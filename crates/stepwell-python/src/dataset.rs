@@ -28,6 +28,7 @@ pub struct RawDataset {
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
     notes: Vec<String>,
+    places: Option<Arc<Vec<[f64; 2]>>>,
 }
 
 impl RawDataset {
@@ -47,6 +48,7 @@ impl RawDataset {
             targets: dataset.targets,
             ids: dataset.ids,
             notes: dataset.notes,
+            places: dataset.coordinates.map(Arc::new),
             split: dataset.parts.map(|parts| parts.into_iter().map(|part| part.name()).collect()),
         })
     }
@@ -66,7 +68,8 @@ impl RawDataset {
         if index >= self.batch.len() {
             return Err(PyIndexError::new_err("no graph of that number"));
         }
-        Ok(RawGraph::new(self.batch.clone(), Some(self.inputs.clone()), index))
+        let graph = RawGraph::new(self.batch.clone(), Some(self.inputs.clone()), index);
+        Ok(graph.placed(self.places.clone()))
     }
 
     fn y<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

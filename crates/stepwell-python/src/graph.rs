@@ -19,6 +19,8 @@ pub struct RawGraph {
     /// Whether the vertices' labels are still to become columns; those of a
     /// loaded dataset have become some.
     pub(crate) labelled: bool,
+    /// Where the vertices of all graphs of the batch lie, if that is known.
+    pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
 }
 
 /// Values, columns and row starts of a compressed sparse matrix.
@@ -26,7 +28,18 @@ pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>
 
 impl RawGraph {
     pub fn new(batch: Arc<GraphBatch>, inputs: Option<Arc<Inputs>>, index: usize) -> Self {
-        Self { batch, inputs, index, labelled: false }
+        Self { batch, inputs, index, labelled: false, places: None }
+    }
+
+    /// The same graph of a batch whose vertices lie there.
+    pub fn placed(self, places: Option<Arc<Vec<[f64; 2]>>>) -> Self {
+        Self { places, ..self }
+    }
+
+    /// Where its vertices lie, if that is known.
+    pub fn coordinates(&self) -> Option<&[[f64; 2]]> {
+        let offsets = self.batch.vertex_offsets();
+        self.places.as_ref()?.get(offsets[self.index]..offsets[self.index + 1])
     }
 
     pub fn view(&self) -> GraphRef<'_> {

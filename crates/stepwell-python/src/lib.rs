@@ -8,6 +8,7 @@ mod batch;
 mod dataset;
 mod features;
 mod graph;
+mod picture;
 mod pool;
 mod readout;
 mod reservoir;
@@ -31,6 +32,8 @@ mod _stepwell {
     use super::features::RawFeatureFit;
     #[pymodule_export]
     use super::graph::RawGraph;
+    #[pymodule_export]
+    use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_pyramid};
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
     #[pymodule_export]

@@ -27,7 +27,7 @@ pub fn check_pooling(options: &str) -> PyResult<String> {
     serde_json::to_string(&parse(options)?).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn parse(options: &str) -> PyResult<Pooling> {
+pub(crate) fn parse(options: &str) -> PyResult<Pooling> {
     let pooling =
         serde_json::from_str(options).map_err(|error| PyValueError::new_err(without_place(&error)))?;
     if let Pooling::Ndp(options) = &pooling {

@@ -99,16 +99,26 @@ pub fn read_out<'py>(
     n_threads: usize,
 ) -> PyResult<Matrix<'py>> {
     let x = rows(&x);
+    let task = Task::Regression { targets: intercept.as_array().len() };
+    let readout = readout(task, &coefficients, &intercept, random_features)?;
+    let values = threads::run_owned(py, n_threads, None, move |_| readout.predict(x.view()))?;
+    Ok(values.map_err(refused)?.into_pyarray(py))
+}
+
+/// A readout from the arrays that scikit-learn's kind of model has.
+pub(crate) fn readout(
+    task: Task,
+    coefficients: &PyReadonlyArray2<'_, f64>,
+    intercept: &PyReadonlyArray1<'_, f64>,
+    random_features: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+) -> PyResult<Readout> {
     let weights = coefficients.as_array().t().to_owned();
-    let coefficients = Coefficients { weights, intercept: Array1::from(list(&intercept)) };
+    let coefficients = Coefficients { weights, intercept: Array1::from(list(intercept)) };
     let random = random_features
         .map(|(weights, bias)| RandomFeatures::from_parts(rows(&weights), Array1::from(list(&bias))))
         .transpose()
         .map_err(refused)?;
-    let task = Task::Regression { targets: coefficients.intercept.len() };
-    let readout = Readout::from_parts(task, 0.0, random, coefficients).map_err(refused)?;
-    let values = threads::run_owned(py, n_threads, None, move |_| readout.predict(x.view()))?;
-    Ok(values.map_err(refused)?.into_pyarray(py))
+    Readout::from_parts(task, 0.0, random, coefficients).map_err(refused)
 }
 
 /// The class that each row of decision values stands for.

@@ -25,7 +25,7 @@ pub struct RawPrepared {
 type Embedded<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
 
 /// `W` and `V` of one block.
-type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
+pub(crate) type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 #[pymethods]
 impl RawPrepared {
@@ -125,7 +125,7 @@ pub(crate) fn without_place(error: &serde_json::Error) -> String {
     text.rsplit_once(" at line ").map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
-fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
+pub(crate) fn collect(pairs: &[Pair<'_>], options: &ModelConfig) -> PyResult<Weights> {
     let own = |array: &PyReadonlyArray2<'_, f64>| -> Array2<f64> { array.as_array().to_owned() };
     let blocks = pairs.iter().map(|(w, v)| BlockWeights { recurrent: own(w), input: own(v) });
     Weights::from_list(blocks.collect(), options).map_err(refused)

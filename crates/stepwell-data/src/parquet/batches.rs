@@ -2,12 +2,15 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
-use stepwell::features::FeatureOptions;
 
 use super::columns::{Columns, Located};
 use super::read::{facts, guard};
 use crate::dataset::Dataset;
 use crate::rows::{Collector, Expected, Fault, Ignored, Key, Row};
+
+/// Rows that are converted at a time: what is converted is copied once more,
+/// and should still be near then.
+const SLICE_ROWS: usize = 1 << 11;
 
 /// The rows of one batch. Columns are converted as a whole; where one of their
 /// numbers cannot be, row by row, so that the fault is that of its row alone.
@@ -82,10 +85,11 @@ pub struct BadRow {
 /// ```
 pub struct Batches<I> {
     batches: I,
+    /// What is left of the last batch.
+    rest: Option<RecordBatch>,
     current: Option<BatchRows>,
-    /// Rows before the current batch.
+    /// Rows before the current ones.
     before: u64,
-    features: FeatureOptions,
     collector: Collector,
     done: bool,
 }
@@ -94,7 +98,7 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
     /// Checks the schema that all `batches` have.
     pub fn new(batches: impl IntoIterator<IntoIter = I>, schema: &Schema) -> Result<Self, BadRow> {
         let facts = facts(schema).map_err(|fault| bad(None, &fault))?;
-        let mut collector = Collector::new(facts.name, facts.features.clone());
+        let mut collector = Collector::new(facts.name, facts.features);
         let mut ignored = Ignored::default();
         let foreign = |name: &&String| Key::from_name(name).is_none();
         let names = schema.fields().iter().map(|field| field.name());
@@ -103,7 +107,7 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
         let empty = RecordBatch::new_empty(schema.clone().into());
         BatchRows::new(empty).map_err(|fault| bad(None, &fault))?;
         let batches = batches.into_iter();
-        Ok(Self { batches, current: None, before: 0, features: facts.features, collector, done: false })
+        Ok(Self { batches, rest: None, current: None, before: 0, collector, done: false })
     }
 
     /// Refuses rows whose vertices carry anything but what is expected.
@@ -111,18 +115,19 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
         self.collector.expect(expected);
     }
 
-    /// How the vertices' attributes are meant to become the model's input.
-    pub fn features(&self) -> &FeatureOptions {
-        &self.features
+    /// All graphs in one dataset, unless there is an error in any of them.
+    pub fn whole(mut self) -> Result<Dataset, BadRow> {
+        self.fill(|_| false)?;
+        Ok(self.collector.take())
     }
 
-    fn piece(&mut self) -> Result<Option<Dataset>, BadRow> {
-        while !self.done && !self.collector.is_full() {
+    /// Collects rows until it is enough or there are no more.
+    fn fill(&mut self, enough: fn(&Collector) -> bool) -> Result<(), BadRow> {
+        while !self.done && !enough(&self.collector) {
             let Some(rows) = &mut self.current else {
-                match self.batches.next() {
-                    Some(batch) => self.current = Some(self.rows(batch)?),
-                    None => self.done = true,
-                }
+                let next = self.slice().and_then(|slice| slice.map(BatchRows::new).transpose());
+                self.done = !matches!(next, Ok(Some(_)));
+                self.current = next.map_err(|fault| bad(None, &fault))?;
                 continue;
             };
             match rows.next() {
@@ -136,15 +141,23 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
                 }
             }
         }
-        Ok((!self.collector.is_empty()).then(|| self.collector.take()))
+        Ok(())
     }
 
-    fn rows(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<BatchRows, BadRow> {
-        let rows = batch.map_err(|error| Fault::new("Arrow data", error.to_string())).and_then(BatchRows::new);
-        rows.map_err(|fault| {
-            self.done = true;
-            bad(None, &fault)
-        })
+    /// The next few rows.
+    fn slice(&mut self) -> Result<Option<RecordBatch>, Fault> {
+        let batch = match self.rest.take() {
+            Some(rest) => rest,
+            None => match self.batches.next().transpose() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(Fault::new("Arrow data", error.to_string())),
+            },
+        };
+        let rows = batch.num_rows().min(SLICE_ROWS);
+        let left = batch.num_rows() - rows;
+        self.rest = (left > 0).then(|| batch.slice(rows, left));
+        Ok(Some(batch.slice(0, rows)))
     }
 }
 
@@ -152,7 +165,8 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Iterator for Batches<I
     type Item = Result<Dataset, BadRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.piece().transpose()
+        let found = self.fill(Collector::is_full);
+        found.map(|()| (!self.collector.is_empty()).then(|| self.collector.take())).transpose()
     }
 }
 

@@ -166,9 +166,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
             let Some(Current { rows, first_row }) = &mut self.current else { break };
             while !self.collector.is_full() {
                 let Some((at, row)) = rows.next() else { break };
-                self.collector
-                    .push(row)
-                    .map_err(|fault| fault.at(self.place.row(*first_row + at + 1)))?;
+                self.collector.push(row).map_err(|fault| fault.at(self.place.row(*first_row + at + 1)))?;
             }
         }
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))

@@ -40,9 +40,10 @@ impl Frame {
             "g",
             &[
                 ("class", &"axes"),
-                ("data-frame", &format_args!("{} {} {} {}", left, top, width, height)),
-                ("data-x", &format_args!("{} {}", self.x.0, self.x.1)),
-                ("data-y", &format_args!("{} {}", self.y.0, self.y.1)),
+                ("data-frame", &format_args!("{left} {top} {width} {height}")),
+                // Without the last digits, which may depend on the machine.
+                ("data-x", &format_args!("{:.8e} {:.8e}", self.x.0, self.x.1)),
+                ("data-y", &format_args!("{:.8e} {:.8e}", self.y.0, self.y.1)),
             ],
         );
         let line = |svg: &mut Svg, from: (f64, f64), to: (f64, f64)| {

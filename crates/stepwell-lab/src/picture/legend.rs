@@ -93,6 +93,7 @@ impl Legend {
                 Entry::Words(words) => svg.label((x, y), "faint", words),
                 Entry::Series(series, class, name) => {
                     svg.open("g", &[("class", &"entry"), ("data-series", series)]);
+                    svg.hit_area((x - 3.0, y), 20.0 + text_width(name, 12.0));
                     let (cx, cy) = (Number(x + 5.0), Number(y - 4.0));
                     let class = format!("vertex {class}");
                     svg.leaf("circle", &[("class", &class), ("cx", &cx), ("cy", &cy), ("r", &5)]);

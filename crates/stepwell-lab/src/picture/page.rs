@@ -20,7 +20,7 @@ use std::fmt::Write;
 use super::svg::{escaped, shortened};
 
 /// Characters of a cell or a title: more is no name but an accident.
-const LONGEST: usize = 200;
+const LONGEST: usize = 100;
 
 /// A page that is being written.
 #[derive(Clone, Debug)]

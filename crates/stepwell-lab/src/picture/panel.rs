@@ -107,7 +107,7 @@ impl Panel<'_> {
     /// Draws it with its upper left corner there.
     fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), all: &Panels) {
         svg.label((left, top + 14.0), "heading", &shortened(&self.heading, 40));
-        for (line, y) in self.lines.iter().zip([32.0, 48.0]) {
+        for (line, y) in self.lines.iter().zip([32.0, 48.0]).filter(|(line, _)| !line.is_empty()) {
             svg.label((left, top + y), "faint", &shortened(line, 54));
         }
         let top = top + HEAD;
@@ -160,7 +160,7 @@ impl Panel<'_> {
         for (index, (_, members)) in self.clusters.iter().enumerate() {
             members.iter().for_each(|&member| of[member as usize] = index);
         }
-        let (wide, narrow) = (Number(2.0 * radius + 9.0), Number(0.6 * radius + 1.5));
+        let (wide, narrow) = (Number(2.0 * radius + (2.0 * radius).min(9.0)), Number(0.6 * radius + 1.0));
         for (index, (class, members)) in self.clusters.iter().enumerate() {
             let (mut along, mut across) = (String::new(), String::new());
             let mut seen: Vec<u32> = Vec::new();

@@ -144,11 +144,9 @@ fn listed(vertices: &[u32]) -> String {
 fn clusters(level: &Level<'_>) -> Vec<(String, Vec<u32>)> {
     let Some(assignment) = level.assignment.filter(|_| level.kept.is_none()) else { return Vec::new() };
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); assignment.num_coarse()];
-    let mut of = vec![None; level.graph.num_vertices()];
-    for vertex in 0..level.graph.num_vertices() {
-        if let Some(coarse) = level.becomes[vertex] {
-            members[coarse as usize].push(vertex as u32);
-            of[vertex] = Some(coarse as usize);
+    for (vertex, coarse) in (0..).zip(&level.becomes) {
+        if let Some(coarse) = coarse {
+            members[*coarse as usize].push(vertex);
         }
     }
     let mut colours: Vec<Option<usize>> = vec![None; members.len()];
@@ -156,7 +154,8 @@ fn clusters(level: &Level<'_>) -> Vec<(String, Vec<u32>)> {
         let mut taken = [false; colour::NUM_CATEGORIES];
         for &member in &members[cluster] {
             for &other in level.graph.neighbours(member as usize) {
-                if let Some(colour) = of[other as usize].and_then(|other| colours[other]) {
+                if let Some(colour) = level.becomes[other as usize].and_then(|other| colours[other as usize])
+                {
                     taken[colour] = true;
                 }
             }

@@ -119,6 +119,7 @@ impl Scatter {
         for (index, (series, name)) in self.series.iter().zip(&names).enumerate() {
             let y = top + 30.0 + 19.0 * index as f64;
             svg.open("g", &[("class", &"entry"), ("data-series", &index)]);
+            svg.hit_area((legend_left - 7.0, y), 20.0 + text_width(name, 12.0));
             let shape = format!("#m{}", index % SHAPES.len());
             let (x, mark) = (Number(legend_left), Number(y - 4.0));
             svg.leaf("use", &[("href", &shape), ("class", &series.class), ("x", &x), ("y", &mark)]);

@@ -82,6 +82,13 @@ impl Svg {
         self.text_with(&[("x", &Number(x)), ("y", &Number(y)), ("class", &class)], text);
     }
 
+    /// What answers to the pointer all around a line of text that begins there,
+    /// with a mark before it.
+    pub fn hit_area(&mut self, (x, y): (f64, f64), width: f64) {
+        let (x, y, width) = (Number(x), Number(y - 14.0), Number(width));
+        self.leaf("rect", &[("class", &"hit"), ("x", &x), ("y", &y), ("width", &width), ("height", &19)]);
+    }
+
     /// A line of text with attributes of its own.
     pub fn text_with(&mut self, attributes: Attributes<'_>, text: &str) {
         self.start("text", attributes);

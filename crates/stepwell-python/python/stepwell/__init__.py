@@ -4,6 +4,7 @@ from ._coarsen import Level, coarsen, kron_reduce, maxcut
 from ._datasets import Dataset, load_dataset, make_benchmark
 from ._foreign import as_graph
 from ._graphs import Graph
+from ._pictures import Picture, plot_embedding, plot_explanation, plot_pyramid
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 from ._stepwell import __version__
@@ -13,6 +14,7 @@ __all__ = [
     "Dataset",
     "Graph",
     "Level",
+    "Picture",
     "PyramidalReservoir",
     "PyramidalReservoirClassifier",
     "PyramidalReservoirRegressor",
@@ -24,4 +26,7 @@ __all__ = [
     "load_dataset",
     "make_benchmark",
     "maxcut",
+    "plot_embedding",
+    "plot_explanation",
+    "plot_pyramid",
 ]

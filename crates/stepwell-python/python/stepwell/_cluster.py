@@ -93,17 +93,18 @@ def _drawn(options, width):
 def embed(plan, tables):
     """For every table of graphs, tables of what is kept and the embedding."""
     for table in tables:
+        names = [name for name in plan.keep if name in table.column_names]
         for rows, vectors, bad in _vectors(plan, table):
-            keys = table.select([name for name in plan.keep if name in table.column_names])
-            lists = _lists(vectors, plan.value_type)
-            order = np.concatenate([rows, [row for row, _ in bad]]).astype(np.int64)
-            lists = pa.concat_arrays([lists, pa.nulls(len(bad), lists.type)])
-            errors = pa.array([None] * len(rows) + [reason for _, reason in bad], pa.string())
-            if bad:
-                sort = np.argsort(order, kind="stable")
-                order, lists, errors = order[sort], lists.take(pa.array(sort)), errors.take(pa.array(sort))
-            made = keys.take(pa.array(order)).append_column("embedding", lists)
-            yield made.append_column("error", errors) if plan.skip_bad else made
+            lists, errors = _lists(vectors, plan.value_type), pa.nulls(len(rows), pa.string())
+            if bad:  # without an embedding, where it stood
+                rows = np.concatenate([rows, [row for row, _ in bad]]).astype(np.int64)
+                order = pa.array(np.argsort(rows))
+                lists = pa.concat_arrays([lists, pa.nulls(len(bad), lists.type)]).take(order)
+                errors = pa.concat_arrays([errors, pa.array([reason for _, reason in bad], pa.string())]).take(order)
+            # With the bad ones, the rows of a piece are all there are from its first to its last.
+            kept = table.select(names).slice(int(rows.min()), len(rows)) if len(rows) else table.select(names)[:0]
+            columns = {name: kept[name] for name in names} | {"embedding": lists}
+            yield pa.table(columns | {"error": errors} if plan.skip_bad else columns)
 
 
 def _lists(vectors, kind):

@@ -15,6 +15,7 @@ How many rows a worker holds at a time is Spark's
 ``spark.sql.execution.arrow.maxRecordsPerBatch``; lower it for large graphs.
 """
 
+import logging
 from functools import partial
 
 try:
@@ -118,13 +119,18 @@ class _Rows:
 def _located(df):
     """With the file and the row that each row was read from, where Spark knows them."""
     known = {_cluster.FILE: "_metadata.file_path", _cluster.ROW: "_metadata.row_index"}
-    for names in ([_cluster.FILE, _cluster.ROW], [_cluster.FILE]):
-        try:
-            located = df.select("*", *(F.col(known[name]).alias(name) for name in names))
-            located.schema  # what is not there is found out here
-            return located
-        except AnalysisException:
-            continue
+    log = logging.getLogger("DataFrameQueryContextLogger")  # trying is no error
+    before, log.disabled = log.disabled, True
+    try:
+        for names in ([_cluster.FILE, _cluster.ROW], [_cluster.FILE]):
+            try:
+                located = df.select("*", *(F.col(known[name]).alias(name) for name in names))
+                located.schema  # what is not there is found out here
+                return located
+            except AnalysisException:
+                continue
+    finally:
+        log.disabled = before
     return df
 
 

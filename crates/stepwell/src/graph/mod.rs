@@ -241,6 +241,11 @@ impl GraphBatch {
         chosen
     }
 
+    /// The vertices' attributes, which are none from then on.
+    pub fn take_vertex_attributes(&mut self) -> Option<Attributes> {
+        self.vertex_attributes.take()
+    }
+
     /// The same graphs without what vertices and edges carry beside weights.
     pub fn bare(self) -> Self {
         Self {

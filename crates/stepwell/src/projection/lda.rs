@@ -41,8 +41,7 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
 
     // Inside classes: scaled by column, then whitened.
     let (within, deviations) = groups.within(rows);
-    let free = 1.0 / ((count - present) as f64).sqrt();
-    let inside = spectrum::of_few_rows((&within * free).view())?;
+    let inside = spectrum::of_few_rows((&within / (count as f64).sqrt()).view())?;
     let varying: Vec<usize> = (0..inside.values.len()).filter(|&k| inside.values[k] > TOLERANCE).collect();
     if varying.is_empty() {
         let expected = "rows that differ within some class".to_string();

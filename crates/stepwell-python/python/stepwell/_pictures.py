@@ -1,0 +1,267 @@
+"""Pictures that a notebook shows: embeddings, pyramids, explanations."""
+
+import html
+import json
+import operator
+import os
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from . import _stepwell
+from ._batches import as_batch
+from ._coarsen import _pooling
+from ._foreign import as_graph
+from ._graphs import _as_floats
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+from ._reservoir import _with_features
+
+
+class Picture:
+    """A picture. A notebook shows it; ``save`` writes it to a file."""
+
+    def __init__(self, raw, **figures):
+        self._raw = raw
+        vars(self).update(figures)
+
+    @property
+    def title(self):
+        """What it is, in a line."""
+        return self._raw.title
+
+    @property
+    def svg(self):
+        """The picture as SVG, which stands alone."""
+        return self._raw.svg
+
+    @property
+    def html(self):
+        """A page around it that answers to the pointer and needs no network."""
+        return self._raw.html
+
+    def save(self, path):
+        """Writes the picture (``.svg``) or the page (``.html``), whole or not at all."""
+        self._raw.write(os.fspath(path))
+
+    def _repr_svg_(self):
+        return self.svg
+
+    def _repr_html_(self):
+        # A frame keeps the page's style and script from those of the notebook.
+        page = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{page}" sandbox="allow-scripts" style="width:100%;height:720px;border:0"></iframe>'
+
+    def __repr__(self):
+        return f"<{type(self).__name__}: {self.title}>"
+
+
+class EmbeddingPicture(Picture):
+    """What :func:`plot_embedding` draws."""
+
+    #: Where each row of the vectors lies: an array of shape (rows, 2).
+    points: np.ndarray
+    #: The share that each axis shows: discriminants of the variance between
+    #: classes, principal components of all variance.
+    explained: list
+
+
+class PyramidPicture(Picture):
+    """What :func:`plot_pyramid` draws."""
+
+    #: For every level, a dict of its ``vertices`` and ``edges``; where the next
+    #: level selects vertices, how many are ``kept`` and the value of that ``cut``;
+    #: where it merges them, the share of the weight that is ``merged``.
+    levels: list
+
+
+class ExplanationPicture(Picture):
+    """What :func:`plot_explanation` draws."""
+
+    #: What every graph gets.
+    intercept: float
+    #: Intercept and contributions together: the decision value.
+    decision: float
+    #: For each level that is read, what its vertices add, by the level's number.
+    contributions: dict
+    #: All of it on the vertices of the graph itself.
+    vertices: np.ndarray
+
+
+def plot_embedding(vectors, y=None, *, method=None, ids=None, name="embedding"):
+    """Draws vectors as points in a plane.
+
+    Parameters
+    ----------
+    vectors : array of shape (graphs, columns)
+        What :class:`PyramidalReservoir` makes of graphs.
+    y : array, optional
+        What colours the points: whole numbers and texts are classes, real
+        numbers amounts.
+    method : {"lda", "pca"}, optional
+        The plane: where classes lie farthest apart, or where vectors vary most.
+        By default the first where there are classes.
+    ids : sequence of str, optional
+        What the graphs are called.
+    name : str
+        What they are called together.
+
+    Returns
+    -------
+    EmbeddingPicture
+        With the ``points`` themselves.
+
+    Examples
+    --------
+    >>> from stepwell import PyramidalReservoir, make_benchmark, plot_embedding
+    >>> ds = make_benchmark("b-easy-small")
+    >>> vectors = PyramidalReservoir(spectral_radius=0.5).fit_transform(ds.graphs)
+    >>> picture = plot_embedding(vectors, ds.y, name=ds.name)
+    >>> picture
+    <EmbeddingPicture: b-easy-small: linear discriminants>
+    >>> picture.points.shape
+    (300, 2)
+
+    Any labels will do, those of a clustering for instance:
+
+    >>> from sklearn.cluster import KMeans
+    >>> groups = KMeans(3, n_init=4, random_state=0).fit_predict(vectors)
+    >>> plot_embedding(vectors, groups, method="pca", name="three groups")
+    <EmbeddingPicture: three groups: principal components>
+    """
+    vectors = check_array(vectors, dtype=np.float64, order="C", input_name="vectors")
+    labels = None
+    if y is not None:
+        y = np.asarray(y)
+        if y.shape != (len(vectors),):
+            raise ValueError(f"y: expected shape ({len(vectors)},), found {y.shape}")
+        if y.dtype.kind not in "biufUO":
+            raise TypeError(f"y: expected whole numbers, texts or real numbers, found {y.dtype}")
+        labels = [str(label) for label in y] if y.dtype.kind == "O" else y.tolist()
+    ids = [str(index) for index in range(len(vectors))] if ids is None else [str(each) for each in ids]
+    raw, points, explained = _stepwell.plot_embedding(vectors, labels, ids, method, name)
+    return EmbeddingPicture(raw, points=points, explained=explained)
+
+
+def plot_pyramid(graph, pool=None, levels=2, *, coordinates=None, name="graph", **options):
+    """Draws a graph and its coarse levels side by side.
+
+    Colours are labels, attributes or degrees. Where a pooling selects vertices,
+    those it drops are hollow; where it merges them, those that become one lie in
+    one patch.
+
+    Parameters
+    ----------
+    graph : Graph, sparse matrix, or pair of edges and features
+        Whatever :func:`as_graph` takes.
+    pool : {"graclus", "nmf", "ndp", "kmis"}, optional
+        The pooling.
+    levels : int
+        How many poolings on top of each other.
+    coordinates : array of shape (vertices, 2), optional
+        Where vertices lie. By default where the dataset says, or where edges
+        pull them.
+    name : str
+        What the graph is called.
+    **options
+        As in :func:`coarsen`.
+
+    Returns
+    -------
+    PyramidPicture
+        With the sizes of the ``levels``.
+
+    Examples
+    --------
+    >>> from stepwell import Graph, plot_pyramid
+    >>> ring = Graph([range(8), [1, 2, 3, 4, 5, 6, 7, 0]])
+    >>> plot_pyramid(ring, "ndp", levels=1).levels
+    [{'vertices': 8, 'edges': 8, 'kept': 4, 'cut': 1.0}, {'vertices': 4, 'edges': 4}]
+    """
+    graph = as_graph(graph)
+    levels = operator.index(levels)
+    if levels < 0:
+        raise ValueError(f"levels: expected a whole number from 0, found {levels}")
+    if pool is None and options:
+        raise TypeError(f"without a pool there are no options, found {', '.join(options)}")
+    pooling = None if pool is None else _pooling(pool, options)
+    raw, found = _stepwell.plot_pyramid(graph._raw, pooling, min(levels, 2**32), _places(coordinates), name)
+    names = ("vertices", "edges", "kept", "cut", "merged")
+    figures = [{key: value for key, value in zip(names, level) if value is not None} for level in found]
+    return PyramidPicture(raw, levels=figures)
+
+
+def plot_explanation(model, graph, label=None, *, coordinates=None, name="graph"):
+    """Draws which vertices a prediction is made of.
+
+    A decision value is its intercept plus what each vertex of the levels read
+    adds, exactly, for models that aggregate by sum or mean; of a maximum, each
+    unit's part belongs to the vertex that has it. Models that aggregate by
+    standard deviation, or have random features, do not split.
+
+    Parameters
+    ----------
+    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
+        A fitted model.
+    graph : Graph, sparse matrix, or pair of edges and features
+        The graph to explain.
+    label : optional
+        The class whose decision value is explained, by default the one
+        predicted; for a regression with several targets, which of them.
+    coordinates : array of shape (vertices, 2), optional
+        Where vertices lie.
+    name : str
+        What the graph is called.
+
+    Returns
+    -------
+    ExplanationPicture
+        With ``intercept``, ``contributions``, ``decision`` and ``vertices``.
+
+    Examples
+    --------
+    >>> from stepwell import PyramidalReservoirClassifier, make_benchmark, plot_explanation
+    >>> ds = make_benchmark("b-easy-small")
+    >>> model = PyramidalReservoirClassifier(spectral_radius=0.5).fit(ds.graphs, ds.y)
+    >>> picture = plot_explanation(model, ds.graphs[0])
+    >>> added = picture.intercept + picture.contributions[0].sum()
+    >>> bool(abs(picture.decision - added) < 1e-9)
+    True
+    """
+    if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
+        raise TypeError(f"model: expected a classifier or regressor of Stepwell, found {type(model).__name__}")
+    check_is_fitted(model, "coef_")
+    graph = as_graph(graph)
+    coefficients, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    if isinstance(model, PyramidalReservoirClassifier):
+        classes = len(model.classes_)
+        label = model.predict([graph])[0] if label is None else label
+        found = np.flatnonzero(model.classes_ == label)
+        if not len(found):
+            known = ", ".join(map(str, model.classes_))
+            raise ValueError(f"label: expected one of {known}, found {label!r}")
+        column, what = int(found[0]), f"class {label}"
+    else:
+        classes, column = None, 0 if label is None else operator.index(label)
+        if not 0 <= column < len(intercept):
+            raise ValueError(f"label: expected a target from 0 to {len(intercept) - 1}, found {label!r}")
+        what = "the prediction" if len(intercept) == 1 else f"target {column}"
+    raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
+        _with_features(as_batch([graph]), model.feature_map_),
+        graph._raw,
+        json.dumps(model._kept),
+        model.weights_,
+        coefficients,
+        intercept,
+        model.random_features_,
+        classes,
+        column,
+        _places(coordinates),
+        (name, what),
+    )
+    figures = {"intercept": intercept, "decision": decision, "contributions": dict(levels), "vertices": vertices}
+    return ExplanationPicture(raw, **figures)
+
+
+def _places(coordinates):
+    return None if coordinates is None else _as_floats(coordinates, "coordinates", 2)

@@ -1,0 +1,198 @@
+//! Pictures, and the figures behind them.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use stepwell::model;
+use stepwell::pyramid::Pyramid;
+use stepwell::readout::Task;
+use stepwell::reservoir::Prepared;
+use stepwell_data::Targets;
+use stepwell_lab::Error;
+use stepwell_lab::picture::embedding::{self, Method, Vectors};
+use stepwell_lab::picture::explanation::{self, Shares};
+use stepwell_lab::picture::{Picture, Subject, pyramid};
+
+use crate::batch::RawBatch;
+use crate::graph::RawGraph;
+use crate::readout::readout;
+use crate::reservoir::{Pair, collect, parse, refused};
+use crate::{pool, threads};
+
+/// A picture that was drawn.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawPicture(Picture);
+
+#[pymethods]
+impl RawPicture {
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    #[getter]
+    fn svg(&self) -> &str {
+        &self.0.svg
+    }
+
+    #[getter]
+    fn html(&self) -> String {
+        self.0.html()
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.write(&path)).map_err(exception)
+    }
+}
+
+fn exception(error: Error) -> PyErr {
+    match error {
+        Error::Model(error) => refused(error),
+        Error::Io { .. } | Error::Data(_) => PyOSError::new_err(error.to_string()),
+        error => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// What colours points.
+#[derive(FromPyObject)]
+pub enum Labels {
+    Whole(Vec<i64>),
+    Text(Vec<String>),
+    Real(Vec<f64>),
+}
+
+/// The picture, where each row lies, and the share that each axis shows.
+type Plotted<'py> = (RawPicture, Bound<'py, PyArray2<f64>>, Vec<f64>);
+
+/// Vectors as points; by linear discriminants where there are classes, unless said.
+#[pyfunction]
+pub fn plot_embedding<'py>(
+    py: Python<'py>,
+    rows: PyReadonlyArray2<'_, f64>,
+    labels: Option<Labels>,
+    ids: Vec<String>,
+    method: Option<&str>,
+    name: &str,
+) -> PyResult<Plotted<'py>> {
+    let targets = match labels {
+        None => Targets::None,
+        Some(Labels::Whole(values)) => Targets::Classes(values),
+        Some(Labels::Text(values)) => Targets::Text(values),
+        Some(Labels::Real(values)) => Targets::Real(values),
+    };
+    let method = match (method, &targets) {
+        (Some("lda"), _) | (None, Targets::Classes(_) | Targets::Text(_)) => Method::Lda,
+        (Some("pca") | None, _) => Method::Pca,
+        (Some(other), _) => {
+            return Err(PyValueError::new_err(format!("method: expected 'lda' or 'pca', found '{other}'")));
+        }
+    };
+    let (rows, name) = (rows.as_array().to_owned(), name.to_owned());
+    let plotted = threads::run_owned(py, 0, None, move |_| {
+        let vectors = Vectors { name: &name, rows: rows.view(), targets: &targets, ids: &ids, sizes: None };
+        embedding::plot(&vectors, method)
+    })?;
+    let (picture, projection, points) = plotted.map_err(exception)?;
+    Ok((RawPicture(picture), points.into_pyarray(py), projection.explained))
+}
+
+/// A graph and its levels side by side; each level's vertices and edges, how many
+/// of its vertices are kept, the value of that cut, and the weight merged.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a row of figures per level")]
+pub fn plot_pyramid(
+    py: Python<'_>,
+    graph: &RawGraph,
+    pooling: Option<&str>,
+    levels: usize,
+    coordinates: Option<PyReadonlyArray2<'_, f64>>,
+    name: &str,
+) -> PyResult<(RawPicture, Vec<(usize, usize, Option<usize>, Option<f64>, Option<f64>)>)> {
+    let pooling = pooling.map(pool::parse).transpose()?;
+    let alone = graph.batch.select(&[graph.index]);
+    let (coordinates, name) = (places(graph, coordinates)?, name.to_owned());
+    let drawn = threads::run_owned(py, 0, None, move |watch| {
+        let pyramid = match pooling {
+            Some(pooling) => pooling.coarsen(&alone, levels, |done| watch.at(done))?,
+            None => Pyramid::default(),
+        };
+        let (graph, coordinates) = (alone.graph(0), coordinates.as_deref());
+        pyramid::draw(&Subject { name: &name, graph, coordinates, pyramid: &pyramid, index: 0 })
+    })?;
+    let (picture, figures) = drawn.map_err(exception)?;
+    let figures =
+        figures.into_iter().map(|level| (level.vertices, level.edges, level.kept, level.cut, level.merged));
+    Ok((RawPicture(picture), figures.collect()))
+}
+
+/// Where vertices lie: as given, or as the dataset has it.
+fn places(graph: &RawGraph, given: Option<PyReadonlyArray2<'_, f64>>) -> PyResult<Option<Vec<[f64; 2]>>> {
+    let Some(given) = given else { return Ok(graph.coordinates().map(<[_]>::to_vec)) };
+    let given = given.as_array();
+    if given.dim() != (graph.view().num_vertices(), 2) {
+        let (rows, columns) = given.dim();
+        let expected = graph.view().num_vertices();
+        return Err(PyValueError::new_err(format!(
+            "coordinates: expected shape ({expected}, 2), found ({rows}, {columns})"
+        )));
+    }
+    Ok(Some(given.rows().into_iter().map(|row| [row[0], row[1]]).collect()))
+}
+
+/// The picture, intercept and decision value, what the vertices of each level
+/// add, and all of it on the vertices of the graph itself.
+type Explained<'py> =
+    (RawPicture, f64, f64, Vec<(usize, Bound<'py, PyArray1<f64>>)>, Bound<'py, PyArray1<f64>>);
+
+/// What the vertices of one graph add to a decision value: of `classes` classes,
+/// or of none for a regression, the one at `column`.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "a fitted model, piece by piece")]
+pub fn plot_explanation<'py>(
+    py: Python<'py>,
+    batch: &RawBatch,
+    graph: &RawGraph,
+    options: &str,
+    weights: Vec<Pair<'_>>,
+    coefficients: PyReadonlyArray2<'_, f64>,
+    intercept: PyReadonlyArray1<'_, f64>,
+    random_features: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+    classes: Option<usize>,
+    column: usize,
+    coordinates: Option<PyReadonlyArray2<'_, f64>>,
+    names: (String, String),
+) -> PyResult<Explained<'py>> {
+    let config = parse(options)?;
+    let weights = collect(&weights, &config)?;
+    let task = match classes {
+        Some(classes) => Task::Classification { classes },
+        None => Task::Regression { targets: intercept.as_array().len() },
+    };
+    let readout = readout(task, &coefficients, &intercept, random_features)?;
+    let (graphs, inputs) = batch.parts();
+    let coordinates = places(graph, coordinates)?;
+    let explained = threads::run_owned(py, 0, None, move |watch| -> Result<_, Error> {
+        let pyramid = match config.pooling() {
+            Some(pooling) => pooling.coarsen(&graphs, config.levels(), |done| watch.at(done))?,
+            None => Pyramid::default(),
+        };
+        let prepared = Prepared::with_pyramid(&graphs, &inputs, &pyramid, &config)?;
+        let explanations = model::explain(&weights, &prepared, &config, &readout, |done| watch.at(done))?;
+        let (name, what) = names;
+        let subject = Subject {
+            name: &name,
+            graph: graphs.graph(0),
+            coordinates: coordinates.as_deref(),
+            pyramid: &pyramid,
+            index: 0,
+        };
+        let shares = Shares::of(&subject, &explanations[0], column)?;
+        Ok((explanation::draw(&subject, &shares, &what)?, shares))
+    })?;
+    let (picture, shares) = explained.map_err(exception)?;
+    let levels = shares.levels.into_iter().map(|(level, values)| (level, values.into_pyarray(py))).collect();
+    let vertices = shares.vertices.into_pyarray(py);
+    Ok((RawPicture(picture), shares.intercept, shares.decision, levels, vertices))
+}

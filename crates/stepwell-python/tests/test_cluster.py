@@ -1,0 +1,212 @@
+"""What workers of a cluster do, run one after the other in this process."""
+
+import importlib
+import importlib.util
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
+from stepwell import _cluster as cluster
+from stepwell._stepwell import RawFeatureFit, RawMoments, RawRows
+
+MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
+
+
+class Serial:
+    """A cluster of one: pieces of a table, each with a worker of its own."""
+
+    def __init__(self, table, raw=True, cut=7):
+        self._table, self.raw, self._cut = table, raw, cut
+        self.first = table[:1].to_pylist()[0] if len(table) else None
+
+    def pieces(self):
+        # Backwards, since no order is promised.
+        starts = range(0, len(self._table), self._cut)
+        return [self._table[start : start + self._cut] for start in reversed(starts)]
+
+    def gather(self, job):
+        job = pickle.loads(pickle.dumps(job))
+        return [job(iter([piece])) for piece in self.pieces()]
+
+    def embed(self, plan):
+        plan = pickle.loads(pickle.dumps(plan))
+        return pa.concat_tables([table for piece in self.pieces() for table in cluster.embed(plan, iter([piece]))])
+
+
+def make_table(count, seed, *parts):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for at in range(count):
+        n = int(rng.integers(3, 12))
+        upper = np.argwhere(np.triu(rng.random((n, n)) < 0.35, 1))
+        row = {"id": f"{at:03}", "num_nodes": n, "src": upper[:, 0], "dst": upper[:, 1]}
+        row |= {"y": "many" if len(upper) > n else "few", "size": float(len(upper))}
+        if "x" in parts:
+            row |= {"x": rng.normal(size=2 * n) * 7 + 1e3, "x_dim": 2}
+        if "labels" in parts:
+            row["node_label"] = rng.integers(0, 1 + at % 4, n)
+        rows.append(row)
+    return pa.Table.from_pylist(rows)
+
+
+def vectors_of(table):
+    table = table.sort_by("id")
+    return np.array(table["embedding"].to_pylist(), dtype=np.float32)
+
+
+@pytest.mark.parametrize("structure", [(), ("degree", "clustering")], ids=["plain", "structure"])
+@pytest.mark.parametrize("parts", [(), ("x",), ("labels",), ("x", "labels")], ids="+".join)
+@pytest.mark.parametrize("raw", [True, False], ids=["raw", "scaled"])
+def test_maps_and_vectors_are_those_of_one_machine(parts, structure, raw):
+    table = make_table(60, 1, *parts)
+    facts = None if raw else {"stepwell": '{"features": {"raw": false}}'}
+    local = PyramidalReservoir(**MODEL, structure=structure).fit(table.replace_schema_metadata(facts))
+    serial = Serial(table, raw)
+    fitted, _ = cluster.fit(serial, PyramidalReservoir(**MODEL, structure=structure))
+    assert fitted.feature_map_ == local.feature_map_
+    expected = local.transform(table.replace_schema_metadata(facts)).astype(np.float32)
+    for model in (fitted, local, pickle.loads(pickle.dumps(local))):
+        plan = cluster.fitted_plan(serial, model, False, ["id", "y", "nothing"])
+        assert plan.weights is None, "weights are drawn, not sent"
+        found = serial.embed(plan)
+        assert found.column_names == ["id", "y", "embedding"]
+        assert np.array_equal(vectors_of(found), expected)
+
+
+def test_weights_that_were_set_are_sent():
+    table = make_table(20, 2, "x")
+    model = PyramidalReservoir(**MODEL, precision="f64").fit(table)
+    model.set_weights([(W / 2, V) for W, V in model.weights_])
+    found = Serial(table).embed(cluster.fitted_plan(Serial(table), model, False, ["id"])).sort_by("id")
+    assert found["embedding"].type.value_type == pa.float64()
+    assert np.array_equal(np.array(found["embedding"].to_pylist()), model.transform(table))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"alpha": 0.5},
+        {"alpha": "loo"},
+        {"alpha": [0.01, 1.0, 100.0], "class_weight": "balanced"},
+        {"alpha": 1.0, "class_weight": {"few": 1.0, "many": 3.0}, "standardize": True},
+        {"alpha": [0.1, 10.0], "random_features": 15},
+    ],
+    ids=str,
+)
+def test_classifiers_are_those_of_one_machine(options):
+    table = make_table(90, 3, "labels")
+    local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
+    found = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier(**MODEL, **options))
+    assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
+    assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+    assert found.predict(table).tolist() == local.predict(table).tolist() and found.skipped_ == 0
+
+
+def test_regressors_are_those_of_one_machine():
+    table = make_table(80, 4, "x")
+    local = PyramidalReservoirRegressor(**MODEL).fit(table, table["size"])
+    found = cluster.fit_ridge(Serial(table), PyramidalReservoirRegressor(**MODEL), y="size")
+    assert found.alpha_ == local.alpha_ and np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    assert np.allclose(found.predict(table), local.predict(table))
+
+
+def broken_table():
+    rows = make_table(40, 5, "x").to_pylist()
+    rows[11]["src"][0] = -1
+    rows[23]["x_dim"] = 3
+    return pa.Table.from_pylist(rows), [11, 23]
+
+
+def test_rows_that_cannot_be_used():
+    table, bad = broken_table()
+    model = PyramidalReservoir(**MODEL)
+    with pytest.raises(ValueError, match="row '(011|023)': expected "):
+        Serial(table).embed(cluster.fitted_plan(Serial(table), model, False, ["id"]))
+    found = Serial(table).embed(cluster.fitted_plan(Serial(table), model, True, ["id"])).sort_by("id")
+    assert [at for at, error in enumerate(found["error"].to_pylist()) if error is not None] == bad
+    assert [at for at, vector in enumerate(found["embedding"].to_pylist()) if vector is None] == bad
+    good = table.filter([at not in bad for at in range(len(table))])
+    expected = model.fit_transform(good).astype(np.float32)
+    assert np.array_equal(vectors_of(found.filter(pa.compute.is_null(found["error"]))), expected)
+    trained = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier(**MODEL, alpha=1.0), skip_bad=True)
+    local = PyramidalReservoirClassifier(**MODEL, alpha=1.0).fit(good, good["y"])
+    assert trained.skipped_ == 2 and np.allclose(trained.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
+    table = make_table(40, 6)
+    model = PyramidalReservoir(**MODEL, pool="ndp", fill_budget=3).fit(table)
+
+    def refused(at):
+        try:
+            model.transform(table[at : at + 1])
+        except ValueError as error:
+            return "fill budget" in str(error)
+        return False
+
+    expected = [at for at in range(len(table)) if refused(at)]
+    assert 0 < len(expected) < len(table)
+    found = Serial(table).embed(cluster.fitted_plan(Serial(table), model, True, ["id"])).sort_by("id")
+    errors = found["error"].to_pylist()
+    assert [at for at, error in enumerate(errors) if error is not None] == expected
+    assert all(errors[at].startswith(f"row '{at:03}': ") and "fill budget" in errors[at] for at in expected)
+
+
+@pytest.mark.parametrize(
+    "make, kind, message",
+    [
+        (lambda: cluster.fit(Serial(make_table(3, 0)), "ndp"), TypeError, "model: expected a PyramidalReservoir, found str"),
+        (lambda: cluster.fit(Serial(make_table(3, 0)[:0]), PyramidalReservoir()), ValueError, "expected at least one graph"),
+        (lambda: cluster.fit(Serial(make_table(3, 0)), PyramidalReservoir(leak=0)), ValueError, "leak: expected more than 0"),
+        (
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0)), PyramidalReservoirClassifier(), y="none"),
+            ValueError,
+            "y: expected a column 'none', found id, num_nodes",
+        ),
+        (
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0).set_column(0, "id", [["a"] * 9])), PyramidalReservoirClassifier(), y="id"),
+            ValueError,
+            "y: expected labels of at least two classes, found 1 class",
+        ),
+        (
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0).append_column("z", [[1.0] * 8 + [None]])), PyramidalReservoirRegressor(), y="z"),
+            ValueError,
+            "row '008': expected a value in 'z', found null",
+        ),
+    ],
+)
+def test_what_is_asked_for_wrongly(make, kind, message):
+    with pytest.raises(kind, match=message):
+        make()
+
+
+def test_what_is_gathered_travels():
+    table = make_table(30, 7)
+    options = '{"blocks": 2}'
+    whole = RawFeatureFit(options, True)
+    whole.observe(RawRows.whole(table))
+    merged = RawFeatureFit(options, True)
+    for start in (20, 0, 10):
+        part = RawFeatureFit(options, True)
+        part.observe(RawRows.whole(table[start : start + 10]))
+        merged.merge(pickle.loads(pickle.dumps(part)))
+    assert merged.finish() == whole.finish()
+    with pytest.raises(ValueError):
+        RawFeatureFit.from_json('{"map": 1}')
+    moments = RawMoments(2, 1)
+    moments.observe(np.arange(8.0).reshape(4, 2) ** 2, np.arange(4.0).reshape(4, 1))
+    once, path = moments.solve(0.5), moments.path().solve(0.5)
+    assert np.allclose(once[0], path[0]) and np.allclose(once[1], path[1])
+
+
+@pytest.mark.parametrize("name, needs", [("ray", "ray"), ("spark", "pyspark")])
+def test_what_is_not_installed_is_said(name, needs):
+    if importlib.util.find_spec(needs) is not None:
+        pytest.skip(f"{needs} is installed")
+    with pytest.raises(ImportError, match=rf"pip install 'stepwell\[{name}\]'"):
+        importlib.import_module(f"stepwell.{name}")
