@@ -22,6 +22,9 @@ use super::svg::{escaped, shortened};
 /// Characters of a cell or a title: more is no name but an accident.
 const LONGEST: usize = 100;
 
+/// Characters of a sentence in a cell.
+const SENTENCE: usize = 600;
+
 /// A page that is being written.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -49,6 +52,8 @@ pub struct Cell {
     pub value: Option<f64>,
     /// How it stands out.
     pub emphasis: Emphasis,
+    /// Whether it is a sentence, which may be longer than a name.
+    pub is_sentence: bool,
 }
 
 /// How a cell stands out, beside what it says.
@@ -79,7 +84,7 @@ impl Emphasis {
 impl Cell {
     /// A text, sorted as one.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None, emphasis: Emphasis::None }
+        Self { text: text.into(), value: None, emphasis: Emphasis::None, is_sentence: false }
     }
 
     /// A number with so many decimals.
@@ -90,13 +95,17 @@ impl Cell {
 
     /// A text, sorted as a number.
     pub fn sorted(text: impl Into<String>, value: f64) -> Self {
-        let value = Some(value).filter(|value| value.is_finite());
-        Self { text: text.into(), value, emphasis: Emphasis::None }
+        Self { value: Some(value).filter(|value| value.is_finite()), ..Self::text(text) }
     }
 
     /// That this is not there.
     pub fn missing(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None, emphasis: Emphasis::Missing }
+        Self { emphasis: Emphasis::Missing, ..Self::text(text) }
+    }
+
+    /// A whole sentence.
+    pub fn sentence(text: impl Into<String>) -> Self {
+        Self { is_sentence: true, ..Self::text(text) }
     }
 }
 
@@ -167,7 +176,8 @@ impl Page {
         for row in &table.rows {
             self.body.push_str("<tr>");
             for (cell, kind) in row.iter().zip(&kinds) {
-                let text = escaped(&shortened(&cell.text, LONGEST));
+                let most = if cell.is_sentence { SENTENCE } else { LONGEST };
+                let text = escaped(&shortened(&cell.text, most));
                 let class = class([*kind, cell.emphasis.class()]);
                 let _ = match cell.value {
                     Some(value) => write!(self.body, "<td{class} data-value=\"{value}\">{text}</td>"),

@@ -133,7 +133,7 @@ pub(super) fn claims(page: &mut Page, claims: &[Claim]) {
             Verdict::Fails => ("✗", Emphasis::Below),
         };
         let verdict = Cell { emphasis, ..Cell::text(format!("{sign} {}", claim.verdict.text())) };
-        vec![Cell::text(&claim.claim), verdict, Cell::text(&claim.found)]
+        vec![Cell::sentence(&claim.claim), verdict, Cell::sentence(&claim.found)]
     };
     page.table(&Table {
         caption: "What the paper says, and what was found here".to_owned(),

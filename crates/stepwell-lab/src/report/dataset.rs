@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Material, compared, figures};
 use crate::outcome::{FoldOutcome, Quality};
 use crate::picture::page::{Cell, Page, Table};
+use crate::picture::svg::shortened;
 use crate::run::{CellKey, CellState, Sweeps};
 use crate::tables::{self, TimeRow, find, mean_and_std};
 
@@ -12,10 +13,12 @@ use crate::tables::{self, TimeRow, find, mean_and_std};
 pub(super) fn details(page: &mut Page, material: &Material<'_>, name: &str, anchor: &str) {
     let here = material.results.iter().filter(|row| row.dataset == name && row.model == "reservoir");
     let best = here.max_by(|a, b| a.accuracy.total_cmp(&b.accuracy));
+    // The figure must not be cut off behind a long name.
+    let name_shown = shortened(name, 60);
     let summary = match best {
-        None => format!("{name}: nothing finished yet"),
+        None => format!("{name_shown}: nothing finished yet"),
         Some(best) => {
-            format!("{name}: best {:.1} % right ({}, {} blocks)", best.accuracy, best.pool, best.blocks)
+            format!("{name_shown}: best {:.1} % right ({}, {} blocks)", best.accuracy, best.pool, best.blocks)
         }
     };
     page.details(anchor, &summary, false, |page| inside(page, material, name));

@@ -5,6 +5,7 @@ use stepwell_data::{Dataset, LevelSummary};
 use super::Facts;
 use crate::picture::figures::{CloudRow, Field, Spot, benchmark, clouds, frontier};
 use crate::picture::page::{Cell, Page, Table};
+use crate::picture::svg::shortened;
 use crate::run::Known;
 
 /// What the demonstration found.
@@ -53,7 +54,7 @@ impl Demo<'_> {
             is_papers: false,
         };
         let spots = self.architectures.iter().map(spot).collect();
-        let field = Field { name: self.dataset.name.clone(), spots };
+        let field = Field { name: shortened(&self.dataset.name, 60), spots };
         page.section("time", "Accuracy against time");
         let caption = "Seconds of preparing, embedding and training, pooling apart.";
         page.figure(&frontier("Accuracy against time", &[field], 1).svg, caption);

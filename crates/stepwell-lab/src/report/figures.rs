@@ -6,8 +6,12 @@ use crate::picture::Picture;
 use crate::picture::figures::{
     BarGroup, Field, Line, LinePanel, RatioRow, Spot, bars, frontier, lines, ratios,
 };
+use crate::picture::svg::shortened;
 use crate::run::{Experiment, Known};
 use crate::tables::{POOLS, TimeRow, find};
+
+/// Characters of a dataset's name in a chart.
+const NAME: usize = 60;
 
 /// All charts there is something to draw in, with the names of their files.
 pub fn figures(known: &Known) -> Vec<(String, Picture)> {
@@ -31,7 +35,7 @@ fn trade_off(material: &Material<'_>) -> Option<Picture> {
     let fields: Vec<Field> = material
         .datasets
         .iter()
-        .map(|name| Field { name: name.clone(), spots: spots(material, name) })
+        .map(|name| Field { name: shortened(name, NAME), spots: spots(material, name) })
         .filter(|field| !field.spots.is_empty())
         .collect();
     let mut picture = frontier("Accuracy against time", &fields, 4);
@@ -73,8 +77,9 @@ pub(super) fn both(material: &Material<'_>, dataset: &str) -> Option<Picture> {
         });
     (!spots.is_empty()).then(|| {
         spots.extend(papers);
-        let field = Field { name: dataset.to_owned(), spots };
-        frontier(&format!("{dataset}: accuracy against time"), &[field], 1)
+        let name = shortened(dataset, NAME);
+        let title = format!("{name}: accuracy against time");
+        frontier(&title, &[Field { name, spots }], 1)
     })
 }
 
@@ -90,7 +95,7 @@ fn per_second(material: &Material<'_>, blocks: usize) -> Option<Picture> {
         .datasets
         .iter()
         .map(|name| BarGroup {
-            name: name.clone(),
+            name: shortened(name, NAME),
             bars: of(name, blocks),
             behind: (blocks > 2).then(|| of(name, 2)),
         })
@@ -131,7 +136,7 @@ pub(super) fn of_paper(tables: &[usize]) -> Vec<Picture> {
 /// How much faster pooled models are.
 fn saved(material: &Material<'_>) -> Option<Picture> {
     let row = |row: &TimeRow| RatioRow {
-        dataset: row.dataset.clone(),
+        dataset: shortened(&row.dataset, NAME),
         pool: row.pool.clone(),
         blocks: row.blocks,
         ours: row.speedup,

@@ -3,6 +3,7 @@
 use super::{Facts, Material};
 use crate::paper;
 use crate::picture::page::Page;
+use crate::picture::svg::shortened;
 use crate::run::CellKey;
 use crate::tables::{Claim, POOLS, ResultRow, Verdict, find};
 
@@ -64,7 +65,7 @@ fn missing(page: &mut Page, material: &Material<'_>, cells: &[(&String, &str, us
     let absent: Vec<String> = cells
         .iter()
         .filter(|(name, pool, blocks)| find(&material.results, name, pool, *blocks).is_none())
-        .map(|(name, pool, blocks)| format!("{name} {pool} L={blocks}"))
+        .map(|(name, pool, blocks)| format!("{} {pool} L={blocks}", shortened(name, 60)))
         .collect();
     if !absent.is_empty() {
         page.paragraph(&format!("Missing so far: {}.", absent.join(", ")));
@@ -92,7 +93,8 @@ fn missing(page: &mut Page, material: &Material<'_>, cells: &[(&String, &str, us
 pub(super) fn evaluation(page: &mut Page, material: &Material<'_>) {
     let mut tiles = Vec::new();
     for row in material.results.iter().filter(|row| row.model == "reservoir") {
-        let words = format!("% right on {}: pooling {}, {} blocks", row.dataset, row.pool, row.blocks);
+        let name = shortened(&row.dataset, 60);
+        let words = format!("% right on {name}: pooling {}, {} blocks", row.pool, row.blocks);
         tiles.push((format!("{:.1} ± {:.1}", row.accuracy, row.std), words));
     }
     let best = material.results.iter().filter(|row| row.model != "reservoir");

@@ -38,11 +38,11 @@ pub fn bars(title: &str, what: &str, in_front: &str, behind: &str, groups: &[Bar
     let mut entries = vec![Entry::note(Glyph::Nothing, &format!("{what}, {in_front}:"))];
     entries.extend(POOLS.iter().enumerate().map(|(index, pool)| Entry::series(index, Glyph::Bar, pool)));
     if groups.iter().any(|group| group.behind.is_some()) {
-        entries.push(Entry::note(Glyph::GreyBar, behind));
+        entries.push(Entry::note(Glyph::Bar, behind));
     }
     let description = format!("{what} of four architectures on {} datasets", groups.len());
     let mut svg = Svg::new((width, bottom + key::height(&entries, width)), title, &description);
-    svg.label((GAP, 26.0), "title", title);
+    svg.label((GAP, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (index, group) in groups.iter().enumerate() {
         let left = GAP + (index % columns) as f64 * (SIZE.0 + GAP);
         draw_group(&mut svg, group, (left, top + (index / columns) as f64 * (HEAD + SIZE.1 + GAP) + HEAD));

@@ -29,7 +29,7 @@ pub fn benchmark(title: &str, datasets: &[Dataset]) -> Picture {
     entries.extend((0..5).map(|index| Entry::series(index, Glyph::Mark(index), &(index + 1).to_string())));
     let description = "Point clouds and graphs of the classes of the benchmark";
     let mut svg = Svg::new((width, bottom + key::height(&entries, width)), title, description);
-    svg.label((side, 26.0), "title", title);
+    svg.label((side, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (index, (dataset, graphs)) in datasets.iter().zip(&examples).enumerate() {
         let up = top + index as f64 * each;
         for (column, &graph) in graphs.iter().enumerate() {

@@ -56,7 +56,7 @@ pub fn clouds(title: &str, rows: &[CloudRow]) -> Picture {
     }));
     let description = format!("Graphs of {} datasets as points, coloured by class", rows.len());
     let mut svg = Svg::new((width, bottom + 12.0 + key::height(&entries, width)), title, &description);
-    svg.label((16.0, 26.0), "title", title);
+    svg.label((16.0, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (index, row) in rows.iter().enumerate() {
         let up = top + HEAD + index as f64 * (HEAD + SIDE);
         let (x, y) = (24.0, up + SIDE / 2.0);
@@ -94,7 +94,8 @@ fn draw_cloud(svg: &mut Svg, row: &CloudRow, cloud: &Cloud, (left, top): (f64, f
         }
         let class_name = format!("marks {}", colour::category(class));
         svg.open("g", &[("class", &class_name), ("data-series", &class)]);
-        let text = format!("{}, {}\nclass {}: {count} graphs", row.name, cloud.name, shortened(name, 40));
+        let (dataset, name) = (shortened(&row.name, 60), shortened(name, 40));
+        let text = format!("{dataset}, {}\nclass {name}: {count} graphs", cloud.name);
         svg.titled("path", &[("d", &path), ("fill-opacity", &0.6)], &text);
         svg.close();
     }

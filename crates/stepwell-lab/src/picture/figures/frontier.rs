@@ -9,7 +9,7 @@ use super::{GREY, architecture};
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::legend::short;
-use crate::picture::svg::{Number, Svg};
+use crate::picture::svg::{Number, Svg, shortened};
 use crate::tables::POOLS;
 
 /// All models on a dataset.
@@ -81,7 +81,7 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
     entries.push(Entry::note(Glyph::Line("4 3"), "Pareto front"));
     let description = format!("Accuracy in percent against seconds, for {} datasets", fields.len());
     let mut svg = Svg::new((width, bottom + 14.0 + key::height(&entries, width)), title, &description);
-    svg.label((16.0, 26.0), "title", title);
+    svg.label((16.0, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (index, field) in fields.iter().enumerate() {
         let plot = Plot {
             left: 12.0 + left + (index % columns) as f64 * step.0,
@@ -105,7 +105,7 @@ fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot) {
         let spots: Vec<&Spot> = field.spots.iter().filter(|spot| spot.is_papers == is_papers).collect();
         let points: Vec<(f64, f64)> = spots.iter().map(|spot| (spot.seconds, spot.accuracy)).collect();
         let front = pareto(&points);
-        svg.open("g", &[("class", &"c7")]);
+        svg.open("g", &[("color", &GREY)]);
         if front.len() > 1 {
             stroke(svg, &stairs(plot, front.iter().map(|&index| points[index])), 1.6, "4 3", "Pareto front");
         }

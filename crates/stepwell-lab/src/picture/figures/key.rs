@@ -20,19 +20,16 @@ pub(super) enum Glyph {
     Hollow(usize),
     /// A bar.
     Bar,
-    /// A bar that is grey.
-    GreyBar,
     /// A line, with dashes.
     Line(&'static str),
     /// Words alone.
     Nothing,
 }
 
-/// An entry: how it looks, the colour's number, what it means, and the series
-/// that a click on it hides.
+/// An entry: how it looks, what it means, and the series that a click on it
+/// hides, which has its colour. Others are grey.
 pub(super) struct Entry {
     pub glyph: Glyph,
-    pub colour: usize,
     pub words: String,
     pub series: Option<usize>,
 }
@@ -40,12 +37,12 @@ pub(super) struct Entry {
 impl Entry {
     /// Series of that number and colour.
     pub fn series(index: usize, glyph: Glyph, words: &str) -> Self {
-        Self { glyph, colour: index, words: shortened(words, 40), series: Some(index) }
+        Self { glyph, words: shortened(words, 40), series: Some(index) }
     }
 
     /// What cannot be hidden.
     pub fn note(glyph: Glyph, words: &str) -> Self {
-        Self { glyph, colour: 7, words: words.to_owned(), series: None }
+        Self { glyph, words: words.to_owned(), series: None }
     }
 
     fn width(&self) -> f64 {
@@ -77,12 +74,18 @@ pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
 pub(super) fn draw(svg: &mut Svg, entries: &[Entry], width: f64, top: f64) {
     svg.open("g", &[("class", &"legend")]);
     for (entry, (x, y)) in entries.iter().zip(places(entries, width)) {
-        let (y, class) = (top + y, colour::category(entry.colour));
+        let y = top + y;
         match entry.series {
-            Some(series) => svg.open("g", &[("class", &"entry"), ("data-series", &series)]),
-            None => svg.open("g", &[]),
+            Some(series) => {
+                svg.open("g", &[("class", &"entry"), ("data-series", &series)]);
+                svg.hit_area((x - 3.0, y), entry.width() + 6.0);
+                svg.open("g", &[("class", &colour::category(series))]);
+            }
+            None => {
+                svg.open("g", &[]);
+                svg.open("g", &[("color", &GREY), ("fill", &GREY)]);
+            }
         }
-        svg.open("g", &[("class", &class)]);
         let middle = (x + 8.0, y - 4.0);
         let (left, up) = (Number(x), Number(y - 10.0));
         let words = match entry.glyph {
@@ -99,15 +102,6 @@ pub(super) fn draw(svg: &mut Svg, entries: &[Entry], width: f64, top: f64) {
             }
             Glyph::Bar => {
                 svg.leaf("rect", &[("x", &left), ("y", &up), ("width", &14), ("height", &12)]);
-                x + 20.0
-            }
-            Glyph::GreyBar => {
-                let attributes: [(&str, &dyn std::fmt::Display); 5] =
-                    [("x", &left), ("y", &up), ("width", &14), ("height", &12), ("fill", &GREY)];
-                // Out of the colour's group, whose fill would rule.
-                svg.close();
-                svg.open("g", &[]);
-                svg.leaf("rect", &attributes);
                 x + 20.0
             }
             Glyph::Line(dashes) => {

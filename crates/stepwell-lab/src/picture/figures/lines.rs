@@ -8,7 +8,7 @@ use super::plot::{Plot, Scale, stroke};
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::legend::short;
-use crate::picture::svg::{Number, Svg};
+use crate::picture::svg::{Number, Svg, shortened};
 
 /// A plot of some lines.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,7 +59,7 @@ pub fn lines(title: &str, panels: &[LinePanel]) -> Picture {
     let entries: Vec<Entry> = names.iter().enumerate().map(entry).filter(|_| names.len() > 1).collect();
     let description = panels.iter().map(|panel| panel.heading.as_str()).collect::<Vec<_>>().join("; ");
     let mut svg = Svg::new((width, bottom + key::height(&entries, width)), title, &description);
-    svg.label((16.0, 26.0), "title", title);
+    svg.label((16.0, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (index, panel) in panels.iter().enumerate() {
         let points = || panel.lines.iter().flat_map(|line| &line.points);
         let x = points().map(|point| point.0);

@@ -72,8 +72,13 @@ impl Scale {
             &[1.0, 3.0],
             &[1.0],
         ];
+        let apart = 0.8 / count.max(2) as f64;
+        let fits = |values: &Vec<f64>| {
+            values.len() <= count.max(2)
+                && values.windows(2).all(|pair| self.share(pair[1]) - self.share(pair[0]) >= apart)
+        };
         let mut fine = factors.iter().map(|factors| within(factors));
-        let chosen = fine.find(|values| values.len() <= count.max(2)).unwrap_or_else(|| {
+        let chosen = fine.find(fits).unwrap_or_else(|| {
             let all = within(&[1.0]);
             let step = all.len().div_ceil(count.max(2));
             all.into_iter().step_by(step).collect()
@@ -160,6 +165,7 @@ mod tests {
         };
         assert_eq!(texts(0.9, 11.0, 6), ["1", "2", "5", "10"]);
         assert_eq!(texts(0.038, 0.062, 6), ["0.04", "0.05", "0.06"]);
+        assert_eq!(texts(890.0, 5600.0, 10), ["1000", "1500", "2000", "3000", "5000"]);
         assert_eq!(texts(0.9, 11.0, 3), ["1", "3", "10"]);
         assert_eq!(texts(0.05, 2000.0, 6), ["0.1", "1", "10", "100", "1000"]);
         assert_eq!(texts(1e-9, 1e9, 6).len(), 5);

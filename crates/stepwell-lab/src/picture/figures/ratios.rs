@@ -1,9 +1,9 @@
 //! How many times as fast pooled models are as the unpooled one.
 
-use super::architecture;
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
 use super::plot::{Plot, Scale, stroke};
+use super::{GREY, architecture};
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::svg::{Number, Svg, shortened};
@@ -54,7 +54,7 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
     let bottom = head + height + 44.0;
     let description = format!("Seconds without pooling over seconds with it, on {} datasets", datasets.len());
     let mut svg = Svg::new((width, bottom + key::height(&entries, width)), title, &description);
-    svg.label((16.0, 26.0), "title", title);
+    svg.label((16.0, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (line, dataset) in datasets.iter().enumerate() {
         let y = head + ROW * (line as f64 + 0.5) + 4.0;
         svg.label((left - 10.0, y), "end", &shortened(dataset, 18));
@@ -72,7 +72,7 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
             y: Scale::Linear(0.0, 0.0),
         };
         plot.draw(&mut svg, &format!("{blocks} blocks"));
-        svg.open("g", &[("class", &"c7")]);
+        svg.open("g", &[("color", &GREY)]);
         let one = Number(plot.to_x(1.0));
         let (top, end) = (Number(head), Number(head + height));
         stroke(&mut svg, &format!("M{one} {top}V{end}"), 1.6, "", "as fast as no pooling");
