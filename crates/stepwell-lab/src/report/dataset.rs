@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{Material, compared, figures};
+use crate::baselines::Baseline;
 use crate::outcome::{FoldOutcome, Quality};
+use crate::paper;
 use crate::picture::page::{Cell, Page, Table};
 use crate::picture::svg::shortened;
 use crate::run::{CellKey, CellState, Sweeps};
-use crate::tables::{self, TimeRow, find, mean_and_std};
+use crate::tables::{self, POOLS, TimeRow, find, mean_and_std};
 
 /// A part of the page that opens.
 pub(super) fn details(page: &mut Page, material: &Material<'_>, name: &str, anchor: &str) {
@@ -41,13 +43,13 @@ pub(super) fn inside(page: &mut Page, material: &Material<'_>, name: &str) {
     }
     let here: Vec<TimeRow> = material.times.iter().filter(|row| row.dataset == name).cloned().collect();
     if !here.is_empty() {
-        page.table(&compared::of_sheet("Times", &tables::times_sheet(&here)));
+        page.table(&compared::of_sheet("Times", &tables::times_sheet(&here).without_first()));
     }
     let mut pairs = tables::comparisons(&material.results);
     pairs.retain(|pair| pair.dataset == name);
     if !pairs.is_empty() {
         let caption = "Corrected resampled t-tests over folds, first minus second";
-        page.table(&compared::of_sheet(caption, &tables::comparisons_sheet(&pairs)));
+        page.table(&compared::of_sheet(caption, &tables::comparisons_sheet(&pairs).without_first()));
     }
     page.table(&folds(&models));
 }
@@ -69,15 +71,19 @@ fn graphs(page: &mut Page, material: &Material<'_>, name: &str) {
     page.paragraph(&(words + "."));
 }
 
-/// A model with all its seeds.
-type Models<'a> = BTreeMap<(&'a str, usize, &'a str), Vec<(&'a CellKey, &'a CellState)>>;
+/// Models with all their seeds, in the order of the paper's tables, baselines last.
+type Models<'a> = BTreeMap<(usize, usize, usize, &'a str, &'a str), Vec<(&'a CellKey, &'a CellState)>>;
 
 fn models<'a>(material: &Material<'a>, name: &str) -> Models<'a> {
     let mut models = Models::new();
     for (key, state) in material.known.cells.iter().filter(|(key, _)| key.dataset == name) {
-        // Models with reservoirs come first.
-        let model = if key.has_reservoirs() { "" } else { key.model.as_str() };
-        models.entry((model, key.blocks, key.pool.as_str())).or_default().push((key, state));
+        let kind = match key.has_reservoirs() {
+            true => 0,
+            false => 1 + Baseline::ALL.iter().take_while(|baseline| baseline.name() != key.model).count(),
+        };
+        let place = POOLS.iter().take_while(|pool| **pool != key.pool).count();
+        let order = (kind, key.blocks, place, key.model.as_str(), key.pool.as_str());
+        models.entry(order).or_default().push((key, state));
     }
     models
 }
@@ -93,6 +99,7 @@ fn results(material: &Material<'_>, name: &str, models: &Models<'_>) -> Table {
     };
     let is_regression =
         models.values().any(|cells| outcomes(cells).iter().any(|outcome| outcome.quality.mae.is_some()));
+    let is_papers = paper::datasets().any(|known| known == name);
     let number = |value: Option<f64>, factor: f64, decimals: usize| {
         value.map_or_else(|| Cell::missing("–"), |value| Cell::number(factor * value, decimals))
     };
@@ -119,20 +126,25 @@ fn results(material: &Material<'_>, name: &str, models: &Models<'_>) -> Table {
             });
             let beside =
                 find(&material.results, name, &key.pool, key.blocks).filter(|_| key.has_reservoirs());
-            row.push(match key.has_reservoirs() {
-                true => compared::printed(name, &key.pool, key.blocks),
-                false => Cell::missing("–"),
-            });
-            row.push(beside.map_or_else(|| Cell::missing("–"), compared::difference));
+            if is_papers {
+                row.push(match key.has_reservoirs() {
+                    true => compared::printed(name, &key.pool, key.blocks),
+                    false => Cell::missing("–"),
+                });
+                row.push(beside.map_or_else(|| Cell::missing("–"), compared::difference));
+            }
             row.push(number(quality.balanced_accuracy, 100.0, 1));
             row.push(number(quality.macro_f1, 100.0, 1));
             row.push(number(quality.auroc, 1.0, 3));
         }
         rows.push(row);
     }
-    let header: &[&str] = match is_regression {
-        true => &["model", "mean absolute error", "R²"],
-        false => &["model", "% right", "paper", "difference", "balanced accuracy", "macro F1", "AUROC"],
+    let header: &[&str] = match (is_regression, is_papers) {
+        (true, _) => &["model", "mean absolute error", "R²"],
+        (false, true) => {
+            &["model", "% right", "paper", "difference", "balanced accuracy", "macro F1", "AUROC"]
+        }
+        (false, false) => &["model", "% right", "balanced accuracy", "macro F1", "AUROC"],
     };
     Table {
         caption: "Means over folds, and seeds if there are several".to_owned(),

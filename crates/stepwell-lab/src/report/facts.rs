@@ -81,10 +81,13 @@ impl Facts {
         facts.extend(protocol(known));
         page.facts(&facts);
         page.paragraph(
-            "Features are scaled on all graphs, without labels. Records may have been made by several \
-             commands and machines; this is the last one. Everything but times is the same on any machine \
-             with the same seeds.",
+            "Features are scaled on all graphs, without labels. Results do not depend on the number of threads.",
         );
+        if !known.cells.is_empty() {
+            page.paragraph(
+                "Records may have been made by several commands and on several machines; this is the last.",
+            );
+        }
     }
 }
 

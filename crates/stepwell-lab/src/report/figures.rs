@@ -75,8 +75,8 @@ pub(super) fn both(material: &Material<'_>, dataset: &str) -> Option<Picture> {
                 is_papers: true,
             })
         });
-    (!spots.is_empty()).then(|| {
-        spots.extend(papers);
+    spots.extend(papers);
+    (spots.len() > 1 && spots.iter().any(|spot| !spot.is_papers)).then(|| {
         let name = shortened(dataset, NAME);
         let title = format!("{name}: accuracy against time");
         frontier(&title, &[Field { name, spots }], 1)

@@ -43,15 +43,11 @@ pub fn clouds(title: &str, rows: &[CloudRow]) -> Picture {
     let bottom = top + rows.len().max(1) as f64 * (HEAD + SIDE);
     let most = rows.iter().map(|row| row.classes.len()).max().unwrap_or(0);
     let mut entries = vec![Entry::note(Glyph::Nothing, "class:")];
+    // Where datasets call them differently, they are counted.
+    let agreed = rows.windows(2).all(|pair| pair[0].classes == pair[1].classes);
     entries.extend((0..most).map(|class| {
-        let mut names: Vec<&str> =
-            rows.iter().filter_map(|row| row.classes.get(class)).map(String::as_str).collect();
-        names.dedup();
-        // Where datasets call them differently, they are counted.
-        let name = match names[..] {
-            [name] => shortened(name, 24),
-            _ => format!("no. {}", class + 1),
-        };
+        let name = rows.first().and_then(|row| row.classes.get(class)).filter(|_| agreed);
+        let name = name.map_or_else(|| format!("no. {}", class + 1), |name| shortened(name, 24));
         Entry::series(class, Glyph::Mark(class), &name)
     }));
     let description = format!("Graphs of {} datasets as points, coloured by class", rows.len());

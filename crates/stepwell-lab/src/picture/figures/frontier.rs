@@ -72,7 +72,8 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
     if spots().any(|spot| architecture(&spot.pool) == POOLS.len()) {
         entries.push(Entry::series(POOLS.len(), Glyph::Mark(POOLS.len()), "other poolings"));
     }
-    if spots().any(|spot| spot.blocks > 2) {
+    let is_mixed = spots().any(|spot| spot.blocks > 2) && spots().any(|spot| spot.blocks <= 2);
+    if is_mixed {
         entries.push(Entry::note(Glyph::Hollow(0), "hollow: 3 blocks or more"));
     }
     if spots().any(|spot| spot.is_papers) {
@@ -91,7 +92,7 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
             x: Scale::log(field.spots.iter().map(|spot| spot.seconds)),
             y: Scale::roomy(field.spots.iter().map(|spot| spot.accuracy)),
         };
-        draw_field(&mut svg, field, &plot);
+        draw_field(&mut svg, field, &plot, is_mixed);
     }
     let words = "across: seconds of training and testing (each step as many times more); up: % right";
     svg.label((24.0, bottom + 6.0), "faint", words);
@@ -99,7 +100,8 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
     Picture { title: title.to_owned(), svg: svg.finish(), notes: Vec::new(), table: None }
 }
 
-fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot) {
+/// Deep models are hollow where there are others.
+fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot, is_mixed: bool) {
     plot.draw(svg, &field.name);
     for is_papers in [true, false] {
         let spots: Vec<&Spot> = field.spots.iter().filter(|spot| spot.is_papers == is_papers).collect();
@@ -126,7 +128,8 @@ fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot) {
             );
             let class = format!("marks {class}");
             let paint = if is_papers { GREY } else { "currentColor" };
-            let (fill, wide) = if spot.blocks > 2 { ("none", Number(1.8)) } else { (paint, Number(0.5)) };
+            let (fill, wide) =
+                if is_mixed && spot.blocks > 2 { ("none", Number(1.8)) } else { (paint, Number(0.5)) };
             svg.open("g", &[("class", &class), ("data-series", &series)]);
             let attributes: [(&str, &dyn std::fmt::Display); 5] = [
                 ("d", &path),
