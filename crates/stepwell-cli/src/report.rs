@@ -46,7 +46,8 @@ pub fn facts() -> Facts {
 
 /// Seconds since the beginning of 1970 as a date and a time of day.
 fn date(seconds: u64) -> String {
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut days, mut year) = (seconds / 86_400, 1970);
     while days >= 365 + u64::from(is_leap(year)) {
         days -= 365 + u64::from(is_leap(year));

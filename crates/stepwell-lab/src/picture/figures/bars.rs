@@ -80,12 +80,12 @@ fn draw_group(svg: &mut Svg, group: &BarGroup, (left, top): (f64, f64)) {
         bar(svg, column, share, value, "currentColor", &format!("{}\n{pool}\n{value:.3}", group.name));
         svg.close();
     }
-    for column in 0..POOLS.len() {
-        let middle = left + room * (column as f64 + 0.5);
-        let tallest = [group.bars[column], behind[column]].into_iter().flatten().fold(0.0, f64::max);
-        match group.bars[column] {
-            Some(value) => svg.label((middle, floor - high(tallest) - 5.0), "middle", &short(value)),
-            None => svg.label((middle, floor - high(tallest) - 5.0), "faint middle", "missing"),
+    for (column, (value, grey)) in group.bars.into_iter().zip(behind).enumerate() {
+        let tallest = [value, grey].into_iter().flatten().fold(0.0, f64::max);
+        let place = (left + room * (column as f64 + 0.5), floor - high(tallest) - 5.0);
+        match value {
+            Some(value) => svg.label(place, "middle", &short(value)),
+            None => svg.label(place, "faint middle", "missing"),
         }
     }
     frame(svg, (left, top), SIZE);

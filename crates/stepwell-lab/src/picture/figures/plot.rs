@@ -100,12 +100,12 @@ pub(super) struct Plot {
 
 impl Plot {
     /// Where a value lies, from left to right.
-    pub fn to_x(&self, value: f64) -> f64 {
+    pub fn to_x(self, value: f64) -> f64 {
         self.left + self.width * self.x.share(value)
     }
 
     /// Where a value lies, from top to bottom.
-    pub fn to_y(&self, value: f64) -> f64 {
+    pub fn to_y(self, value: f64) -> f64 {
         self.top + self.height * (1.0 - self.y.share(value))
     }
 
