@@ -157,6 +157,11 @@ pub struct ReadoutArgs {
     /// Random tanh units between vectors and regression [0]
     #[arg(long)]
     random_features: Option<usize>,
+
+    /// Read similarities to at most so many training graphs in place of vectors
+    /// (Gaussian kernel ridge regression) [0]
+    #[arg(long, conflicts_with = "random_features")]
+    landmarks: Option<usize>,
 }
 
 impl ReadoutArgs {
@@ -165,6 +170,7 @@ impl ReadoutArgs {
         set(&mut config.alpha, &self.alpha);
         set(&mut config.class_weight, &self.class_weight);
         set(&mut config.random_features, &self.random_features);
+        set(&mut config.landmarks, &self.landmarks);
         config.standardize |= self.standardize;
         Ok(config.validate()?)
     }

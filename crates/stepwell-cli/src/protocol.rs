@@ -127,6 +127,14 @@ pub struct FoldReport {
     pub times: Option<Times>,
 }
 
+/// A search that is done, and what came of its winners.
+pub struct Found {
+    pub units: Vec<Unit>,
+    pub outcomes: Vec<FoldOutcome>,
+    /// Mean of the passes made here, if any were.
+    pub embed_seconds: Option<f64>,
+}
+
 /// All that evaluations of one dataset have in common.
 pub struct Bench<'a> {
     pub dataset: &'a Dataset,
@@ -165,11 +173,7 @@ impl<'a> Bench<'a> {
 
     /// Does what is missing of the search, and judges the winners; nothing
     /// while units of other shards are missing.
-    pub fn search(
-        &self,
-        evaluation: &Evaluation<'_>,
-        place: &str,
-    ) -> Result<Option<(Vec<Unit>, Vec<FoldOutcome>, Option<f64>)>> {
+    pub fn search(&self, evaluation: &Evaluation<'_>, place: &str) -> Result<Option<Found>> {
         let name = format!("{place}{}", evaluation.key());
         let clock = Instant::now();
         let (mut first, mut last) = (None, 0);
@@ -185,7 +189,7 @@ impl<'a> Bench<'a> {
         let passes = last - first.unwrap_or(last);
         let embed_seconds = (passes > 0).then(|| clock.elapsed().as_secs_f64() / passes as f64);
         let judged = self.terminal.busy("judging the winners", || evaluation.judge(self.run, &units))?;
-        Ok(judged.map(|outcomes| (units, outcomes, embed_seconds)))
+        Ok(judged.map(|outcomes| Found { units, outcomes, embed_seconds }))
     }
 
     fn last_words(&self, key: &CellKey, progress: Progress) {
@@ -208,12 +212,12 @@ impl<'a> Bench<'a> {
             let clock = Instant::now();
             let evaluation = self.evaluation(subject, &pyramid, protocol)?;
             prepare_seconds = clock.elapsed().as_secs_f64();
-            let Some((units, outcomes, seconds)) = self.search(&evaluation, "")? else { return Ok(None) };
-            embed_seconds = seconds.or(embed_seconds);
-            let times = self.terminal.busy("taking times", || evaluation.time(self.run, &units))?;
+            let Some(found) = self.search(&evaluation, "")? else { return Ok(None) };
+            embed_seconds = found.embed_seconds.or(embed_seconds);
+            let times = self.terminal.busy("taking times", || evaluation.time(self.run, &found.units))?;
             let times = times.unwrap_or_default().into_iter().map(Some).chain(std::iter::repeat(None));
             let seed = protocol.seed;
-            folds.extend(outcomes.into_iter().zip(times).map(|(outcome, times)| FoldReport {
+            folds.extend(found.outcomes.into_iter().zip(times).map(|(outcome, times)| FoldReport {
                 seed,
                 outcome,
                 times,

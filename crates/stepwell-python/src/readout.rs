@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stepwell::readout::{
-    self, AlphaErrors, Coefficients, LeaveOneOut, Moments, RandomFeatures, Readout, RidgePath, Targets, Task,
+    self, AlphaErrors, Coefficients, Expansion, LeaveOneOut, Moments, RandomFeatures, Readout, RidgePath,
+    Targets, Task,
 };
 
 use crate::reservoir::{parse, refused};
@@ -75,9 +76,12 @@ pub fn fit_values<'py>(
 
 fn trained<'py>(py: Python<'py>, readout: &Readout) -> Trained<'py> {
     let (weights, intercept) = arrays(py, readout.coefficients());
-    let random = readout
-        .random_features()
-        .map(|random| (random.weights().clone().into_pyarray(py), random.bias().clone().into_pyarray(py)));
+    let random = match readout.expansion() {
+        Some(Expansion::Random(random)) => {
+            Some((random.weights().clone().into_pyarray(py), random.bias().clone().into_pyarray(py)))
+        }
+        _ => None,
+    };
     (weights, intercept, readout.alpha(), random)
 }
 
@@ -118,7 +122,7 @@ pub(crate) fn readout(
         .map(|(weights, bias)| RandomFeatures::from_parts(rows(&weights), Array1::from(list(&bias))))
         .transpose()
         .map_err(refused)?;
-    Readout::from_parts(task, 0.0, random, coefficients).map_err(refused)
+    Readout::from_parts(task, 0.0, random.map(Expansion::Random), coefficients).map_err(refused)
 }
 
 /// The class that each row of decision values stands for.

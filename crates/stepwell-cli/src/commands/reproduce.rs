@@ -219,8 +219,8 @@ impl Work<'_> {
                 place += 1;
                 let evaluation = bench.evaluation(subject, &pyramid, protocol)?;
                 match bench.search(&evaluation, &format!("[{place}/{all}] "))? {
-                    Some((_, outcomes, _)) => {
-                        self.terminal.note(&line(evaluation.key(), &outcomes));
+                    Some(found) => {
+                        self.terminal.note(&line(evaluation.key(), &found.outcomes));
                         self.write_tables()?;
                     }
                     None => {

@@ -187,7 +187,7 @@ mod tests {
         let path = folder.path().join("t.partial");
         let bytes = filled(&path);
         let (whole, seen) = rows(&path, "a");
-        assert_eq!((whole.len(), seen), (4, 5), "an id has a line break: {whole:?}");
+        assert_eq!((whole.len(), seen), (5, 5), "three rows, and an id with a line break twice: {whole:?}");
         assert_eq!(whole[1], "\",0.30000000000000004,1,0.1");
         for cut in 1..bytes.len() - 2 {
             fs::write(&path, &bytes[..bytes.len() - cut]).unwrap();

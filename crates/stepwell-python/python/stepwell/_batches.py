@@ -127,8 +127,7 @@ def _stacked(features, vertices):
 def _of_joined(batch):
     """The graphs of a PyTorch Geometric batch, taken apart."""
     parts = pyg_parts(batch)
-    whole = Graph(as_array(batch.edge_index), **parts)  # checks all that can be wrong with it
-    del whole
+    Graph(as_array(batch.edge_index), **parts)  # for all that can be wrong with it
     first = as_array(batch.ptr).astype(np.int64)
     sources, targets = as_array(batch.edge_index).astype(np.int64)
     owner = np.searchsorted(first, sources, side="right") - 1

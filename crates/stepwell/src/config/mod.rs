@@ -110,6 +110,16 @@ pub struct ModelConfig {
     pub standardize: bool,
     /// Readout: random tanh units between the vectors and the regression.
     pub random_features: usize,
+    /// Readout: at most so many training graphs as landmarks, similarities to
+    /// which are read in place of the vectors; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub landmarks: usize,
+}
+
+/// Options that came later are written only where they are used, so that what
+/// was said of a model before still is.
+fn is_zero(value: &usize) -> bool {
+    *value == 0
 }
 
 impl Default for ModelConfig {
@@ -153,6 +163,7 @@ impl Default for ModelConfig {
             class_weight: ClassWeight::None,
             standardize: false,
             random_features: 0,
+            landmarks: 0,
         }
     }
 }
@@ -222,6 +233,7 @@ impl ModelConfig {
             class_weight: self.class_weight.clone(),
             standardize: self.standardize,
             random_features: self.random_features,
+            landmarks: self.landmarks,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
+use faer::linalg::triangular_solve;
 use faer::{Mat, MatMut, Par};
 use ndarray::{Array2, ArrayView2};
 
@@ -39,6 +40,30 @@ pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Opt
     solution.iter().all(|x| x.is_finite()).then_some(solution)
 }
 
+/// `L⁻ᵀ` with `L Lᵀ = M`, where the lower triangle of `M` is read; `None` where
+/// `M` is not positive definite.
+pub(crate) fn inverse_root(matrix: Array2<f64>) -> Option<Array2<f64>> {
+    let n = matrix.nrows();
+    if n == 0 {
+        return Some(matrix);
+    }
+    let mut factor = Mat::from_fn(n, n, |i, j| if j <= i { matrix[(i, j)] } else { 0.0 });
+    drop(matrix);
+    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+    llt::factor::cholesky_in_place(
+        factor.as_mut(),
+        Default::default(),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .ok()?;
+    let mut inverse = Mat::<f64>::identity(n, n);
+    triangular_solve::solve_lower_triangular_in_place(factor.as_ref(), inverse.as_mut(), Par::Seq);
+    let transposed = Array2::from_shape_fn((n, n), |(i, j)| if i <= j { inverse[(j, i)] } else { 0.0 });
+    transposed.iter().all(|x| x.is_finite()).then_some(transposed)
+}
+
 #[cfg(test)]
 mod tests {
     use ndarray::array;
@@ -56,6 +81,19 @@ mod tests {
             let found = solve_positive(matrix.clone(), matrix.dot(&expected).view()).unwrap();
             assert!((found - expected).iter().all(|x| x.abs() < 1e-9));
         }
+    }
+
+    #[test]
+    fn the_inverse_root_turns_the_matrix_into_one() {
+        for n in [1, 2, 70] {
+            let mut stream = Stream::new(2, "cholesky", [n as u64, 0]);
+            let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
+            let matrix = rows.t().dot(&rows);
+            let root = inverse_root(matrix.clone()).unwrap();
+            let one = root.t().dot(&matrix).dot(&root) - Array2::<f64>::eye(n);
+            assert!(one.iter().all(|x| x.abs() < 1e-9));
+        }
+        assert_eq!(inverse_root(array![[1.0, 0.0], [2.0, 1.0]]), None);
     }
 
     #[test]

@@ -10,6 +10,6 @@ mod product;
 pub(crate) mod spectrum;
 pub(crate) mod symmetric;
 
-pub(crate) use cholesky::solve_positive;
+pub(crate) use cholesky::{inverse_root, solve_positive};
 pub(crate) use general::{spectral_norm, spectral_radius};
 pub(crate) use product::{add_gram, multiply};

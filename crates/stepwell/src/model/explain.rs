@@ -19,7 +19,7 @@ use crate::config::{Aggregate, ModelConfig};
 use crate::error::{Error, Result};
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
-use crate::readout::{Coefficients, Readout, Task};
+use crate::readout::{Coefficients, Expansion, Readout, Task};
 use crate::reservoir::{Prepared, Weights, level_read, states_read};
 
 /// The decision values of one graph, taken apart. Columns are those of
@@ -124,10 +124,14 @@ pub fn explain(
     readout: &Readout,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Vec<Explanation>> {
-    if readout.random_features().is_some() {
+    if let Some(expansion) = readout.expansion() {
+        let (name, what) = match expansion {
+            Expansion::Random(_) => ("random features", "what is behind tanh units"),
+            Expansion::Landmarks(_) => ("landmarks", "a similarity"),
+        };
         return Err(Error::BadOption {
-            name: "random features",
-            expected: "none, since what is behind tanh units does not split into parts of vertices".into(),
+            name,
+            expected: format!("none, since {what} does not split into parts of vertices"),
             found: readout.coefficients().weights.nrows().to_string(),
         });
     }

@@ -18,7 +18,7 @@ use super::{Model, TrainedModel};
 use crate::config::ModelConfig;
 use crate::error::{Error, Result};
 use crate::features::FeatureMap;
-use crate::readout::{Coefficients, RandomFeatures, Readout, Task};
+use crate::readout::{Coefficients, Expansion, Landmarks, RandomFeatures, Readout, Task};
 use crate::reservoir::{BlockWeights, Weights};
 
 /// Raised when older programs could not read, or would misread, what is written.
@@ -155,9 +155,21 @@ impl TrainedModel {
         let Coefficients { weights, intercept } = self.readout.coefficients();
         add("readout.weights".into(), weights.shape(), &mut weights.iter());
         add("readout.intercept".into(), intercept.shape(), &mut intercept.iter());
-        if let Some(random) = self.readout.random_features() {
-            add("readout.random.weights".into(), random.weights().shape(), &mut random.weights().iter());
-            add("readout.random.bias".into(), random.bias().shape(), &mut random.bias().iter());
+        match self.readout.expansion() {
+            None => {}
+            Some(Expansion::Random(random)) => {
+                add("readout.random.weights".into(), random.weights().shape(), &mut random.weights().iter());
+                add("readout.random.bias".into(), random.bias().shape(), &mut random.bias().iter());
+            }
+            Some(Expansion::Landmarks(landmarks)) => {
+                add("readout.landmarks.mean".into(), landmarks.mean().shape(), &mut landmarks.mean().iter());
+                add(
+                    "readout.landmarks.scale".into(),
+                    landmarks.scale().shape(),
+                    &mut landmarks.scale().iter(),
+                );
+                add("readout.landmarks.rows".into(), landmarks.rows().shape(), &mut landmarks.rows().iter());
+            }
         }
         tensors
     }
@@ -215,20 +227,35 @@ impl Tensors<'_> {
     }
 
     fn readout(&self, header: &Header, width: usize) -> Result<Readout, Unreadable> {
-        let (columns, random) = (header.task.num_columns(), header.config.random_features);
-        let rows = if random > 0 { random } else { width };
+        let (columns, config) = (header.task.num_columns(), &header.config);
+        let (rows, expansion) = if config.landmarks > 0 {
+            // There may be fewer than asked for: graphs to learn from were.
+            let found = self
+                .0
+                .tensor("readout.landmarks.rows")
+                .map_or(0, |rows| rows.shape().first().copied().unwrap_or(0));
+            let rows = found.min(config.landmarks);
+            let landmarks = Landmarks::from_parts(
+                self.vector("readout.landmarks.mean", width)?,
+                self.vector("readout.landmarks.scale", width)?,
+                self.matrix("readout.landmarks.rows", (rows, width))?,
+            )?;
+            (rows, Some(Expansion::Landmarks(landmarks)))
+        } else if config.random_features > 0 {
+            let units = config.random_features;
+            let random = RandomFeatures::from_parts(
+                self.matrix("readout.random.weights", (width, units))?,
+                self.vector("readout.random.bias", units)?,
+            )?;
+            (units, Some(Expansion::Random(random)))
+        } else {
+            (width, None)
+        };
         let coefficients = Coefficients {
             weights: self.matrix("readout.weights", (rows, columns))?,
             intercept: self.vector("readout.intercept", columns)?,
         };
-        let random = match random {
-            0 => None,
-            units => Some(RandomFeatures::from_parts(
-                self.matrix("readout.random.weights", (width, units))?,
-                self.vector("readout.random.bias", units)?,
-            )?),
-        };
-        Ok(Readout::from_parts(header.task, header.alpha, random, coefficients)?)
+        Ok(Readout::from_parts(header.task, header.alpha, expansion, coefficients)?)
     }
 
     fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<Array2<f64>, Unreadable> {

@@ -61,6 +61,8 @@ fn configurations() -> Vec<(ModelConfig, usize)> {
             3,
         ),
         (ModelConfig { reservoirs: 2, stacks: 2, random_features: 9, ..small.clone() }, 4),
+        (ModelConfig { landmarks: 7, ..small.clone() }, 4),
+        (ModelConfig { landmarks: 1000, ..small.clone() }, 4),
         (ModelConfig { aggregate: vec![Aggregate::Max, Aggregate::Std], standardize: true, ..small }, 0),
     ]
 }

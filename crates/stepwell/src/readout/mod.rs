@@ -33,6 +33,7 @@
 
 mod classify;
 mod dual;
+mod landmarks;
 mod leave_one_out;
 mod moments;
 mod options;
@@ -43,12 +44,13 @@ mod trained;
 
 pub use classify::{ClassWeight, decode_classes, encode_classes};
 pub use dual::{DualCoefficients, DualRidge};
+pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use moments::{Moments, Scatter};
 pub use options::{Alpha, ReadoutOptions};
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
-pub use trained::{Piecewise, Readout, Targets, Task};
+pub use trained::{Expansion, Piecewise, Readout, Targets, Task};
 
 #[cfg(test)]
 mod tests;

@@ -119,21 +119,30 @@ pub struct ReadoutOptions {
     pub standardize: bool,
     /// Random tanh units between the inputs and the regression; 0 for none.
     pub random_features: usize,
+    /// At most so many rows as [`Landmarks`](super::Landmarks), similarities to
+    /// which are read in place of the inputs; 0 for none.
+    pub landmarks: usize,
 }
 
-/// More units than any machine has use for.
-const MAX_RANDOM_FEATURES: usize = 1 << 15;
+/// More than any machine has use for.
+const MAX_EXPANSION: usize = 1 << 15;
 
 impl ReadoutOptions {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
         self.alpha.validate()?;
-        match self.random_features <= MAX_RANDOM_FEATURES {
-            true => Ok(()),
-            false => Err(Error::BadOption {
-                name: "random features",
-                expected: format!("0 to {MAX_RANDOM_FEATURES}"),
-                found: self.random_features.to_string(),
+        for (name, found) in [("random features", self.random_features), ("landmarks", self.landmarks)] {
+            if found > MAX_EXPANSION {
+                let expected = format!("0 to {MAX_EXPANSION}");
+                return Err(Error::BadOption { name, expected, found: found.to_string() });
+            }
+        }
+        match self.random_features > 0 && self.landmarks > 0 {
+            false => Ok(()),
+            true => Err(Error::BadOption {
+                name: "landmarks",
+                expected: "0 where there are random features: one expansion of the inputs, not two".into(),
+                found: self.landmarks.to_string(),
             }),
         }
     }
@@ -162,5 +171,7 @@ mod tests {
         ReadoutOptions::default().validate().unwrap();
         let options = ReadoutOptions { random_features: 1 << 20, ..ReadoutOptions::default() };
         assert!(options.validate().unwrap_err().to_string().starts_with("random features"));
+        let options = ReadoutOptions { random_features: 1, landmarks: 1, ..ReadoutOptions::default() };
+        assert!(options.validate().unwrap_err().to_string().starts_with("landmarks"));
     }
 }

@@ -484,9 +484,10 @@ fn readouts_are_put_together_only_from_parts_that_fit() {
     assert!(refused(Task::Classification { classes: 2 }, None, &coefficients));
     assert!(refused(Task::Classification { classes: 1 }, None, &coefficients));
     let features = RandomFeatures::from_parts(Array2::zeros((7, 5)), Array1::zeros(5)).unwrap();
-    assert!(refused(task, Some(features), &coefficients));
+    assert!(refused(task, Some(Expansion::Random(features)), &coefficients));
     let features = RandomFeatures::from_parts(Array2::zeros((7, 4)), Array1::zeros(4)).unwrap();
-    let whole = Readout::from_parts(task, 1.0, Some(features), coefficients.clone()).unwrap();
+    let whole =
+        Readout::from_parts(task, 1.0, Some(Expansion::Random(features)), coefficients.clone()).unwrap();
     assert_eq!(whole.num_inputs(), 7);
     assert!(RandomFeatures::from_parts(Array2::zeros((7, 4)), Array1::zeros(3)).is_err());
     let mut nan = coefficients;
@@ -521,10 +522,11 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
         let x = Array2::from_shape_simple_fn((n, d), || stream.normal());
         let classes: Vec<usize> = (0..n).map(|row| row % 3).collect();
         let y = encode_classes(&classes, 3).unwrap();
-        for random_features in [0, 40] {
+        for (random_features, landmarks) in [(0, 0), (40, 0), (0, 20)] {
             for alpha in [Alpha::Loo, Alpha::Fixed(0.3)] {
+                let class_weight = ClassWeight::None;
                 let options =
-                    ReadoutOptions { alpha, random_features, standardize: true, ..Default::default() };
+                    ReadoutOptions { alpha, class_weight, random_features, landmarks, standardize: true };
                 let targets = Targets::Classes { classes: &classes, num_classes: 3 };
                 let whole = Readout::fit(x.view(), targets, None, &options, 4).unwrap();
                 let task = Task::Classification { classes: 3 };
@@ -532,7 +534,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                     let pieces = x.axis_chunks_iter(Axis(0), 7).zip(y.axis_chunks_iter(Axis(0), 7));
                     pieces.into_iter().try_for_each(|(x, y)| take(x, y, None))
                 });
-                assert_eq!(found.unwrap(), whole, "{n} {d} {random_features}");
+                assert_eq!(found.unwrap(), whole, "{n} {d} {random_features} {landmarks}");
             }
         }
     }

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::classify::{check_num_classes, decode_classes, encode_classes, num_columns};
+use super::landmarks::{Landmarks, Picked};
 use super::leave_one_out::LeaveOneOut;
 use super::moments::Moments;
 use super::options::ReadoutOptions;
@@ -12,6 +13,7 @@ use super::random_features::RandomFeatures;
 use super::ridge::{Coefficients, RidgePath, check_alpha};
 use super::rows;
 use crate::error::{Error, Result};
+use crate::linalg;
 use crate::linalg::symmetric::dot;
 
 /// What a readout is to predict.
@@ -59,13 +61,45 @@ pub enum Targets<'a> {
 pub type Piecewise<'a> =
     dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Option<&[f64]>) -> Result<()> + 'a;
 
-/// A linear map, possibly behind random tanh units, that tells classes apart or
+/// What is put in place of the inputs before they are read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expansion {
+    /// Random tanh units.
+    Random(RandomFeatures),
+    /// Similarities to some of the rows.
+    Landmarks(Landmarks),
+}
+
+impl Expansion {
+    fn num_inputs(&self) -> usize {
+        match self {
+            Self::Random(random) => random.weights().nrows(),
+            Self::Landmarks(landmarks) => landmarks.mean().len(),
+        }
+    }
+
+    fn num_outputs(&self) -> usize {
+        match self {
+            Self::Random(random) => random.bias().len(),
+            Self::Landmarks(landmarks) => landmarks.rows().nrows(),
+        }
+    }
+
+    fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        match self {
+            Self::Random(random) => random.apply(x),
+            Self::Landmarks(landmarks) => landmarks.apply(x),
+        }
+    }
+}
+
+/// A linear map, possibly behind an [`Expansion`], that tells classes apart or
 /// predicts numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readout {
     task: Task,
     alpha: f64,
-    random_features: Option<RandomFeatures>,
+    expansion: Option<Expansion>,
     coefficients: Coefficients,
 }
 
@@ -96,7 +130,7 @@ impl Readout {
     /// Trains on rows that come in pieces and need not fit into memory. `pass`
     /// hands all of them, in the same order, to what it is given (inputs,
     /// encoded targets, weights); it is called up to three times: for the
-    /// random features, for the moments and, where there is a choice, for the
+    /// expansion, for the moments and, where there is a choice, for the
     /// penalty. How rows are cut into pieces changes no bit.
     pub fn fit_pieces<E: From<Error>>(
         num_inputs: usize,
@@ -107,18 +141,22 @@ impl Readout {
     ) -> Result<Self, E> {
         options.validate()?;
         let targets = task.num_columns();
-        let random_features = match options.random_features {
-            0 => None,
-            units => {
-                let mut inputs = Moments::new(num_inputs, 0)?;
-                pass(&mut |x, _, weights| inputs.observe(x, Array2::zeros((x.nrows(), 0)).view(), weights))?;
-                Some(RandomFeatures::draw(units, &inputs.scatter(), seed))
-            }
+        let expansion = Self::expand(num_inputs, options, seed, &mut pass)?;
+        // Landmarks are trained on with the kernel's own inner products.
+        let whitening = match &expansion {
+            Some(Expansion::Landmarks(landmarks)) => Some(landmarks.whitening()?),
+            _ => None,
         };
-        let width = random_features.as_ref().map_or(num_inputs, |random| random.bias().len());
-        let mut pass = |take: &mut Piecewise<'_>| match &random_features {
+        let width = expansion.as_ref().map_or(num_inputs, Expansion::num_outputs);
+        let mut pass = |take: &mut Piecewise<'_>| match &expansion {
             None => pass(take),
-            Some(random) => pass(&mut |x, y, weights| take(random.apply(x)?.view(), y, weights)),
+            Some(expansion) => pass(&mut |x, y, weights| {
+                let expanded = expansion.apply(x)?;
+                match &whitening {
+                    None => take(expanded.view(), y, weights),
+                    Some(root) => take(linalg::multiply(expanded.view(), root.view()).view(), y, weights),
+                }
+            }),
         };
         let mut moments = Moments::new(width, targets)?;
         // Fewer rows than columns are better decomposed themselves; they are few in any case.
@@ -156,14 +194,44 @@ impl Readout {
                 (alpha, path.solve(alpha)?)
             }
         };
-        Ok(Self::from_parts(task, alpha, random_features, coefficients)?)
+        let Coefficients { weights, intercept } = coefficients;
+        let weights = match whitening {
+            None => weights,
+            Some(root) => linalg::multiply(root.view(), weights.view()),
+        };
+        Ok(Self::from_parts(task, alpha, expansion, Coefficients { weights, intercept })?)
     }
 
-    /// Puts a readout together: one trained in pieces, or one that was saved.
+    /// What goes in front of the regression, drawn or picked in one pass.
+    fn expand<E: From<Error>>(
+        num_inputs: usize,
+        options: &ReadoutOptions,
+        seed: u64,
+        pass: &mut impl FnMut(&mut Piecewise<'_>) -> Result<(), E>,
+    ) -> Result<Option<Expansion>, E> {
+        if options.random_features == 0 && options.landmarks == 0 {
+            return Ok(None);
+        }
+        let mut inputs = Moments::new(num_inputs, 0)?;
+        let mut picked = Picked::new(options.landmarks, seed);
+        pass(&mut |x, _, weights| {
+            if options.landmarks > 0 {
+                picked.observe(x, weights);
+            }
+            inputs.observe(x, Array2::zeros((x.nrows(), 0)).view(), weights)
+        })?;
+        let scatter = inputs.scatter();
+        Ok(Some(match options.landmarks {
+            0 => Expansion::Random(RandomFeatures::draw(options.random_features, &scatter, seed)),
+            _ => Expansion::Landmarks(Landmarks::new(picked.rows(num_inputs)?.view(), &scatter)?),
+        }))
+    }
+
+    /// Puts a readout together: one trained elsewhere, or one that was saved.
     pub fn from_parts(
         task: Task,
         alpha: f64,
-        random_features: Option<RandomFeatures>,
+        expansion: Option<Expansion>,
         coefficients: Coefficients,
     ) -> Result<Self> {
         match task {
@@ -174,12 +242,12 @@ impl Readout {
         let Coefficients { weights, intercept } = &coefficients;
         rows::length("columns of the coefficients", task.num_columns(), weights.ncols())?;
         rows::length("intercepts", task.num_columns(), intercept.len())?;
-        if let Some(features) = &random_features {
-            rows::length("rows of the coefficients", features.bias().len(), weights.nrows())?;
+        if let Some(expansion) = &expansion {
+            rows::length("rows of the coefficients", expansion.num_outputs(), weights.nrows())?;
         }
         rows::finite("coefficient", weights.view())?;
         rows::finite("intercept", intercept.view().insert_axis(Axis(1)))?;
-        Ok(Self { task, alpha, random_features, coefficients })
+        Ok(Self { task, alpha, expansion, coefficients })
     }
 
     /// What it predicts.
@@ -192,9 +260,9 @@ impl Readout {
         self.alpha
     }
 
-    /// The units in front of the linear map, if there are any.
-    pub fn random_features(&self) -> Option<&RandomFeatures> {
-        self.random_features.as_ref()
+    /// What stands in front of the linear map, if anything does.
+    pub fn expansion(&self) -> Option<&Expansion> {
+        self.expansion.as_ref()
     }
 
     /// The linear map.
@@ -204,7 +272,7 @@ impl Readout {
 
     /// Columns of the inputs.
     pub fn num_inputs(&self) -> usize {
-        self.random_features.as_ref().map_or(&self.coefficients.weights, RandomFeatures::weights).nrows()
+        self.expansion.as_ref().map_or(self.coefficients.weights.nrows(), Expansion::num_inputs)
     }
 
     /// What the linear map gives for every row: predicted numbers, or decision
@@ -214,10 +282,10 @@ impl Readout {
         rows::length("columns of the inputs", self.num_inputs(), x.ncols())?;
         rows::finite("input", x)?;
         let features;
-        let x = match &self.random_features {
+        let x = match &self.expansion {
             None => x,
-            Some(random) => {
-                features = random.apply(x)?;
+            Some(expansion) => {
+                features = expansion.apply(x)?;
                 features.view()
             }
         };

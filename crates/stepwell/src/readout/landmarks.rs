@@ -1,0 +1,253 @@
+//! A Gaussian kernel seen from some of the rows: similarities in place of
+//! coordinates.
+//!
+//! With inputs standardised and divided by the root of their number,
+//! `k(x, c) = exp(-|x - c|²/2)` says how near a row lies to a landmark `c`. A
+//! regression that is linear in the similarities to all rows is kernel ridge
+//! regression; with some of the rows as landmarks it is its Nyström
+//! approximation. For the penalty to be that of the kernel, the regression is
+//! trained on `k(x, C) L⁻ᵀ`, where `L Lᵀ = k(C, C)`; what it finds is handed back
+//! as weights of the similarities themselves.
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+
+use super::moments::Scatter;
+use super::rows;
+use crate::error::{Error, Result};
+use crate::linalg;
+use crate::rng::Stream;
+
+/// Landmarks, and how inputs are scaled before they are compared with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Landmarks {
+    mean: Array1<f64>,
+    /// Inputs are divided by it: standard deviation times the root of their number.
+    scale: Array1<f64>,
+    /// Scaled, landmarks x inputs.
+    rows: Array2<f64>,
+    /// Half the squared length of each.
+    halves: Array1<f64>,
+}
+
+/// Rows that are compared at a time. The last ones are filled up with zeros, so
+/// that a row's bits do not depend on how many come with it.
+const TILE: usize = 64;
+
+/// Added to the diagonal of `k(C, C)`, where rows may be equal.
+const JITTER: f64 = 1e-7;
+
+impl Landmarks {
+    /// Takes rows for landmarks, given how inputs are distributed.
+    pub fn new(rows: ArrayView2<'_, f64>, scatter: &Scatter) -> Result<Self> {
+        let mean = scatter.x_mean.clone();
+        let scale = scatter.deviations() * (mean.len().max(1) as f64).sqrt();
+        rows::length("columns of the landmarks", mean.len(), rows.ncols())?;
+        let scaled = (&rows - &mean) / &scale;
+        Self::from_parts(mean, scale, scaled)
+    }
+
+    /// From their parts: what is subtracted from inputs, what they are divided
+    /// by, and landmarks scaled that way.
+    pub fn from_parts(mean: Array1<f64>, scale: Array1<f64>, landmarks: Array2<f64>) -> Result<Self> {
+        rows::length("scales of the landmarks", mean.len(), scale.len())?;
+        rows::length("columns of the landmarks", mean.len(), landmarks.ncols())?;
+        rows::finite("landmark", landmarks.view())?;
+        let good = |(mean, scale): (&f64, &f64)| mean.is_finite() && scale.is_finite() && *scale > 0.0;
+        if let Some(index) = mean.iter().zip(&scale).position(|pair| !good(pair)) {
+            let value = scale[index];
+            return Err(Error::BadValue { what: "scale of a landmark", item: "column", index, value });
+        }
+        let halves = landmarks.outer_iter().map(|row| row.dot(&row) / 2.0).collect();
+        Ok(Self { mean, scale, rows: landmarks, halves })
+    }
+
+    /// What is subtracted from inputs.
+    pub fn mean(&self) -> &Array1<f64> {
+        &self.mean
+    }
+
+    /// What inputs are then divided by.
+    pub fn scale(&self) -> &Array1<f64> {
+        &self.scale
+    }
+
+    /// The landmarks, scaled: landmarks x inputs.
+    pub fn rows(&self) -> &Array2<f64> {
+        &self.rows
+    }
+
+    /// How near every row lies to every landmark, in (0, 1].
+    pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
+        let mut near = Array2::zeros((x.nrows(), self.rows.nrows()));
+        let mut tile = Array2::zeros((TILE, x.ncols()));
+        for (mut values, x) in near.axis_chunks_iter_mut(Axis(0), TILE).zip(x.axis_chunks_iter(Axis(0), TILE))
+        {
+            let count = x.nrows();
+            tile.slice_mut(s![..count, ..]).assign(&((&x - &self.mean) / &self.scale));
+            tile.slice_mut(s![count.., ..]).fill(0.0);
+            let products = linalg::multiply(tile.view(), self.rows.t());
+            for (row, mut values) in values.outer_iter_mut().enumerate() {
+                let own = tile.row(row);
+                let half = own.dot(&own) / 2.0;
+                for ((value, product), other) in values.iter_mut().zip(products.row(row)).zip(&self.halves) {
+                    *value = (product - half - other).min(0.0).exp();
+                }
+            }
+        }
+        Ok(near)
+    }
+
+    /// `L⁻ᵀ`, by which similarities become coordinates with the kernel's inner
+    /// products.
+    pub(super) fn whitening(&self) -> Result<Array2<f64>> {
+        let size = self.rows.nrows();
+        let products = linalg::multiply(self.rows.view(), self.rows.t());
+        let kernel = Array2::from_shape_fn((size, size), |(i, j)| match i == j {
+            true => 1.0 + JITTER,
+            false => (products[(i, j)] - self.halves[i] - self.halves[j]).min(0.0).exp(),
+        });
+        linalg::inverse_root(kernel).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
+    }
+}
+
+/// Rows picked for landmarks while all of them go by: those to which the lot
+/// falls, whatever pieces they come in.
+#[derive(Debug)]
+pub(super) struct Picked {
+    most: usize,
+    seed: u64,
+    seen: u64,
+    /// Lot, position and row, the largest lot first.
+    heap: std::collections::BinaryHeap<(u64, u64, Row)>,
+}
+
+/// A row that heaps may hold: they look at lots and positions, which differ.
+#[derive(Debug)]
+struct Row(Vec<f64>);
+
+impl PartialEq for Row {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Row {}
+impl PartialOrd for Row {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Row {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Picked {
+    pub fn new(most: usize, seed: u64) -> Self {
+        Self { most, seed, seen: 0, heap: Default::default() }
+    }
+
+    /// More rows go by; those of weight 0 are no candidates.
+    pub fn observe(&mut self, x: ArrayView2<'_, f64>, weights: Option<&[f64]>) {
+        for (index, row) in x.outer_iter().enumerate() {
+            let position = self.seen;
+            self.seen += 1;
+            if weights.is_some_and(|weights| weights.get(index) == Some(&0.0)) {
+                continue;
+            }
+            let lot = Stream::new(self.seed, "landmarks", [position, 0]).bits();
+            let better = self.heap.peek().is_none_or(|worst| (lot, position) < (worst.0, worst.1));
+            if self.heap.len() < self.most || better {
+                self.heap.push((lot, position, Row(row.to_vec())));
+                if self.heap.len() > self.most {
+                    self.heap.pop();
+                }
+            }
+        }
+    }
+
+    /// The rows picked, in the order they came.
+    pub fn rows(self, width: usize) -> Result<Array2<f64>> {
+        let mut picked = self.heap.into_vec();
+        picked.sort_by_key(|(_, position, _)| *position);
+        let count = picked.len();
+        rows::shaped(picked.into_iter().flat_map(|(_, _, row)| row.0).collect(), (count, width))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readout::{DualRidge, Moments};
+
+    fn scattered(x: &Array2<f64>) -> Scatter {
+        let mut moments = Moments::new(x.ncols(), 0).unwrap();
+        moments.observe(x.view(), Array2::zeros((x.nrows(), 0)).view(), None).unwrap();
+        moments.scatter()
+    }
+
+    fn kernel(x: &Array2<f64>, c: &Array2<f64>, scatter: &Scatter) -> Array2<f64> {
+        let deviations = scatter.deviations();
+        Array2::from_shape_fn((x.nrows(), c.nrows()), |(i, j)| {
+            let apart =
+                (0..x.ncols()).map(|k| ((x[(i, k)] - c[(j, k)]) / deviations[k]).powi(2)).sum::<f64>();
+            (-apart / 2.0 / x.ncols() as f64).exp()
+        })
+    }
+
+    #[test]
+    fn similarities_are_those_of_the_formula_and_whitened_they_are_the_kernel() {
+        let mut stream = Stream::new(1, "landmarks test", [0, 0]);
+        let x = Array2::from_shape_simple_fn((90, 5), || 3.0 * stream.normal() + 7.0);
+        let scatter = scattered(&x);
+        let some = x.slice(s![..20, ..]).to_owned();
+        let landmarks = Landmarks::new(some.view(), &scatter).unwrap();
+        let near = landmarks.apply(x.view()).unwrap();
+        let expected = kernel(&x, &some, &scatter);
+        assert!((&near - &expected).iter().all(|off| off.abs() < 1e-12));
+        assert_eq!(
+            landmarks.apply(x.slice(s![70..71, ..])).unwrap().row(0),
+            near.row(70),
+            "alone as in company"
+        );
+        let points = near.slice(s![..20, ..]).dot(&landmarks.whitening().unwrap());
+        let again = points.dot(&points.t()) - expected.slice(s![..20, ..]);
+        assert!(again.iter().all(|off| off.abs() < 1e-5), "up to the jitter");
+    }
+
+    #[test]
+    fn with_all_rows_it_is_kernel_ridge_regression() {
+        let mut stream = Stream::new(2, "landmarks test", [0, 0]);
+        let x = Array2::from_shape_simple_fn((60, 3), || stream.normal());
+        let y = Array2::from_shape_fn((60, 1), |(i, _)| (2.0 * x[(i, 0)]).sin() + x[(i, 1)] * x[(i, 2)]);
+        let scatter = scattered(&x);
+        let landmarks = Landmarks::new(x.view(), &scatter).unwrap();
+        let whitening = landmarks.whitening().unwrap();
+        let points = landmarks.apply(x.view()).unwrap().dot(&whitening);
+        let mut moments = Moments::new(60, 1).unwrap();
+        moments.observe(points.view(), y.view(), None).unwrap();
+        let found = crate::readout::Coefficients::of_moments(&moments, 0.1, false).unwrap();
+        let weights = whitening.dot(&found.weights);
+        let new = Array2::from_shape_simple_fn((9, 3), || stream.normal());
+        let predicted = landmarks.apply(new.view()).unwrap().dot(&weights) + &found.intercept;
+        let dual = DualRidge::new(kernel(&x, &x, &scatter), y).unwrap().solve(0.1).unwrap();
+        let expected = kernel(&new, &x, &scatter).dot(&dual.weights) + &dual.intercept;
+        assert!((predicted - expected).iter().all(|off| off.abs() < 1e-5));
+    }
+
+    #[test]
+    fn picking_does_not_depend_on_pieces() {
+        let x = Array2::from_shape_fn((200, 2), |(i, j)| (i * 2 + j) as f64);
+        let picked = |piece: usize, most: usize| {
+            let mut picked = Picked::new(most, 5);
+            x.axis_chunks_iter(Axis(0), piece).for_each(|x| picked.observe(x, None));
+            picked.rows(2).unwrap()
+        };
+        assert_eq!(picked(7, 30), picked(200, 30));
+        assert_eq!(picked(7, 30).nrows(), 30);
+        assert_eq!(picked(50, 500), x, "all of them, in order");
+        let spread: f64 = picked(200, 30).column(0).mean().unwrap();
+        assert!((spread - 199.0).abs() < 60.0, "from everywhere: {spread}");
+    }
+}
