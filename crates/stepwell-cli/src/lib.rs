@@ -11,6 +11,7 @@ mod output;
 mod picture;
 mod pooling;
 mod protocol;
+mod report;
 mod terminal;
 
 use std::ffi::OsString;
@@ -25,6 +26,8 @@ use crate::terminal::Terminal;
 /// Runs the program as if called with these arguments, the first one its name,
 /// and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    report::remember_command(&arguments);
     // A negative number is a value that will be refused by name, not a flag nobody knows.
     let program = Arguments::command().mut_subcommands(|command| command.allow_negative_numbers(true));
     let parsed = program.try_get_matches_from(arguments);

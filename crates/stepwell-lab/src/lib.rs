@@ -3,6 +3,7 @@
 
 pub mod baselines;
 mod contender;
+pub mod convergence;
 mod error;
 pub mod evaluate;
 pub mod experiments;
@@ -13,10 +14,12 @@ pub mod picture;
 pub mod protocol;
 pub mod reading;
 pub mod records;
+pub mod report;
 pub mod run;
 pub mod significance;
 pub mod splits;
 pub mod tables;
 pub mod targets;
+pub mod visualization;
 
 pub use error::{Error, Result};

@@ -9,9 +9,12 @@ use ndarray::{Array2, Axis};
 use serde::Serialize;
 use stepwell::config::{ModelConfig, Pool};
 use stepwell::model::{Model, TrainedModel};
+use stepwell::projection::{ProjectionOptions, lda};
 use stepwell::readout::Targets;
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_data::{Dataset, LevelSummary, Part, files};
+use stepwell_lab::picture::figures::{Cloud, CloudRow};
+use stepwell_lab::report as page;
 
 use crate::embedding::Embedder;
 use crate::terminal::{Terminal, table};
@@ -23,7 +26,7 @@ use crate::terminal::{Terminal, table};
 /// them, trains a readout on the training part and counts what it gets right
 /// on the test part. "Right per second" is that share divided by the time to
 /// prepare, embed and train, pooling apart. Results are also written to a
-/// folder, as demo.json and demo.csv.
+/// folder, as demo.html, demo.json and demo.csv.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   stepwell demo --seed 7 --out results")]
@@ -84,9 +87,17 @@ impl Demo {
             ModelConfig { blocks: 3, spectral_radius: 0.5.into(), seed: self.seed, ..ModelConfig::default() };
         let split = Split::of(&dataset)?;
         let mut architectures = Vec::new();
+        let mut embeddings = CloudRow {
+            name: dataset.name.clone(),
+            classes: split.names.clone(),
+            of: split.classes.clone(),
+            clouds: Vec::new(),
+        };
         for (pool, name) in ARCHITECTURES {
             let config = ModelConfig { pool, ..config.clone() };
-            architectures.push(measure(&dataset, &split, &config, name, terminal)?);
+            let (outcome, points) = measure(&dataset, &split, &config, name, terminal)?;
+            architectures.push(outcome);
+            embeddings.clouds.push(Cloud { name: name.to_owned(), points });
         }
         let report = Report {
             dataset: dataset.name.clone(),
@@ -101,9 +112,12 @@ impl Demo {
             architectures,
         };
         write(&report, &self.out)?;
+        let page = page(&report, &dataset, embeddings).html(&crate::report::facts());
+        crate::report::write(&self.out.join("demo.html"), &page)?;
         terminal.print(&describe(&report))?;
         let out = self.out.display();
-        terminal.note(&format!("\nalso written: {out}/demo.json, {out}/demo.csv"));
+        terminal
+            .note(&format!("\nalso written: {out}/demo.html (to look at), {out}/demo.json, {out}/demo.csv"));
         Ok(())
     }
 }
@@ -133,6 +147,13 @@ impl Split {
         let right = found.iter().zip(&self.test).filter(|&(&class, &graph)| class == self.classes[graph]);
         Ok(right.count() as f64 / self.test.len().max(1) as f64)
     }
+
+    /// All graphs as points of the plane in which classes lie farthest apart.
+    fn points(&self, vectors: &Array2<f64>) -> Result<Vec<[f64; 2]>> {
+        let projection = lda(vectors.view(), &self.classes, &ProjectionOptions::default())?;
+        let points = projection.apply(vectors.view())?;
+        Ok(points.rows().into_iter().map(|point| [point[0], point[1]]).collect())
+    }
 }
 
 fn measure(
@@ -141,7 +162,7 @@ fn measure(
     config: &ModelConfig,
     name: &'static str,
     terminal: &Terminal,
-) -> Result<Outcome> {
+) -> Result<(Outcome, Vec<[f64; 2]>)> {
     // Pooling and preparing depend on nothing that is drawn: once is enough.
     let model = |draw| {
         let seed = config.seed.wrapping_add(draw);
@@ -155,6 +176,7 @@ fn measure(
     let mut tally = embedder.tally;
     let mut accuracies = Vec::new();
     let mut train_seconds = 0.0;
+    let mut points = Vec::new();
     for draw in 0..DRAWS {
         let model = model(draw)?;
         let mut embedder = Embedder { tally, ..Embedder::new(&model, None, terminal) };
@@ -164,12 +186,15 @@ fn measure(
         let start = Instant::now();
         accuracies.push(split.accuracy(model, &embedding.vectors)?);
         train_seconds += start.elapsed().as_secs_f64() / DRAWS as f64;
+        if draw == 0 {
+            points = split.points(&embedding.vectors)?;
+        }
     }
     let embed_seconds = tally.embed_seconds / DRAWS as f64;
     let mean = accuracies.iter().sum::<f64>() / DRAWS as f64;
     let variance = accuracies.iter().map(|accuracy| (accuracy - mean).powi(2)).sum::<f64>() / DRAWS as f64;
     let all = std::iter::once(&dataset.graphs).chain(pyramid.levels.iter().map(|level| &level.graphs));
-    Ok(Outcome {
+    let outcome = Outcome {
         pool: name,
         accuracy_mean: mean,
         accuracy_std: variance.sqrt(),
@@ -181,7 +206,27 @@ fn measure(
         sweeps_mean: tally.sweeps_mean,
         converged: tally.converged,
         levels: all.enumerate().map(|(level, graphs)| LevelSummary::of(level, graphs)).collect(),
-    })
+    };
+    Ok((outcome, points))
+}
+
+/// The same as a page to look at.
+fn page<'a>(report: &Report, dataset: &'a Dataset, embeddings: CloudRow) -> page::Demo<'a> {
+    let architecture = |outcome: &Outcome| page::Architecture {
+        pool: outcome.pool.to_owned(),
+        blocks: report.blocks,
+        accuracy: outcome.accuracy_mean,
+        std: outcome.accuracy_std,
+        coarsen_seconds: outcome.coarsen_seconds,
+        seconds: outcome.prepare_seconds + outcome.embed_seconds + outcome.train_seconds,
+        levels: outcome.levels.clone(),
+    };
+    page::Demo {
+        dataset,
+        words: summary(report),
+        architectures: report.architectures.iter().map(architecture).collect(),
+        embeddings,
+    }
 }
 
 fn write(report: &Report, folder: &Path) -> Result<()> {
@@ -236,15 +281,13 @@ fn describe(report: &Report) -> String {
         ]
     });
     let header = ["pooling", "% right", "", "embed s", "", "pool s", "right per second", "vertices", "edges"];
+    format!("{}\n\n{}", summary(report), table(&header, rows))
+}
+
+fn summary(report: &Report) -> String {
+    let Report { dataset, graphs, blocks, units, threads, draws, .. } = report;
     format!(
-        "{}: {} graphs, {} blocks of {} units, {} threads, {} draws of the weights\n\n{}",
-        report.dataset,
-        report.graphs,
-        report.blocks,
-        report.units,
-        report.threads,
-        report.draws,
-        table(&header, rows)
+        "{dataset}: {graphs} graphs, {blocks} blocks of {units} units, {threads} threads, {draws} draws of the weights"
     )
 }
 

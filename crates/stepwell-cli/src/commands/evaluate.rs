@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
 use stepwell_lab::baselines::Baseline;
+use stepwell_lab::report::evaluation;
 use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold};
 
@@ -21,7 +22,8 @@ use crate::terminal::{Terminal, table};
 /// held-out training graphs, the best is trained again and judged on graphs
 /// nothing was chosen by. Options of the model that are given are fixed, the
 /// others (spectral radius, scalings) searched. With --out the run can be ended
-/// at any time and goes on when the same command is given again.
+/// at any time and goes on when the same command is given again; its folder then
+/// has a page to look at, report.html.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell evaluate MUTAG --configs 20 --baselines
@@ -89,6 +91,11 @@ impl Evaluate {
         if self.baselines {
             let simple = Baseline::ALL.iter().map(|baseline| report(&Subject::Baseline(*baseline)));
             found.baselines = simple.collect::<Result<_>>()?;
+        }
+        if let Some(folder) = &self.out {
+            let path = folder.join("report.html");
+            crate::report::write(&path, &evaluation(&Run::read(folder)?, &crate::report::facts()))?;
+            terminal.note(&format!("wrote {}", path.display()));
         }
         if self.json {
             return terminal.json(&found);

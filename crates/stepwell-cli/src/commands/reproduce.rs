@@ -1,3 +1,5 @@
+mod figures;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,6 +14,7 @@ use stepwell_lab::experiments::{BLOCKS, SIDES, depth_seconds, grid_seconds};
 use stepwell_lab::outcome::FoldOutcome;
 use stepwell_lab::paper;
 use stepwell_lab::protocol::Protocol;
+use stepwell_lab::report;
 use stepwell_lab::run::{CellKey, Experiment, Known, Making, Run, Sweeps};
 use stepwell_lab::tables::{self, Statistics, mean_and_std};
 
@@ -27,8 +30,10 @@ use crate::terminal::Terminal;
 /// protocol, and so do simple baselines. Then the winners' times are taken, one
 /// after the other on one thread. The run can be ended at any time, by Ctrl-C or
 /// a power cut, and goes on when the same command is given again; 'stepwell runs'
-/// shows how far it is. Tables are written to OUT/tables as Markdown, CSV and
-/// JSON whenever a cell is done, with a page on the paper's claims.
+/// shows how far it is. Whenever a cell is done, tables are written to OUT/tables
+/// as Markdown, CSV and JSON, with a page on the paper's claims, and all of it to
+/// one page to look at, OUT/report.html. The paper's figures come last, to
+/// OUT/figures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell reproduce --out runs/paper
@@ -106,8 +111,12 @@ impl Reproduce {
                 work.experiments()?;
             }
         }
+        if self.shard.is_none() {
+            work.figures(&found)?;
+        }
         work.write_tables()?;
-        terminal.note(&format!("tables are in {}", self.out.join("tables").display()));
+        let (tables, page) = (self.out.join("tables"), self.out.join("report.html"));
+        terminal.note(&format!("tables are in {}, all of it in {}", tables.display(), page.display()));
         Ok(())
     }
 }
@@ -139,8 +148,12 @@ impl Work<'_> {
         Ok(Run::read(&self.command.out)?)
     }
 
+    /// Writes the tables, and the page with all of them.
     fn write_tables(&self) -> Result<()> {
-        Ok(tables::write(&self.command.out, &self.known()?)?)
+        let (out, known) = (&self.command.out, self.known()?);
+        tables::write(out, &known)?;
+        let page = report::reproduction(&known, &crate::report::facts(), &crate::report::drawn(out));
+        crate::report::write(&out.join("report.html"), &page)
     }
 
     /// Sizes of the graphs, for Tables 1 and 4.

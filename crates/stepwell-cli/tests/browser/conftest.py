@@ -67,6 +67,16 @@ def pages(tmp_path_factory):
     for name, command in commands.items():
         made[name] = folder / f"{name}.html"
         stepwell(*command, "-q", "-o", made[name])
+    # Reports: of a dataset that the paper has figures for, by its name, and of the benchmark.
+    stepwell("convert", "-q", "b-hard-small", folder / "NCI1.jsonl")
+    few = ["--configs", 2, "--inits", 1, "--folds", 3, "--units", 6, "-q"]
+    sets = f"{folder / 'NCI1.jsonl'},b-easy-small"
+    stepwell("reproduce", "--datasets", sets, *few, "--out", folder / "run")
+    stepwell("evaluate", rows, "--pool", "graclus", "--baselines", *few, "--out", folder / "mine")
+    stepwell("demo", "-q", "--out", folder / "demo")
+    made["report"] = folder / "run" / "report.html"
+    made["evaluation"] = folder / "mine" / "report.html"
+    made["demo"] = folder / "demo" / "demo.html"
     return made
 
 

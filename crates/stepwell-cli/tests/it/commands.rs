@@ -24,6 +24,9 @@ fn demo_compares_four_architectures() {
         assert_eq!(found["levels"].as_array().unwrap().len(), if index == 0 { 1 } else { 3 });
     }
     assert_eq!(fs::read_to_string(out.join("demo.csv")).unwrap().lines().count(), 5);
+    let page = fs::read_to_string(out.join("demo.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("stepwell demo --out") && page.matches("<svg ").count() == 3);
 }
 
 #[test]

@@ -25,6 +25,8 @@ fn an_evaluation_goes_on_where_it_was() {
     let with_records = [&evaluate[..], &["--json", "--out", &out]].concat();
     let first = json(&with_records);
     assert_eq!(first["accuracy_mean"], fresh["accuracy_mean"]);
+    let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(page.contains("Evaluation on b-easy-small") && page.contains("stepwell evaluate b-easy-small"));
     // Two passes are lost, and made again.
     let path = format!("{out}/records/run.jsonl");
     let text = fs::read_to_string(&path).unwrap();
@@ -94,6 +96,10 @@ fn threads_and_shards_change_no_byte() {
     assert_eq!(expected["baselines.csv"].lines().count(), 5);
     let times = fs::read_to_string(format!("{one}/tables/times.csv")).unwrap();
     assert_eq!(times.lines().count(), 5, "{times}");
+    let page = fs::read_to_string(format!("{one}/report.html")).unwrap();
+    assert!(page.contains("<h2 id=\"table2\">") && !page.contains("<h2 id=\"table3\">"));
+    assert!(Path::new(&one).join("figures/accuracy-time.svg").is_file());
+    assert!(!Path::new(&one).join("figures/embeddings.svg").exists(), "not one of that figure's datasets");
 
     reproduce(&shared, &["--shard", "0/3"]);
     let cells = json(&["runs", &shared, "--json"]);
@@ -122,6 +128,28 @@ fn threads_and_shards_change_no_byte() {
     };
     assert_eq!(lines(&found), lines(&expected));
     assert!(failure(&["reproduce", "--out", &shared, "--shard", "3/2"], 2).contains("I/N with I below N"));
+}
+
+#[test]
+fn figures_are_drawn_once() {
+    let folder = Folder::new();
+    let out = folder.at("run");
+    let draw = ["reproduce", "--datasets", "b-easy-small", "--tables", "1", "--out", &out];
+    stepwell().args(draw).assert().success();
+    let figure = |name: &str| Path::new(&out).join("figures").join(name);
+    for name in ["benchmark.svg", "embeddings.svg", "bound.svg"] {
+        let text = fs::read_to_string(figure(name)).unwrap();
+        assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"), "{name}");
+    }
+    // One that is there stays; one that is not whole is drawn again.
+    let bound = fs::read_to_string(figure("bound.svg")).unwrap();
+    let mine = fs::read_to_string(figure("embeddings.svg")).unwrap().replacen("</desc>", ", mine</desc>", 1);
+    fs::write(figure("embeddings.svg"), &mine).unwrap();
+    fs::write(figure("bound.svg"), "<svg ").unwrap();
+    stepwell().args(draw).assert().success();
+    assert_eq!(fs::read_to_string(figure("embeddings.svg")).unwrap(), mine);
+    assert_eq!(fs::read_to_string(figure("bound.svg")).unwrap(), bound);
+    assert!(fs::read_to_string(format!("{out}/report.html")).unwrap().contains(", mine</desc>"));
 }
 
 #[test]

@@ -3,13 +3,15 @@
 //! Each is an SVG that stands alone, with its text as text, and can become one
 //! HTML page that needs nothing beside itself. The same input gives the same
 //! bytes, on any number of threads. [`svg`], [`axes`], [`scatter`], [`colour`]
-//! and [`page`] are the pieces they are made of.
+//! and [`page`] are the pieces they are made of; [`figures`] are charts of what
+//! was measured.
 
 pub mod axes;
 pub mod colour;
 mod crowd;
 pub mod embedding;
 pub mod explanation;
+pub mod figures;
 pub mod layout;
 mod legend;
 pub mod page;

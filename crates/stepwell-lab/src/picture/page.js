@@ -202,8 +202,11 @@
     figure.prepend(tools);
   }
 
+  // On paper nothing can be opened.
+  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
+
   for (const table of document.querySelectorAll("table")) {
-    const heads = [...table.querySelectorAll("thead th")], body = table.tBodies[0];
+    const heads = [...table.querySelectorAll("thead tr.columns th")], body = table.tBodies[0];
     heads.forEach((head, column) => {
       head.querySelector("button").addEventListener("click", () => {
         const descending = head.getAttribute("aria-sort") === "ascending";

@@ -13,12 +13,17 @@
 //! assert!(page.finish().contains("<p>Rings &amp; what is known of them.</p>"));
 //! ```
 
+mod parts;
+
 use std::fmt::Write;
 
 use super::svg::{escaped, shortened};
 
 /// Characters of a cell or a title: more is no name but an accident.
 const LONGEST: usize = 100;
+
+/// Characters of a sentence in a cell.
+const SENTENCE: usize = 600;
 
 /// A page that is being written.
 #[derive(Clone, Debug)]
@@ -45,18 +50,62 @@ pub struct Cell {
     pub text: String,
     /// What it is sorted by, if that is a number.
     pub value: Option<f64>,
+    /// How it stands out.
+    pub emphasis: Emphasis,
+    /// Whether it is a sentence, which may be longer than a name.
+    pub is_sentence: bool,
+}
+
+/// How a cell stands out, beside what it says.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Emphasis {
+    /// Not at all.
+    #[default]
+    None,
+    /// What is more or better.
+    Above,
+    /// What is less or worse.
+    Below,
+    /// What is not there.
+    Missing,
+}
+
+impl Emphasis {
+    fn class(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Above => "above",
+            Self::Below => "below",
+            Self::Missing => "missing",
+        }
+    }
 }
 
 impl Cell {
     /// A text, sorted as one.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None }
+        Self { text: text.into(), value: None, emphasis: Emphasis::None, is_sentence: false }
     }
 
     /// A number with so many decimals.
     pub fn number(value: f64, decimals: usize) -> Self {
         // Adding 0 makes -0 positive.
-        Self { text: format!("{:.decimals$}", value + 0.0), value: Some(value).filter(|v| v.is_finite()) }
+        Self::sorted(format!("{:.decimals$}", value + 0.0), value)
+    }
+
+    /// A text, sorted as a number.
+    pub fn sorted(text: impl Into<String>, value: f64) -> Self {
+        Self { value: Some(value).filter(|value| value.is_finite()), ..Self::text(text) }
+    }
+
+    /// That this is not there.
+    pub fn missing(text: impl Into<String>) -> Self {
+        Self { emphasis: Emphasis::Missing, ..Self::text(text) }
+    }
+
+    /// A whole sentence.
+    pub fn sentence(text: impl Into<String>) -> Self {
+        Self { is_sentence: true, ..Self::text(text) }
     }
 }
 
@@ -89,28 +138,50 @@ impl Page {
 
     /// A table.
     pub fn table(&mut self, table: &Table) {
+        self.grouped_table(table, &[]);
+    }
+
+    /// A table whose columns belong together, so many at a time.
+    pub fn grouped_table(&mut self, table: &Table, groups: &[(&str, usize)]) {
         let numeric = |column: usize| {
             table.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.value.is_some()))
         };
-        let kinds: Vec<&str> = (0..table.header.len())
-            .map(|column| if numeric(column) { " class=\"number\"" } else { "" })
-            .collect();
+        let kinds: Vec<&str> =
+            (0..table.header.len()).map(|column| if numeric(column) { "number" } else { "" }).collect();
         let caption = escaped(&table.caption);
-        let _ =
-            writeln!(self.body, "<div class=\"table\"><table>\n<caption>{caption}</caption>\n<thead><tr>");
+        let kind = class([if groups.is_empty() { "" } else { "grouped" }, ""]);
+        let _ = writeln!(
+            self.body,
+            "<div class=\"table\"><table{kind}>\n<caption><span>{caption}</span></caption>\n<thead>"
+        );
+        if !groups.is_empty() {
+            self.body.push_str("<tr class=\"groups\">");
+            for (name, columns) in groups {
+                let name = escaped(&shortened(name, LONGEST));
+                let _ = match name.is_empty() {
+                    true => write!(self.body, "<td colspan=\"{columns}\"></td>"),
+                    false => write!(self.body, "<th scope=\"colgroup\" colspan=\"{columns}\">{name}</th>"),
+                };
+            }
+            self.body.push_str("</tr>\n");
+        }
+        self.body.push_str("<tr class=\"columns\">\n");
         for (name, kind) in table.header.iter().zip(&kinds) {
             let name = escaped(&shortened(name, LONGEST));
+            let class = class([*kind, ""]);
             let _ =
-                writeln!(self.body, "<th scope=\"col\"{kind}><button type=\"button\">{name}</button></th>");
+                writeln!(self.body, "<th scope=\"col\"{class}><button type=\"button\">{name}</button></th>");
         }
         self.body.push_str("</tr></thead>\n<tbody>\n");
         for row in &table.rows {
             self.body.push_str("<tr>");
             for (cell, kind) in row.iter().zip(&kinds) {
-                let text = escaped(&shortened(&cell.text, LONGEST));
+                let most = if cell.is_sentence { SENTENCE } else { LONGEST };
+                let text = escaped(&shortened(&cell.text, most));
+                let class = class([*kind, cell.emphasis.class()]);
                 let _ = match cell.value {
-                    Some(value) => write!(self.body, "<td{kind} data-value=\"{value}\">{text}</td>"),
-                    None => write!(self.body, "<td{kind}>{text}</td>"),
+                    Some(value) => write!(self.body, "<td{class} data-value=\"{value}\">{text}</td>"),
+                    None => write!(self.body, "<td{class}>{text}</td>"),
                 };
             }
             self.body.push_str("</tr>\n");
@@ -121,7 +192,8 @@ impl Page {
     /// The page. Its policy forbids all that would come from outside.
     pub fn finish(self) -> String {
         let Self { title, body } = self;
-        let (style, script) = (include_str!("page.css"), include_str!("page.js"));
+        let style = concat!(include_str!("page.css"), include_str!("page/parts.css"));
+        let script = include_str!("page.js");
         let policy =
             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
         format!(
@@ -132,5 +204,14 @@ impl Page {
              <body>\n<main>\n{body}</main>\n<div id=\"hint\" role=\"status\" hidden></div>\n\
              <script>\n{script}</script>\n</body>\n</html>\n"
         )
+    }
+}
+
+/// The attribute of those classes that there are.
+fn class(names: [&str; 2]) -> String {
+    match names {
+        ["", ""] => String::new(),
+        [one, ""] | ["", one] => format!(" class=\"{one}\""),
+        [one, other] => format!(" class=\"{one} {other}\""),
     }
 }

@@ -20,6 +20,11 @@ pub use sheet::Sheet;
 pub use statistics::Statistics;
 pub use times::{TimeRow, rows as times};
 
+pub(crate) use comparison::sheet as comparisons_sheet;
+pub(crate) use results::{baselines as baselines_sheet, order};
+pub(crate) use statistics::{datasets as datasets_sheet, pooled as pooled_sheet};
+pub(crate) use times::sheet as times_sheet;
+
 use crate::error::{Error, Result};
 use crate::run::Known;
 

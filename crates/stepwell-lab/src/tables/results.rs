@@ -100,7 +100,7 @@ pub fn mean_and_std(values: &[f64]) -> (f64, f64) {
 }
 
 /// The dataset's place in the paper's tables; all others come behind.
-pub(super) fn order(dataset: &str) -> usize {
+pub(crate) fn order(dataset: &str) -> usize {
     paper::datasets().position(|name| name == dataset).unwrap_or(usize::MAX)
 }
 

@@ -17,6 +17,15 @@ impl Sheet {
         Self { header: header.into_iter().map(Into::into).collect(), names, rows: Vec::new() }
     }
 
+    /// The same without its first column.
+    pub fn without_first(mut self) -> Self {
+        self.names = self.names.saturating_sub(1);
+        std::iter::once(&mut self.header)
+            .chain(&mut self.rows)
+            .for_each(|row| drop(row.drain(..row.len().min(1))));
+        self
+    }
+
     /// As Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod figures;
 mod pictures;
 mod protocol;
+mod report;
 mod tables;

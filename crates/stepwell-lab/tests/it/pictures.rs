@@ -19,7 +19,7 @@ use stepwell_lab::picture::explanation::{self, Shares};
 use stepwell_lab::picture::page::{Cell, Page, Table};
 use stepwell_lab::picture::{Format, Picture, Subject, pyramid};
 
-fn check(name: &str, draw: impl Fn() -> Picture + Sync) {
+pub fn check(name: &str, draw: impl Fn() -> Picture + Sync) {
     let on = |threads: usize| {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| draw().svg)
     };
@@ -73,7 +73,7 @@ fn points() {
 }
 
 /// What nobody should be called.
-fn hostile(class: usize) -> String {
+pub fn hostile(class: usize) -> String {
     [
         "\"'><script>alert(1)</script>".to_owned(),
         "x".repeat(10_000),

@@ -7,12 +7,12 @@ use stepwell_lab::protocol::{Unit, UnitKey};
 use stepwell_lab::run::{CellKey, CellState, Experiment, Known, Making, Sweeps};
 use stepwell_lab::tables::{self, Verdict};
 
-fn key(dataset: &str, pool: &str, blocks: usize) -> CellKey {
+pub fn key(dataset: &str, pool: &str, blocks: usize) -> CellKey {
     CellKey { dataset: dataset.into(), model: "reservoir".into(), pool: pool.into(), blocks, seed: 0 }
 }
 
 /// A finished cell whose folds are so good, and took so long.
-fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState {
+pub fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState {
     let unit_key = UnitKey { configuration: 0, initialisation: 0 };
     let scores = vec![vec![0.0]; accuracies.len()];
     let unit = Unit { key: unit_key, validation: scores.clone(), test: scores };
@@ -36,7 +36,7 @@ fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState {
     }
 }
 
-fn known() -> Known {
+pub fn known() -> Known {
     let mut known = Known::default();
     let mut put = |dataset: &str, pool: &str, state| known.cells.insert(key(dataset, pool, 2), state);
     put("NCI1", "none", cell(&[0.70, 0.72], 2.0, 8.0, 0.0));

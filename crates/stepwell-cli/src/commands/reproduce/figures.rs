@@ -1,0 +1,90 @@
+//! The paper's figures: drawn at the end of a run, unless they are there.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use stepwell_data::Dataset;
+use stepwell_data::synthetic::{self, BenchmarkOptions};
+use stepwell_lab::convergence;
+use stepwell_lab::picture::Picture;
+use stepwell_lab::picture::figures::{CloudRow, benchmark, clouds};
+use stepwell_lab::report::{self, Extra};
+use stepwell_lab::visualization::{self, cloud};
+
+use super::{POOLS, Work};
+
+/// Graphs of each class whose sweeps are counted.
+const COUNTED: usize = 20;
+
+impl Work<'_> {
+    /// Draws what is missing, for the datasets of this run.
+    pub(super) fn figures(&self, datasets: &[String]) -> Result<()> {
+        let out = &self.command.out;
+        crate::report::write_figures(out, &report::figures(&self.known()?))?;
+        let drawn: BTreeSet<Extra> = crate::report::drawn(out).into_keys().collect();
+        let generated: Vec<&String> =
+            datasets.iter().filter(|name| BenchmarkOptions::named(name).is_some()).collect();
+        for extra in Extra::ALL.into_iter().filter(|extra| !drawn.contains(extra)) {
+            let picture = match extra {
+                Extra::Benchmark if generated.is_empty() => None,
+                Extra::Bound if generated.is_empty() => None,
+                Extra::Benchmark => {
+                    let examples =
+                        generated.iter().filter_map(|name| few(name, 1)).collect::<Result<Vec<_>>>()?;
+                    Some(benchmark(extra.title(), &examples))
+                }
+                Extra::Bound => few("b-easy-small", COUNTED)
+                    .map(|dataset| -> Result<Picture> {
+                        let dataset = dataset?;
+                        Ok(self.terminal.busy("counting sweeps", || convergence::figure(&dataset))?)
+                    })
+                    .transpose()?,
+                Extra::Embeddings => self.embeddings(datasets)?,
+            };
+            if let Some(picture) = picture {
+                picture.write(&out.join("figures").join(extra.file()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Graphs as points, a row of architectures for each dataset that the
+    /// paper's figure has.
+    fn embeddings(&self, datasets: &[String]) -> Result<Option<Picture>> {
+        let mut rows = Vec::new();
+        let known = |name: &str| {
+            visualization::DATASETS.iter().position(|known| *known == name.trim_end_matches("-small"))
+        };
+        let mut chosen: Vec<&String> = datasets.iter().filter(|name| known(name).is_some()).collect();
+        chosen.sort_by_key(|name| known(name));
+        for name in chosen {
+            let Some(dataset) = self.load(name)? else { continue };
+            let Some((of, classes)) = dataset.targets.classes() else { continue };
+            let mut row = CloudRow { name: dataset.name.clone(), classes, of, clouds: Vec::new() };
+            for pool in POOLS {
+                let config = visualization::config(pool);
+                let pyramid = match config.pooling() {
+                    Some(pooling) => self.terminal.coarsen(
+                        self.cache.as_ref(),
+                        &dataset.graphs,
+                        &pooling,
+                        config.levels(),
+                    )?,
+                    None => Default::default(),
+                };
+                let words = format!("embedding {name}");
+                row.clouds.push(
+                    self.terminal.counting(&words, |progress| cloud(&dataset, &pyramid, config, progress))?,
+                );
+            }
+            rows.push(row);
+        }
+        Ok((!rows.is_empty()).then(|| clouds(Extra::Embeddings.title(), &rows)))
+    }
+}
+
+/// A version of the benchmark with few graphs.
+fn few(name: &str, graphs_per_class: usize) -> Option<Result<Dataset>> {
+    let options = BenchmarkOptions { graphs_per_class, ..BenchmarkOptions::named(name)? };
+    Some(synthetic::generate(&options).map_err(Into::into))
+}

@@ -1,0 +1,128 @@
+//! What colours and shapes mean, in rows below a chart.
+
+use super::GREY;
+use super::marks::mark;
+use crate::picture::colour;
+use crate::picture::svg::{Number, Svg, shortened, text_width};
+
+/// Height of a row.
+const ROW: f64 = 20.0;
+
+/// Room on both sides.
+const SIDE: f64 = 24.0;
+
+/// How an entry looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Glyph {
+    /// A mark of a shape.
+    Mark(usize),
+    /// Its outline.
+    Hollow(usize),
+    /// A bar.
+    Bar,
+    /// A line, with dashes.
+    Line(&'static str),
+    /// Words alone.
+    Nothing,
+}
+
+/// An entry: how it looks, what it means, and the series that a click on it
+/// hides, which has its colour. Others are grey.
+pub(super) struct Entry {
+    pub glyph: Glyph,
+    pub words: String,
+    pub series: Option<usize>,
+}
+
+impl Entry {
+    /// Series of that number and colour.
+    pub fn series(index: usize, glyph: Glyph, words: &str) -> Self {
+        Self { glyph, words: shortened(words, 40), series: Some(index) }
+    }
+
+    /// What cannot be hidden.
+    pub fn note(glyph: Glyph, words: &str) -> Self {
+        Self { glyph, words: words.to_owned(), series: None }
+    }
+
+    fn width(&self) -> f64 {
+        let glyph = if self.glyph == Glyph::Nothing { 0.0 } else { 24.0 };
+        glyph + text_width(&self.words, 12.0)
+    }
+}
+
+fn places(entries: &[Entry], width: f64) -> Vec<(f64, f64)> {
+    let (mut x, mut y) = (SIDE, 14.0);
+    let place = |entry: &Entry| {
+        let long = entry.width();
+        if x > SIDE && x + long > width - SIDE {
+            (x, y) = (SIDE, y + ROW);
+        }
+        let place = (x, y);
+        x += long + 18.0;
+        place
+    };
+    entries.iter().map(place).collect()
+}
+
+/// How high a key is in a picture of that width.
+pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
+    places(entries, width).last().map_or(0.0, |(_, y)| y + 16.0)
+}
+
+/// Draws it, that far down.
+pub(super) fn draw(svg: &mut Svg, entries: &[Entry], width: f64, top: f64) {
+    svg.open("g", &[("class", &"legend")]);
+    for (entry, (x, y)) in entries.iter().zip(places(entries, width)) {
+        let y = top + y;
+        match entry.series {
+            Some(series) => {
+                svg.open("g", &[("class", &"entry"), ("data-series", &series)]);
+                svg.hit_area((x - 3.0, y), entry.width() + 6.0);
+                svg.open("g", &[("class", &colour::category(series))]);
+            }
+            None => {
+                svg.open("g", &[]);
+                svg.open("g", &[("color", &GREY), ("fill", &GREY)]);
+            }
+        }
+        let middle = (x + 8.0, y - 4.0);
+        let (left, up) = (Number(x), Number(y - 10.0));
+        let words = match entry.glyph {
+            Glyph::Mark(shape) => {
+                svg.leaf("path", &[("d", &mark(shape, middle, 4.6))]);
+                x + 20.0
+            }
+            Glyph::Hollow(shape) => {
+                let path = mark(shape, middle, 4.6);
+                let attributes: [(&str, &dyn std::fmt::Display); 4] =
+                    [("d", &path), ("fill", &"none"), ("stroke", &"currentColor"), ("stroke-width", &1.6)];
+                svg.leaf("path", &attributes);
+                x + 20.0
+            }
+            Glyph::Bar => {
+                svg.leaf("rect", &[("x", &left), ("y", &up), ("width", &14), ("height", &12)]);
+                x + 20.0
+            }
+            Glyph::Line(dashes) => {
+                let (right, y) = (Number(x + 18.0), Number(y - 4.0));
+                let attributes: [(&str, &dyn std::fmt::Display); 7] = [
+                    ("x1", &left),
+                    ("y1", &y),
+                    ("x2", &right),
+                    ("y2", &y),
+                    ("stroke", &"currentColor"),
+                    ("stroke-width", &2),
+                    ("stroke-dasharray", &dashes),
+                ];
+                svg.leaf("line", &attributes);
+                x + 24.0
+            }
+            Glyph::Nothing => x,
+        };
+        svg.close();
+        svg.label((words, y), if entry.series.is_some() { "" } else { "faint" }, &entry.words);
+        svg.close();
+    }
+    svg.close();
+}

@@ -1,0 +1,144 @@
+//! How a page came about: command, version, machine, seeds.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::picture::page::Page;
+use crate::run::Known;
+
+/// What whoever writes a page tells about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// The command, as it can be given again.
+    pub command: String,
+    /// The program's version.
+    pub version: String,
+    /// When.
+    pub date: String,
+    /// Where.
+    pub machine: Machine,
+}
+
+/// A computer, as far as it tells what it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// The processor's model.
+    pub processor: Option<String>,
+    /// Cores that can be used.
+    pub cores: usize,
+    /// Its memory.
+    pub memory_bytes: Option<u64>,
+    /// Operating system and architecture.
+    pub system: String,
+}
+
+impl Machine {
+    /// This one.
+    pub fn here() -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        Self {
+            processor: processor(&read("/proc/cpuinfo")),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: memory(&read("/proc/meminfo")),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        }
+    }
+}
+
+/// The value of the first line of that name.
+fn value<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
+    let of = |line: &'a str| line.split_once(':').filter(|(name, _)| names.contains(&name.trim()));
+    text.lines().find_map(of).map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+}
+
+fn processor(text: &str) -> Option<String> {
+    value(text, &["model name", "Model", "cpu model", "cpu"]).map(str::to_owned)
+}
+
+fn memory(text: &str) -> Option<u64> {
+    let kibibytes = value(text, &["MemTotal"])?.strip_suffix("kB")?;
+    kibibytes.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+impl Facts {
+    /// Writes them down, with what the run itself knows of how it was made.
+    pub(super) fn section(&self, page: &mut Page, known: &Known) {
+        page.paragraph("The command that wrote this page:");
+        page.code(&self.command);
+        let mut facts = vec![
+            ("version".to_owned(), format!("stepwell {}", self.version)),
+            ("written".to_owned(), self.date.clone()),
+            (
+                "processor".to_owned(),
+                self.machine.processor.clone().unwrap_or_else(|| "not known".to_owned()),
+            ),
+            ("cores".to_owned(), self.machine.cores.to_string()),
+        ];
+        if let Some(bytes) = self.machine.memory_bytes {
+            facts.push(("memory".to_owned(), format!("{:.1} GiB", bytes as f64 / 1024f64.powi(3))));
+        }
+        facts.push(("system".to_owned(), self.machine.system.clone()));
+        facts.extend(protocol(known));
+        page.facts(&facts);
+        page.paragraph(
+            "Features are scaled on all graphs, without labels. Results do not depend on the number of threads.",
+        );
+        if !known.cells.is_empty() {
+            page.paragraph(
+                "Records may have been made by several commands and on several machines; this is the last.",
+            );
+        }
+    }
+}
+
+/// What was tried, read off the records.
+fn protocol(known: &Known) -> Vec<(String, String)> {
+    let reservoirs = || known.cells.iter().filter(|(key, _)| key.has_reservoirs());
+    let list = |values: BTreeSet<u64>| values.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let seeds: BTreeSet<u64> = known.cells.keys().map(|key| key.seed).collect();
+    let folds: BTreeSet<u64> = reservoirs()
+        .filter(|(_, state)| state.is_done())
+        .map(|(_, state)| state.folds.len() as u64)
+        .collect();
+    let units = || reservoirs().flat_map(|(_, state)| state.units.keys());
+    let configurations = units().map(|key| key.configuration + 1).max();
+    let initialisations = units().map(|key| key.initialisation + 1).max();
+    let mut found = Vec::new();
+    if !seeds.is_empty() {
+        found.push(("seeds".to_owned(), list(seeds)));
+    }
+    if !folds.is_empty() {
+        found.push(("folds".to_owned(), list(folds)));
+    }
+    if let Some((configurations, initialisations)) = configurations.zip(initialisations) {
+        found.push((
+            "search".to_owned(),
+            format!("{configurations} configurations, {initialisations} draws of the weights each"),
+        ));
+    }
+    let passes: usize = known.cells.values().map(|state| state.effort.passes).sum();
+    let seconds: f64 = known.cells.values().map(|state| state.effort.seconds).sum();
+    if passes > 0 {
+        found.push(("passes".to_owned(), format!("{passes} in {:.1} hours", seconds / 3600.0)));
+    }
+    if let Some(peak) = known.cells.values().filter_map(|state| state.effort.peak_memory_bytes).max() {
+        found.push(("most memory held".to_owned(), format!("{:.0} MiB", peak as f64 / 1024f64.powi(2))));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_read_from_what_it_tells() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\nflags\t\t: a b\n\nprocessor\t: 1\n";
+        assert_eq!(processor(text).as_deref(), Some("Some CPU @ 2.0GHz"));
+        assert_eq!(processor("processor : 0\n"), None);
+        assert_eq!(memory("MemTotal:       16384 kB\nMemFree: 1 kB\n"), Some(16 << 20));
+        assert_eq!(memory("MemTotal: many kB"), None);
+        assert_eq!(memory(""), None);
+        assert!(Machine::here().cores >= 1);
+    }
+}
