@@ -13,7 +13,9 @@ pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Opt
     if n == 0 || columns == 0 {
         return Some(Array2::zeros((n, columns)));
     }
-    let mut matrix = matrix;
+    // Products of narrow matrices may come column after column.
+    let mut matrix =
+        if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() };
     let entries = matrix.as_slice_mut().filter(|entries| entries.len() == n * n)?;
     // What the factorisation calls lower it finds in columns, and these are rows:
     // it gets the transpose, which is the same matrix.
@@ -78,8 +80,11 @@ mod tests {
             let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
             let matrix = rows.t().dot(&rows);
             let expected = Array2::from_shape_simple_fn((n, 3), || stream.normal());
-            let found = solve_positive(matrix.clone(), matrix.dot(&expected).view()).unwrap();
-            assert!((found - expected).iter().all(|x| x.abs() < 1e-9));
+            let b = matrix.dot(&expected);
+            let found = solve_positive(matrix.clone(), b.view()).unwrap();
+            assert!((&found - &expected).iter().all(|x| x.abs() < 1e-9));
+            let by_column = solve_positive(matrix.reversed_axes(), b.view()).unwrap();
+            assert!((by_column - expected).iter().all(|x| x.abs() < 1e-9));
         }
     }
 
