@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import SHOTS
+from playwright.sync_api import Error
 from test_pages import CROWDED, WIDTHS
 
 REPORTS = ["report", "evaluation", "demo"]
@@ -21,7 +22,22 @@ def test_nothing_is_cut_off_or_overlaps(open_page, name, width, scheme):
     hidden = """() => [...document.querySelectorAll("main *")].filter((e) => !e.closest("svg, .table, .picture")
       && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.tagName)"""
     assert page.evaluate(hidden) == []
-    page.screenshot(path=SHOTS / f"{name}-{width}-{scheme}.png", full_page=True)
+    shoot(page, f"{name}-{width}-{scheme}")
+
+
+def shoot(page, name):
+    """A long page in pieces: a busy machine's browser gives up on one picture of all."""
+    width, height = page.evaluate("() => [innerWidth, document.documentElement.scrollHeight]")
+    for part, top in enumerate(range(0, height, 3000)):
+        clip = {"x": 0, "y": top, "width": width, "height": min(3000, height - top)}
+        for patience in (True, True, False):
+            try:
+                page.screenshot(path=SHOTS / f"{name}-{part}.png", full_page=True, clip=clip)
+                break
+            except Error:
+                if not patience:
+                    raise
+                page.wait_for_timeout(1000)
 
 
 @pytest.mark.parametrize("name", REPORTS)
