@@ -25,21 +25,22 @@ pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Opt
         }
     }
     let mut factor = MatMut::from_column_major_slice_mut(entries, n, n);
-    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-    llt::factor::cholesky_in_place(
-        factor.as_mut(),
-        Default::default(),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
+    factorise(factor.as_mut())?;
     let mut solution = Mat::from_fn(n, columns, |i, j| b[(i, j)]);
     let scratch = llt::solve::solve_in_place_scratch::<f64>(n, columns, Par::Seq);
     let mut memory = MemBuffer::new(scratch);
     llt::solve::solve_in_place(factor.as_ref(), solution.as_mut(), Par::Seq, MemStack::new(&mut memory));
     let solution = Array2::from_shape_fn((n, columns), |(i, j)| solution[(i, j)]);
     solution.iter().all(|x| x.is_finite()).then_some(solution)
+}
+
+/// `L` in place of the lower triangle of `L Lᵀ`; `None` where that is not positive definite.
+fn factorise(matrix: MatMut<'_, f64>) -> Option<()> {
+    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(matrix.nrows(), Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(scratch);
+    let stack = MemStack::new(&mut memory);
+    llt::factor::cholesky_in_place(matrix, Default::default(), Par::Seq, stack, Default::default()).ok()?;
+    Some(())
 }
 
 /// `L⁻ᵀ` with `L Lᵀ = M`, where the lower triangle of `M` is read; `None` where
@@ -51,15 +52,7 @@ pub(crate) fn inverse_root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     }
     let mut factor = Mat::from_fn(n, n, |i, j| if j <= i { matrix[(i, j)] } else { 0.0 });
     drop(matrix);
-    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-    llt::factor::cholesky_in_place(
-        factor.as_mut(),
-        Default::default(),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .ok()?;
+    factorise(factor.as_mut())?;
     let mut inverse = Mat::<f64>::identity(n, n);
     triangular_solve::solve_lower_triangular_in_place(factor.as_ref(), inverse.as_mut(), Par::Seq);
     let transposed = Array2::from_shape_fn((n, n), |(i, j)| if i <= j { inverse[(j, i)] } else { 0.0 });
