@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from equations import fixed_point, normalized
 from stepwell import (
     Graph,
     PyramidalReservoir,
@@ -127,20 +128,6 @@ def some_graphs():
 
 
 GRAPHS = some_graphs()
-
-
-def normalized(A):
-    inverse = lambda d: np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1)), 0)
-    return inverse(A.sum(1))[:, None] * A * inverse(A.sum(0))[None, :]
-
-
-def fixed_point(operator, drive, W):
-    H = np.zeros_like(drive)
-    for _ in range(10_000):
-        before, H = H, np.tanh(operator @ H @ W + drive)
-        if np.linalg.norm(H - before) <= 1e-15 * np.linalg.norm(H):
-            break
-    return H
 
 
 def contributions(model, graph, pool, how, column):

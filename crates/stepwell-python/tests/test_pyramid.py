@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from equations import fixed_point, normalized
 from stepwell import Graph, PyramidalReservoir, PyramidalReservoirClassifier, coarsen
 
 pytestmark = [
@@ -47,21 +48,6 @@ def some_graphs():
 
 
 GRAPHS = some_graphs()
-
-
-def normalized(A):
-    """``D_out^-1/2 A D_in^-1/2``; vertices without edges have a zero row."""
-    inverse = lambda d: np.where(d > 0, 1 / np.sqrt(np.where(d > 0, d, 1)), 0)
-    return inverse(A.sum(1))[:, None] * A * inverse(A.sum(0))[None, :]
-
-
-def fixed_point(operator, drive, W):
-    H = np.zeros_like(drive)
-    for _ in range(10_000):
-        before, H = H, np.tanh(operator @ H @ W + drive)
-        if np.linalg.norm(H - before) <= 1e-15 * np.linalg.norm(H):
-            break
-    return H
 
 
 def carried(S, H, by_max):
