@@ -10,6 +10,20 @@ const ROW: f64 = 20.0;
 /// Room on both sides.
 const SIDE: f64 = 24.0;
 
+/// Where entries of these widths begin, row after row.
+pub(super) fn flow(widths: impl Iterator<Item = f64>, width: f64) -> Vec<(f64, f64)> {
+    let (mut x, mut y) = (SIDE, 14.0);
+    let place = |long: f64| {
+        if x > SIDE && x + long > width - SIDE {
+            (x, y) = (SIDE, y + ROW);
+        }
+        let place = (x, y);
+        x += long + 18.0;
+        place
+    };
+    widths.map(place).collect()
+}
+
 /// Entries that flow in rows.
 pub(super) struct Legend {
     entries: Vec<Entry>,
@@ -64,19 +78,7 @@ impl Legend {
 
     /// Where each entry begins.
     fn places(&self, width: f64) -> Vec<(f64, f64)> {
-        let (mut x, mut y) = (SIDE, 14.0);
-        self.entries
-            .iter()
-            .map(|entry| {
-                let long = entry.width();
-                if x > SIDE && x + long > width - SIDE {
-                    (x, y) = (SIDE, y + ROW);
-                }
-                let place = (x, y);
-                x += long + 18.0;
-                place
-            })
-            .collect()
+        flow(self.entries.iter().map(Entry::width), width)
     }
 
     /// How high it is in a picture of that width.

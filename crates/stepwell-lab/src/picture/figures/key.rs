@@ -3,13 +3,8 @@
 use super::GREY;
 use super::marks::mark;
 use crate::picture::colour;
+use crate::picture::legend::flow;
 use crate::picture::svg::{Number, Svg, shortened, text_width};
-
-/// Height of a row.
-const ROW: f64 = 20.0;
-
-/// Room on both sides.
-const SIDE: f64 = 24.0;
 
 /// How an entry looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,17 +47,7 @@ impl Entry {
 }
 
 fn places(entries: &[Entry], width: f64) -> Vec<(f64, f64)> {
-    let (mut x, mut y) = (SIDE, 14.0);
-    let place = |entry: &Entry| {
-        let long = entry.width();
-        if x > SIDE && x + long > width - SIDE {
-            (x, y) = (SIDE, y + ROW);
-        }
-        let place = (x, y);
-        x += long + 18.0;
-        place
-    };
-    entries.iter().map(place).collect()
+    flow(entries.iter().map(Entry::width), width)
 }
 
 /// How high a key is in a picture of that width.
