@@ -1,6 +1,5 @@
-//! The paper's figures: drawn at the end of a run, unless they are there.
-
-use std::collections::BTreeSet;
+//! The paper's figures: drawn at the end of a run, unless they are there and
+//! show all of its datasets.
 
 use anyhow::Result;
 use stepwell_data::Dataset;
@@ -17,14 +16,31 @@ use super::{POOLS, Work};
 const COUNTED: usize = 20;
 
 impl Work<'_> {
-    /// Draws what is missing, for the datasets of this run.
+    /// Draws what is missing, for the datasets of this command and of all that
+    /// went before it in the same folder.
     pub(super) fn figures(&self, datasets: &[String]) -> Result<()> {
         let out = &self.command.out;
-        crate::report::write_figures(out, &report::figures(&self.known()?))?;
-        let drawn: BTreeSet<Extra> = crate::report::drawn(out).into_keys().collect();
+        let known = self.known()?;
+        crate::report::write_figures(out, &report::figures(&known))?;
+        let mut datasets: Vec<String> = datasets.to_vec();
+        let earlier = visualization::DATASETS.iter().filter(|name| {
+            known.cells.keys().any(|key| key.dataset == **name)
+                && !datasets.iter().any(|other| other == *name)
+        });
+        let earlier: Vec<String> = earlier.map(|name| (*name).to_owned()).collect();
+        datasets.extend(earlier);
+        let drawn = crate::report::drawn(out);
         let generated: Vec<&String> =
             datasets.iter().filter(|name| BenchmarkOptions::named(name).is_some()).collect();
-        for extra in Extra::ALL.into_iter().filter(|extra| !drawn.contains(extra)) {
+        let shows = |extra: Extra, names: &[&String]| {
+            drawn.get(&extra).is_some_and(|svg| names.iter().all(|name| svg.contains(name.as_str())))
+        };
+        let is_drawn = |extra: &Extra| match extra {
+            Extra::Benchmark => shows(*extra, &generated),
+            Extra::Embeddings => shows(*extra, &chosen(&datasets)),
+            Extra::Bound => shows(*extra, &[]),
+        };
+        for extra in Extra::ALL.into_iter().filter(|extra| !is_drawn(extra)) {
             let picture = match extra {
                 Extra::Benchmark if generated.is_empty() => None,
                 Extra::Bound if generated.is_empty() => None,
@@ -39,7 +55,7 @@ impl Work<'_> {
                         Ok(self.terminal.busy("counting sweeps", || convergence::figure(&dataset))?)
                     })
                     .transpose()?,
-                Extra::Embeddings => self.embeddings(datasets)?,
+                Extra::Embeddings => self.embeddings(&datasets)?,
             };
             if let Some(picture) = picture {
                 picture.write(&out.join("figures").join(extra.file()))?;
@@ -52,12 +68,7 @@ impl Work<'_> {
     /// paper's figure has.
     fn embeddings(&self, datasets: &[String]) -> Result<Option<Picture>> {
         let mut rows = Vec::new();
-        let known = |name: &str| {
-            visualization::DATASETS.iter().position(|known| *known == name.trim_end_matches("-small"))
-        };
-        let mut chosen: Vec<&String> = datasets.iter().filter(|name| known(name).is_some()).collect();
-        chosen.sort_by_key(|name| known(name));
-        for name in chosen {
+        for name in chosen(datasets) {
             let Some(dataset) = self.load(name)? else { continue };
             let Some((of, classes)) = dataset.targets.classes() else { continue };
             let mut row = CloudRow { name: dataset.name.clone(), classes, of, clouds: Vec::new() };
@@ -81,6 +92,16 @@ impl Work<'_> {
         }
         Ok((!rows.is_empty()).then(|| clouds(Extra::Embeddings.title(), &rows)))
     }
+}
+
+/// The datasets that the paper's figure of embeddings has, in its order.
+fn chosen(datasets: &[String]) -> Vec<&String> {
+    let place = |name: &str| {
+        visualization::DATASETS.iter().position(|known| *known == name.trim_end_matches("-small"))
+    };
+    let mut chosen: Vec<&String> = datasets.iter().filter(|name| place(name).is_some()).collect();
+    chosen.sort_by_key(|name| place(name));
+    chosen
 }
 
 /// A version of the benchmark with few graphs.
