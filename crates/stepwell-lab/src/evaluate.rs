@@ -288,8 +288,7 @@ impl<'a> Evaluation<'a> {
 
         let clock = Instant::now();
         let seen = match (self.contender.vectors(&self.protocol, key, &judged)?, counts) {
-            (Rows::Counts(found), Some(learnt)) => found.products(&learnt),
-            (Rows::Counts(found), None) => found.products(&Default::default()),
+            (Rows::Counts(found), learnt) => found.products(&learnt.unwrap_or_default()),
             (Rows::Vectors(vectors), _) => vectors,
         };
         let decisions = solved.decisions(seen.view());

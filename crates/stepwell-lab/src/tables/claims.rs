@@ -307,21 +307,28 @@ impl Seen<'_> {
 }
 
 fn smaller_rho(known: &Known) -> Option<Claim> {
-    let ndp: Vec<_> = known.statistics.iter().filter(|statistics| statistics.pool == "ndp").collect();
-    let lowest = ndp
-        .iter()
-        .flat_map(|statistics| {
-            let name = &statistics.summary.dataset;
-            statistics.summary.levels.iter().filter_map(move |level| Some((level.rho?, name, level.level)))
-        })
-        .min_by(|a, b| a.0.total_cmp(&b.0))?;
+    // The radius after the last pooling, by dataset.
+    let of = |pool: &str| -> Vec<(&str, f64)> {
+        let rows = known.statistics.iter().filter(|row| row.pool == pool);
+        rows.filter_map(|row| Some((row.summary.dataset.as_str(), row.summary.levels.last()?.rho?))).collect()
+    };
+    let (ndp, others) = (of("ndp"), [of("graclus"), of("nmf")]);
+    let smaller = |(dataset, rho): &(&str, f64)| {
+        let other = |rows: &Vec<(&str, f64)>| rows.iter().find(|row| row.0 == *dataset).map(|row| row.1);
+        others.iter().filter_map(other).all(|other| *rho < other - 0.05)
+    };
+    let held: Vec<&(&str, f64)> = ndp.iter().filter(|row| smaller(row)).collect();
+    let lowest = ndp.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(Claim {
         claim: "Graphs pooled by NDP have a smaller spectral radius of the normalised adjacency, so that states converge faster.".into(),
         found: format!(
-            "That radius is 1 for every undirected graph with an edge, whatever made it. The mean falls below 1 only where pooled graphs have lost all edges: lowest {:.2}, {} after {} poolings.",
-            lowest.0, lowest.1, lowest.2
+            "That radius is 1 for every undirected graph with an edge, whatever made it; a mean falls below 1 only where pooled graphs have lost all edges. Smaller by more than 0.05 than with both other poolings on {} of {} datasets; lowest {:.2} ({}).",
+            held.len(), ndp.len(), lowest.1, lowest.0
         ),
-        verdict: Verdict::Fails,
+        verdict: match held.len() {
+            0 => Verdict::Fails,
+            held => Verdict::generally(held, ndp.len()),
+        },
     })
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn order(dataset: &str) -> usize {
 }
 
 /// The pooling's place in the paper's tables.
-fn pool_order(pool: &str) -> usize {
+pub(super) fn pool_order(pool: &str) -> usize {
     POOLS.iter().position(|name| *name == pool).unwrap_or(POOLS.len())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::results::{order, rows as result_rows};
+use super::results::{order, pool_order, rows as result_rows};
 use super::sheet::Sheet;
 use crate::outcome::Times;
 use crate::paper;
@@ -99,7 +99,7 @@ pub fn rows(cells: &BTreeMap<CellKey, CellState>) -> Vec<TimeRow> {
                 .map(|(saved, coarsen)| coarsen / saved),
         });
     }
-    rows.sort_by_key(|row| (order(&row.dataset), row.dataset.clone(), row.blocks));
+    rows.sort_by_key(|row| (order(&row.dataset), row.dataset.clone(), row.blocks, pool_order(&row.pool)));
     rows
 }
 
