@@ -1,5 +1,5 @@
 //! The paper's figures: drawn at the end of a run, unless they are there and
-//! show all of its datasets.
+//! show all datasets of the command.
 
 use anyhow::Result;
 use stepwell_data::Dataset;
@@ -16,19 +16,11 @@ use super::{POOLS, Work};
 const COUNTED: usize = 20;
 
 impl Work<'_> {
-    /// Draws what is missing, for the datasets of this command and of all that
-    /// went before it in the same folder.
+    /// Draws what is missing, and anew what does not show all of this command's
+    /// datasets.
     pub(super) fn figures(&self, datasets: &[String]) -> Result<()> {
         let out = &self.command.out;
-        let known = self.known()?;
-        crate::report::write_figures(out, &report::figures(&known))?;
-        let mut datasets: Vec<String> = datasets.to_vec();
-        let earlier = visualization::DATASETS.iter().filter(|name| {
-            known.cells.keys().any(|key| key.dataset == **name)
-                && !datasets.iter().any(|other| other == *name)
-        });
-        let earlier: Vec<String> = earlier.map(|name| (*name).to_owned()).collect();
-        datasets.extend(earlier);
+        crate::report::write_figures(out, &report::figures(&self.known()?))?;
         let drawn = crate::report::drawn(out);
         let generated: Vec<&String> =
             datasets.iter().filter(|name| BenchmarkOptions::named(name).is_some()).collect();
@@ -37,7 +29,7 @@ impl Work<'_> {
         };
         let is_drawn = |extra: &Extra| match extra {
             Extra::Benchmark => shows(*extra, &generated),
-            Extra::Embeddings => shows(*extra, &chosen(&datasets)),
+            Extra::Embeddings => shows(*extra, &chosen(datasets)),
             Extra::Bound => shows(*extra, &[]),
         };
         for extra in Extra::ALL.into_iter().filter(|extra| !is_drawn(extra)) {
@@ -55,7 +47,7 @@ impl Work<'_> {
                         Ok(self.terminal.busy("counting sweeps", || convergence::figure(&dataset))?)
                     })
                     .transpose()?,
-                Extra::Embeddings => self.embeddings(&datasets)?,
+                Extra::Embeddings => self.embeddings(datasets)?,
             };
             if let Some(picture) = picture {
                 picture.write(&out.join("figures").join(extra.file()))?;
