@@ -12,11 +12,11 @@ from html import escape
 from pathlib import Path
 
 STYLE = """
-.scheme{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-size:13px}
+.scheme{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-size:14.5px}
 .scheme text{fill:#1c1e21}
-.scheme .faint{fill:#596070;font-size:12px}
+.scheme .faint{fill:#596070;font-size:13px}
 .scheme .strong{font-weight:600}
-.scheme .symbol{font-style:italic;font-family:Georgia,"DejaVu Serif",serif;font-size:15px}
+.scheme .symbol{font-style:italic;font-family:Georgia,"DejaVu Serif",serif;font-size:16px}
 .scheme .middle{text-anchor:middle}
 .scheme .end{text-anchor:end}
 .scheme .box{fill:#f4f6f9;stroke:#aeb4bf}
