@@ -1,6 +1,8 @@
 """What belongs where in the site. Pages stay plain Markdown, which reads as well
 where there is no Sphinx: their place, and what only a site needs, is said here."""
 
+from docutils import nodes
+
 NAVIGATION = {
     "Start": ["tutorial", "inputs", "coming-from", "notebooks/classify-molecules", "notebooks/look-at-a-pyramid"],
     "Ideas": ["reservoir", "pooling", "lifting", "convergence", "readout", "protocol"],
@@ -41,6 +43,15 @@ def complete(app, docname, source):
         source[0] = f"# {TITLES.get(docname, docname.rpartition('/')[2].capitalize())}\n\n{source[0]}"
 
 
+def dashes(app, doctree, docname):
+    """Sphinx writes two hyphens before what a parameter is, and leaves the dash to a
+    transform that would spoil the names of options."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
 def setup(app):
     app.connect("source-read", complete)
+    app.connect("doctree-resolved", dashes)
     return {"parallel_read_safe": True}

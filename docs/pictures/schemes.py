@@ -164,7 +164,7 @@ def reservoirs():
     scheme.text(742, 347, "then the states", "faint")
     scheme.text(742, 364, "of the block below", "faint")
     scheme.text(20, 356, "features of v", "strong")
-    scheme.arrow([(124, 351), (294, 351)])
+    scheme.arrow([(132, 351), (294, 351)])
     return scheme
 
 
@@ -183,26 +183,26 @@ def pyramid():
         scheme.box(left, 40, 200, 150)
         scheme.text(left + 14, 62, f"block {block}", "strong")
         scheme.text(left + 186, 62, "X" if level == 0 else f"X⁽{'¹²³'[level]}⁾", "symbol end")
-        scheme.box(left + 14, 78, 172, 40, "work")
+        scheme.box(left + 8, 78, 184, 40, "work")
         scheme.text(left + 100, 103, "H ← tanh(Ã H W + X V)", "middle")
         if level < 2:
-            scheme.box(left + 14, 134, 172, 40, "pool")
+            scheme.box(left + 8, 134, 184, 40, "pool")
             scheme.text(left + 100, 159, f"X⁽{'¹²³'[block]}⁾ = SᵀH", "middle")
             scheme.arrow([(left + 100, 118), (left + 100, 133)])
-            scheme.arrow([(left + 186, 154), (left + 240, 154), (left + 240, 98), (left + 293, 98)])
+            scheme.arrow([(left + 192, 154), (left + 240, 154), (left + 240, 98), (left + 287, 98)])
             scheme.arrow([(left + 196, 330), (left + 274, 330)])
             scheme.text(left + 232, 320, "pool", "faint middle")
             scheme.arrow([(left + 232, 300), (left + 232, 214), (left + 140, 214), (left + 140, 177)], "dashed")
             scheme.text(left + 240, 266, "S" + "₁₂"[level], "symbol")
         else:
-            scheme.box(left + 14, 134, 172, 40, "read")
+            scheme.box(left + 8, 134, 184, 40, "read")
             scheme.text(left + 100, 159, "sum over vertices", "middle")
             scheme.arrow([(left + 100, 118), (left + 100, 133)])
         places, edges = LEVELS[level]
         scheme.graph(moved(places, left + 10, 262), edges, {}, radius=6)
         scheme.text(left + 92, 406, f"A⁽{'¹²³'[level]}⁾, {len(places)} vertices", "faint middle")
         scheme.arrow([(left + 60, 258), (left + 60, 193)], "dashed")
-    scheme.arrow([(770, 154), (836, 154)])
+    scheme.arrow([(776, 154), (838, 154)])
     for slot in range(7):
         scheme.box(842, 106 + 14 * slot, 22, 12, "read", 2)
     scheme.text(853, 92, "φ(G)", "symbol middle")
