@@ -134,6 +134,10 @@ pub struct ModelArgs {
     #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
     structure: Vec<StructuralFeature>,
 
+    /// The same, where vertices carry neither attributes nor labels [degree]
+    #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
+    bare_structure: Vec<StructuralFeature>,
+
     #[command(flatten)]
     pool: PoolFlags,
 }
@@ -160,7 +164,7 @@ pub struct ReadoutArgs {
     random_features: Option<usize>,
 
     /// Read similarities to at most so many training graphs in place of vectors
-    /// (Gaussian kernel ridge regression) [0]
+    /// (kernel ridge regression; linear and Gaussian kernel) [0]
     #[arg(long, conflicts_with = "random_features")]
     landmarks: Option<usize>,
 }
@@ -241,6 +245,9 @@ impl ModelArgs {
         }
         if !self.structure.is_empty() {
             options.structure.clone_from(&self.structure);
+        }
+        if !self.bare_structure.is_empty() {
+            options.bare_structure.clone_from(&self.bare_structure);
         }
         self.pool.apply(&mut options);
         options.validate()?;

@@ -56,7 +56,7 @@ def test_the_classifier_is_what_train_trains(tmp_path):
 def test_features_are_scaled_on_the_graphs_fitted_on():
     rng = np.random.default_rng(1)
     graphs = [Graph(rng.integers(0, 8, (2, 20)), rng.normal(5, 3, (8, 2))) for _ in range(30)]
-    settings = dict(raw=False, structure=(), units=6, aggregate="sum")
+    settings = dict(raw=False, units=6, aggregate="sum")
     found = PyramidalReservoirClassifier(**settings).fit(graphs[:20], np.arange(20) % 2).transform(graphs)
     rows = np.vstack([graph.features for graph in graphs[:20]])
     scaled = [Graph(graph.adjacency, (graph.features - rows.mean(0)) / rows.std(0)) for graph in graphs]

@@ -265,7 +265,7 @@ def test_presets():
     for kind in ALL[1:]:
         assert as_lists(kind.from_preset("accurate")) == as_lists(kind())
     paper = PyramidalReservoirClassifier.from_preset("paper").get_params()
-    assert paper.items() >= {**PyramidalReservoir().get_params(), "aggregate": ["sum"], "structure": []}.items()
+    assert paper.items() >= {**PyramidalReservoir().get_params(), "aggregate": ["sum"], "structure": [], "bare_structure": []}.items()
     assert (paper["landmarks"], paper["random_features"], paper["alpha"]) == (0, 0, "loo")
 
 

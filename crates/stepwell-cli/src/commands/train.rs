@@ -23,8 +23,7 @@ use crate::terminal::Terminal;
 ///
 /// Graphs become vectors without training; a ridge regression learns to read
 /// them. Unless a preset is named, the model is the accurate one: several
-/// reservoirs side by side, all of their blocks read, and a Gaussian kernel in
-/// front of the regression. Targets that are whole numbers or texts are classes, real numbers are
+/// reservoirs side by side, all of their blocks read, and a kernel in front of the regression. Targets that are whole numbers or texts are classes, real numbers are
 /// predicted as numbers. The file holds all that 'stepwell predict' needs. Files
 /// of rows (.jsonl, .parquet) may be larger than memory: they are read twice, and
 /// vectors that are many wait in a temporary file.

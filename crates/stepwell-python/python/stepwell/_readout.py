@@ -99,9 +99,9 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         random_features : int
             Random tanh units between the vectors and the linear map.
         landmarks : int
-            At most so many training graphs whose similarities to a graph, by a
-            Gaussian kernel, stand between its vector and the linear map; 0 for
-            none.
+            At most so many training graphs whose similarities to a graph (a
+            linear and a Gaussian kernel, added up) stand between its vector and
+            the linear map; 0 for none.
         **reservoir
 
         Attributes
@@ -215,9 +215,9 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         random_features : int
             Random tanh units between the vectors and the linear map.
         landmarks : int
-            At most so many training graphs whose similarities to a graph, by a
-            Gaussian kernel, stand between its vector and the linear map; 0 for
-            none.
+            At most so many training graphs whose similarities to a graph (a
+            linear and a Gaussian kernel, added up) stand between its vector and
+            the linear map; 0 for none.
         **reservoir
 
         Attributes

@@ -101,8 +101,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         those of a loaded dataset are made anew of what its vertices carry.
     structure : str or list of str
         Features read off the structure, beside those vertices have: "degree",
-        "log-degree", "clustering", "local-degree-profile". Vertices without
-        any features get their degree.
+        "log-degree", "clustering", "local-degree-profile".
+    bare_structure : str or list of str
+        The same for graphs whose vertices have no features; the degree unless
+        said.
     random_state : int, RandomState instance or None
         Seed of the weights.
     n_jobs : int or None
@@ -170,6 +172,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         fill_budget=1 << 26,
         raw=None,
         structure=(),
+        bare_structure=(),
         random_state=0,
         n_jobs=None,
         verbose=False,
@@ -207,6 +210,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.fill_budget = fill_budget
         self.raw = raw
         self.structure = structure
+        self.bare_structure = bare_structure
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -321,7 +325,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         options = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         for name in self._not_options:
             del options[name]
-        for name in ("aggregate", "structure"):
+        for name in ("aggregate", "structure", "bare_structure"):
             if isinstance(options[name], str):
                 options[name] = [options[name]]
         check = lambda given: check_options(json.dumps(given, allow_nan=False))
@@ -343,7 +347,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 def _preset(name, known):
     """The options of a preset, those that are known."""
-    options = {"landmarks": 0, **json.loads(preset_options(name))}
+    options = {"landmarks": 0, "bare_structure": [], **json.loads(preset_options(name))}
     return {name: value for name, value in options.items() if name in known}
 
 

@@ -142,8 +142,8 @@ pub enum Preset {
     Paper,
     /// The best reading of untrained reservoirs: three stacks of three wide
     /// blocks, a few sweeps each, all of them read by sum, mean and standard
-    /// deviation, degree and clustering coefficient beside what vertices carry,
-    /// and a Gaussian kernel in front of the regression.
+    /// deviation, degree and clustering coefficient where vertices carry
+    /// nothing, and a kernel in front of the regression.
     Accurate,
     /// What the paper's public code does where that is a setting: Jacobi
     /// sweeps, `W` scaled by its norm, later blocks tied, one more pooling

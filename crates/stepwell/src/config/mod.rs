@@ -101,6 +101,10 @@ pub struct ModelConfig {
     pub raw: Option<bool>,
     /// Columns read off the structure, beside what vertices carry.
     pub structure: Vec<StructuralFeature>,
+    /// Columns read off the structure where vertices carry nothing; the degree
+    /// unless said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bare_structure: Vec<StructuralFeature>,
     /// Readout: strength of the penalty.
     pub alpha: Alpha,
     /// Readout: how much the graphs of a class count.
@@ -159,6 +163,7 @@ impl Default for ModelConfig {
             concat: false,
             raw: None,
             structure: Vec::new(),
+            bare_structure: Vec::new(),
             alpha: Alpha::Loo,
             class_weight: ClassWeight::None,
             standardize: false,
@@ -189,7 +194,8 @@ impl ModelConfig {
                 aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
                 concat: true,
                 raw: Some(false),
-                structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
+                // Beside inputs that say something, such columns drown it.
+                bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 landmarks: 2000,
                 ..Self::default()
             },
@@ -236,9 +242,13 @@ impl ModelConfig {
 
     /// What goes into the inputs, for a dataset that has its own idea of it.
     pub fn features(&self, usual: &FeatureOptions) -> FeatureOptions {
+        let chosen = |own: &Vec<StructuralFeature>, usual: &Vec<StructuralFeature>| {
+            if own.is_empty() { usual } else { own }.clone()
+        };
         FeatureOptions {
             raw: self.raw.unwrap_or(usual.raw),
-            structure: if self.structure.is_empty() { &usual.structure } else { &self.structure }.clone(),
+            structure: chosen(&self.structure, &usual.structure),
+            bare_structure: chosen(&self.bare_structure, &usual.bare_structure),
         }
     }
 

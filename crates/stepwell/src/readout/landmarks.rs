@@ -1,9 +1,9 @@
-//! A Gaussian kernel seen from some of the rows: similarities in place of
-//! coordinates.
+//! A kernel seen from some of the rows: similarities in place of coordinates.
 //!
 //! With inputs standardised and divided by the root of their number,
-//! `k(x, c) = exp(-|x - c|²/2)` says how near a row lies to a landmark `c`. A
-//! regression that is linear in the similarities to all rows is kernel ridge
+//! `k(x, c) = x·c + exp(-|x - c|²/2)` says how alike a row and a landmark `c`
+//! are: a linear part, which goes on where there are no landmarks, and a
+//! Gaussian one, which bends it where they are. A regression that is linear in the similarities to all rows is kernel ridge
 //! regression; with some of the rows as landmarks it is its Nyström
 //! approximation. For the penalty to be that of the kernel, the regression is
 //! trained on `k(x, C) L⁻ᵀ`, where `L Lᵀ = k(C, C)`; what it finds is handed back
@@ -82,7 +82,7 @@ impl Landmarks {
         &self.rows
     }
 
-    /// How near every row lies to every landmark, in (0, 1].
+    /// How alike every row and every landmark are.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
         let mut near = Array2::zeros((x.nrows(), self.rows.nrows()));
@@ -97,7 +97,7 @@ impl Landmarks {
                 let own = tile.row(row);
                 let half = own.dot(&own) / 2.0;
                 for ((value, product), other) in values.iter_mut().zip(products.row(row)).zip(&self.halves) {
-                    *value = (product - half - other).min(0.0).exp();
+                    *value = kernel(*product, half, *other);
                 }
             }
         }
@@ -109,12 +109,17 @@ impl Landmarks {
     pub(super) fn whitening(&self) -> Result<Array2<f64>> {
         let size = self.rows.nrows();
         let products = linalg::multiply(self.rows.view(), self.rows.t());
-        let kernel = Array2::from_shape_fn((size, size), |(i, j)| match i == j {
-            true => 1.0 + JITTER,
-            false => (products[(i, j)] - self.halves[i] - self.halves[j]).min(0.0).exp(),
+        let alike = Array2::from_shape_fn((size, size), |(i, j)| match i == j {
+            true => 2.0 * self.halves[i] + 1.0 + JITTER,
+            false => kernel(products[(i, j)], self.halves[i], self.halves[j]),
         });
-        linalg::inverse_root(kernel).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
+        linalg::inverse_root(alike).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
     }
+}
+
+/// `x·c + exp(-|x - c|²/2)`, from the product and half the squared lengths.
+fn kernel(product: f64, half: f64, other: f64) -> f64 {
+    product + (product - half - other).min(0.0).exp()
 }
 
 /// Rows picked for landmarks while all of them go by: those to which the lot
@@ -177,12 +182,12 @@ mod tests {
         moments.scatter()
     }
 
-    fn kernel(x: &Array2<f64>, c: &Array2<f64>, scatter: &Scatter) -> Array2<f64> {
-        let deviations = scatter.deviations();
+    fn formula(x: &Array2<f64>, c: &Array2<f64>, scatter: &Scatter) -> Array2<f64> {
+        let scaled = |x: &Array2<f64>| (x - &scatter.x_mean) / scatter.deviations();
+        let (x, c) = (scaled(x), scaled(c));
         Array2::from_shape_fn((x.nrows(), c.nrows()), |(i, j)| {
-            let apart =
-                (0..x.ncols()).map(|k| ((x[(i, k)] - c[(j, k)]) / deviations[k]).powi(2)).sum::<f64>();
-            (-apart / 2.0 / x.ncols() as f64).exp()
+            let apart = (0..x.ncols()).map(|k| (x[(i, k)] - c[(j, k)]).powi(2)).sum::<f64>();
+            (-apart / 2.0 / x.ncols() as f64).exp() + x.row(i).dot(&c.row(j)) / x.ncols() as f64
         })
     }
 
@@ -194,7 +199,7 @@ mod tests {
         let some = x.slice(s![..20, ..]).to_owned();
         let landmarks = Landmarks::new(some.view(), &scatter).unwrap();
         let near = landmarks.apply(x.view()).unwrap();
-        let expected = kernel(&x, &some, &scatter);
+        let expected = formula(&x, &some, &scatter);
         assert!((&near - &expected).iter().all(|off| off.abs() < 1e-12));
         assert_eq!(
             landmarks.apply(x.slice(s![70..71, ..])).unwrap().row(0),
@@ -221,8 +226,8 @@ mod tests {
         let weights = whitening.dot(&found.weights);
         let new = Array2::from_shape_simple_fn((9, 3), || stream.normal());
         let predicted = landmarks.apply(new.view()).unwrap().dot(&weights) + &found.intercept;
-        let dual = DualRidge::new(kernel(&x, &x, &scatter), y).unwrap().solve(0.1).unwrap();
-        let expected = kernel(&new, &x, &scatter).dot(&dual.weights) + &dual.intercept;
+        let dual = DualRidge::new(formula(&x, &x, &scatter), y).unwrap().solve(0.1).unwrap();
+        let expected = formula(&new, &x, &scatter).dot(&dual.weights) + &dual.intercept;
         assert!((predicted - expected).iter().all(|off| off.abs() < 1e-5));
     }
 
