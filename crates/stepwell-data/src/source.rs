@@ -135,7 +135,10 @@ impl Source {
             pieces.expect(expected);
         }
         let mut take = |piece: Result<Dataset>, goes_on: bool| match piece {
-            Ok(piece) => visit(&piece),
+            Ok(mut piece) => {
+                piece.name.clone_from(&self.name);
+                visit(&piece)
+            }
             Err(error) if goes_on => Ok(bad(error)?),
             Err(error) => Err(error.into()),
         };

@@ -94,8 +94,8 @@ fn a_prediction_is_taken_apart() {
     let folder = tempfile::tempdir().unwrap();
     let model = path(folder.path(), "model.safetensors");
     let train = |more: &[&str]| {
-        let fixed = ["train", "b-easy-small", "-q", "-m", &model, "--units", "10", "--precision", "f64"];
-        stepwell().args([&fixed[..], more].concat()).assert().success();
+        let fixed = ["train", "b-easy-small", "-q", "-m", &model, "--preset", "paper", "--units", "10"];
+        stepwell().args([&fixed[..], &["--precision", "f64"], more].concat()).assert().success();
     };
     train(&["--pool", "ndp", "--concat", "--aggregate", "sum,max", "--max-iter", "300"]);
     let explain = ["explain", "b-easy-small", "--graph", "17", "-m", &model];

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use stepwell::rng::Stream;
 
-use super::{Folder, failure, json, stepwell};
+use super::{Folder, failure, json, output, stepwell};
 
 const SMALL: [&str; 8] = ["--configs", "2", "--inits", "1", "--folds", "3", "--units", "6"];
 
@@ -75,6 +75,38 @@ fn kept(out: &str) -> BTreeMap<String, String> {
         }
     }
     found
+}
+
+#[test]
+fn a_model_with_nothing_to_search_is_judged_as_it_is() {
+    let folder = Folder::new();
+    let out = folder.at("run");
+    let small = ["--folds", "3", "--inits", "2", "--units", "6"];
+    let evaluate = [&["evaluate", "b-easy-small", "--preset", "accurate", "--json"][..], &small].concat();
+    let found = json(&evaluate);
+    assert_eq!(
+        (&found["model"], &found["pool"], &found["blocks"]),
+        (&"fixed".into(), &"none".into(), &3.into())
+    );
+    assert_eq!(found["features_fitted_on"], "the graphs learnt from, in every fold");
+    let folds = found["folds"].as_array().unwrap();
+    assert_eq!(folds.len(), 3);
+    assert!(folds.iter().all(|fold| fold["train_seconds"].as_f64().unwrap() > 0.0));
+    assert!(found["accuracy_mean"].as_f64().unwrap() > 0.6, "{found}");
+
+    let kept = json(&[&evaluate[..], &["--out", &out]].concat());
+    assert_eq!(kept["accuracy_mean"], found["accuracy_mean"]);
+    let again = json(&[&evaluate[..], &["--out", &out]].concat());
+    assert_eq!(again["folds"], kept["folds"], "times too: nothing is done twice");
+    assert!(output(&["runs", &out]).contains("fixed none"));
+    let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(page.contains("b-easy"));
+
+    let early = json(&[&evaluate[..], &["--on-validation"]].concat());
+    assert_ne!(early["folds"], found["folds"]);
+    assert!(failure(&[&evaluate[..], &["--configs", "3"]].concat(), 2).contains("nothing is searched"));
+    let searching = ["evaluate", "b-easy-small", "--on-validation"];
+    assert!(failure(&searching, 2).contains("validation graphs have chosen them"));
 }
 
 #[test]
