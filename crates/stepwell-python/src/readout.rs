@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stepwell::readout::{
-    self, AlphaErrors, Coefficients, Expansion, Landmarks, LeaveOneOut, Moments, RandomFeatures, Readout,
-    RidgePath, Targets, Task,
+    self, AlphaErrors, Coefficients, Columns, Expansion, Landmarks, LeaveOneOut, Moments, RandomFeatures,
+    Readout, RidgePath, Targets, Task,
 };
 
 use crate::reservoir::{parse, refused};
@@ -253,7 +253,7 @@ impl RawMoments {
 
     /// Weights and biases of random tanh units for inputs like these.
     fn draw_units<'py>(&self, py: Python<'py>, units: usize, seed: u64) -> (Matrix<'py>, Vector<'py>) {
-        let drawn = RandomFeatures::draw(units, &self.0.scatter(), seed);
+        let drawn = RandomFeatures::draw(units, &Columns::from(&self.0.scatter()), seed);
         (drawn.weights().clone().into_pyarray(py), drawn.bias().clone().into_pyarray(py))
     }
 

@@ -13,8 +13,7 @@ use std::collections::BTreeMap;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
-use super::moments::Scatter;
-use super::rows;
+use super::{Columns, rows};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::rng::Stream;
@@ -42,9 +41,9 @@ const JITTER: f64 = 1e-7;
 
 impl Landmarks {
     /// Takes rows for landmarks, given how inputs are distributed.
-    pub fn new(rows: ArrayView2<'_, f64>, scatter: &Scatter) -> Result<Self> {
-        let mean = scatter.x_mean.clone();
-        let mut scale = scatter.varying_deviations();
+    pub fn new(rows: ArrayView2<'_, f64>, columns: &Columns) -> Result<Self> {
+        let mean = columns.mean().clone();
+        let mut scale = columns.deviations_or(f64::INFINITY);
         let varying = scale.iter().filter(|scale| scale.is_finite()).count();
         scale *= (varying.max(1) as f64).sqrt();
         rows::length("columns of the landmarks", mean.len(), rows.ncols())?;
@@ -176,14 +175,14 @@ mod tests {
     use super::*;
     use crate::readout::{DualRidge, Moments};
 
-    fn scattered(x: &Array2<f64>) -> Scatter {
-        let mut moments = Moments::new(x.ncols(), 0).unwrap();
-        moments.observe(x.view(), Array2::zeros((x.nrows(), 0)).view(), None).unwrap();
-        moments.scatter()
+    fn columns_of(x: &Array2<f64>) -> Columns {
+        let mut columns = Columns::new(x.ncols());
+        columns.observe(x.view(), None).unwrap();
+        columns
     }
 
-    fn formula(x: &Array2<f64>, c: &Array2<f64>, scatter: &Scatter) -> Array2<f64> {
-        let scaled = |x: &Array2<f64>| (x - &scatter.x_mean) / scatter.deviations();
+    fn formula(x: &Array2<f64>, c: &Array2<f64>, columns: &Columns) -> Array2<f64> {
+        let scaled = |x: &Array2<f64>| (x - columns.mean()) / columns.deviations();
         let (x, c) = (scaled(x), scaled(c));
         Array2::from_shape_fn((x.nrows(), c.nrows()), |(i, j)| {
             let apart = (0..x.ncols()).map(|k| (x[(i, k)] - c[(j, k)]).powi(2)).sum::<f64>();
@@ -195,11 +194,11 @@ mod tests {
     fn similarities_are_those_of_the_formula_and_whitened_they_are_the_kernel() {
         let mut stream = Stream::new(1, "landmarks test", [0, 0]);
         let x = Array2::from_shape_simple_fn((90, 5), || 3.0 * stream.normal() + 7.0);
-        let scatter = scattered(&x);
+        let columns = columns_of(&x);
         let some = x.slice(s![..20, ..]).to_owned();
-        let landmarks = Landmarks::new(some.view(), &scatter).unwrap();
+        let landmarks = Landmarks::new(some.view(), &columns).unwrap();
         let near = landmarks.apply(x.view()).unwrap();
-        let expected = formula(&x, &some, &scatter);
+        let expected = formula(&x, &some, &columns);
         assert!((&near - &expected).iter().all(|off| off.abs() < 1e-12));
         assert_eq!(
             landmarks.apply(x.slice(s![70..71, ..])).unwrap().row(0),
@@ -216,8 +215,8 @@ mod tests {
         let mut stream = Stream::new(2, "landmarks test", [0, 0]);
         let x = Array2::from_shape_simple_fn((60, 3), || stream.normal());
         let y = Array2::from_shape_fn((60, 1), |(i, _)| (2.0 * x[(i, 0)]).sin() + x[(i, 1)] * x[(i, 2)]);
-        let scatter = scattered(&x);
-        let landmarks = Landmarks::new(x.view(), &scatter).unwrap();
+        let columns = columns_of(&x);
+        let landmarks = Landmarks::new(x.view(), &columns).unwrap();
         let whitening = landmarks.whitening().unwrap();
         let points = landmarks.apply(x.view()).unwrap().dot(&whitening);
         let mut moments = Moments::new(60, 1).unwrap();
@@ -226,8 +225,8 @@ mod tests {
         let weights = whitening.dot(&found.weights);
         let new = Array2::from_shape_simple_fn((9, 3), || stream.normal());
         let predicted = landmarks.apply(new.view()).unwrap().dot(&weights) + &found.intercept;
-        let dual = DualRidge::new(formula(&x, &x, &scatter), y).unwrap().solve(0.1).unwrap();
-        let expected = formula(&new, &x, &scatter).dot(&dual.weights) + &dual.intercept;
+        let dual = DualRidge::new(formula(&x, &x, &columns), y).unwrap().solve(0.1).unwrap();
+        let expected = formula(&new, &x, &columns).dot(&dual.weights) + &dual.intercept;
         assert!((predicted - expected).iter().all(|off| off.abs() < 1e-5));
     }
 
@@ -237,8 +236,8 @@ mod tests {
         let x = Array2::from_shape_simple_fn((30, 3), || stream.normal());
         let padded =
             |filling: f64| Array2::from_shape_fn((30, 5), |(i, j)| if j < 3 { x[(i, j)] } else { filling });
-        let landmarks = Landmarks::new(padded(0.1).view(), &scattered(&padded(0.1))).unwrap();
-        let expected = Landmarks::new(x.view(), &scattered(&x)).unwrap().apply(x.view()).unwrap();
+        let landmarks = Landmarks::new(padded(0.1).view(), &columns_of(&padded(0.1))).unwrap();
+        let expected = Landmarks::new(x.view(), &columns_of(&x)).unwrap().apply(x.view()).unwrap();
         let found = landmarks.apply(padded(7.0).view()).unwrap();
         assert!((found - expected).iter().all(|off| off.abs() < 1e-12));
     }

@@ -32,6 +32,7 @@
 //! ```
 
 mod classify;
+mod columns;
 mod dual;
 mod landmarks;
 mod leave_one_out;
@@ -43,6 +44,7 @@ mod rows;
 mod trained;
 
 pub use classify::{ClassWeight, decode_classes, encode_classes};
+pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
 pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};

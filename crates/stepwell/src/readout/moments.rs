@@ -188,17 +188,8 @@ pub struct Scatter {
 impl Scatter {
     /// The standard deviation (ddof 0) of every input; 1 where it is constant.
     pub fn deviations(&self) -> Array1<f64> {
-        self.deviations_or(1.0)
-    }
-
-    /// The same, but infinite where an input is constant.
-    pub(super) fn varying_deviations(&self) -> Array1<f64> {
-        self.deviations_or(f64::INFINITY)
-    }
-
-    fn deviations_or(&self, constant: f64) -> Array1<f64> {
         let (squares, rows) = (self.xx.diag(), self.rows as f64);
-        deviations(squares.iter().copied(), &self.x_mean, self.weight, rows, constant)
+        deviations(squares.iter().copied(), &self.x_mean, self.weight, rows, 1.0)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 
-use super::moments::Scatter;
-use super::rows;
+use super::{Columns, rows};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::rng::Stream;
@@ -28,10 +27,10 @@ pub struct RandomFeatures {
 const TILE: usize = 64;
 
 impl RandomFeatures {
-    /// Draws `units` for inputs distributed like those of `scatter`: `R` and `b`
+    /// Draws `units` for inputs distributed like those `columns`: `R` and `b`
     /// uniform in (-1, 1), `R` times `sqrt(3 / inputs)`.
-    pub fn draw(units: usize, scatter: &Scatter, seed: u64) -> Self {
-        let inputs = scatter.x_mean.len();
+    pub fn draw(units: usize, columns: &Columns, seed: u64) -> Self {
+        let inputs = columns.mean().len();
         let scale = (3.0 / inputs.max(1) as f64).sqrt();
         let mut stream = Stream::new(seed, "random features", [0, 0]);
         let mut weights =
@@ -39,8 +38,8 @@ impl RandomFeatures {
         let mut stream = Stream::new(seed, "random features", [1, 0]);
         let bias = Array1::from_shape_simple_fn(units, || stream.uniform_in(-1.0, 1.0));
         // Standardising the inputs is one affine map after another: one is enough.
-        weights /= &scatter.deviations().insert_axis(Axis(1));
-        let bias = bias - scatter.x_mean.dot(&weights);
+        weights /= &columns.deviations().insert_axis(Axis(1));
+        let bias = bias - columns.mean().dot(&weights);
         Self { weights, bias }
     }
 

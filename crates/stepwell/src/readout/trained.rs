@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::classify::{check_num_classes, decode_classes, encode_classes, num_columns};
+use super::columns::Columns;
 use super::landmarks::{Landmarks, Picked};
 use super::leave_one_out::LeaveOneOut;
 use super::moments::Moments;
@@ -103,6 +104,12 @@ pub struct Readout {
     coefficients: Coefficients,
 }
 
+/// Rows as they go into the regression, their targets and weights.
+type Expanded = (Array2<f64>, Array2<f64>, Option<Vec<f64>>);
+
+/// Numbers in expanded rows that are kept in memory: half a gigabyte.
+const MOST_KEPT: usize = 1 << 26;
+
 impl Readout {
     /// Trains on rows at hand. `seed` is that of the random features.
     pub fn fit(
@@ -150,15 +157,31 @@ impl Readout {
         // They are scaled already.
         let standardize = options.standardize && whitening.is_none();
         let width = expansion.as_ref().map_or(num_inputs, Expansion::num_outputs);
-        let mut pass = |take: &mut Piecewise<'_>| match &expansion {
-            None => pass(take),
-            Some(expansion) => pass(&mut |x, y, weights| {
-                let expanded = expansion.apply(x)?;
-                match &whitening {
-                    None => take(expanded.view(), y, weights),
-                    Some(root) => take(linalg::multiply(expanded.view(), root.view()).view(), y, weights),
-                }
-            }),
+        // Rows that are dear to expand are kept for the next pass, as long as they are not too many.
+        let mut kept = Some(Vec::new());
+        let mut pass = |take: &mut Piecewise<'_>| match (&expansion, kept.take()) {
+            (None, _) => pass(take),
+            (_, Some(rows)) if !rows.is_empty() => Ok(rows
+                .iter()
+                .try_for_each(|(x, y, weights): &Expanded| take(x.view(), y.view(), weights.as_deref()))?),
+            (Some(expansion), _) => {
+                let (mut keeping, mut numbers) = (Some(Vec::new()), 0);
+                pass(&mut |x, y, weights| {
+                    let mut expanded = expansion.apply(x)?;
+                    if let Some(root) = &whitening {
+                        expanded = linalg::multiply(expanded.view(), root.view());
+                    }
+                    numbers += expanded.len();
+                    take(expanded.view(), y, weights)?;
+                    keeping = keeping.take().filter(|_| numbers <= MOST_KEPT);
+                    if let Some(rows) = &mut keeping {
+                        rows.push((expanded, y.to_owned(), weights.map(<[f64]>::to_vec)));
+                    }
+                    Ok(())
+                })?;
+                kept = keeping;
+                Ok(())
+            }
         };
         let mut moments = Moments::new(width, targets)?;
         // Fewer rows than columns are better decomposed themselves; they are few in any case.
@@ -214,18 +237,17 @@ impl Readout {
         if options.random_features == 0 && options.landmarks == 0 {
             return Ok(None);
         }
-        let mut inputs = Moments::new(num_inputs, 0)?;
+        let mut columns = Columns::new(num_inputs);
         let mut picked = Picked::new(options.landmarks, seed);
         pass(&mut |x, _, weights| {
             if options.landmarks > 0 {
                 picked.observe(x, weights);
             }
-            inputs.observe(x, Array2::zeros((x.nrows(), 0)).view(), weights)
+            columns.observe(x, weights)
         })?;
-        let scatter = inputs.scatter();
         Ok(Some(match options.landmarks {
-            0 => Expansion::Random(RandomFeatures::draw(options.random_features, &scatter, seed)),
-            _ => Expansion::Landmarks(Landmarks::new(picked.rows(num_inputs)?.view(), &scatter)?),
+            0 => Expansion::Random(RandomFeatures::draw(options.random_features, &columns, seed)),
+            _ => Expansion::Landmarks(Landmarks::new(picked.rows(num_inputs)?.view(), &columns)?),
         }))
     }
 
