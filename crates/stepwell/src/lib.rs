@@ -35,5 +35,5 @@ pub mod theory;
 pub use error::{Error, Result};
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 mod readme {}
