@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, SupportsIndex, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ class _Graphs(Sequence[Graph]):
         return len(self._raw)
 
     @overload
-    def __getitem__(self, key: SupportsIndex) -> Graph: ...
+    def __getitem__(self, key: int | np.integer[Any]) -> Graph: ...
     @overload
     def __getitem__(self, key: slice | list[int] | list[bool] | NDArray[Any]) -> list[Graph]: ...
     def __getitem__(self, key: Any) -> Graph | list[Graph]:
