@@ -22,7 +22,7 @@ from sklearn.linear_model import RidgeClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 from stepwell import PyramidalReservoir, load_dataset
-from stepwell._reservoir import _as_batch
+from stepwell._batches import as_batch
 from stepwell._stepwell import random_weights
 
 POOLS = ["none", "graclus", "nmf", "ndp"]
@@ -48,7 +48,7 @@ def accuracy(batch, classes, pool, blocks, configurations, seed=0):
         model = PyramidalReservoir(
             pool=pool, blocks=blocks, spectral_radius=radius, input_scaling=inputs, hidden_scaling=hidden
         )
-        options = model._options()
+        options = model._checked()
         if prepared is None:  # pooling and lifting do not depend on what is drawn
             prepared = batch.prepare(json.dumps(options), 0)
         options["seed"] = configuration
@@ -73,7 +73,7 @@ def main():
         if name not in arguments.names:
             continue
         dataset = load_dataset(name, data_dir=arguments.data)
-        batch = _as_batch(dataset)
+        batch = as_batch(dataset).as_they_are()
         for pool, (paper, expected) in zip(POOLS, cells):
             ours = accuracy(batch, np.asarray(dataset.y), pool, blocks, arguments.configurations)
             differences.append(ours - expected)

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 import torch
 
 from stepwell import PyramidalReservoir, load_dataset
-from stepwell._reservoir import _as_batch
+from stepwell._batches import as_batch
 
 SETS = [
     "b-hard", "b-easy", "DD", "NCI1", "PROTEINS", "Mutagenicity", "ENZYMES",
@@ -99,9 +99,9 @@ class Torch:
 class Stepwell:
     def __init__(self, graphs, weights, lift=True):
         model = PyramidalReservoir(units=UNITS, blocks=BLOCKS, tol=TOL, max_iter=MAX_ITER, lift=lift)
-        self.options = json.dumps(model._options())
+        self.options = json.dumps(model._checked())
         self.weights = weights
-        batch = _as_batch(graphs)
+        batch = as_batch(graphs).as_they_are()
         self.preparation, self.prepared = best_of_three(lambda: batch.prepare(self.options, 1))
 
     def embed(self):

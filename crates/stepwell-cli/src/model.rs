@@ -20,7 +20,8 @@ use crate::pooling::PoolFlags;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Start from a named set of options: paper, reference (as the paper's public code) [paper]
+    /// Start from a named set of options: paper, accurate (reads more of more reservoirs),
+    /// reference (as the paper's public code) [paper]; defaults below are those of paper
     #[arg(long, value_parser = named::<Preset>)]
     preset: Option<Preset>,
 
@@ -133,6 +134,10 @@ pub struct ModelArgs {
     #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
     structure: Vec<StructuralFeature>,
 
+    /// The same, where vertices carry neither attributes nor labels [degree]
+    #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
+    bare_structure: Vec<StructuralFeature>,
+
     #[command(flatten)]
     pool: PoolFlags,
 }
@@ -159,7 +164,7 @@ pub struct ReadoutArgs {
     random_features: Option<usize>,
 
     /// Read similarities to at most so many training graphs in place of vectors
-    /// (Gaussian kernel ridge regression) [0]
+    /// (kernel ridge regression; linear and Gaussian kernel) [0]
     #[arg(long, conflicts_with = "random_features")]
     landmarks: Option<usize>,
 }
@@ -190,9 +195,19 @@ impl ModelArgs {
         })
     }
 
+    /// Whether that preset was asked for.
+    pub fn is(&self, preset: Preset) -> bool {
+        self.preset == Some(preset)
+    }
+
     /// The configuration asked for, checked.
     pub fn config(&self) -> Result<ModelConfig> {
-        let mut options = ModelConfig::preset(self.preset.unwrap_or_default());
+        self.config_or(Preset::Paper)
+    }
+
+    /// The same, with another preset to start from unless one is given.
+    pub fn config_or(&self, preset: Preset) -> Result<ModelConfig> {
+        let mut options = ModelConfig::preset(self.preset.unwrap_or(preset));
         if let Some(path) = &self.config {
             let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
             options = overlaid(&options, &text).with_context(|| path.display().to_string())?;
@@ -230,6 +245,9 @@ impl ModelArgs {
         }
         if !self.structure.is_empty() {
             options.structure.clone_from(&self.structure);
+        }
+        if !self.bare_structure.is_empty() {
+            options.bare_structure.clone_from(&self.bare_structure);
         }
         self.pool.apply(&mut options);
         options.validate()?;

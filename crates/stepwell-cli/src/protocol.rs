@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use stepwell::config::ModelConfig;
@@ -13,8 +13,9 @@ use stepwell_data::Dataset;
 use stepwell_data::cache::PyramidCache;
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::evaluate::{Evaluation, Progress, peak_memory};
+use stepwell_lab::fixed::Fixed;
 use stepwell_lab::outcome::{FoldOutcome, Quality, Times};
-use stepwell_lab::protocol::{Protocol, Unit, winners};
+use stepwell_lab::protocol::{Protocol, Searched, Unit, winners};
 use stepwell_lab::run::{CellKey, Run};
 use stepwell_lab::splits::Fold;
 use stepwell_lab::tables::mean_and_std;
@@ -26,9 +27,9 @@ use crate::terminal::Terminal;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Protocol")]
 pub struct ProtocolArgs {
-    /// Configurations drawn at random
-    #[arg(long, default_value_t = 100)]
-    configs: usize,
+    /// Configurations drawn at random [100]
+    #[arg(long)]
+    configs: Option<usize>,
 
     /// Draws of the weights for each of them
     #[arg(long, default_value_t = 3)]
@@ -49,14 +50,34 @@ pub struct ProtocolArgs {
 }
 
 impl ProtocolArgs {
+    /// The protocol of every seed for a model with nothing to search, and the
+    /// penalty asked for.
+    pub fn fixed(&self, seed: u64, on_validation: bool) -> Result<(Vec<Protocol>, Option<Alpha>)> {
+        if self.configs.is_some() {
+            bail!("--configs: with --preset accurate nothing is searched; --preset paper searches");
+        }
+        let default = Protocol::default();
+        let protocol = Protocol {
+            initialisations: self.inits,
+            folds: self.folds.unwrap_or(default.folds),
+            searched: Searched::NOTHING,
+            on_validation,
+            ..default
+        };
+        Ok((self.each_seed(&protocol, seed)?, self.alpha.clone()))
+    }
+
+    fn each_seed(&self, protocol: &Protocol, seed: u64) -> Result<Vec<Protocol>> {
+        protocol.validate()?;
+        let seeds = (0..self.seeds).map(|more| seed.wrapping_add(more));
+        Ok(seeds.map(|seed| Protocol { seed, ..protocol.clone() }).collect())
+    }
+
     /// The protocol of every seed.
     pub fn protocols(&self, model: &ModelArgs, seed: u64) -> Result<Vec<Protocol>> {
-        let mut protocol = Protocol {
-            configurations: self.configs,
-            initialisations: self.inits,
-            searched: model.searched()?,
-            ..Protocol::default()
-        };
+        let mut protocol =
+            Protocol { initialisations: self.inits, searched: model.searched()?, ..Protocol::default() };
+        protocol.configurations = self.configs.unwrap_or(protocol.configurations);
         protocol.folds = self.folds.unwrap_or(protocol.folds);
         match &self.alpha {
             None => {}
@@ -67,10 +88,7 @@ impl ProtocolArgs {
                 protocol.alphas = Alpha::LOO.to_vec();
             }
         }
-        protocol.validate()?;
-        Ok((0..self.seeds)
-            .map(|more| Protocol { seed: seed.wrapping_add(more), ..protocol.clone() })
-            .collect())
+        self.each_seed(&protocol, seed)
     }
 }
 
@@ -111,7 +129,8 @@ pub struct Report {
     pub embed_seconds: Option<f64>,
     pub peak_memory_bytes: Option<u64>,
     pub seed: u64,
-    /// Features are scaled on all graphs, test graphs included, without labels.
+    /// Without labels in any case; on all graphs, test graphs included, unless
+    /// the model is a fixed one.
     pub features_fitted_on: &'static str,
     /// Simple models in the same protocol.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -148,7 +167,13 @@ pub struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// The subject's levels, as far as it has any.
     pub fn pyramid(&self, subject: &Subject, cache: Option<&PyramidCache>) -> Result<Pyramid> {
-        let Subject::Model(config) = subject else { return Ok(Pyramid::default()) };
+        match subject {
+            Subject::Model(config) => self.coarsen(config, cache),
+            Subject::Baseline(_) => Ok(Pyramid::default()),
+        }
+    }
+
+    fn coarsen(&self, config: &ModelConfig, cache: Option<&PyramidCache>) -> Result<Pyramid> {
         match config.pooling() {
             Some(pooling) => self.terminal.coarsen(cache, &self.dataset.graphs, &pooling, config.levels()),
             None => Ok(Pyramid::default()),
@@ -225,9 +250,47 @@ impl<'a> Bench<'a> {
             key.get_or_insert_with(|| evaluation.key().clone());
         }
         let Some(key) = key else { return Ok(None) };
+        let fitted_on = "all graphs, without labels";
+        Ok(Some(Report {
+            coarsen_seconds,
+            prepare_seconds,
+            embed_seconds,
+            ..Report::new(key, folds, fitted_on)
+        }))
+    }
+
+    /// Everything about a model that is taken as it is.
+    pub fn fixed(&self, config: &ModelConfig) -> Result<Report> {
+        let clock = Instant::now();
+        let pyramid = self.coarsen(config, self.cache)?;
+        let coarsen_seconds = clock.elapsed().as_secs_f64();
+        let mut folds = Vec::new();
+        let mut key = None;
+        for protocol in self.protocols {
+            let splits = self.splits.map(<[Fold]>::to_vec);
+            let fixed = Fixed::new(self.dataset, &pyramid, config.clone(), protocol.clone(), splits)?;
+            let judged = self.terminal.stepping(&fixed.key().to_string(), |bar| {
+                fixed.judge(self.run, |progress| {
+                    bar(progress.done, progress.units, "");
+                    self.last_words(fixed.key(), progress);
+                    ControlFlow::Continue(())
+                })
+            })?;
+            let seed = protocol.seed;
+            folds.extend(judged.into_iter().map(|(outcome, times)| FoldReport { seed, outcome, times }));
+            key.get_or_insert_with(|| fixed.key().clone());
+        }
+        let key = key.context("there is at least one seed")?;
+        Ok(Report { coarsen_seconds, ..Report::new(key, folds, "the graphs learnt from, in every fold") })
+    }
+}
+
+impl Report {
+    /// What all folds say together.
+    fn new(key: CellKey, folds: Vec<FoldReport>, features_fitted_on: &'static str) -> Self {
         let quality = Quality::mean(&folds.iter().map(|fold| fold.outcome.quality).collect::<Vec<_>>());
         let accuracies: Vec<f64> = folds.iter().filter_map(|fold| fold.outcome.quality.accuracy).collect();
-        Ok(Some(Report {
+        Self {
             dataset: key.dataset,
             model: key.model,
             pool: key.pool,
@@ -237,14 +300,14 @@ impl<'a> Bench<'a> {
             mae_mean: quality.mae,
             r2_mean: quality.r2,
             folds,
-            coarsen_seconds,
-            prepare_seconds,
-            embed_seconds,
+            coarsen_seconds: 0.0,
+            prepare_seconds: 0.0,
+            embed_seconds: None,
             peak_memory_bytes: peak_memory(),
             seed: key.seed,
-            features_fitted_on: "all graphs, without labels",
+            features_fitted_on,
             baselines: Vec::new(),
-        }))
+        }
     }
 }
 

@@ -266,7 +266,7 @@ impl<'a> Evaluation<'a> {
             config,
             setting,
             alpha: judged.first().map_or(0.0, |judged| judged.alpha),
-            validation: winner.validation / self.folds[fold].validation.len() as f64,
+            validation: Some(winner.validation / self.folds[fold].validation.len() as f64),
             quality: Quality::mean(&judged.iter().map(|judged| judged.quality).collect::<Vec<_>>()),
         })
     }
@@ -320,7 +320,7 @@ pub fn peak_memory() -> Option<u64> {
 }
 
 /// Everything that results depend on, in one sum.
-fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
+pub(crate) fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
     let mut sum = Sha256::new();
     // Structure and weights are what the key of a pyramid is made of.
     let structure =

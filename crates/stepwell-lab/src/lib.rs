@@ -7,6 +7,7 @@ pub mod convergence;
 mod error;
 pub mod evaluate;
 pub mod experiments;
+pub mod fixed;
 pub mod metrics;
 pub mod outcome;
 pub mod paper;

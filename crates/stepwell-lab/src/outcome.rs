@@ -19,8 +19,10 @@ pub struct FoldOutcome {
     pub setting: Option<String>,
     /// The penalty that was chosen, for the first initialisation.
     pub alpha: f64,
-    /// Share of the validation graphs that were right, or minus their mean squared error.
-    pub validation: f64,
+    /// Share of the validation graphs that were right, or minus their mean
+    /// squared error; nothing where there was nothing to choose.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub validation: Option<f64>,
     /// How good it is.
     #[serde(flatten)]
     pub quality: Quality,

@@ -28,6 +28,10 @@ pub struct Protocol {
     pub seed: u64,
     /// What is drawn; the rest is as the model has it.
     pub searched: Searched,
+    /// Whether a model with nothing to choose is judged by the validation
+    /// graphs, trained on the training graphs: for comparing models.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub on_validation: bool,
 }
 
 /// Which settings are searched, each uniform in the paper's range.
@@ -40,6 +44,11 @@ pub struct Searched {
     pub input_scaling: bool,
     /// omega_hid, in [0.1, 0.8].
     pub hidden_scaling: bool,
+}
+
+impl Searched {
+    /// Nothing at all.
+    pub const NOTHING: Self = Self { spectral_radius: false, input_scaling: false, hidden_scaling: false };
 }
 
 impl Default for Searched {
@@ -59,6 +68,7 @@ impl Default for Protocol {
             leave_one_out: false,
             seed: 0,
             searched: Searched::default(),
+            on_validation: false,
         }
     }
 }

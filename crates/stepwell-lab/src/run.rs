@@ -18,7 +18,7 @@ use crate::tables::Statistics;
 pub struct CellKey {
     /// The dataset's name.
     pub dataset: String,
-    /// "reservoir", or a baseline's name.
+    /// "reservoir", "fixed" where nothing of it is searched, or a baseline's name.
     #[serde(skip_serializing_if = "is_reservoir", default = "reservoir")]
     pub model: String,
     /// The pooling's name.
@@ -49,6 +49,11 @@ impl CellKey {
         Self { dataset: dataset.into(), model: reservoir(), pool, blocks: model.blocks, seed }
     }
 
+    /// That of a model that is taken as it is.
+    pub fn of_fixed(dataset: &str, model: &ModelConfig, seed: u64) -> Self {
+        Self { model: "fixed".into(), ..Self::of_model(dataset, model, seed) }
+    }
+
     /// That of a baseline.
     pub fn of_baseline(dataset: &str, baseline: Baseline, seed: u64) -> Self {
         let (model, pool) = (baseline.name().into(), "none".into());
@@ -63,9 +68,10 @@ impl CellKey {
 
 impl std::fmt::Display for CellKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.has_reservoirs() {
-            true => write!(f, "{} {} L={}", self.dataset, self.pool, self.blocks)?,
-            false => write!(f, "{} {}", self.dataset, self.model)?,
+        match (self.has_reservoirs(), self.blocks) {
+            (true, blocks) => write!(f, "{} {} L={blocks}", self.dataset, self.pool)?,
+            (false, 0) => write!(f, "{} {}", self.dataset, self.model)?,
+            (false, blocks) => write!(f, "{} {} {} L={blocks}", self.dataset, self.model, self.pool)?,
         }
         if self.seed == 0 { Ok(()) } else { write!(f, " seed {}", self.seed) }
     }
@@ -198,7 +204,7 @@ pub struct Effort {
 pub struct CellState {
     /// Of data, splits, model and protocol.
     pub fingerprint: String,
-    /// How many units there are to do.
+    /// How many units there are to do; of a fixed model, folds.
     pub all_units: usize,
     /// Units that are done, by key.
     pub units: BTreeMap<UnitKey, Unit>,
@@ -213,10 +219,17 @@ pub struct CellState {
 }
 
 impl CellState {
+    /// How many of them are done.
+    pub fn done(&self) -> usize {
+        if self.units.is_empty() { self.folds.len() } else { self.units.len() }
+    }
+
     /// Whether every fold has been judged.
     pub fn is_done(&self) -> bool {
-        let folds = self.units.values().next().map_or(0, |unit| unit.test.len());
-        self.all_units > 0 && self.units.len() == self.all_units && self.folds.len() == folds
+        match self.units.values().next() {
+            Some(unit) => self.units.len() == self.all_units && self.folds.len() == unit.test.len(),
+            None => self.all_units > 0 && self.folds.len() == self.all_units,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
-use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
+use stepwell::graph::{Attributes, BatchBuilder, EdgeList, GraphBatch};
 use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::Prepared;
 use stepwell_data::Dataset;
@@ -24,6 +24,8 @@ pub struct RawBatch {
     inputs: Option<Arc<Inputs>>,
     /// How it is meant to.
     features: FeatureOptions,
+    /// Whether inputs were made of what vertices carry when a dataset was loaded.
+    made: bool,
 }
 
 impl RawBatch {
@@ -38,12 +40,18 @@ impl RawBatch {
             }
             None => None,
         };
-        Ok(Self { batch: Arc::new(graphs), inputs: inputs.map(Arc::new), features })
+        Ok(Self { batch: Arc::new(graphs), inputs: inputs.map(Arc::new), features, made: false })
     }
 
     /// The graphs and their inputs, none where a map has still to make them.
     pub fn parts(&self) -> (Arc<GraphBatch>, Arc<Inputs>) {
         (self.batch.clone(), self.inputs.clone().unwrap_or_default())
+    }
+
+    /// The same batch: nothing of it is copied.
+    fn shared(&self) -> Self {
+        let (batch, inputs) = (self.batch.clone(), self.inputs.clone());
+        Self { batch, inputs, features: self.features.clone(), made: self.made }
     }
 
     /// What a feature map is to look at, and how.
@@ -61,7 +69,7 @@ impl RawBatch {
     #[staticmethod]
     fn of_dataset(dataset: &RawDataset) -> Self {
         let inputs = Some(dataset.inputs.clone());
-        Self { batch: dataset.batch.clone(), inputs, features: FeatureOptions::default() }
+        Self { batch: dataset.batch.clone(), inputs, features: FeatureOptions::default(), made: true }
     }
 
     /// Graphs from anywhere; all or none of them have features, of one width,
@@ -84,13 +92,15 @@ impl RawBatch {
                 differs.part, differs.expected, differs.found
             ))
         })?;
+        let shared = |graph: &PyRef<'_, RawGraph>| graph.made && Arc::ptr_eq(&graph.batch, &graphs[0].batch);
+        let made = !graphs.is_empty() && graphs.iter().all(shared);
         let mut batch = GraphBatch::default();
         for graph in &graphs {
             let alone = graph.batch.select(&[graph.index]);
-            batch.append(&if labelled { alone } else { alone.bare() }).map_err(refused)?;
+            batch.append(&if labelled || made { alone } else { alone.bare() }).map_err(refused)?;
         }
         let inputs = (!labelled && !parts.is_empty()).then(|| Arc::new(inputs));
-        Ok(Self { batch: Arc::new(batch), inputs, features: as_they_are() })
+        Ok(Self { batch: Arc::new(batch), inputs, features: as_they_are(), made })
     }
 
     /// Graphs listed one after the other: how many vertices and edges each has,
@@ -146,7 +156,8 @@ impl RawBatch {
             return Err(PyIndexError::new_err("no graph of that number"));
         }
         if self.inputs.is_some() {
-            return Ok(RawGraph::new(self.batch.clone(), self.inputs.clone(), index));
+            let graph = RawGraph::new(self.batch.clone(), self.inputs.clone(), index);
+            return Ok(RawGraph { made: self.made, ..graph });
         }
         let alone = self.select(vec![index])?.as_they_are()?;
         let labelled = alone.batch.vertex_labels().is_some();
@@ -165,7 +176,7 @@ impl RawBatch {
             Arc::new(Inputs::concat(parts).unwrap_or_default())
         };
         let inputs = self.inputs.as_ref().map(rows);
-        Ok(Self { batch: Arc::new(self.batch.select(&positions)), inputs, features: self.features.clone() })
+        Ok(Self { batch: Arc::new(self.batch.select(&positions)), inputs, ..self.shared() })
     }
 
     /// Columns of the inputs; nothing where these are still to be made.
@@ -182,7 +193,21 @@ impl RawBatch {
             }
             (inputs, _) => inputs.clone(),
         };
-        Ok(Self { batch: self.batch.clone(), inputs: made, features: self.features.clone() })
+        Ok(Self { inputs: made, ..self.shared() })
+    }
+
+    /// The same graphs with what their vertices carry, for a map to make inputs
+    /// of: what a dataset's inputs were made of, and inputs that were given.
+    fn carried(&self) -> PyResult<Self> {
+        let Some(inputs) = self.inputs.as_ref().filter(|_| !self.made) else {
+            return Ok(Self { inputs: None, ..self.shared() });
+        };
+        let mut values = Vec::with_capacity(self.batch.num_vertices() * inputs.width());
+        (0..self.batch.num_vertices()).for_each(|vertex| inputs.extend_with_row(vertex, &mut values));
+        let attributes = Attributes { width: inputs.width(), values };
+        let graphs = GraphBatch::clone(&self.batch).bare();
+        let batch = if attributes.width > 0 { graphs.with_vertex_attributes(attributes) } else { Ok(graphs) };
+        Ok(Self { batch: Arc::new(batch.map_err(refused)?), inputs: None, ..self.shared() })
     }
 
     /// Fits a map that makes inputs of what vertices carry beside inputs that
@@ -202,11 +227,7 @@ impl RawBatch {
             Some(inputs) => inputs.beside(&made).map_err(refused)?,
             None => made,
         };
-        Ok(Self {
-            batch: self.batch.clone(),
-            inputs: Some(Arc::new(inputs)),
-            features: self.features.clone(),
-        })
+        Ok(Self { inputs: Some(Arc::new(inputs)), ..self.shared() })
     }
 
     /// Pools the graphs, if the options say so, and makes all ready for

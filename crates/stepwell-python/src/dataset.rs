@@ -69,7 +69,7 @@ impl RawDataset {
             return Err(PyIndexError::new_err("no graph of that number"));
         }
         let graph = RawGraph::new(self.batch.clone(), Some(self.inputs.clone()), index);
-        Ok(graph.placed(self.places.clone()))
+        Ok(RawGraph { made: true, ..graph }.placed(self.places.clone()))
     }
 
     fn y<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -19,6 +19,8 @@ pub struct RawGraph {
     /// Whether the vertices' labels are still to become columns; those of a
     /// loaded dataset have become some.
     pub(crate) labelled: bool,
+    /// Whether the inputs were made of what the batch carries, when a dataset was loaded.
+    pub(crate) made: bool,
     /// Where the vertices of all graphs of the batch lie, if that is known.
     pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
 }
@@ -28,7 +30,7 @@ pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>
 
 impl RawGraph {
     pub fn new(batch: Arc<GraphBatch>, inputs: Option<Arc<Inputs>>, index: usize) -> Self {
-        Self { batch, inputs, index, labelled: false, places: None }
+        Self { batch, inputs, index, labelled: false, made: false, places: None }
     }
 
     /// The same graph of a batch whose vertices lie there.

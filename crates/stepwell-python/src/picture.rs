@@ -17,7 +17,7 @@ use stepwell_lab::picture::{Picture, Subject, pyramid};
 
 use crate::batch::RawBatch;
 use crate::graph::RawGraph;
-use crate::readout::readout;
+use crate::readout::{LandmarkParts, RandomParts, readout};
 use crate::reservoir::{Pair, collect, parse, refused};
 use crate::{pool, threads};
 
@@ -158,7 +158,8 @@ pub fn plot_explanation<'py>(
     weights: Vec<Pair<'_>>,
     coefficients: PyReadonlyArray2<'_, f64>,
     intercept: PyReadonlyArray1<'_, f64>,
-    random_features: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+    random_features: Option<RandomParts<'_>>,
+    landmarks: Option<LandmarkParts<'_>>,
     classes: Option<usize>,
     column: usize,
     coordinates: Option<PyReadonlyArray2<'_, f64>>,
@@ -170,7 +171,7 @@ pub fn plot_explanation<'py>(
         Some(classes) => Task::Classification { classes },
         None => Task::Regression { targets: intercept.as_array().len() },
     };
-    let readout = readout(task, &coefficients, &intercept, random_features)?;
+    let readout = readout(task, &coefficients, &intercept, random_features, landmarks)?;
     let (graphs, inputs) = batch.parts();
     let coordinates = places(graph, coordinates)?;
     let explained = threads::run_owned(py, 0, None, move |watch| -> Result<_, Error> {

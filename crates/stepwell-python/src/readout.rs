@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stepwell::readout::{
-    self, AlphaErrors, Coefficients, Expansion, LeaveOneOut, Moments, RandomFeatures, Readout, RidgePath,
-    Targets, Task,
+    self, AlphaErrors, Coefficients, Expansion, Landmarks, LeaveOneOut, Moments, RandomFeatures, Readout,
+    RidgePath, Targets, Task,
 };
 
 use crate::reservoir::{parse, refused};
@@ -19,9 +19,23 @@ use crate::threads;
 type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
-/// A row of coefficients for each target, intercepts, alpha, and the random
-/// features in front, if any.
-type Trained<'py> = (Matrix<'py>, Vector<'py>, f64, Option<(Matrix<'py>, Vector<'py>)>);
+/// A row of coefficients for each target, intercepts, alpha, and what stands in
+/// front: random features (weights and biases), or landmarks (means, scales and
+/// the landmarks themselves).
+type Trained<'py> = (
+    Matrix<'py>,
+    Vector<'py>,
+    f64,
+    Option<(Matrix<'py>, Vector<'py>)>,
+    Option<(Vector<'py>, Vector<'py>, Matrix<'py>)>,
+);
+
+/// Weights and biases of random features, from Python.
+pub(crate) type RandomParts<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+/// Means, scales and landmarks, from Python.
+pub(crate) type LandmarkParts<'py> =
+    (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 /// Numbers that Python cannot change meanwhile.
 fn rows(array: &PyReadonlyArray2<'_, f64>) -> Array2<f64> {
@@ -76,13 +90,19 @@ pub fn fit_values<'py>(
 
 fn trained<'py>(py: Python<'py>, readout: &Readout) -> Trained<'py> {
     let (weights, intercept) = arrays(py, readout.coefficients());
-    let random = match readout.expansion() {
-        Some(Expansion::Random(random)) => {
-            Some((random.weights().clone().into_pyarray(py), random.bias().clone().into_pyarray(py)))
+    let (mut random, mut landmarks) = (None, None);
+    match readout.expansion() {
+        None => {}
+        Some(Expansion::Random(found)) => {
+            random = Some((found.weights().clone().into_pyarray(py), found.bias().clone().into_pyarray(py)));
         }
-        _ => None,
-    };
-    (weights, intercept, readout.alpha(), random)
+        Some(Expansion::Landmarks(found)) => {
+            let (mean, scale) =
+                (found.mean().clone().into_pyarray(py), found.scale().clone().into_pyarray(py));
+            landmarks = Some((mean, scale, found.rows().clone().into_pyarray(py)));
+        }
+    }
+    (weights, intercept, readout.alpha(), random, landmarks)
 }
 
 /// As scikit-learn has them: a row for each target.
@@ -93,18 +113,19 @@ fn arrays<'py>(py: Python<'py>, coefficients: &Coefficients) -> (Matrix<'py>, Ve
 
 /// What trained coefficients make of vectors: numbers, or decision values.
 #[pyfunction]
-#[pyo3(signature = (x, coefficients, intercept, random_features, n_threads))]
+#[pyo3(signature = (x, coefficients, intercept, random_features, landmarks, n_threads))]
 pub fn read_out<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'_, f64>,
     coefficients: PyReadonlyArray2<'_, f64>,
     intercept: PyReadonlyArray1<'_, f64>,
-    random_features: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+    random_features: Option<RandomParts<'_>>,
+    landmarks: Option<LandmarkParts<'_>>,
     n_threads: usize,
 ) -> PyResult<Matrix<'py>> {
     let x = rows(&x);
     let task = Task::Regression { targets: intercept.as_array().len() };
-    let readout = readout(task, &coefficients, &intercept, random_features)?;
+    let readout = readout(task, &coefficients, &intercept, random_features, landmarks)?;
     let values = threads::run_owned(py, n_threads, None, move |_| readout.predict(x.view()))?;
     Ok(values.map_err(refused)?.into_pyarray(py))
 }
@@ -114,15 +135,23 @@ pub(crate) fn readout(
     task: Task,
     coefficients: &PyReadonlyArray2<'_, f64>,
     intercept: &PyReadonlyArray1<'_, f64>,
-    random_features: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+    random_features: Option<RandomParts<'_>>,
+    landmarks: Option<LandmarkParts<'_>>,
 ) -> PyResult<Readout> {
     let weights = coefficients.as_array().t().to_owned();
     let coefficients = Coefficients { weights, intercept: Array1::from(list(intercept)) };
-    let random = random_features
-        .map(|(weights, bias)| RandomFeatures::from_parts(rows(&weights), Array1::from(list(&bias))))
-        .transpose()
-        .map_err(refused)?;
-    Readout::from_parts(task, 0.0, random.map(Expansion::Random), coefficients).map_err(refused)
+    let expansion = match (random_features, landmarks) {
+        (None, None) => None,
+        (Some((weights, bias)), _) => {
+            let units = RandomFeatures::from_parts(rows(&weights), Array1::from(list(&bias)));
+            Some(Expansion::Random(units.map_err(refused)?))
+        }
+        (None, Some((mean, scale, points))) => {
+            let (mean, scale) = (Array1::from(list(&mean)), Array1::from(list(&scale)));
+            Some(Expansion::Landmarks(Landmarks::from_parts(mean, scale, rows(&points)).map_err(refused)?))
+        }
+    };
+    Readout::from_parts(task, 0.0, expansion, coefficients).map_err(refused)
 }
 
 /// The class that each row of decision values stands for.

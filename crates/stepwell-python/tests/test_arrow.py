@@ -120,7 +120,7 @@ def test_a_loaded_table_is_a_dataset(tmp_path):
     assert list(dataset.graphs) == list(from_file.graphs)
     assert dataset.ids == rows["id"] and dataset.y.tolist() == rows["y"]
     assert list(load_dataset(table[:5], like=dataset).graphs) == list(from_file.graphs[:5])
-    model = PyramidalReservoirClassifier(**MODEL).fit(table, table["y"])
+    model = PyramidalReservoirClassifier.from_preset("paper", **MODEL).fit(table, table["y"])
     assert model.predict(table).tolist() == model.predict(as_graphs(rows)).tolist()
     with pytest.raises(TypeError, match="like: expected a Dataset that was loaded, found list"):
         load_dataset(table, like=[])

@@ -98,8 +98,8 @@ def test_weights_that_were_set_are_sent():
 )
 def test_classifiers_are_those_of_one_machine(options):
     table = make_table(90, 3, "labels")
-    local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
-    found = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier(**MODEL, **options))
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options).fit(table, table["y"])
+    found = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -108,8 +108,8 @@ def test_classifiers_are_those_of_one_machine(options):
 
 def test_regressors_are_those_of_one_machine():
     table = make_table(80, 4, "x")
-    local = PyramidalReservoirRegressor(**MODEL).fit(table, table["size"])
-    found = cluster.fit_ridge(Serial(table), PyramidalReservoirRegressor(**MODEL), y="size")
+    local = PyramidalReservoirRegressor.from_preset("paper", **MODEL).fit(table, table["size"])
+    found = cluster.fit_ridge(Serial(table), PyramidalReservoirRegressor.from_preset("paper", **MODEL), y="size")
     assert found.alpha_ == local.alpha_ and np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.predict(table), local.predict(table))
 
@@ -132,8 +132,8 @@ def test_rows_that_cannot_be_used():
     good = table.filter([at not in bad for at in range(len(table))])
     expected = model.fit_transform(good).astype(np.float32)
     assert np.array_equal(vectors_of(found.filter(pa.compute.is_null(found["error"]))), expected)
-    trained = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier(**MODEL, alpha=1.0), skip_bad=True)
-    local = PyramidalReservoirClassifier(**MODEL, alpha=1.0).fit(good, good["y"])
+    trained = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0), skip_bad=True)
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0).fit(good, good["y"])
     assert trained.skipped_ == 2 and np.allclose(trained.coef_, local.coef_, rtol=1e-8, atol=1e-8)
 
 
@@ -164,17 +164,22 @@ def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
         (lambda: cluster.fit(Serial(make_table(3, 0)[:0]), PyramidalReservoir()), ValueError, "expected at least one graph"),
         (lambda: cluster.fit(Serial(make_table(3, 0)), PyramidalReservoir(leak=0)), ValueError, "leak: expected more than 0"),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0)), PyramidalReservoirClassifier(), y="none"),
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0)), PyramidalReservoirClassifier()),
+            ValueError,
+            "landmarks: expected 0 on a cluster, found 2000",
+        ),
+        (
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0)), PyramidalReservoirClassifier(landmarks=0), y="none"),
             ValueError,
             "y: expected a column 'none', found id, num_nodes",
         ),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0).set_column(0, "id", [["a"] * 9])), PyramidalReservoirClassifier(), y="id"),
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0).set_column(0, "id", [["a"] * 9])), PyramidalReservoirClassifier(landmarks=0), y="id"),
             ValueError,
             "y: expected labels of at least two classes, found 1 class",
         ),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0).append_column("z", [[1.0] * 8 + [None]])), PyramidalReservoirRegressor(), y="z"),
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0).append_column("z", [[1.0] * 8 + [None]])), PyramidalReservoirRegressor(landmarks=0), y="z"),
             ValueError,
             "row '008': expected a value in 'z', found null",
         ),

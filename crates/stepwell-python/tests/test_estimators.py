@@ -45,7 +45,7 @@ def target(kind):
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_the_classifier_is_a_ridge_classifier_on_embeddings(y, class_weight):
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    model = PyramidalReservoirClassifier(alpha=2.0, class_weight=class_weight, **QUICK)
+    model = PyramidalReservoirClassifier.from_preset("paper", alpha=2.0, class_weight=class_weight, **QUICK)
     model.fit(GRAPHS, y, weights)
     vectors = PyramidalReservoir(**QUICK).fit_transform(GRAPHS)
     assert np.array_equal(model.transform(GRAPHS), vectors)
@@ -61,15 +61,15 @@ def test_the_classifier_is_a_ridge_classifier_on_embeddings(y, class_weight):
 
 def test_class_weights_by_label():
     given = {"round": 2.0, "flat": 0.5, "long": 1.0}
-    model = PyramidalReservoirClassifier(alpha=1.0, class_weight=given, **QUICK).fit(GRAPHS, WORDS)
+    model = PyramidalReservoirClassifier.from_preset("paper", alpha=1.0, class_weight=given, **QUICK).fit(GRAPHS, WORDS)
     by_row = np.array([given[word] for word in WORDS])
-    same = PyramidalReservoirClassifier(alpha=1.0, **QUICK).fit(GRAPHS, WORDS, by_row)
+    same = PyramidalReservoirClassifier.from_preset("paper", alpha=1.0, **QUICK).fit(GRAPHS, WORDS, by_row)
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-10)
 
 
 @pytest.mark.parametrize("y", [SIZES[:, 0], SIZES[:, :1], SIZES], ids=["one", "column", "two"])
 def test_the_regressor_is_a_ridge_regression_on_embeddings(y):
-    model = PyramidalReservoirRegressor(alpha=0.5, **QUICK).fit(GRAPHS, y)
+    model = PyramidalReservoirRegressor.from_preset("paper", alpha=0.5, **QUICK).fit(GRAPHS, y)
     vectors = model.transform(GRAPHS)
     peer = Ridge(alpha=0.5, solver="svd").fit(vectors, y)
     assert model.coef_.shape == (*y.shape[1:], 12)
@@ -83,16 +83,16 @@ def test_the_regressor_is_a_ridge_regression_on_embeddings(y):
 def test_alpha_by_leave_one_out():
     vectors = PyramidalReservoir(**QUICK).fit_transform(GRAPHS)
     for alphas in ([0.1, 1.0, 10.0], np.logspace(-2, 3, 6), (1.0, 100.0)):
-        model = PyramidalReservoirClassifier(alpha=alphas, **QUICK).fit(GRAPHS, WORDS)
+        model = PyramidalReservoirClassifier.from_preset("paper", alpha=alphas, **QUICK).fit(GRAPHS, WORDS)
         assert model.alpha_ == RidgeClassifierCV(alphas=np.array(alphas)).fit(vectors, WORDS).alpha_
     powers = 10.0 ** np.arange(-6, 7)
-    model = PyramidalReservoirClassifier(**QUICK).fit(GRAPHS, WORDS)
+    model = PyramidalReservoirClassifier.from_preset("paper", **QUICK).fit(GRAPHS, WORDS)
     assert model.alpha_ == RidgeClassifierCV(alphas=powers).fit(vectors, WORDS).alpha_
 
 
 def test_random_features_help_where_lines_do_not():
     square = (SIZES[:, 0] - SIZES[:, 0].mean()) ** 2
-    fitted = lambda **more: PyramidalReservoirRegressor(**QUICK, **more).fit(GRAPHS[:45], square[:45])
+    fitted = lambda **more: PyramidalReservoirRegressor.from_preset("paper", **QUICK, **more).fit(GRAPHS[:45], square[:45])
     plain, more = fitted(), fitted(random_features=60)
     assert more.random_features_[0].shape == (12, 60)
     assert more.coef_.shape == (60,)
@@ -112,7 +112,7 @@ def test_parameters_are_real_ones(kind):
     for name in shown:
         assert f" {name} : " in described, f"{name} is not described"
     with pytest.raises(TypeError, match="no_such_thing"):
-        kind(no_such_thing=1)
+        kind.from_preset("paper", no_such_thing=1)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -154,7 +154,7 @@ def test_scikit_learn_s_own_checks(kind, check):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_fitting_leaves_parameters_alone_and_can_be_repeated(kind):
-    model = kind(**QUICK, structure=("degree",))
+    model = kind.from_preset("paper", **QUICK, structure=("degree",))
     before = clone(model).get_params()
     assert model.fit(GRAPHS, target(kind)) is model
     first = model.transform(GRAPHS)
@@ -186,7 +186,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_fitted_model_stays_what_it_is(kind):
-    model = kind(**QUICK, pool="ndp").fit(GRAPHS, target(kind))
+    model = kind.from_preset("paper", **QUICK, pool="ndp").fit(GRAPHS, target(kind))
     vectors, names = model.transform(GRAPHS), model.get_feature_names_out()
     states = model.transform_nodes(GRAPHS)
     for name, value in CHANGES.items():
@@ -206,7 +206,7 @@ def test_a_fitted_model_stays_what_it_is(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_failed_fit_changes_nothing(kind):
-    model = kind(**QUICK).fit(GRAPHS, target(kind))
+    model = kind.from_preset("paper", **QUICK).fit(GRAPHS, target(kind))
     before = pickle.dumps(model)
     others = [Graph([[0], [1]], np.ones((2, 3)))] * 3
     bad = -np.ones(3)
@@ -238,7 +238,7 @@ def test_what_they_are():
 
 @pytest.mark.parametrize("kind", ALL)
 def test_output_as_a_table(kind):
-    model = kind(**QUICK, aggregate=["sum", "max"]).set_output(transform="pandas").fit(GRAPHS, target(kind))
+    model = kind.from_preset("paper", **QUICK, aggregate=["sum", "max"]).set_output(transform="pandas").fit(GRAPHS, target(kind))
     table = model.transform(GRAPHS)
     assert isinstance(table, pandas.DataFrame)
     names = [f"{kind.__name__.lower()}{column}" for column in range(24)]
@@ -249,7 +249,7 @@ def test_output_as_a_table(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_fitted_models_travel(kind, tmp_path):
-    model = kind(pool="graclus", **QUICK).fit(GRAPHS, target(kind))
+    model = kind.from_preset("paper", pool="graclus", **QUICK).fit(GRAPHS, target(kind))
     joblib.dump(model, tmp_path / "model.joblib")
     for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
         assert np.array_equal(again.transform(GRAPHS), model.transform(GRAPHS))
@@ -261,15 +261,16 @@ def test_presets():
     for kind in ALL:
         model = kind.from_preset("reference", units=10)
         assert (model.pool_last, model.tied, model.scaling, model.units) == (True, True, "norm", 10)
-    assert PyramidalReservoirClassifier.from_preset().get_params() == {
-        **PyramidalReservoirClassifier().get_params(),
-        "aggregate": ["sum"],
-        "structure": [],
-    }
+    as_lists = lambda model: {k: list(v) if isinstance(v, tuple) else v for k, v in model.get_params().items()}
+    for kind in ALL[1:]:
+        assert as_lists(kind.from_preset("accurate")) == as_lists(kind())
+    paper = PyramidalReservoirClassifier.from_preset("paper").get_params()
+    assert paper.items() >= {**PyramidalReservoir().get_params(), "aggregate": ["sum"], "structure": [], "bare_structure": []}.items()
+    assert (paper["landmarks"], paper["random_features"], paper["alpha"]) == (0, 0, "loo")
 
 
 def test_the_random_state():
-    fitted = lambda state: PyramidalReservoirClassifier(random_state=state, **QUICK).fit(GRAPHS, Y).transform(GRAPHS)
+    fitted = lambda state: PyramidalReservoirClassifier.from_preset("paper", random_state=state, **QUICK).fit(GRAPHS, Y).transform(GRAPHS)
     assert np.array_equal(fitted(3), fitted(np.int64(3)))
     assert np.array_equal(fitted(np.random.RandomState(3)), fitted(np.random.RandomState(3)))
     assert not np.array_equal(fitted(3), fitted(4))
@@ -296,7 +297,7 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_cross_validation_of_any_container(container):
     graphs = CONTAINERS[container](GRAPHS)
-    model = PyramidalReservoirClassifier(**QUICK)
+    model = PyramidalReservoirClassifier.from_preset("paper", **QUICK)
     folds = list(StratifiedKFold(3).split(GRAPHS, WORDS))
     pick = lambda rows: [GRAPHS[row] for row in rows]
     right = [model.fit(pick(train), WORDS[train]).score(pick(test), WORDS[test]) for train, test in folds]
@@ -306,7 +307,7 @@ def test_cross_validation_of_any_container(container):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_graphs_that_come_one_by_one(kind):
-    model = kind(**QUICK)
+    model = kind.from_preset("paper", **QUICK)
     vectors = model.fit_transform((graph for graph in GRAPHS), target(kind))
     assert np.array_equal(vectors, clone(model).fit(GRAPHS, target(kind)).transform(iter(GRAPHS)))
     assert kind is PyramidalReservoir or model.predict(iter(GRAPHS)).shape == target(kind).shape
@@ -314,8 +315,8 @@ def test_graphs_that_come_one_by_one(kind):
 
 def test_pipelines():
     first = make_pipeline(PyramidalReservoir(**QUICK), StandardScaler(), SVC()).fit(GRAPHS, WORDS)
-    last = make_pipeline(FunctionTransformer(), PyramidalReservoirClassifier(**QUICK)).fit(GRAPHS, WORDS)
-    middle = make_pipeline(PyramidalReservoirRegressor(**QUICK), Ridge()).fit(GRAPHS, SIZES)
+    last = make_pipeline(FunctionTransformer(), PyramidalReservoirClassifier.from_preset("paper", **QUICK)).fit(GRAPHS, WORDS)
+    middle = make_pipeline(PyramidalReservoirRegressor.from_preset("paper", **QUICK), Ridge()).fit(GRAPHS, SIZES)
     assert first.predict(GRAPHS).shape == last.predict(GRAPHS).shape == WORDS.shape
     assert middle.predict(GRAPHS).shape == SIZES.shape
     weighted = last.fit(GRAPHS, WORDS, pyramidalreservoirclassifier__sample_weight=np.ones(len(Y)))
@@ -324,7 +325,7 @@ def test_pipelines():
 
 def test_a_search_over_processes():
     grid = {"alpha": [1.0, "loo"], "pool": ["none", "ndp"]}
-    model = PyramidalReservoirClassifier(n_jobs=2, **QUICK).fit(GRAPHS, WORDS)
+    model = PyramidalReservoirClassifier.from_preset("paper", n_jobs=2, **QUICK).fit(GRAPHS, WORDS)
     alone = GridSearchCV(model, grid, cv=2).fit(DATASET.graphs, WORDS)
     search = GridSearchCV(model, grid, cv=2, n_jobs=2).fit(DATASET.graphs, WORDS)
     assert np.array_equal(search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
@@ -343,9 +344,9 @@ class Terminal(io.StringIO):
 def test_progress(kind, monkeypatch):
     told = io.StringIO()
     monkeypatch.setattr("sys.stderr", told)
-    kind(**QUICK).fit(GRAPHS, target(kind)).transform(GRAPHS)
+    kind.from_preset("paper", **QUICK).fit(GRAPHS, target(kind)).transform(GRAPHS)
     assert told.getvalue() == "", "silent unless asked"
-    kind(pool="ndp", verbose=True, **QUICK).fit(GRAPHS, target(kind)).transform(GRAPHS)
+    kind.from_preset("paper", pool="ndp", verbose=True, **QUICK).fit(GRAPHS, target(kind)).transform(GRAPHS)
     lines = told.getvalue().splitlines()
     assert f"pooling: {len(GRAPHS)} graphs" in lines[0] and f"embedding: {len(GRAPHS)} graphs" in lines[1]
     assert "\r" not in told.getvalue(), "a log is not a terminal"
@@ -399,7 +400,7 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
 )
 def test_what_is_wrong_is_said(make, kind, words):
     def fit(y=WORDS, sample_weight=None, **more):
-        return PyramidalReservoirClassifier(**{**QUICK, **more}).fit(GRAPHS, y, sample_weight)
+        return PyramidalReservoirClassifier.from_preset("paper", **{**QUICK, **more}).fit(GRAPHS, y, sample_weight)
 
     with pytest.raises(kind) as caught:
         make(fit)
@@ -419,5 +420,5 @@ def test_what_is_wrong_is_said(make, kind, words):
 )
 def test_what_is_wrong_with_numbers_is_said(y, words):
     with pytest.raises(ValueError) as caught:
-        PyramidalReservoirRegressor(**QUICK).fit(GRAPHS, y)
+        PyramidalReservoirRegressor.from_preset("paper", **QUICK).fit(GRAPHS, y)
     assert words in str(caught.value)

@@ -174,7 +174,8 @@ def test_contributions_follow_the_equations_and_add_up(pooling, aggregate):
         (2, "f32", 1e-5, {"pool_last": True}),
     ]:
         y = np.arange(len(GRAPHS)) % classes
-        model = PyramidalReservoirClassifier(
+        model = PyramidalReservoirClassifier.from_preset(
+            "paper",
             pool=pool, blocks=2, units=6, spectral_radius=0.4, tol=0, max_iter=200, alpha=0.1,
             precision=precision, aggregate=aggregate, **how, **shape,
         ).fit(GRAPHS, y)  # fmt: skip
@@ -197,20 +198,20 @@ def test_contributions_follow_the_equations_and_add_up(pooling, aggregate):
 
 def test_explanations_of_regressions_and_what_is_refused():
     y = np.array([graph.num_edges for graph in GRAPHS], float)
-    settings = {"units": 6, "spectral_radius": 0.4, "max_iter": 200}
-    model = PyramidalReservoirRegressor(**settings).fit(GRAPHS, y)
+    settings = {"preset": "paper", "units": 6, "spectral_radius": 0.4, "max_iter": 200}
+    model = PyramidalReservoirRegressor.from_preset(**settings).fit(GRAPHS, y)
     found = plot_explanation(model, GRAPHS[0])
     assert abs(found.decision - model.predict(GRAPHS[:1])[0]) < 1e-6 * abs(found.decision)
-    several = PyramidalReservoirRegressor(**settings).fit(GRAPHS, np.column_stack([y, -y]))
+    several = PyramidalReservoirRegressor.from_preset(**settings).fit(GRAPHS, np.column_stack([y, -y]))
     one, two = (plot_explanation(several, GRAPHS[0], target) for target in (0, 1))
     np.testing.assert_allclose(one.vertices, -two.vertices, atol=1e-9)
     with pytest.raises(ValueError, match="label: expected a target from 0 to 1, found 2"):
         plot_explanation(several, GRAPHS[0], 2)
     with pytest.raises(ValueError, match="aggregate: expected sum, mean or max.*found std"):
-        plot_explanation(PyramidalReservoirRegressor(aggregate="std", **settings).fit(GRAPHS, y), GRAPHS[0])
+        plot_explanation(PyramidalReservoirRegressor.from_preset(aggregate="std", **settings).fit(GRAPHS, y), GRAPHS[0])
     with pytest.raises(ValueError, match="random_features: expected none.*found 7"):
-        plot_explanation(PyramidalReservoirRegressor(random_features=7, **settings).fit(GRAPHS, y), GRAPHS[0])
-    classifier = PyramidalReservoirClassifier(**settings).fit(GRAPHS, np.where(y > 9, "large", "small"))
+        plot_explanation(PyramidalReservoirRegressor.from_preset(random_features=7, **settings).fit(GRAPHS, y), GRAPHS[0])
+    classifier = PyramidalReservoirClassifier.from_preset(**settings).fit(GRAPHS, np.where(y > 9, "large", "small"))
     assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: class ")
     with pytest.raises(ValueError, match="label: expected one of large, small, found 'huge'"):
         plot_explanation(classifier, GRAPHS[0], "huge")

@@ -77,7 +77,7 @@ graphs = [stepwell.Graph([[0], [1]], np.ones((2, 1)))]
 for n_jobs in (-1, 3, 20_000, 2**64, -(2**64), np.int64(5)):
     stepwell.PyramidalReservoir(units=2, n_jobs=n_jobs).fit_transform(graphs)
 for n_threads in range(1, 33):
-    stepwell._stepwell.read_out(np.ones((1, 1)), np.ones((1, 1)), np.ones(1), None, n_threads)
+    stepwell._stepwell.read_out(np.ones((1, 1)), np.ones((1, 1)), np.ones(1), None, None, n_threads)
 print(len(os.listdir("/proc/self/task")))
 """
 

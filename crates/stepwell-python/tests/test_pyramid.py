@@ -150,7 +150,8 @@ def test_a_vector_does_not_depend_on_company_order_or_threads(pooling):
 def test_a_prediction_does_not_depend_on_company_order_or_threads(random_features):
     graphs = list(GRAPHS.values()) * 30
     y = np.arange(len(graphs)) % 3
-    make = lambda **more: PyramidalReservoirClassifier(
+    make = lambda **more: PyramidalReservoirClassifier.from_preset(
+        "paper",
         pool="ndp", max_iter=300, alpha=0.1, random_features=random_features, **more
     )
     model = make().fit(graphs, y)

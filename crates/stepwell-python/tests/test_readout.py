@@ -76,12 +76,12 @@ def test_regression(x, weights, targets):
     rng = np.random.default_rng(3)
     y = 5 + x[:, :targets] + rng.normal(size=(len(x), targets))
     for alpha in solvable(x, weights):
-        coef, intercept, used, random = fit_values(options(alpha=alpha), x, y, weights, 1)
-        assert (used, random) == (alpha, None)
+        coef, intercept, used, random, landmarks = fit_values(options(alpha=alpha), x, y, weights, 1)
+        assert (used, random, landmarks) == (alpha, None, None)
         peer = Ridge(alpha=alpha, solver="svd").fit(x, y, weights)
         assert close(coef, peer.coef_.reshape(targets, -1))
         assert close(intercept, np.atleast_1d(peer.intercept_))
-        assert close(read_out(x, coef, intercept, None, 1), peer.predict(x).reshape(-1, targets))
+        assert close(read_out(x, coef, intercept, None, None, 1), peer.predict(x).reshape(-1, targets))
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced", "given"])
@@ -100,11 +100,11 @@ def test_classification(x, weights, classes, class_weight):
     if class_weight is not None:
         total = total * compute_class_weight(peer_given, classes=np.arange(classes), y=y)[y]
     for alpha in solvable(x, total):
-        coef, intercept, _, _ = fit_classes(options(alpha=alpha, class_weight=given), x, y, classes, weights, 1)
+        coef, intercept, *_ = fit_classes(options(alpha=alpha, class_weight=given), x, y, classes, weights, 1)
         peer = RidgeClassifier(alpha=alpha, class_weight=peer_given, solver="svd").fit(x, y, weights)
         assert close(coef, peer.coef_)
         assert close(intercept, peer.intercept_)
-        decisions = read_out(x, coef, intercept, None, 1)
+        decisions = read_out(x, coef, intercept, None, None, 1)
         assert close(decisions.squeeze(), peer.decision_function(x))
         assert np.array_equal(decode_classes(decisions), peer.predict(x))
 
@@ -114,7 +114,7 @@ def test_leave_one_out_chooses_as_ridge_cv(x, weights, targets):
     rng = np.random.default_rng(5)
     y = x[:, :targets] + rng.normal(size=(len(x), targets))
     alphas = solvable(x, weights)
-    coef, intercept, alpha, _ = fit_values(options(alpha=alphas), x, y, weights, 1)
+    coef, intercept, alpha, *_ = fit_values(options(alpha=alphas), x, y, weights, 1)
     peer = RidgeCV(alphas=alphas, store_cv_results=True).fit(x, y, weights)
     assert alpha == peer.alpha_
     assert close(coef, peer.coef_.reshape(targets, -1))
@@ -148,7 +148,7 @@ def test_leave_one_out_leaves_one_out():
 def test_classes_by_leave_one_out(x, classes):
     y = np.random.default_rng(7).integers(classes, size=len(x))
     alphas = solvable(x, None)
-    coef, _, alpha, _ = fit_classes(options(alpha=alphas), x, y, classes, None, 1)
+    coef, _, alpha, *_ = fit_classes(options(alpha=alphas), x, y, classes, None, 1)
     peer = RidgeClassifierCV(alphas=alphas).fit(x, y)
     assert alpha == peer.alpha_
     assert close(coef, peer.coef_)
@@ -158,7 +158,7 @@ def test_standardize_is_a_penalty_on_scaled_columns():
     rng = np.random.default_rng(8)
     x = far_and_uneven(rng)
     y = x[:, :1] + rng.normal(size=(len(x), 1))
-    coef, intercept, _, _ = fit_values(options(alpha=3.0, standardize=True), x, y, None, 1)
+    coef, intercept, *_ = fit_values(options(alpha=3.0, standardize=True), x, y, None, 1)
     peer = Ridge(alpha=3.0, solver="svd").fit((x - x.mean(0)) / x.std(0), y[:, 0])
     assert close(coef[0], peer.coef_ / x.std(0))
     assert close(x @ coef.T + intercept, peer.predict((x - x.mean(0)) / x.std(0))[:, None])
@@ -167,14 +167,36 @@ def test_standardize_is_a_penalty_on_scaled_columns():
 def test_random_features_are_a_layer_in_front():
     x = tall(np.random.default_rng(9))
     y = np.sin(2 * x[:, :1])
-    coef, intercept, _, random = fit_values(options(alpha=0.1, random_features=30, seed=5), x, y, None, 1)
+    coef, intercept, _, random, _ = fit_values(options(alpha=0.1, random_features=30, seed=5), x, y, None, 1)
     layer = np.tanh(x @ random[0] + random[1])
     peer = Ridge(alpha=0.1, solver="svd").fit(layer, y[:, 0])
     assert close(coef[0], peer.coef_)
-    found = read_out(x, coef, intercept, random, 1)
+    found = read_out(x, coef, intercept, random, None, 1)
     np.testing.assert_allclose(found[:, 0], peer.predict(layer), rtol=1e-8, atol=1e-10)
     again = fit_values(options(alpha=0.1, random_features=30, seed=6), x, y, None, 1)
     assert not np.array_equal(again[3][0], random[0])
+
+
+@pytest.mark.parametrize("count", [25, 200])
+def test_landmarks_are_a_kernel_in_front(count):
+    rng = np.random.default_rng(11)
+    x = np.column_stack([tall(rng), np.full(90, 0.3)])  # the last says nothing
+    y = np.sin(2 * x[:, :1])
+    given = options(alpha=0.01, landmarks=count, seed=5)
+    coef, intercept, _, random, (mean, scale, points) = fit_values(given, x, y, None, 1)
+    assert random is None and points.shape == (min(count, 90), 13)
+    scaled = (x[:, :12] - x[:, :12].mean(0)) / x[:, :12].std(0)
+    np.testing.assert_allclose(scale[:12], x[:, :12].std(0) * np.sqrt(12))
+    landmarks = points[:, :12] * np.sqrt(12)
+    assert all(np.abs(scaled - each).max(1).min() < 1e-12 for each in landmarks), "they are among the rows"
+    near = lambda a, b: np.exp(-((a[:, None] - b[None]) ** 2).sum(2) / 24) + a @ b.T / 12
+    root = np.linalg.cholesky(near(landmarks, landmarks) + 1e-7 * np.eye(len(landmarks)))
+    layer = np.linalg.solve(root, near(landmarks, scaled)).T
+    peer = Ridge(alpha=0.01, solver="svd").fit(layer, y[:, 0])
+    new = np.column_stack([tall(np.random.default_rng(12)), np.full(90, 7.0)])
+    found = read_out(new, coef, intercept, None, (mean, scale, points), 1)
+    seen = np.linalg.solve(root, near(landmarks, (new[:, :12] - x[:, :12].mean(0)) / x[:, :12].std(0))).T
+    np.testing.assert_allclose(found[:, 0], peer.predict(seen), rtol=1e-5, atol=1e-7)
 
 
 def test_merged_moments_of_parts_are_those_of_the_whole(x, weights):
@@ -251,7 +273,7 @@ def test_errors_of_parts_merge():
         (lambda x, y: fit_classes(options(), x, np.full(90, 7), 2, None, 1), "has class 7"),
         (lambda x, y: fit_classes(options(), x, np.zeros(90, int), 1, None, 1), "at least 2"),
         (lambda x, y: fit_classes(options(class_weight=[1.0]), x, np.zeros(90, int), 2, None, 1), "class weights"),
-        (lambda x, y: read_out(x, np.ones((1, 5)), np.ones(1), None, 1), "columns of the inputs"),
+        (lambda x, y: read_out(x, np.ones((1, 5)), np.ones(1), None, None, 1), "columns of the inputs"),
         (lambda x, y: RawMoments(3, 1).observe(x, y), "columns of the inputs: expected 3, found 12"),
         (lambda x, y: RawMoments(12, 1).path(), "positive weight"),
         (lambda x, y: RawMoments(12, 1).merge(RawMoments(11, 1)), "columns of the inputs"),

@@ -105,8 +105,8 @@ def test_a_killed_worker_changes_nothing(attributed, tmp_path):
 )
 def test_ridge_is_that_of_one_machine(attributed, options):
     table, folder = attributed
-    local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
-    found = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier(**MODEL, **options))
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options).fit(table, table["y"])
+    found = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -115,8 +115,8 @@ def test_ridge_is_that_of_one_machine(attributed, options):
 
 def test_regression_and_features_to_fit(graphs):
     table, folder = graphs
-    local = PyramidalReservoirRegressor(**MODEL, alpha="loo").fit(table, table["size"])
-    found = stepwell.ray.fit_ridge(ray.data.read_parquet(str(folder)), PyramidalReservoirRegressor(**MODEL), y="size")
+    local = PyramidalReservoirRegressor.from_preset("paper", **MODEL, alpha="loo").fit(table, table["size"])
+    found = stepwell.ray.fit_ridge(ray.data.read_parquet(str(folder)), PyramidalReservoirRegressor.from_preset("paper", **MODEL), y="size")
     assert found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.isclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -136,8 +136,8 @@ def test_a_row_that_cannot_be_used_is_named_or_counted(broken):
     ids, vectors = by_id(found.filter(pa.compute.is_null(found["error"])))
     expected = expected_by_id(good, model.fit_transform(good))
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
-    trained = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier(**MODEL, alpha=1.0), skip_bad=True)
-    local = PyramidalReservoirClassifier(**MODEL, alpha=1.0).fit(good, good["y"])
+    trained = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0), skip_bad=True)
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0).fit(good, good["y"])
     assert trained.skipped_ == 2 and np.allclose(trained.coef_, local.coef_, rtol=1e-8, atol=1e-8)
 
 
@@ -149,4 +149,4 @@ def test_what_is_asked_for_wrongly(attributed, tmp_path):
     with pytest.raises(TypeError, match="model: expected a PyramidalReservoirClassifier"):
         stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoir())
     with pytest.raises(ValueError, match="y: expected a column 'z', found id, num_nodes"):
-        stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoirRegressor(), y="z")
+        stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoirRegressor(landmarks=0), y="z")

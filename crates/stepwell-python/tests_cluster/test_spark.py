@@ -80,8 +80,8 @@ def test_a_failed_task_changes_nothing(spark, attributed, tmp_path):
 def test_ridge_is_that_of_one_machine(spark, attributed):
     table, folder = attributed
     options = {"alpha": "loo", "class_weight": "balanced"}
-    local = PyramidalReservoirClassifier(**MODEL, **options).fit(table, table["y"])
-    found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), PyramidalReservoirClassifier(**MODEL, **options))
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options).fit(table, table["y"])
+    found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -89,8 +89,8 @@ def test_ridge_is_that_of_one_machine(spark, attributed):
 
 def test_regression_in_double_precision(spark, attributed):
     table, folder = attributed
-    model = PyramidalReservoirRegressor(**MODEL, precision="f64", alpha=0.1)
-    local = PyramidalReservoirRegressor(**MODEL, precision="f64", alpha=0.1).fit(table, table["size"])
+    model = PyramidalReservoirRegressor.from_preset("paper", **MODEL, precision="f64", alpha=0.1)
+    local = PyramidalReservoirRegressor.from_preset("paper", **MODEL, precision="f64", alpha=0.1).fit(table, table["size"])
     df = spark.read.parquet(str(folder))
     found = stepwell.spark.fit_ridge(df, model, y="size")
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)

@@ -71,9 +71,12 @@ pub struct FeatureOptions {
     /// Leave attributes as they are instead of z-scoring them. Structural
     /// columns are z-scored in any case.
     pub raw: bool,
-    /// Columns added behind the attributes. When empty, vertices that carry
-    /// neither attributes nor labels get [`StructuralFeature::Degree`].
+    /// Columns added behind the attributes.
     pub structure: Vec<StructuralFeature>,
+    /// Columns of vertices that carry neither attributes nor labels, where
+    /// `structure` is empty; when this is too, [`StructuralFeature::Degree`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bare_structure: Vec<StructuralFeature>,
 }
 
 /// The model's input: a dense part and, behind it, a one-hot part.
@@ -471,7 +474,8 @@ mod tests {
     fn raw_leaves_attributes_and_structure_adds_scaled_columns() {
         let batch = two_graphs();
         let structure = vec![StructuralFeature::Clustering, StructuralFeature::LocalDegreeProfile];
-        let map = FeatureMap::fit(&batch, &FeatureOptions { raw: true, structure }).unwrap();
+        let map =
+            FeatureMap::fit(&batch, &FeatureOptions { raw: true, structure, ..Default::default() }).unwrap();
         let x = map.apply(&batch).unwrap();
         assert_eq!(x.dense_row(0)[..3], [1.0, 7.0, 0.0], "no triangle, no spread");
         // Degrees 1, 2, 1, 0 have mean 1 and variance 1/2; smallest neighbouring degrees are 2, 1, 2, none.
@@ -481,6 +485,21 @@ mod tests {
             assert!((x.dense_row(v)[3] - degrees[v]).abs() < 1e-12);
             assert!((x.dense_row(v)[4] - smallest[v]).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn bare_vertices_have_columns_of_their_own() {
+        let options =
+            FeatureOptions { bare_structure: vec![StructuralFeature::LogDegree], ..Default::default() };
+        let carrying = two_graphs();
+        let usual = FeatureMap::fit(&carrying, &FeatureOptions::default()).unwrap();
+        assert_eq!(FeatureMap::fit(&carrying, &options).unwrap(), usual);
+        let bare = carrying.bare();
+        let map = FeatureMap::fit(&bare, &options).unwrap();
+        let structure = vec![StructuralFeature::LogDegree];
+        let asked = FeatureOptions { structure, ..Default::default() };
+        assert_eq!(map, FeatureMap::fit(&bare, &asked).unwrap());
+        assert_ne!(map, FeatureMap::fit(&bare, &FeatureOptions::default()).unwrap());
     }
 
     #[test]

@@ -55,3 +55,7 @@ pub use error::{Error, Result};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-pooling.md")]
+mod adding_a_pooling {}

@@ -2,9 +2,10 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
+use stepwell::config::Preset;
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::report::evaluation;
 use stepwell_lab::run::Run;
@@ -12,7 +13,7 @@ use stepwell_lab::splits::{self, Fold};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input};
-use crate::model::{ModelArgs, named};
+use crate::model::{ModelArgs, named, set};
 use crate::protocol::{Bench, FoldReport, ProtocolArgs, Report, Subject};
 use crate::terminal::{Terminal, table};
 
@@ -21,12 +22,15 @@ use crate::terminal::{Terminal, table};
 /// Cross-validation as in the paper: random configurations are compared on
 /// held-out training graphs, the best is trained again and judged on graphs
 /// nothing was chosen by. Options of the model that are given are fixed, the
-/// others (spectral radius, scalings) searched. With --out the run can be ended
+/// others (spectral radius, scalings) searched. With --preset accurate nothing
+/// is searched: in every fold the model is trained as 'stepwell train' does, on
+/// training and validation graphs, features included. With --out the run can be ended
 /// at any time and goes on when the same command is given again; its folder then
 /// has a page to look at, report.html.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  stepwell evaluate MUTAG --configs 20 --baselines
+  stepwell evaluate MUTAG --preset accurate --baselines
+  stepwell evaluate MUTAG --configs 20
   stepwell evaluate graphs.parquet --pool graclus --blocks 3 --out runs/mine
   stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --seeds 3 --json
   stepwell evaluate NCI1 --baseline wl")]
@@ -45,6 +49,11 @@ pub struct Evaluate {
     /// One JSON object on standard output
     #[arg(long)]
     json: bool,
+
+    /// Judge by the validation graphs, trained on the training graphs alone: to choose
+    /// between models without a look at the test graphs (--preset accurate)
+    #[arg(long, conflicts_with_all = ["baselines", "baseline"])]
+    on_validation: bool,
 
     /// Put simple models beside it: majority, features, degree-profile, wl
     #[arg(long)]
@@ -66,8 +75,21 @@ pub struct Evaluate {
 
 impl Evaluate {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let config = self.model.config().context(BadUsage)?;
-        let protocols = self.protocol.protocols(&self.model, config.seed).context(BadUsage)?;
+        let mut config = self.model.config().context(BadUsage)?;
+        let fixed = self.model.is(Preset::Accurate);
+        if self.on_validation && !fixed {
+            let refusal = "--on-validation: where settings are searched, validation graphs have chosen them";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
+        let protocols = match fixed {
+            true => {
+                let (protocols, alpha) =
+                    self.protocol.fixed(config.seed, self.on_validation).context(BadUsage)?;
+                set(&mut config.alpha, &alpha);
+                protocols
+            }
+            false => self.protocol.protocols(&self.model, config.seed).context(BadUsage)?,
+        };
         let dataset = terminal.load(&self.input)?;
         let splits = match &self.splits {
             Some(path) => Some(read_splits(path, dataset.len()).with_context(|| path.display().to_string())?),
@@ -84,10 +106,11 @@ impl Evaluate {
             terminal,
         };
         let report = |subject: &Subject| bench.report(subject)?.context("all units were done");
-        let mut found = report(&match self.baseline {
-            Some(baseline) => Subject::Baseline(baseline),
-            None => Subject::Model(Box::new(config)),
-        })?;
+        let mut found = match self.baseline {
+            Some(baseline) => report(&Subject::Baseline(baseline))?,
+            None if fixed => bench.fixed(&config)?,
+            None => report(&Subject::Model(Box::new(config)))?,
+        };
         if self.baselines {
             let simple = Baseline::ALL.iter().map(|baseline| report(&Subject::Baseline(*baseline)));
             found.baselines = simple.collect::<Result<_>>()?;
@@ -122,7 +145,7 @@ fn describe(report: &Report) -> String {
         let rows = report.baselines.iter().map(|simple| vec![simple.model.clone(), figure(simple)]);
         text += &format!("\n\n{}", table(&["baseline", "result"], rows));
     }
-    text + "\n\nFeatures were scaled on all graphs, without labels."
+    text + &format!("\n\nFeatures were scaled on {}.", report.features_fitted_on)
 }
 
 fn figure(report: &Report) -> String {
@@ -138,7 +161,7 @@ fn figure(report: &Report) -> String {
 
 fn result(report: &Report) -> String {
     let model = match report.model.as_str() {
-        "reservoir" => format!("pooling {}, {} blocks", report.pool, report.blocks),
+        "reservoir" | "fixed" => format!("pooling {}, {} blocks", report.pool, report.blocks),
         baseline => format!("baseline {baseline}"),
     };
     format!("{}, {model}: {}", report.dataset, figure(report))

@@ -51,7 +51,7 @@ impl Runs {
                 pool,
                 blocks,
                 seed,
-                done: state.units.len(),
+                done: state.done(),
                 units: state.all_units,
                 folds: state.folds.values().filter_map(|outcome| outcome.quality.accuracy).collect(),
                 timed: state.times.len(),
@@ -64,7 +64,11 @@ impl Runs {
             let (mean, std) = mean_and_std(&row.folds);
             vec![
                 row.dataset.clone(),
-                if row.blocks > 0 { row.pool.clone() } else { row.model.clone() },
+                match (row.model.as_str(), row.blocks) {
+                    (baseline, 0) => baseline.to_owned(),
+                    ("reservoir", _) => row.pool.clone(),
+                    (fixed, _) => format!("{fixed} {}", row.pool),
+                },
                 row.blocks.to_string(),
                 row.seed.to_string(),
                 format!("{} of {}", row.done, row.units),

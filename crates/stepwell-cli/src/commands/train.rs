@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use ndarray::Array2;
 use serde::Serialize;
+use stepwell::config::Preset;
 use stepwell::model::{Model, TrainedModel};
 use stepwell::readout::{Task, decode_classes, encode_classes};
 use stepwell_data::vectors::Spilled;
@@ -21,15 +22,18 @@ use crate::terminal::Terminal;
 /// Train a readout and save the whole model in one file
 ///
 /// Graphs become vectors without training; a ridge regression learns to read
-/// them. Targets that are whole numbers or texts are classes, real numbers are
+/// them. Unless a preset is named, the model is the accurate one: several
+/// reservoirs side by side, all of their blocks read, and a kernel in front of the regression. Targets that are whole numbers or texts are classes, real numbers are
 /// predicted as numbers. The file holds all that 'stepwell predict' needs. Files
 /// of rows (.jsonl, .parquet) may be larger than memory: they are read twice, and
 /// vectors that are many wait in a temporary file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
-  stepwell train graphs.parquet -m model.safetensors --pool graclus --blocks 3 --concat
-  stepwell train b-hard --part train -m model.safetensors --alpha 0.1")]
+  stepwell train graphs.parquet -m model.safetensors --pool graclus --units 75
+  stepwell train b-hard --part train -m model.safetensors --preset paper --alpha 0.1",
+    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, reference \
+        (as the paper's public code) [accurate]; defaults below are those of paper")))]
 pub struct Train {
     #[command(flatten)]
     input: Input,
@@ -78,7 +82,7 @@ struct Report {
 
 impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let mut config = self.options.config().context(BadUsage)?;
+        let mut config = self.options.config_or(Preset::Accurate).context(BadUsage)?;
         self.readout.apply(&mut config).context(BadUsage)?;
         if self.model.extension().is_none_or(|ending| ending != "safetensors") {
             let refusal = format!("{}: models are written as .safetensors", self.model.display());

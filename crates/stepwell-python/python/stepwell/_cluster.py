@@ -272,17 +272,18 @@ def fit(cluster, model, skip_bad=False, classes=None):
         raise TypeError(f"model: expected a PyramidalReservoir, found {type(model).__name__}")
     model = clone(model)
     options = model._checked()
+    raw = cluster.raw if options["raw"] is None else options["raw"]
     row = cluster.first
     if row is None:
         raise ValueError("data: expected at least one graph, found none")
     expected = (int(row.get("x_dim") or 0), row.get("node_label") is not None)
-    ready = cluster.raw and expected[0] > 0 and not expected[1]
+    ready = raw and expected[0] > 0 and not expected[1]
     features = not ready or bool(options["structure"])
     options["seed"] = seed_of(model.random_state)
-    plan = Plan(options=json.dumps(options, sort_keys=True), expected=expected, whole=not cluster.raw, skip_bad=skip_bad)
+    plan = Plan(options=json.dumps(options, sort_keys=True), expected=expected, whole=not raw, skip_bad=skip_bad)
     fitted, counts, skipped = None, Counter(), 0
     if features or classes is not None:
-        for state in cluster.gather(Survey(plan, cluster.raw, features, classes)):
+        for state in cluster.gather(Survey(plan, raw, features, classes)):
             other, more, bad = pickle.loads(state)
             fitted = other if fitted is None else _merged(fitted, other)
             counts += more
@@ -304,6 +305,9 @@ def fit_ridge(cluster, model, y="y", skip_bad=False):
         raise TypeError(f"model: expected {wanted}, found {type(model).__name__}")
     if cluster.first is not None and y not in cluster.first:
         raise ValueError(f"y: expected a column {y!r}, found {', '.join(cluster.first)}")
+    if model.landmarks:
+        why = "workers hand in moments, not graphs; random_features is what works there"
+        raise ValueError(f"landmarks: expected 0 on a cluster, found {model.landmarks}: {why}")
     classify = isinstance(model, PyramidalReservoirClassifier)
     model, counts = fit(cluster, model, skip_bad, y if classify else None)
     job = Gather(plan_of(model, skip_bad=skip_bad), y)
@@ -317,7 +321,7 @@ def fit_ridge(cluster, model, y="y", skip_bad=False):
     moments, skipped = _gathered(cluster, job)
     if moments is None:
         raise ValueError("data: expected at least one graph that can be used, found none")
-    model.random_features_ = None
+    model.random_features_ = model.landmarks_ = None
     if options["random_features"]:
         model.random_features_ = moments.draw_units(options["random_features"], options["seed"])
         job = replace(job, units=model.random_features_)

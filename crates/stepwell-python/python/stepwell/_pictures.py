@@ -18,7 +18,6 @@ from ._coarsen import _pooling
 from ._foreign import as_graph
 from ._graphs import _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
-from ._reservoir import _with_features
 from ._stepwell import RawPicture
 from ._types import AnyGraph, Floats, Pooling
 
@@ -249,7 +248,7 @@ def plot_explanation(
     --------
     >>> from stepwell import PyramidalReservoirClassifier, make_benchmark, plot_explanation
     >>> ds = make_benchmark("b-easy-small")
-    >>> model = PyramidalReservoirClassifier(spectral_radius=0.5).fit(ds.graphs, ds.y)
+    >>> model = PyramidalReservoirClassifier.from_preset("paper", spectral_radius=0.5).fit(ds.graphs, ds.y)
     >>> picture = plot_explanation(model, ds.graphs[0])
     >>> added = picture.intercept + picture.contributions[0].sum()
     >>> bool(abs(picture.decision - added) < 1e-9)
@@ -274,13 +273,14 @@ def plot_explanation(
             raise ValueError(f"label: expected a target from 0 to {len(intercept) - 1}, found {label!r}")
         what = "the prediction" if len(intercept) == 1 else f"target {column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
-        _with_features(as_batch([graph]), model.feature_map_),
+        model._with_features(as_batch([graph])),
         graph._raw,
         json.dumps(model._kept),
         model.weights_,
         coefficients,
         intercept,
         model.random_features_,
+        model.landmarks_,
         classes,
         column,
         _places(coordinates),

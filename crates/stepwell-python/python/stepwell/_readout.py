@@ -16,16 +16,26 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ._batches import as_batch
 from ._progress import Progress
-from ._reservoir import PyramidalReservoir, _threads
+from ._reservoir import PyramidalReservoir, _preset, _threads
 from ._stepwell import decode_classes, fit_classes, fit_values, read_out
 from ._types import Alpha, AnyGraphs, Floats, ReservoirOptions
+
+
+def _accurate():
+    """What reservoirs are by default when their vectors are read: the preset "accurate"."""
+    found = _preset("accurate", inspect.signature(PyramidalReservoir).parameters.keys() - PyramidalReservoir._not_options)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+
+
+_ACCURATE = _accurate()
 
 
 def _joined(init):
     """The signature of an ``__init__`` whose ``**reservoir`` are parameters of :class:`PyramidalReservoir`."""
     own = [each for each in inspect.signature(init).parameters.values() if each.kind is not each.VAR_KEYWORD]
     _, *reservoir = inspect.signature(PyramidalReservoir.__init__).parameters.values()
-    return inspect.Signature(own + [each.replace(kind=each.KEYWORD_ONLY) for each in reservoir])
+    by_default = lambda each: each.replace(kind=each.KEYWORD_ONLY, default=_ACCURATE.get(each.name, each.default))
+    return inspect.Signature(own + [by_default(each) for each in reservoir])
 
 
 def _described(text):
@@ -40,13 +50,14 @@ class _WithReadout(PyramidalReservoir):
 
     alpha_: float
     random_features_: tuple[Floats, Floats] | None
+    landmarks_: tuple[Floats, Floats, Floats] | None
 
     def _values(self, graphs):
         """A row of predicted numbers, or decision values, for each graph."""
         check_is_fitted(self, "coef_")
         vectors = self._embed(as_batch(graphs))
         coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-        return read_out(vectors, coef, intercept, self.random_features_, _threads(self.n_jobs))
+        return read_out(vectors, coef, intercept, self.random_features_, self.landmarks_, _threads(self.n_jobs))
 
     def _train(self, batch, fit, *targets, sample_weight, **options):
         """Draws the weights, embeds, and lets ``fit`` train on the vectors.
@@ -62,7 +73,7 @@ class _WithReadout(PyramidalReservoir):
         vectors = trained._embed(batch)
         with Progress(self.verbose, "reading out", count):
             found = fit(options, vectors, *targets, sample_weight, _threads(self.n_jobs))
-        trained.coef_, trained.intercept_, trained.alpha_, trained.random_features_ = found
+        trained.coef_, trained.intercept_, trained.alpha_, trained.random_features_, trained.landmarks_ = found
         return trained
 
     def _become(self, trained):
@@ -74,9 +85,12 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
     __doc__ = _described(
         """Tells classes of graphs apart: reservoirs, then a ridge classifier.
 
-        What is trained is a linear map from the graphs' vectors to a target of
-        1 or -1 for each class, as by scikit-learn's ``RidgeClassifier``; the
-        reservoirs stay as they are drawn.
+        What is trained is a linear map to a target of 1 or -1 for each class,
+        as by scikit-learn's ``RidgeClassifier``; the reservoirs stay as they
+        are drawn. What it maps are similarities of the graphs' vectors to those
+        of training graphs, or with ``landmarks=0`` the vectors themselves. The
+        defaults are those of the preset "accurate";
+        ``from_preset("paper")`` is the paper's model.
 
         Parameters
         ----------
@@ -92,6 +106,10 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             by their standard deviations.
         random_features : int
             Random tanh units between the vectors and the linear map.
+        landmarks : int
+            At most so many training graphs whose similarities to a graph (a
+            linear and a Gaussian kernel, added up) stand between its vector and
+            the linear map; 0 for none.
         **reservoir
 
         Attributes
@@ -106,6 +124,8 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             The penalty it was trained with.
         random_features_ : (array, array) or None
             Weights and biases of the random features.
+        landmarks_ : (array, array, array) or None
+            Means and scales of the vectors, and the landmarks, scaled.
         weights_, iterations_, converged_
             As in :class:`PyramidalReservoir`.
 
@@ -114,7 +134,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         >>> from stepwell import PyramidalReservoirClassifier, make_benchmark
         >>> ds = make_benchmark("b-easy-small")
         >>> train, test = ds.split == "train", ds.split == "test"
-        >>> model = PyramidalReservoirClassifier(spectral_radius=0.5, random_state=0)
+        >>> model = PyramidalReservoirClassifier(random_state=0)
         >>> model = model.fit(ds.graphs[train], ds.y[train])
         >>> model.score(ds.graphs[test], ds.y[test]) > 0.8
         True
@@ -142,13 +162,15 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         standardize: bool = False,
         random_features: int = 0,
+        landmarks: int = 2000,
         **reservoir: Unpack[ReservoirOptions],
     ) -> None:
-        super().__init__(**reservoir)
+        super().__init__(**{**_ACCURATE, **reservoir})
         self.alpha = alpha
         self.class_weight = class_weight
         self.standardize = standardize
         self.random_features = random_features
+        self.landmarks = landmarks
 
     __init__.__signature__ = _joined(__init__)  # type: ignore[attr-defined]
 
@@ -196,8 +218,11 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
     __doc__ = _described(
         """Predicts numbers of graphs: reservoirs, then ridge regression.
 
-        What is trained is a linear map from the graphs' vectors, as by
-        scikit-learn's ``Ridge``; the reservoirs stay as they are drawn.
+        What is trained is a linear map, as by scikit-learn's ``Ridge``; the
+        reservoirs stay as they are drawn. What it maps are similarities of the
+        graphs' vectors to those of training graphs, or with ``landmarks=0`` the
+        vectors themselves. The defaults are those of the preset "accurate";
+        ``from_preset("paper")`` is the paper's model.
 
         Parameters
         ----------
@@ -210,6 +235,10 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
             by their standard deviations.
         random_features : int
             Random tanh units between the vectors and the linear map.
+        landmarks : int
+            At most so many training graphs whose similarities to a graph (a
+            linear and a Gaussian kernel, added up) stand between its vector and
+            the linear map; 0 for none.
         **reservoir
 
         Attributes
@@ -222,6 +251,8 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
             The penalty it was trained with.
         random_features_ : (array, array) or None
             Weights and biases of the random features.
+        landmarks_ : (array, array, array) or None
+            Means and scales of the vectors, and the landmarks, scaled.
         weights_, iterations_, converged_
             As in :class:`PyramidalReservoir`.
 
@@ -231,7 +262,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         >>> from stepwell import PyramidalReservoirRegressor, make_benchmark
         >>> graphs = make_benchmark("b-easy-small").graphs
         >>> edges = np.array([graph.num_edges for graph in graphs])
-        >>> model = PyramidalReservoirRegressor(spectral_radius=0.5, random_state=0)
+        >>> model = PyramidalReservoirRegressor(random_state=0)
         >>> model.fit(graphs[:200], edges[:200]).score(graphs[200:], edges[200:]) > 0.9
         True
         """
@@ -246,12 +277,14 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         alpha: Alpha = "loo",
         standardize: bool = False,
         random_features: int = 0,
+        landmarks: int = 2000,
         **reservoir: Unpack[ReservoirOptions],
     ) -> None:
-        super().__init__(**reservoir)
+        super().__init__(**{**_ACCURATE, **reservoir})
         self.alpha = alpha
         self.standardize = standardize
         self.random_features = random_features
+        self.landmarks = landmarks
 
     __init__.__signature__ = _joined(__init__)  # type: ignore[attr-defined]
 

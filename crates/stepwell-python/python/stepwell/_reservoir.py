@@ -99,10 +99,16 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         small ones on the way instead of refusing.
     fill_budget : int
         NDP: pairs of kept vertices that may be joined before it is too many.
+    raw : bool, optional
+        Whether features are taken as they are, as they are unless said; if not,
+        they are scaled to mean 0 and deviation 1 over the graphs fitted on, and
+        those of a loaded dataset are made anew of what its vertices carry.
     structure : str or list of str
         Features read off the structure, beside those vertices have: "degree",
-        "log-degree", "clustering", "local-degree-profile". Vertices without
-        any features get their degree.
+        "log-degree", "clustering", "local-degree-profile".
+    bare_structure : str or list of str
+        The same for graphs whose vertices have no features; the degree unless
+        said.
     random_state : int, RandomState instance or None
         Seed of the weights.
     n_jobs : int or None
@@ -174,7 +180,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         side: Literal["largest", "smaller", "larger"] = "largest",
         approximate: bool = False,
         fill_budget: int = 1 << 26,
+        raw: bool | None = None,
         structure: Structure | Sequence[Structure] = (),
+        bare_structure: Structure | Sequence[Structure] = (),
         random_state: RandomState = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -210,18 +218,19 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.side = side
         self.approximate = approximate
         self.fill_budget = fill_budget
+        self.raw = raw
         self.structure = structure
+        self.bare_structure = bare_structure
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @classmethod
-    def from_preset(cls, preset: Preset = "paper", **changes: Any) -> Self:
-        """An estimator with a named set of options: "paper" (the default one) or
-        "reference" (what the paper's public code does)."""
-        known = inspect.signature(cls).parameters.keys() - cls._not_options
-        options = {name: value for name, value in json.loads(preset_options(preset)).items() if name in known}
-        return cls(**{**options, **changes})
+    def from_preset(cls, preset: Preset, **changes: Any) -> Self:
+        """An estimator with a named set of options: "paper" (the paper's model),
+        "accurate" (more of more reservoirs) or "reference" (what the paper's
+        public code does)."""
+        return cls(**{**_preset(preset, inspect.signature(cls).parameters.keys() - cls._not_options), **changes})
 
     def fit(self, graphs: AnyGraphs, y: object = None) -> Self:
         """Draws the weights. Of the graphs only the number of features matters,
@@ -278,6 +287,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         options = self._checked()
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
+        batch = _as_carried(batch, options)
         needed = batch.width() is None or options["structure"]
         feature_map = batch.fit_features(json.dumps(options)) if needed else None
         width = _with_features(batch, feature_map).width()
@@ -294,7 +304,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _prepare(self, batch):
         options, threads = json.dumps(self._kept), _threads(self.n_jobs)
-        batch = _with_features(batch, self.feature_map_)
+        batch = self._with_features(batch)
         if batch.width() is None and len(batch):
             raise ValueError("graphs: expected features; fit on graphs without them gives them their degrees")
         with Progress(self.verbose and self._kept["pool"] != "none", "pooling", len(batch)) as report:
@@ -302,6 +312,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.pooling_notes_ = dict(prepared.notes)
         warn_of_losses(prepared.losses, len(batch), stacklevel=5)
         return prepared, options, threads
+
+    def _with_features(self, batch):
+        return _with_features(_as_carried(batch, self._kept), self.feature_map_)
 
     def _embed(self, batch):
         prepared, options, threads = self._prepare(batch)
@@ -322,7 +335,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         options = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
         for name in self._not_options:
             del options[name]
-        for name in ("aggregate", "structure"):
+        for name in ("aggregate", "structure", "bare_structure"):
             if isinstance(options[name], str):
                 options[name] = [options[name]]
         check = lambda given: check_options(json.dumps(given, allow_nan=False))
@@ -340,6 +353,16 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                         wrong = f"{name}: {error}"
                         break
         raise ValueError(wrong)
+
+
+def _preset(name, known):
+    """The options of a preset, those that are known."""
+    options = {"landmarks": 0, "bare_structure": [], **json.loads(preset_options(name))}
+    return {name: value for name, value in options.items() if name in known}
+
+
+def _as_carried(batch, options):
+    return batch.carried() if options["raw"] is False else batch
 
 
 def _with_features(batch, feature_map):

@@ -56,8 +56,10 @@ _Weights: TypeAlias = Sequence[tuple[_Floats, _Floats]]
 _Units: TypeAlias = tuple[_Floats, _Floats]
 #: What happened, in numbers.
 _Notes: TypeAlias = list[tuple[str, int]]
-#: Coefficients, intercepts, alpha, and random features.
-_Trained: TypeAlias = tuple[_Floats, _Floats, float, _Units | None]
+#: Means and scales of vectors, and landmarks.
+_Landmarks: TypeAlias = tuple[_Floats, _Floats, _Floats]
+#: Coefficients, intercepts, alpha, and random features or landmarks.
+_Trained: TypeAlias = tuple[_Floats, _Floats, float, _Units | None, _Landmarks | None]
 #: Is told how many graphs are done.
 _Report: TypeAlias = Callable[[int], object]
 
@@ -117,6 +119,7 @@ class RawBatch:
     def select(self, positions: Sequence[int]) -> RawBatch: ...
     def width(self) -> int | None: ...
     def as_they_are(self) -> RawBatch: ...
+    def carried(self) -> RawBatch: ...
     def fit_features(self, options: str) -> str: ...
     def with_features(self, map: str) -> RawBatch: ...
     def prepare(self, options: str, n_threads: int, report: _Report | None = None) -> RawPrepared: ...
@@ -215,7 +218,12 @@ def fit_classes(
 ) -> _Trained: ...
 def fit_values(options: str, x: _Floats, y: _Floats, weights: _Floats | None, n_threads: int) -> _Trained: ...
 def read_out(
-    x: _Floats, coefficients: _Floats, intercept: _Floats, random_features: _Units | None, n_threads: int
+    x: _Floats,
+    coefficients: _Floats,
+    intercept: _Floats,
+    random_features: _Units | None,
+    landmarks: _Landmarks | None,
+    n_threads: int,
 ) -> _Floats: ...
 def encode_classes(classes: NDArray[np.int64], num_classes: int) -> _Floats: ...
 def decode_classes(decisions: _Floats) -> NDArray[np.int64]: ...
@@ -235,6 +243,7 @@ def plot_explanation(
     coefficients: _Floats,
     intercept: _Floats,
     random_features: _Units | None,
+    landmarks: _Landmarks | None,
     classes: int | None,
     column: int,
     coordinates: _Floats | None,

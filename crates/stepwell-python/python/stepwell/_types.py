@@ -23,7 +23,7 @@ RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | None
 Pooling: TypeAlias = Literal["graclus", "nmf", "ndp", "kmis"]
 Aggregate: TypeAlias = Literal["sum", "mean", "max", "std"]
 Structure: TypeAlias = Literal["degree", "log-degree", "clustering", "local-degree-profile"]
-Preset: TypeAlias = Literal["paper", "reference"]
+Preset: TypeAlias = Literal["paper", "accurate", "reference"]
 #: One penalty, several to choose from, or the powers of ten.
 Alpha: TypeAlias = float | Sequence[float] | Literal["loo"]
 
@@ -62,7 +62,9 @@ class ReservoirOptions(TypedDict, total=False):
     side: Literal["largest", "smaller", "larger"]
     approximate: bool
     fill_budget: int
+    raw: bool | None
     structure: Structure | Sequence[Structure]
+    bare_structure: Structure | Sequence[Structure]
     random_state: RandomState
     n_jobs: int | None
     verbose: bool

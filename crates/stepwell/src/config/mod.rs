@@ -101,6 +101,10 @@ pub struct ModelConfig {
     pub raw: Option<bool>,
     /// Columns read off the structure, beside what vertices carry.
     pub structure: Vec<StructuralFeature>,
+    /// Columns read off the structure where vertices carry nothing; the degree
+    /// unless said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bare_structure: Vec<StructuralFeature>,
     /// Readout: strength of the penalty.
     pub alpha: Alpha,
     /// Readout: how much the graphs of a class count.
@@ -159,6 +163,7 @@ impl Default for ModelConfig {
             concat: false,
             raw: None,
             structure: Vec::new(),
+            bare_structure: Vec::new(),
             alpha: Alpha::Loo,
             class_weight: ClassWeight::None,
             standardize: false,
@@ -177,6 +182,23 @@ impl ModelConfig {
     pub fn preset(preset: Preset) -> Self {
         match preset {
             Preset::Paper => Self::default(),
+            Preset::Accurate => Self {
+                blocks: 3,
+                units: 100.into(),
+                input_scaling: 1.0,
+                stacks: 3,
+                // Three sweeps in each of three blocks see nine steps far; states
+                // that have settled cost more and say less.
+                solver: Solver::Jacobi,
+                fixed_sweeps: Some(3),
+                aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
+                concat: true,
+                raw: Some(false),
+                // Beside inputs that say something, such columns drown it.
+                bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
+                landmarks: 2000,
+                ..Self::default()
+            },
             Preset::Reference => Self {
                 scaling: Scaling::Norm,
                 tied: true,
@@ -220,9 +242,13 @@ impl ModelConfig {
 
     /// What goes into the inputs, for a dataset that has its own idea of it.
     pub fn features(&self, usual: &FeatureOptions) -> FeatureOptions {
+        let chosen = |own: &Vec<StructuralFeature>, usual: &Vec<StructuralFeature>| {
+            if own.is_empty() { usual } else { own }.clone()
+        };
         FeatureOptions {
             raw: self.raw.unwrap_or(usual.raw),
-            structure: if self.structure.is_empty() { &usual.structure } else { &self.structure }.clone(),
+            structure: chosen(&self.structure, &usual.structure),
+            bare_structure: chosen(&self.bare_structure, &usual.bare_structure),
         }
     }
 
@@ -325,7 +351,9 @@ mod tests {
 
     #[test]
     fn the_defaults_are_valid_and_bad_values_are_named() {
-        ModelConfig::default().validate().unwrap();
+        for preset in [Preset::Paper, Preset::Accurate, Preset::Reference] {
+            ModelConfig::preset(preset).validate().unwrap();
+        }
         assert_eq!(refused(|o| o.units = 0.into()), "units: expected 1 to 32768, found 0");
         assert_eq!(refused(|o| o.leak = 0.0), "leak: expected more than 0 and at most 1, found 0");
         assert!(refused(|o| o.tol = f64::NAN).starts_with("tol: expected a finite number"));

@@ -61,7 +61,10 @@ impl FeatureFit {
         let map = self.map.get_or_insert_with(|| {
             let mut structure = self.options.structure.clone();
             if structure.is_empty() && attributes == 0 && batch.vertex_labels().is_none() {
-                structure.push(StructuralFeature::Degree);
+                structure.clone_from(&self.options.bare_structure);
+                if structure.is_empty() {
+                    structure.push(StructuralFeature::Degree);
+                }
             }
             let width = attributes + structure.iter().map(|s| s.width()).sum::<usize>();
             self.columns = vec![Spread::default(); width];

@@ -246,6 +246,15 @@ impl GraphBatch {
         self.vertex_attributes.take()
     }
 
+    /// The same graphs with these attributes of their vertices: a row each.
+    pub fn with_vertex_attributes(self, attributes: Attributes) -> Result<Self> {
+        let (expected, found) = (self.num_vertices() * attributes.width, attributes.values.len());
+        if expected != found {
+            return Err(Error::Length { what: "vertex attributes", expected, found });
+        }
+        Ok(Self { vertex_attributes: Some(attributes), ..self })
+    }
+
     /// The same graphs without what vertices and edges carry beside weights.
     pub fn bare(self) -> Self {
         Self {

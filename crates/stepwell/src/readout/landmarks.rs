@@ -1,15 +1,17 @@
-//! A Gaussian kernel seen from some of the rows: similarities in place of
-//! coordinates.
+//! A kernel seen from some of the rows: similarities in place of coordinates.
 //!
 //! With inputs standardised and divided by the root of their number,
-//! `k(x, c) = exp(-|x - c|²/2)` says how near a row lies to a landmark `c`. A
-//! regression that is linear in the similarities to all rows is kernel ridge
+//! `k(x, c) = x·c + exp(-|x - c|²/2)` says how alike a row and a landmark `c`
+//! are: a linear part, which goes on where there are no landmarks, and a
+//! Gaussian one, which bends it where they are. A regression that is linear in the similarities to all rows is kernel ridge
 //! regression; with some of the rows as landmarks it is its Nyström
 //! approximation. For the penalty to be that of the kernel, the regression is
 //! trained on `k(x, C) L⁻ᵀ`, where `L Lᵀ = k(C, C)`; what it finds is handed back
 //! as weights of the similarities themselves.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use std::collections::BTreeMap;
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 
 use super::moments::Scatter;
 use super::rows;
@@ -21,7 +23,9 @@ use crate::rng::Stream;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmarks {
     mean: Array1<f64>,
-    /// Inputs are divided by it: standard deviation times the root of their number.
+    /// Inputs are divided by it: standard deviation times the root of their
+    /// number. Infinite for those that never change, which say nothing of what
+    /// is near.
     scale: Array1<f64>,
     /// Scaled, landmarks x inputs.
     rows: Array2<f64>,
@@ -40,7 +44,9 @@ impl Landmarks {
     /// Takes rows for landmarks, given how inputs are distributed.
     pub fn new(rows: ArrayView2<'_, f64>, scatter: &Scatter) -> Result<Self> {
         let mean = scatter.x_mean.clone();
-        let scale = scatter.deviations() * (mean.len().max(1) as f64).sqrt();
+        let mut scale = scatter.varying_deviations();
+        let varying = scale.iter().filter(|scale| scale.is_finite()).count();
+        scale *= (varying.max(1) as f64).sqrt();
         rows::length("columns of the landmarks", mean.len(), rows.ncols())?;
         let scaled = (&rows - &mean) / &scale;
         Self::from_parts(mean, scale, scaled)
@@ -52,7 +58,7 @@ impl Landmarks {
         rows::length("scales of the landmarks", mean.len(), scale.len())?;
         rows::length("columns of the landmarks", mean.len(), landmarks.ncols())?;
         rows::finite("landmark", landmarks.view())?;
-        let good = |(mean, scale): (&f64, &f64)| mean.is_finite() && scale.is_finite() && *scale > 0.0;
+        let good = |(mean, scale): (&f64, &f64)| mean.is_finite() && *scale > 0.0;
         if let Some(index) = mean.iter().zip(&scale).position(|pair| !good(pair)) {
             let value = scale[index];
             return Err(Error::BadValue { what: "scale of a landmark", item: "column", index, value });
@@ -76,7 +82,7 @@ impl Landmarks {
         &self.rows
     }
 
-    /// How near every row lies to every landmark, in (0, 1].
+    /// How alike every row and every landmark are.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
         let mut near = Array2::zeros((x.nrows(), self.rows.nrows()));
@@ -91,7 +97,7 @@ impl Landmarks {
                 let own = tile.row(row);
                 let half = own.dot(&own) / 2.0;
                 for ((value, product), other) in values.iter_mut().zip(products.row(row)).zip(&self.halves) {
-                    *value = (product - half - other).min(0.0).exp();
+                    *value = kernel(*product, half, *other);
                 }
             }
         }
@@ -103,76 +109,65 @@ impl Landmarks {
     pub(super) fn whitening(&self) -> Result<Array2<f64>> {
         let size = self.rows.nrows();
         let products = linalg::multiply(self.rows.view(), self.rows.t());
-        let kernel = Array2::from_shape_fn((size, size), |(i, j)| match i == j {
-            true => 1.0 + JITTER,
-            false => (products[(i, j)] - self.halves[i] - self.halves[j]).min(0.0).exp(),
+        let alike = Array2::from_shape_fn((size, size), |(i, j)| match i == j {
+            true => 2.0 * self.halves[i] + 1.0 + JITTER,
+            false => kernel(products[(i, j)], self.halves[i], self.halves[j]),
         });
-        linalg::inverse_root(kernel).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
+        linalg::inverse_root(alike).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
     }
 }
 
+/// `x·c + exp(-|x - c|²/2)`, from the product and half the squared lengths.
+fn kernel(product: f64, half: f64, other: f64) -> f64 {
+    product + (product - half - other).min(0.0).exp()
+}
+
 /// Rows picked for landmarks while all of them go by: those to which the lot
-/// falls, whatever pieces they come in.
+/// falls. It is drawn for what a row holds, so that neither order nor pieces
+/// matter, and rows that are equal count once.
 #[derive(Debug)]
 pub(super) struct Picked {
     most: usize,
     seed: u64,
-    seen: u64,
-    /// Lot, position and row, the largest lot first.
-    heap: std::collections::BinaryHeap<(u64, u64, Row)>,
-}
-
-/// A row that heaps may hold: they look at lots and positions, which differ.
-#[derive(Debug)]
-struct Row(Vec<f64>);
-
-impl PartialEq for Row {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-impl Eq for Row {}
-impl PartialOrd for Row {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Row {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
+    by_lot: BTreeMap<u64, Vec<f64>>,
 }
 
 impl Picked {
     pub fn new(most: usize, seed: u64) -> Self {
-        Self { most, seed, seen: 0, heap: Default::default() }
+        Self { most, seed, by_lot: BTreeMap::new() }
     }
 
     /// More rows go by; those of weight 0 are no candidates.
     pub fn observe(&mut self, x: ArrayView2<'_, f64>, weights: Option<&[f64]>) {
         for (index, row) in x.outer_iter().enumerate() {
-            let position = self.seen;
-            self.seen += 1;
             if weights.is_some_and(|weights| weights.get(index) == Some(&0.0)) {
                 continue;
             }
-            let lot = Stream::new(self.seed, "landmarks", [position, 0]).bits();
-            let better = self.heap.peek().is_none_or(|worst| (lot, position) < (worst.0, worst.1));
-            if self.heap.len() < self.most || better {
-                self.heap.push((lot, position, Row(row.to_vec())));
-                if self.heap.len() > self.most {
-                    self.heap.pop();
-                }
+            let lot = self.lot(row);
+            let full = self.by_lot.len() >= self.most;
+            if full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot >= worst) {
+                continue;
+            }
+            self.by_lot.insert(lot, row.to_vec());
+            if self.by_lot.len() > self.most {
+                self.by_lot.pop_last();
             }
         }
     }
 
-    /// The rows picked, in the order they came.
+    fn lot(&self, row: ArrayView1<'_, f64>) -> u64 {
+        // Every number is mixed in by a multiplication that can be undone and a shift.
+        let mix = |sum: u64, value: &f64| {
+            let mixed = (sum ^ value.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^ (mixed >> 32)
+        };
+        Stream::new(self.seed, "landmarks", [row.iter().fold(0, mix), 0]).bits()
+    }
+
+    /// The rows picked.
     pub fn rows(self, width: usize) -> Result<Array2<f64>> {
-        let mut picked = self.heap.into_vec();
-        picked.sort_by_key(|(_, position, _)| *position);
-        let count = picked.len();
-        rows::shaped(picked.into_iter().flat_map(|(_, _, row)| row.0).collect(), (count, width))
+        let count = self.by_lot.len();
+        rows::shaped(self.by_lot.into_values().flatten().collect(), (count, width))
     }
 }
 
@@ -187,12 +182,12 @@ mod tests {
         moments.scatter()
     }
 
-    fn kernel(x: &Array2<f64>, c: &Array2<f64>, scatter: &Scatter) -> Array2<f64> {
-        let deviations = scatter.deviations();
+    fn formula(x: &Array2<f64>, c: &Array2<f64>, scatter: &Scatter) -> Array2<f64> {
+        let scaled = |x: &Array2<f64>| (x - &scatter.x_mean) / scatter.deviations();
+        let (x, c) = (scaled(x), scaled(c));
         Array2::from_shape_fn((x.nrows(), c.nrows()), |(i, j)| {
-            let apart =
-                (0..x.ncols()).map(|k| ((x[(i, k)] - c[(j, k)]) / deviations[k]).powi(2)).sum::<f64>();
-            (-apart / 2.0 / x.ncols() as f64).exp()
+            let apart = (0..x.ncols()).map(|k| (x[(i, k)] - c[(j, k)]).powi(2)).sum::<f64>();
+            (-apart / 2.0 / x.ncols() as f64).exp() + x.row(i).dot(&c.row(j)) / x.ncols() as f64
         })
     }
 
@@ -204,7 +199,7 @@ mod tests {
         let some = x.slice(s![..20, ..]).to_owned();
         let landmarks = Landmarks::new(some.view(), &scatter).unwrap();
         let near = landmarks.apply(x.view()).unwrap();
-        let expected = kernel(&x, &some, &scatter);
+        let expected = formula(&x, &some, &scatter);
         assert!((&near - &expected).iter().all(|off| off.abs() < 1e-12));
         assert_eq!(
             landmarks.apply(x.slice(s![70..71, ..])).unwrap().row(0),
@@ -231,23 +226,40 @@ mod tests {
         let weights = whitening.dot(&found.weights);
         let new = Array2::from_shape_simple_fn((9, 3), || stream.normal());
         let predicted = landmarks.apply(new.view()).unwrap().dot(&weights) + &found.intercept;
-        let dual = DualRidge::new(kernel(&x, &x, &scatter), y).unwrap().solve(0.1).unwrap();
-        let expected = kernel(&new, &x, &scatter).dot(&dual.weights) + &dual.intercept;
+        let dual = DualRidge::new(formula(&x, &x, &scatter), y).unwrap().solve(0.1).unwrap();
+        let expected = formula(&new, &x, &scatter).dot(&dual.weights) + &dual.intercept;
         assert!((predicted - expected).iter().all(|off| off.abs() < 1e-5));
     }
 
     #[test]
-    fn picking_does_not_depend_on_pieces() {
+    fn columns_that_never_change_are_not_looked_at() {
+        let mut stream = Stream::new(3, "landmarks test", [0, 0]);
+        let x = Array2::from_shape_simple_fn((30, 3), || stream.normal());
+        let padded =
+            |filling: f64| Array2::from_shape_fn((30, 5), |(i, j)| if j < 3 { x[(i, j)] } else { filling });
+        let landmarks = Landmarks::new(padded(0.1).view(), &scattered(&padded(0.1))).unwrap();
+        let expected = Landmarks::new(x.view(), &scattered(&x)).unwrap().apply(x.view()).unwrap();
+        let found = landmarks.apply(padded(7.0).view()).unwrap();
+        assert!((found - expected).iter().all(|off| off.abs() < 1e-12));
+    }
+
+    #[test]
+    fn picking_depends_neither_on_pieces_nor_on_order() {
         let x = Array2::from_shape_fn((200, 2), |(i, j)| (i * 2 + j) as f64);
-        let picked = |piece: usize, most: usize| {
+        let picked = |x: &Array2<f64>, piece: usize, most: usize| {
             let mut picked = Picked::new(most, 5);
             x.axis_chunks_iter(Axis(0), piece).for_each(|x| picked.observe(x, None));
             picked.rows(2).unwrap()
         };
-        assert_eq!(picked(7, 30), picked(200, 30));
-        assert_eq!(picked(7, 30).nrows(), 30);
-        assert_eq!(picked(50, 500), x, "all of them, in order");
-        let spread: f64 = picked(200, 30).column(0).mean().unwrap();
+        let some = picked(&x, 7, 30);
+        assert_eq!(some, picked(&x, 200, 30));
+        assert_eq!(some.nrows(), 30);
+        let backwards = x.slice(s![..;-1, ..]).to_owned();
+        assert_eq!(some, picked(&backwards, 200, 30));
+        let twice = ndarray::concatenate![Axis(0), x, x];
+        assert_eq!(some, picked(&twice, 11, 30), "equal rows count once");
+        assert_eq!(picked(&twice, 50, 500).nrows(), 200, "all of them");
+        let spread: f64 = some.column(0).mean().unwrap();
         assert!((spread - 199.0).abs() < 60.0, "from everywhere: {spread}");
     }
 }

@@ -186,23 +186,35 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// The standard deviation (ddof 0) of every input.
+    /// The standard deviation (ddof 0) of every input; 1 where it is constant.
     pub fn deviations(&self) -> Array1<f64> {
-        deviations(self.xx.diag().iter().copied(), &self.x_mean, self.weight, self.rows as f64)
+        self.deviations_or(1.0)
+    }
+
+    /// The same, but infinite where an input is constant.
+    pub(super) fn varying_deviations(&self) -> Array1<f64> {
+        self.deviations_or(f64::INFINITY)
+    }
+
+    fn deviations_or(&self, constant: f64) -> Array1<f64> {
+        let (squares, rows) = (self.xx.diag(), self.rows as f64);
+        deviations(squares.iter().copied(), &self.x_mean, self.weight, rows, constant)
     }
 }
 
 /// Standard deviations from sums of squares. A column that is constant up to
-/// the rounding of its mean gets 1: divided by its deviation it would be noise.
+/// the rounding of its mean gets another number: divided by its deviation it
+/// would be noise.
 pub(super) fn deviations(
     squares: impl Iterator<Item = f64>,
     mean: &Array1<f64>,
     weight: f64,
     rows: f64,
+    constant: f64,
 ) -> Array1<f64> {
     let deviation = |(squares, mean): (f64, &f64)| {
         let deviation = (squares / weight).sqrt();
-        if deviation > rows * f64::EPSILON * mean.abs() { deviation } else { 1.0 }
+        if deviation > rows * f64::EPSILON * mean.abs() { deviation } else { constant }
     };
     squares.zip(mean).map(deviation).collect()
 }

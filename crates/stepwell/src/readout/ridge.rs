@@ -174,7 +174,7 @@ impl RidgePath {
         let scales = match standardize {
             true => {
                 let squares = x.columns().into_iter().map(|column| column.dot(&column));
-                deviations(squares, &x_mean, weight, chosen.len() as f64)
+                deviations(squares, &x_mean, weight, chosen.len() as f64, 1.0)
             }
             false => Array1::ones(inputs),
         };

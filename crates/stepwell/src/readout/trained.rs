@@ -147,6 +147,8 @@ impl Readout {
             Some(Expansion::Landmarks(landmarks)) => Some(landmarks.whitening()?),
             _ => None,
         };
+        // They are scaled already.
+        let standardize = options.standardize && whitening.is_none();
         let width = expansion.as_ref().map_or(num_inputs, Expansion::num_outputs);
         let mut pass = |take: &mut Piecewise<'_>| match &expansion {
             None => pass(take),
@@ -173,14 +175,14 @@ impl Readout {
         })?;
         let alphas = options.alpha.candidates();
         let (alpha, coefficients) = match (few, alphas) {
-            (None, &[alpha]) => (alpha, Coefficients::of_moments(&moments, alpha, options.standardize)?),
+            (None, &[alpha]) => (alpha, Coefficients::of_moments(&moments, alpha, standardize)?),
             (few, alphas) => {
                 let path = match few {
-                    None => RidgePath::new(&moments, options.standardize)?,
+                    None => RidgePath::new(&moments, standardize)?,
                     Some((xs, ys, ws)) => {
                         let x = rows::shaped(xs, (count, width))?;
                         let y = rows::shaped(ys, (count, targets))?;
-                        RidgePath::from_rows(x.view(), y.view(), Some(&ws), options.standardize)?
+                        RidgePath::from_rows(x.view(), y.view(), Some(&ws), standardize)?
                     }
                 };
                 let alpha = match *alphas {

@@ -1,0 +1,120 @@
+"""What each part of the preset `accurate` is worth, on validation graphs.
+
+usage: ablation.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDER] [--page FILE]
+
+Each row changes one part of the preset and is judged by `stepwell evaluate --preset accurate
+--on-validation`: trained on the training graphs of a fold, judged by its validation graphs;
+no test graph is looked at. Ten folds of the small datasets and three of the large ones, one
+draw of the weights. A row's difference to the preset is a mean over datasets of the means
+over folds, with its standard error, folds paired. Answers go to files of the runs' folder;
+what is there is not done again. The page is docs/results/ablation.md.
+"""
+
+import argparse
+import gzip
+import json
+import math
+import pathlib
+
+from fair import SETS, measured
+
+#: Folds of the sets where one takes seconds.
+FEW = {"NCI1": 3, "DD": 3, "REDDIT-BINARY": 3, "COLLAB": 3}
+
+#: What is changed, as a model's file says it.
+VARIANTS = {
+    "the preset": "",
+    "linear: no kernel, columns standardised": "landmarks = 0\nstandardize = true",
+    "2000 random tanh units, no kernel": "landmarks = 0\nrandom_features = 2000",
+    "500 landmarks": "landmarks = 500",
+    "degree alone where vertices carry nothing": 'bare_structure = ["degree"]',
+    "log-degree alone there": 'bare_structure = ["log-degree"]',
+    "local degree profile there": 'bare_structure = ["local-degree-profile"]',
+    "log-degree and clustering everywhere": 'structure = ["log-degree", "clustering"]',
+    "sum alone": 'aggregate = ["sum"]',
+    "mean alone": 'aggregate = ["mean"]',
+    "sum and mean": 'aggregate = ["sum", "mean"]',
+    "max beside them": 'aggregate = ["sum", "mean", "std", "max"]',
+    "last block alone": "concat = false",
+    "two blocks": "blocks = 2",
+    "four blocks": "blocks = 4",
+    "one stack": "stacks = 1",
+    "50 units": "units = 50",
+    "one sweep": "fixed_sweeps = 1",
+    "ten sweeps": "fixed_sweeps = 10",
+    "thirty sweeps, nearly settled": "fixed_sweeps = 30",
+    "radius 0.5": "spectral_radius = 0.5",
+    "input scaling 0.3": "input_scaling = 0.3",
+    "ring in place of a dense W": 'recurrence = "ring"',
+    "adjacency not normalised": "normalize = false",
+    "Graclus": 'pool = "graclus"',
+    "Graclus, 75 units": 'pool = "graclus"\nunits = 75',
+    "NDP": 'pool = "ndp"',
+}
+
+
+def difference(row, preset):
+    """Mean difference over sets in points, and its standard error: folds are paired."""
+    means, variances = [], []
+    for name in SETS:
+        pairs = zip(row[name]["folds"], preset[name]["folds"], strict=True)
+        apart = [100 * (a["accuracy"] - b["accuracy"]) for a, b in pairs]
+        mean = sum(apart) / len(apart)
+        means.append(mean)
+        variances.append(sum((each - mean) ** 2 for each in apart) / (len(apart) - 1) / len(apart))
+    return sum(means) / len(means), math.sqrt(sum(variances)) / len(means)
+
+
+def page(found):
+    line = lambda cells: "| " + " | ".join(cells) + " |"
+    preset = found["the preset"]
+    lines = [
+        line(["", *SETS, "mean", "difference", "core s"]),
+        line(["---", *["--:"] * (len(SETS) + 3)]),
+    ]
+    for title, row in found.items():
+        shares = [f"{100 * row[name]['accuracy_mean']:.1f} ± {100 * row[name]['accuracy_std']:.1f}" for name in SETS]
+        mean = sum(row[name]["accuracy_mean"] for name in SETS) / len(SETS)
+        apart, error = difference(row, preset)
+        against = "" if row is preset else f"{apart:+.2f} ± {error:.2f}"
+        cost = sum(row[name]["core_seconds"] for name in SETS)
+        lines.append(line([title, *shares, f"{100 * mean:.2f}", against, f"{cost:.0f}"]))
+    few = ", ".join(f"{name} {count}" for name, count in FEW.items())
+    return f"""# What each part of `accurate` is worth
+
+Made by `python benchmarks/ablation.py`. Per cent right on the validation graphs of the fixed folds (mean ± standard deviation over folds), trained on the training graphs; no test graph was looked at. Ten folds each, of the large sets fewer ({few}); one draw of the weights. *Difference*: to the preset, mean over the datasets ± standard error, folds paired. *Core s*: seconds of one core for the whole row.
+
+{chr(10).join(lines)}
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--splits", type=pathlib.Path, required=True, help="folder of NAME_splits.json.gz")
+    parser.add_argument("--data", help="folder of the datasets [STEPWELL_DATA]")
+    parser.add_argument("--stepwell", default="target/release/stepwell", help="the binary")
+    parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/ablation"), help="folder of the answers")
+    parser.add_argument("--page", type=pathlib.Path, default=pathlib.Path("docs/results/ablation.md"))
+    options = parser.parse_args()
+    options.runs.mkdir(parents=True, exist_ok=True)
+    source = ["--data-dir", options.data] if options.data else []
+    found = {}
+    for title, change in VARIANTS.items():
+        stem = "".join(letter if letter.isalnum() else "-" for letter in title)
+        config = options.runs / f"{stem}.toml"
+        config.write_text(change + "\n")
+        found[title] = {}
+        for name in SETS:
+            folds = json.loads(gzip.open(options.splits / f"{name}_splits.json.gz").read())[: FEW.get(name, 10)]
+            splits = options.runs / f"{name}.json"
+            splits.write_text(json.dumps(folds))
+            model = ["--preset", "accurate", "--config", str(config), "--on-validation", "--inits", "1"]
+            command = [options.stepwell, "evaluate", name, *source, "--splits", str(splits), *model, "--json"]
+            found[title][name] = measured(command, options.runs / name / f"{stem}.json")
+        mean = sum(each["accuracy_mean"] for each in found[title].values()) / len(SETS)
+        print(f"{title}: {100 * mean:.2f}", flush=True)
+    options.page.write_text(page(found))
+
+
+if __name__ == "__main__":
+    main()

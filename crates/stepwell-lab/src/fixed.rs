@@ -1,0 +1,286 @@
+//! A model with nothing left to choose, trained in every fold the way it would
+//! be on data of one's own.
+//!
+//! What a fold's model knows comes from the graphs it is trained on: the map to
+//! the inputs, the scales, landmarks and penalty of its readout. Of the graphs it
+//! is judged by it has seen nothing.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use ndarray::{Array2, Axis};
+use stepwell::config::ModelConfig;
+use stepwell::features::FeatureMap;
+use stepwell::model::{Model, TrainedModel};
+use stepwell::pyramid::Pyramid;
+use stepwell::readout;
+use stepwell::reservoir::{Prepared, embed_some};
+use stepwell_data::Dataset;
+
+use crate::error::Result;
+use crate::evaluate::{Progress, fingerprint, on_one_thread};
+use crate::outcome::{FoldOutcome, Quality, Times};
+use crate::protocol::Protocol;
+use crate::run::{CellKey, Record, Run, Sweeps};
+use crate::splits::{self, Fold};
+use crate::targets::Targets;
+
+/// A model on a dataset, as it is.
+pub struct Fixed<'a> {
+    dataset: &'a Dataset,
+    pyramid: &'a Pyramid,
+    model: ModelConfig,
+    key: CellKey,
+    protocol: Protocol,
+    targets: Targets,
+    folds: Vec<Fold>,
+    fingerprint: String,
+}
+
+impl<'a> Fixed<'a> {
+    /// Takes a dataset with its pyramid. Folds are drawn from the protocol's
+    /// seed, unless given; of the rest of the protocol, the number of
+    /// initialisations counts, and who is judged by.
+    pub fn new(
+        dataset: &'a Dataset,
+        pyramid: &'a Pyramid,
+        model: ModelConfig,
+        protocol: Protocol,
+        folds: Option<Vec<Fold>>,
+    ) -> Result<Self> {
+        protocol.validate()?;
+        let targets = Targets::of(dataset)?;
+        let folds = match folds {
+            Some(folds) => folds,
+            None => splits::stratified(&targets.strata(), protocol.folds, protocol.held_out, protocol.seed)?,
+        };
+        let key = CellKey::of_fixed(&dataset.name, &model, protocol.seed);
+        let (inits, seed, early) = (protocol.initialisations, protocol.seed, protocol.on_validation);
+        let settings = serde_json::to_string(&(&model, inits, seed, early)).unwrap_or_default();
+        let fingerprint = fingerprint(dataset, &model, &folds, &settings);
+        Ok(Self { dataset, pyramid, model, key, protocol, targets, folds, fingerprint })
+    }
+
+    /// Which cell this is.
+    pub fn key(&self) -> &CellKey {
+        &self.key
+    }
+
+    /// Judges the model in every fold that no earlier run has judged it in. The
+    /// first initialisation of each runs on one thread, for the clock.
+    pub fn judge(
+        &self,
+        run: &Run,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Vec<(FoldOutcome, Option<Times>)>> {
+        let known = run.state(&self.key, &self.fingerprint)?;
+        let (inits, units) =
+            (self.protocol.initialisations, self.folds.len() * self.protocol.initialisations);
+        let mut journals = None;
+        let mut found = Vec::new();
+        for fold in 0..self.folds.len() {
+            if let Some(outcome) = known.folds.get(&fold) {
+                found.push((outcome.clone(), known.times.get(&(Sweeps::Own, fold)).copied()));
+                continue;
+            }
+            let step = |initialisation| progress(Progress { done: fold * inits + initialisation, units });
+            let (outcome, times) = self.judge_fold(fold, step)?;
+            if journals.is_none() {
+                let mut journal = run.journal()?;
+                if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.is_empty()) {
+                    let (cell, fingerprint) = (self.key.clone(), self.fingerprint.clone());
+                    journal.write(&Record::Cell { cell, fingerprint, units: self.folds.len() })?;
+                }
+                journals = journal.zip(run.clock_journal()?);
+            }
+            if let Some((journal, clock)) = &mut journals {
+                let cell = self.key.clone();
+                clock.write(&Record::Time { cell: cell.clone(), fold, sweeps: Sweeps::Own, times })?;
+                journal.write(&Record::Fold { cell, fold, outcome: Box::new(outcome.clone()) })?;
+            }
+            found.push((outcome, Some(times)));
+        }
+        let _ = progress(Progress { done: units, units });
+        Ok(found)
+    }
+
+    fn judge_fold(
+        &self,
+        fold: usize,
+        mut progress: impl FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<(FoldOutcome, Times)> {
+        let (learnt, judged) = self.parts(fold);
+        let ready = self.ready(&learnt)?;
+        let (mut first, mut qualities) = (None, Vec::new());
+        for initialisation in 0..self.protocol.initialisations {
+            if progress(initialisation).is_break() {
+                return Err(stepwell::Error::Cancelled.into());
+            }
+            let once = || self.once(&ready, &learnt, &judged, initialisation);
+            let (trained, decisions, times) = if first.is_none() { on_one_thread(once)? } else { once()? };
+            first.get_or_insert((trained.readout.alpha(), times));
+            qualities.push(Quality::of(&self.targets, &judged, &decisions));
+        }
+        let (alpha, times) = first.unwrap_or_default();
+        let config = Some(self.protocol.configure(&self.model, 0, 0));
+        let quality = Quality::mean(&qualities);
+        Ok((FoldOutcome { config, alpha, quality, ..FoldOutcome::default() }, times))
+    }
+
+    /// The graphs a fold's model is trained on, and those it is judged by.
+    fn parts(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
+        let fold = &self.folds[fold];
+        let (mut learnt, mut judged) = match self.protocol.on_validation {
+            true => (fold.train.clone(), fold.validation.clone()),
+            false => (fold.learnt(), fold.test.clone()),
+        };
+        learnt.sort_unstable();
+        judged.sort_unstable();
+        (learnt, judged)
+    }
+
+    /// All graphs with the inputs that those learnt from give them.
+    fn ready(&self, learnt: &[usize]) -> Result<Ready> {
+        let graphs = &self.dataset.graphs;
+        let options = self.model.features(&self.dataset.features);
+        let features = FeatureMap::fit(&graphs.select(learnt), &options)?;
+        let prepared = Prepared::with_pyramid(graphs, &features.apply(graphs)?, self.pyramid, &self.model)?;
+        Ok(Ready { features, prepared })
+    }
+
+    /// Trains on some graphs, and says what becomes of others, and how long it took.
+    fn once(
+        &self,
+        ready: &Ready,
+        learnt: &[usize],
+        judged: &[usize],
+        initialisation: usize,
+    ) -> Result<(TrainedModel, Array2<f64>, Times)> {
+        let model =
+            Model::new(self.protocol.configure(&self.model, 0, initialisation), ready.features.clone())?;
+        let vectors = |model: &Model, graphs: &[usize]| {
+            let going = |_| ControlFlow::Continue(());
+            embed_some(&model.weights, &ready.prepared, &model.config, Some(graphs), going)
+        };
+        let clock = Instant::now();
+        let rows = vectors(&model, learnt)?.vectors;
+        let trained = match &self.targets {
+            Targets::Classes(classes, names) => {
+                let classes: Vec<usize> = learnt.iter().map(|&graph| classes[graph]).collect();
+                let targets = readout::Targets::Classes { classes: &classes, num_classes: names.len() };
+                TrainedModel::fit(model, rows.view(), targets, names.clone())?
+            }
+            Targets::Values(_) => {
+                let y = self.targets.encoded()?.select(Axis(0), learnt);
+                TrainedModel::fit(model, rows.view(), readout::Targets::Values(y.view()), Vec::new())?
+            }
+        };
+        let train_seconds = clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
+        let decisions = trained.readout.predict(vectors(&trained.model, judged)?.vectors.view())?;
+        let test_seconds = clock.elapsed().as_secs_f64();
+        Ok((trained, decisions, Times { train_seconds, test_seconds }))
+    }
+}
+
+/// What the initialisations of a fold have in common.
+struct Ready {
+    features: FeatureMap,
+    prepared: Prepared,
+}
+
+#[cfg(test)]
+mod tests {
+    use stepwell::config::{Pool, Preset};
+    use stepwell_data::synthetic::{BenchmarkOptions, generate};
+
+    use super::*;
+
+    /// The model of one fold of a small benchmark, and what it says of all graphs.
+    fn trained(dataset: &Dataset, folds: &[Fold]) -> (TrainedModel, Array2<f64>) {
+        let model = ModelConfig {
+            units: 8.into(),
+            pool: Pool::Graclus,
+            landmarks: 30,
+            ..ModelConfig::preset(Preset::Accurate)
+        };
+        let pyramid = model.pooling().unwrap();
+        let pyramid =
+            pyramid.coarsen(&dataset.graphs, model.levels(), |_| ControlFlow::Continue(())).unwrap();
+        let fixed = Fixed::new(dataset, &pyramid, model, Protocol::default(), Some(folds.to_vec())).unwrap();
+        let (learnt, judged) = fixed.parts(0);
+        let ready = fixed.ready(&learnt).unwrap();
+        let (trained, decisions, _) = fixed.once(&ready, &learnt, &judged, 1).unwrap();
+        (trained, decisions)
+    }
+
+    #[test]
+    fn nothing_is_learnt_from_the_graphs_it_is_judged_by() {
+        let options = BenchmarkOptions { graphs_per_class: 20, ..BenchmarkOptions::named("b-hard").unwrap() };
+        let dataset = generate(&options).unwrap();
+        let folds = splits::stratified(&Targets::of(&dataset).unwrap().strata(), 4, 0.2, 3).unwrap();
+        let (expected, decisions) = trained(&dataset, &folds);
+
+        // Other labels for the test graphs.
+        let mut relabelled = dataset.clone();
+        let stepwell_data::Targets::Classes(classes) = &mut relabelled.targets else { unreachable!() };
+        folds[0].test.iter().for_each(|&graph| classes[graph] = (classes[graph] + 1) % 3);
+        assert_eq!(trained(&relabelled, &folds), (expected.clone(), decisions.clone()));
+
+        // Other graphs in their places: the model is the same, what it says of them is not.
+        let mut places: Vec<usize> = (0..dataset.len()).collect();
+        let (first, last) = (folds[0].test[0], *folds[0].test.last().unwrap());
+        places.swap(first, last);
+        let mut swapped = dataset.clone();
+        swapped.graphs = dataset.graphs.select(&places);
+        let (found, said) = trained(&swapped, &folds);
+        assert_eq!(found, expected);
+        assert_ne!(said, decisions);
+        assert_eq!(said.row(0), decisions.row(decisions.nrows() - 1));
+
+        // Another graph to learn from is another model.
+        places.swap(folds[0].train[0], first);
+        swapped.graphs = dataset.graphs.select(&places);
+        assert_ne!(trained(&swapped, &folds).0, expected);
+    }
+
+    #[test]
+    fn folds_that_are_known_are_not_judged_again() {
+        let options = BenchmarkOptions { graphs_per_class: 12, ..BenchmarkOptions::named("b-easy").unwrap() };
+        let dataset = generate(&options).unwrap();
+        let model = ModelConfig { units: 5.into(), ..ModelConfig::preset(Preset::Accurate) };
+        let protocol = Protocol { folds: 3, initialisations: 2, ..Protocol::default() };
+        let pyramid = Pyramid::default();
+        let fixed = |model: &ModelConfig| {
+            Fixed::new(&dataset, &pyramid, model.clone(), protocol.clone(), None).unwrap()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run { folder: Some(folder.path().to_owned()), ..Run::default() };
+        let going = |_| ControlFlow::Continue(());
+        let outcomes = |found: Vec<(FoldOutcome, Option<Times>)>| -> Vec<FoldOutcome> {
+            found.into_iter().map(|(outcome, _)| outcome).collect()
+        };
+        let whole = outcomes(fixed(&model).judge(&Run::default(), going).unwrap());
+        // Ended in the second fold.
+        let stopping = |progress: Progress| match progress.done {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        assert!(fixed(&model).judge(&run, stopping).is_err());
+        assert_eq!(Run::read(folder.path()).unwrap().cells[fixed(&model).key()].folds.len(), 1);
+        let mut steps = Vec::new();
+        let counting = |progress: Progress| {
+            steps.push(progress.done);
+            ControlFlow::Continue(())
+        };
+        let found = fixed(&model).judge(&run, counting).unwrap();
+        assert!(found.iter().all(|(_, times)| times.is_some()));
+        assert_eq!(outcomes(found), whole);
+        assert_eq!(steps, [2, 3, 4, 5, 6]);
+        assert!(Run::read(folder.path()).unwrap().cells[fixed(&model).key()].is_done());
+        let other = ModelConfig { units: 6.into(), ..model };
+        assert!(
+            fixed(&other).judge(&run, going).unwrap_err().to_string().contains("dataset, model or protocol")
+        );
+    }
+}

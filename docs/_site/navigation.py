@@ -1,0 +1,57 @@
+"""What belongs where in the site. Pages stay plain Markdown, which reads as well
+where there is no Sphinx: their place, and what only a site needs, is said here."""
+
+from docutils import nodes
+
+NAVIGATION = {
+    "Start": ["tutorial", "inputs", "coming-from", "notebooks/classify-molecules", "notebooks/look-at-a-pyramid"],
+    "Ideas": ["reservoir", "pooling", "lifting", "convergence", "readout", "protocol"],
+    "How to": ["clustering", "cluster", "scale", "adding-a-pooling"],
+    "Reference": ["cli", "python", "rust"],
+    "Background": ["results/README", "design", "architecture", "contributing", "changelog"],
+}
+
+#: Tables come from `stepwell reproduce` without a title.
+TITLES = {
+    "results/tables/table1": "Table 1: datasets",
+    "results/tables/table2": "Table 2: accuracy with two blocks",
+    "results/tables/table3": "Table 3: accuracy with three blocks",
+    "results/tables/table4": "Table 4: pooled graphs",
+    "results/tables/times": "Times",
+    "results/tables/baselines": "Baselines",
+    "results/tables/tests": "Tests",
+    "results/tables/claims": "Claims",
+}
+
+
+
+def toctree(pages, caption=None, hidden=True):
+    options = [f":caption: {caption}"] if caption else []
+    options += [":hidden:"] if hidden else []
+    return "\n\n```{toctree}\n" + "\n".join([*options, "", *pages]) + "\n```\n"
+
+
+def complete(app, docname, source):
+    found = app.env.found_docs
+    if docname == "index":
+        for caption, pages in NAVIGATION.items():
+            source[0] += toctree([page for page in pages if page in found], caption)
+    elif docname == "results/README":
+        others = sorted(page for page in found if page.startswith("results/") and page != docname)
+        source[0] += toctree([f"/{page}" for page in others])
+    elif docname.startswith("results/") and not source[0].lstrip().startswith("# "):
+        source[0] = f"# {TITLES.get(docname, docname.rpartition('/')[2].capitalize())}\n\n{source[0]}"
+
+
+def dashes(app, doctree, docname):
+    """Sphinx writes two hyphens before what a parameter is, and leaves the dash to a
+    transform that would spoil the names of options."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
+def setup(app):
+    app.connect("source-read", complete)
+    app.connect("doctree-resolved", dashes)
+    return {"parallel_read_safe": True}
