@@ -6,6 +6,24 @@
 //! fixed point. This crate does the computing: it reads no file, prints
 //! nothing, looks at no environment variable, and never panics on user data.
 //!
+//! ```
+//! use std::ops::ControlFlow::Continue;
+//! use stepwell::config::ModelConfig;
+//! use stepwell::graph::{BatchBuilder, EdgeList};
+//! use stepwell::model::Model;
+//!
+//! // A path and a ring, of five vertices each.
+//! let mut builder = BatchBuilder::default();
+//! builder.push(&EdgeList::new(5, &[0, 1, 2, 3], &[1, 2, 3, 4]))?;
+//! builder.push(&EdgeList::new(5, &[0, 1, 2, 3, 4], &[1, 2, 3, 4, 0]))?;
+//! let graphs = builder.finish();
+//!
+//! let model = Model::fit(ModelConfig { units: 20.into(), ..Default::default() }, &graphs)?;
+//! let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
+//! assert_eq!(vectors.dim(), (2, 20)); // a row per graph
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+//!
 //! Whoever wants results starts at [`model`]: graphs in, vectors or classes out,
 //! with everything a model can be in one [`config::ModelConfig`]. Underneath,
 //! in the order in which data flows: the graphs everything is built on
@@ -35,7 +53,7 @@ pub mod theory;
 pub use error::{Error, Result};
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 mod readme {}
 
 #[cfg(doctest)]

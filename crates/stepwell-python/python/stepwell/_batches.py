@@ -8,9 +8,10 @@ from ._foreign import as_array, as_graph, is_foreign, is_joined, pyg_parts
 from ._graphs import Graph, kind_of
 from ._stepwell import RawBatch, RawRows
 from ._tables import from_edges, is_edge_table
+from ._types import AnyGraphs
 
 
-def as_batch(graphs):
+def as_batch(graphs: AnyGraphs) -> RawBatch:
     """One batch of a sequence of graphs, a dataset, a batch of another library,
     or a table with a graph, or an edge, per row."""
     if isinstance(graphs, Dataset):

@@ -4,13 +4,16 @@ import json
 import operator
 import warnings
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from . import _stepwell
 from ._foreign import as_graph
 from ._graphs import Graph
+from ._types import AnyGraph, Pooling
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,17 +26,17 @@ class Level:
     #: or with ``reduce="max"`` the largest of each cluster.
     S: sp.csr_matrix
     #: The fine vertex that each coarse one was, for poolings that select vertices; else None.
-    kept: np.ndarray | None
+    kept: NDArray[np.int64] | None
     #: What happened, in numbers: cuts_improved, vertices_lost, without_edges,
     #: fill_dropped, symmetrized; without those that are 0.
-    notes: dict = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         fine, coarse = self.S.shape
         return f"Level({fine} to {coarse} nodes, {self.A.nnz} entries)"
 
 
-def coarsen(graph, pool, levels=2, **options):
+def coarsen(graph: AnyGraph, pool: Pooling, levels: int = 2, **options: Any) -> list[Level]:
     """Makes a graph smaller, again and again.
 
     Parameters
@@ -87,7 +90,7 @@ def coarsen(graph, pool, levels=2, **options):
     return made
 
 
-def maxcut(graph):
+def maxcut(graph: AnyGraph) -> tuple[NDArray[np.bool_], float]:
     """A large cut of a graph, by the signs of the top eigenvector of ``I - Ã``.
 
     Returns
@@ -101,7 +104,7 @@ def maxcut(graph):
     return _stepwell.maxcut(as_graph(graph)._raw)
 
 
-def kron_reduce(graph, keep):
+def kron_reduce(graph: AnyGraph, keep: ArrayLike) -> sp.csr_matrix:
     """The graph between some of the vertices that keeps their resistance distances.
 
     Parameters

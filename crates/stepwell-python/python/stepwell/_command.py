@@ -5,5 +5,5 @@ import sys
 from . import _stepwell
 
 
-def main():
+def main() -> None:
     sys.exit(_stepwell.run_command(["stepwell", *sys.argv[1:]]))

@@ -5,24 +5,31 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from . import _stepwell
 from ._graphs import Graph
+from ._types import AnyTable, RandomState
 
 
-class _Graphs(Sequence):
+class _Graphs(Sequence[Graph]):
     """The graphs of a dataset; each is made when it is asked for."""
 
     def __init__(self, raw):
         self._raw = raw
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._raw)
 
-    def __getitem__(self, key):
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> Graph: ...
+    @overload
+    def __getitem__(self, key: slice | list[int] | list[bool] | NDArray[Any]) -> list[Graph]: ...
+    def __getitem__(self, key: Any) -> Graph | list[Graph]:
         if isinstance(key, slice):
             return [self[i] for i in range(*key.indices(len(self)))]
         if isinstance(key, (list, np.ndarray)):
@@ -50,18 +57,18 @@ class Dataset:
     #: The graphs, as a sequence of :class:`Graph`. Their features are ready
     #: for the model: standardised attributes and one-hot labels, or the
     #: standardised degree where vertices carry nothing.
-    graphs: Sequence
+    graphs: _Graphs
     #: What is to be predicted: whole numbers, texts or reals; None if unknown.
-    y: np.ndarray | None
+    y: NDArray[Any] | Any  # no type checker is to ask whether it is None
     #: The graphs' names, or None.
-    ids: list | None
+    ids: list[Any] | None
     #: "train", "validation" or "test" for each graph, where the data come with a fixed split.
-    split: np.ndarray | None
+    split: NDArray[np.str_] | Any
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.graphs)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self)} graphs)"
 
 
@@ -78,7 +85,7 @@ def _wrap(raw):
     )
 
 
-def seed_of(random_state):
+def seed_of(random_state: RandomState) -> int:
     """A seed of what scikit-learn takes as one."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**64:
@@ -87,7 +94,12 @@ def seed_of(random_state):
     return int(check_random_state(random_state).randint(2**31))
 
 
-def load_dataset(name, data_dir=None, download=True, like=None):
+def load_dataset(
+    name: str | os.PathLike[str] | AnyTable,
+    data_dir: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    like: Dataset | None = None,
+) -> Dataset:
     """Loads a dataset by path or name, or from Arrow data.
 
     Features are made here: attributes z-scored (taken as they are from JSON
@@ -132,7 +144,11 @@ def load_dataset(name, data_dir=None, download=True, like=None):
     return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), like))
 
 
-def make_benchmark(name, graphs_per_class=None, random_state=0):
+def make_benchmark(
+    name: Literal["b-easy", "b-hard", "b-easy-small", "b-hard-small"],
+    graphs_per_class: int | None = None,
+    random_state: RandomState = 0,
+) -> Dataset:
     """Generates one of the paper's benchmarks.
 
     Parameters

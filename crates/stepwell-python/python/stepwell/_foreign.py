@@ -1,12 +1,21 @@
 """Graphs of other libraries, none of which need be installed."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
 from ._graphs import Graph, kind_of
+from ._types import AnyGraph
 
 
-def as_graph(value, *, features=None, label=None, weight=None):
+def as_graph(
+    value: AnyGraph,
+    *,
+    features: str | Sequence[str] | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+) -> Graph:
     """Makes a :class:`Graph` of whatever holds one.
 
     Parameters

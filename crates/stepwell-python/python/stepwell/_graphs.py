@@ -1,9 +1,13 @@
 """What counts as a graph, and how it becomes one of ours."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from ._stepwell import RawGraph
+from ._types import Floats
 
 
 #: More vertices than this are not guessed from the largest number among the edges.
@@ -43,8 +47,18 @@ class Graph:
     """
 
     __slots__ = ("_raw",)
+    _raw: RawGraph
 
-    def __init__(self, edges, features=None, *, num_nodes=None, weights=None, labels=None, directed=False):
+    def __init__(
+        self,
+        edges: sp.spmatrix | sp.sparray | ArrayLike,
+        features: ArrayLike | None = None,
+        *,
+        num_nodes: int | None = None,
+        weights: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        directed: bool = False,
+    ) -> None:
         if sp.issparse(edges):
             if weights is not None:
                 raise TypeError("weights: a sparse adjacency matrix holds them already")
@@ -76,28 +90,28 @@ class Graph:
         return graph
 
     @property
-    def num_nodes(self):
+    def num_nodes(self) -> int:
         """The number of vertices."""
         return self._raw.num_nodes
 
     @property
-    def num_edges(self):
+    def num_edges(self) -> int:
         """The number of edges: undirected ones counted once, self loops not at all."""
         return self._raw.num_edges
 
     @property
-    def directed(self):
+    def directed(self) -> bool:
         """Whether edges have a direction."""
         return self._raw.directed
 
     @property
-    def adjacency(self):
+    def adjacency(self) -> sp.csr_matrix:
         """The adjacency matrix, as a SciPy CSR matrix."""
         data, indices, indptr = self._raw.csr()
         return sp.csr_matrix((data, indices, indptr), shape=(self.num_nodes, self.num_nodes))
 
     @property
-    def features(self):
+    def features(self) -> Floats | None:
         """One row per vertex, or None. A copy: the graph itself does not change."""
         features = self._raw.features()
         if features is not None:
@@ -105,26 +119,26 @@ class Graph:
         return features
 
     @property
-    def labels(self):
+    def labels(self) -> NDArray[np.int32] | None:
         """One whole number per vertex, or None. Those of a loaded dataset have become features."""
         return self._raw.labels()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         width = 0 if self.features is None else self.features.shape[1]
         kind = "directed, " if self.directed else ""
         return f"Graph({self.num_nodes} nodes, {self.num_edges} edges, {kind}{width} features)"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         if not self.directed:
             return _rebuild, (sp.triu(self.adjacency, format="csr"), self.features, False, self.labels)
         return _rebuild, (self.adjacency, self.features, True, self.labels)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
         return self._raw.equals(other._raw)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 def kind_of(value):

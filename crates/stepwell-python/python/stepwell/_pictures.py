@@ -4,8 +4,11 @@ import html
 import json
 import operator
 import os
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,31 +18,33 @@ from ._coarsen import _pooling
 from ._foreign import as_graph
 from ._graphs import _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+from ._stepwell import RawPicture
+from ._types import AnyGraph, Floats, Pooling
 
 
 class Picture:
     """A picture. A notebook shows it; ``save`` writes it to a file."""
 
-    def __init__(self, raw, **figures):
+    def __init__(self, raw: RawPicture, **figures: Any) -> None:
         self._raw = raw
         vars(self).update(figures)
 
     @property
-    def title(self):
+    def title(self) -> str:
         """What it is, in a line."""
         return self._raw.title
 
     @property
-    def svg(self):
+    def svg(self) -> str:
         """The picture as SVG, which stands alone."""
         return self._raw.svg
 
     @property
-    def html(self):
+    def html(self) -> str:
         """A page around it that answers to the pointer and needs no network."""
         return self._raw.html
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the picture (``.svg``) or the page (``.html``), whole or not at all."""
         self._raw.write(os.fspath(path))
 
@@ -51,7 +56,7 @@ class Picture:
         page = html.escape(self.html, quote=True)
         return f'<iframe srcdoc="{page}" sandbox="allow-scripts" style="width:100%;height:720px;border:0"></iframe>'
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.title}>"
 
 
@@ -59,10 +64,10 @@ class EmbeddingPicture(Picture):
     """What :func:`plot_embedding` draws."""
 
     #: Where each row of the vectors lies: an array of shape (rows, 2).
-    points: np.ndarray
+    points: Floats
     #: The share that each axis shows: discriminants of the variance between
     #: classes, principal components of all variance.
-    explained: list
+    explained: list[float]
 
 
 class PyramidPicture(Picture):
@@ -71,7 +76,7 @@ class PyramidPicture(Picture):
     #: For every level, a dict of its ``vertices`` and ``edges``; where the next
     #: level selects vertices, how many are ``kept`` and the value of that ``cut``;
     #: where it merges them, the share of the weight that is ``merged``.
-    levels: list
+    levels: list[dict[str, Any]]
 
 
 class ExplanationPicture(Picture):
@@ -82,12 +87,19 @@ class ExplanationPicture(Picture):
     #: Intercept and contributions together: the decision value.
     decision: float
     #: For each level that is read, what its vertices add, by the level's number.
-    contributions: dict
+    contributions: dict[int, Floats]
     #: All of it on the vertices of the graph itself.
-    vertices: np.ndarray
+    vertices: Floats
 
 
-def plot_embedding(vectors, y=None, *, method=None, ids=None, name="embedding"):
+def plot_embedding(
+    vectors: ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    method: Literal["lda", "pca"] | None = None,
+    ids: Sequence[object] | None = None,
+    name: str = "embedding",
+) -> EmbeddingPicture:
     """Draws vectors as points in a plane.
 
     Parameters
@@ -137,12 +149,20 @@ def plot_embedding(vectors, y=None, *, method=None, ids=None, name="embedding"):
         if y.dtype.kind not in "biufUO":
             raise TypeError(f"y: expected whole numbers, texts or real numbers, found {y.dtype}")
         labels = [str(label) for label in y] if y.dtype.kind == "O" else y.tolist()
-    ids = [str(index) for index in range(len(vectors))] if ids is None else [str(each) for each in ids]
-    raw, points, explained = _stepwell.plot_embedding(vectors, labels, ids, method, name)
+    names = [str(each) for each in (range(len(vectors)) if ids is None else ids)]
+    raw, points, explained = _stepwell.plot_embedding(vectors, labels, names, method, name)
     return EmbeddingPicture(raw, points=points, explained=explained)
 
 
-def plot_pyramid(graph, pool=None, levels=2, *, coordinates=None, name="graph", **options):
+def plot_pyramid(
+    graph: AnyGraph,
+    pool: Pooling | None = None,
+    levels: int = 2,
+    *,
+    coordinates: ArrayLike | None = None,
+    name: str = "graph",
+    **options: Any,
+) -> PyramidPicture:
     """Draws a graph and its coarse levels side by side.
 
     Colours are labels, attributes or degrees. Where a pooling selects vertices,
@@ -190,7 +210,14 @@ def plot_pyramid(graph, pool=None, levels=2, *, coordinates=None, name="graph", 
     return PyramidPicture(raw, levels=figures)
 
 
-def plot_explanation(model, graph, label=None, *, coordinates=None, name="graph"):
+def plot_explanation(
+    model: PyramidalReservoirClassifier | PyramidalReservoirRegressor,
+    graph: AnyGraph,
+    label: Any = None,
+    *,
+    coordinates: ArrayLike | None = None,
+    name: str = "graph",
+) -> ExplanationPicture:
     """Draws which vertices a prediction is made of.
 
     A decision value is its intercept plus what each vertex of the levels read

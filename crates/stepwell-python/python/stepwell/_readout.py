@@ -3,8 +3,11 @@
 import copy
 import inspect
 import json
+from collections.abc import Mapping
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
@@ -15,6 +18,7 @@ from ._batches import as_batch
 from ._progress import Progress
 from ._reservoir import PyramidalReservoir, _preset, _threads
 from ._stepwell import decode_classes, fit_classes, fit_values, read_out
+from ._types import Alpha, AnyGraphs, Floats, ReservoirOptions
 
 
 def _accurate():
@@ -43,6 +47,10 @@ def _described(text):
 
 class _WithReadout(PyramidalReservoir):
     """A reservoir and what a linear map makes of its vectors."""
+
+    alpha_: float
+    random_features_: tuple[Floats, Floats] | None
+    landmarks_: tuple[Floats, Floats, Floats] | None
 
     def _values(self, graphs):
         """A row of predicted numbers, or decision values, for each graph."""
@@ -141,11 +149,22 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         """
     )
 
+    classes_: NDArray[Any]
+    coef_: Floats
+    intercept_: Floats
+
     _not_options = (*PyramidalReservoir._not_options, "class_weight")
 
     def __init__(
-        self, *, alpha="loo", class_weight=None, standardize=False, random_features=0, landmarks=2000, **reservoir
-    ):
+        self,
+        *,
+        alpha: Alpha = "loo",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        standardize: bool = False,
+        random_features: int = 0,
+        landmarks: int = 2000,
+        **reservoir: Unpack[ReservoirOptions],
+    ) -> None:
         super().__init__(**{**_ACCURATE, **reservoir})
         self.alpha = alpha
         self.class_weight = class_weight
@@ -153,9 +172,11 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         self.random_features = random_features
         self.landmarks = landmarks
 
-    __init__.__signature__ = _joined(__init__)
+    __init__.__signature__ = _joined(__init__)  # type: ignore[attr-defined]
 
-    def fit(self, graphs, y, sample_weight=None):
+    def fit(  # type: ignore[override]  # what is trained needs a target
+        self, graphs: AnyGraphs, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Draws the weights of the reservoirs and trains the readout.
 
         Parameters
@@ -182,12 +203,12 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         trained.classes_ = classes
         return self._become(trained)
 
-    def decision_function(self, graphs):
+    def decision_function(self, graphs: AnyGraphs) -> Floats:
         """How much speaks for each class; of two classes, for the second one."""
         values = self._values(graphs)
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def predict(self, graphs):
+    def predict(self, graphs: AnyGraphs) -> NDArray[Any]:
         """A label for each graph."""
         decisions = self._values(graphs)
         return self.classes_[decode_classes(decisions)]
@@ -247,16 +268,29 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         """
     )
 
-    def __init__(self, *, alpha="loo", standardize=False, random_features=0, landmarks=2000, **reservoir):
+    coef_: Floats
+    intercept_: float | Floats
+
+    def __init__(
+        self,
+        *,
+        alpha: Alpha = "loo",
+        standardize: bool = False,
+        random_features: int = 0,
+        landmarks: int = 2000,
+        **reservoir: Unpack[ReservoirOptions],
+    ) -> None:
         super().__init__(**{**_ACCURATE, **reservoir})
         self.alpha = alpha
         self.standardize = standardize
         self.random_features = random_features
         self.landmarks = landmarks
 
-    __init__.__signature__ = _joined(__init__)
+    __init__.__signature__ = _joined(__init__)  # type: ignore[attr-defined]
 
-    def fit(self, graphs, y, sample_weight=None):
+    def fit(  # type: ignore[override]  # what is trained needs a target
+        self, graphs: AnyGraphs, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Draws the weights of the reservoirs and trains the readout.
 
         Parameters
@@ -277,7 +311,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
             trained.coef_, trained.intercept_ = trained.coef_[0], float(trained.intercept_[0])
         return self._become(trained)
 
-    def predict(self, graphs):
+    def predict(self, graphs: AnyGraphs) -> Floats:
         """A number, or a row of them, for each graph."""
         values = self._values(graphs)
         return values[:, 0] if np.ndim(self.coef_) == 1 else values

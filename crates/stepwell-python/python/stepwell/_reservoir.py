@@ -4,8 +4,11 @@ import inspect
 import json
 import os
 import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +18,7 @@ from ._coarsen import warn_of_losses
 from ._datasets import seed_of
 from ._progress import Progress
 from ._stepwell import check_options, preset_options, random_weights
+from ._types import Aggregate, AnyGraphs, Floats, Pooling, Preset, RandomState, Structure
 
 
 class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -134,49 +138,55 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     (300, 20)
     """
 
+    weights_: list[tuple[Floats, Floats]]
+    iterations_: NDArray[np.uint32]
+    converged_: NDArray[np.bool_]
+    pooling_notes_: dict[str, int]
+    feature_map_: str | None
+
     #: Parameters that do not change what the model is, or are read on their own.
-    _not_options = ("n_jobs", "random_state", "verbose")
+    _not_options: tuple[str, ...] = ("n_jobs", "random_state", "verbose")
 
     def __init__(
         self,
-        pool="none",
-        blocks=2,
-        units=50,
-        spectral_radius=0.9,
-        scaling="radius",
-        input_scaling=0.5,
-        hidden_scaling=0.8,
-        recurrence="dense",
-        input_pattern="uniform",
-        density=0.1,
-        tied=False,
-        reservoirs=1,
-        stacks=1,
-        normalize=True,
-        lift=True,
-        precision="f32",
-        solver="gauss-seidel",
-        leak=1.0,
-        tol=1e-5,
-        max_iter=50,
-        fixed_sweeps=None,
-        aggregate="sum",
-        concat=False,
-        pool_last=False,
-        pool_seed=0,
-        reduce="mean",
-        delta=0.1,
-        sparsify="each-level",
-        side="largest",
-        approximate=False,
-        fill_budget=1 << 26,
-        raw=None,
-        structure=(),
-        bare_structure=(),
-        random_state=0,
-        n_jobs=None,
-        verbose=False,
-    ):
+        pool: Literal["none"] | Pooling = "none",
+        blocks: int = 2,
+        units: int | Sequence[int] = 50,
+        spectral_radius: float | Sequence[float] = 0.9,
+        scaling: Literal["radius", "norm"] = "radius",
+        input_scaling: float = 0.5,
+        hidden_scaling: float | Sequence[float] = 0.8,
+        recurrence: Literal["dense", "sparse", "ring", "orthogonal", "diagonal"] = "dense",
+        input_pattern: Literal["uniform", "signs", "sparse", "one-per-unit"] = "uniform",
+        density: float = 0.1,
+        tied: bool = False,
+        reservoirs: int = 1,
+        stacks: int = 1,
+        normalize: bool = True,
+        lift: bool = True,
+        precision: Literal["f32", "f64"] = "f32",
+        solver: Literal["gauss-seidel", "jacobi"] = "gauss-seidel",
+        leak: float = 1.0,
+        tol: float = 1e-5,
+        max_iter: int = 50,
+        fixed_sweeps: int | None = None,
+        aggregate: Aggregate | Sequence[Aggregate] = "sum",
+        concat: bool = False,
+        pool_last: bool = False,
+        pool_seed: int = 0,
+        reduce: Literal["mean", "sum", "max"] = "mean",
+        delta: float = 0.1,
+        sparsify: Literal["each-level", "deferred"] = "each-level",
+        side: Literal["largest", "smaller", "larger"] = "largest",
+        approximate: bool = False,
+        fill_budget: int = 1 << 26,
+        raw: bool | None = None,
+        structure: Structure | Sequence[Structure] = (),
+        bare_structure: Structure | Sequence[Structure] = (),
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
         self.pool = pool
         self.blocks = blocks
         self.units = units
@@ -216,20 +226,20 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.verbose = verbose
 
     @classmethod
-    def from_preset(cls, preset, **changes):
+    def from_preset(cls, preset: Preset, **changes: Any) -> Self:
         """An estimator with a named set of options: "paper" (the paper's model),
         "accurate" (more of more reservoirs) or "reference" (what the paper's
         public code does)."""
         return cls(**{**_preset(preset, inspect.signature(cls).parameters.keys() - cls._not_options), **changes})
 
-    def fit(self, graphs, y=None):
+    def fit(self, graphs: AnyGraphs, y: object = None) -> Self:
         """Draws the weights. Of the graphs only the number of features matters,
         which labels there are, and, where vertices carry nothing, the spread of
         their degrees."""
         self._draw(as_batch(graphs))
         return self
 
-    def set_weights(self, weights):
+    def set_weights(self, weights: Iterable[tuple[ArrayLike, ArrayLike]]) -> Self:
         """Replaces the weights by pairs ``(W, V)``, listed by stack, block and reservoir.
 
         Where vertices have features, no ``fit`` is needed before.
@@ -249,24 +259,24 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._keep(options, getattr(self, "feature_map_", None), pairs)
         return self
 
-    def transform(self, graphs):
+    def transform(self, graphs: AnyGraphs) -> Floats:
         """One row per graph."""
         check_is_fitted(self, "weights_")
         return self._embed(as_batch(graphs))
 
-    def fit_transform(self, graphs, y=None, **fit_params):
+    def fit_transform(self, graphs: AnyGraphs, y: Any = None, **fit_params: Any) -> Floats:
         """The same as ``fit``, then ``transform`` of the same graphs."""
         batch = as_batch(graphs)
         return self.fit(batch, y, **fit_params).transform(batch)
 
-    def transform_nodes(self, graphs):
+    def transform_nodes(self, graphs: AnyGraphs) -> list[Floats]:
         """The states of all vertices of all graphs: one array per block that
         goes into the embedding, by stack and block."""
         check_is_fitted(self, "weights_")
         prepared, options, threads = self._prepare(as_batch(graphs))
         return prepared.states(options, self.weights_, threads)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.no_validation = True

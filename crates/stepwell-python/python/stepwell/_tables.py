@@ -1,25 +1,28 @@
 """Tables of edges: one row per edge, of many graphs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ._datasets import Dataset, _Graphs
 from ._graphs import as_labels, kind_of
 from ._stepwell import RawBatch
+from ._types import AnyTable
 
 
 def from_edges(
-    edges,
-    nodes=None,
+    edges: AnyTable,
+    nodes: AnyTable | None = None,
     *,
-    graph="graph",
-    source="source",
-    target="target",
-    weight=None,
-    node="node",
-    features=(),
-    label=None,
-    directed=False,
-):
+    graph: str = "graph",
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = None,
+    node: str = "node",
+    features: Sequence[str] = (),
+    label: str | None = None,
+    directed: bool = False,
+) -> Dataset:
     """Graphs from a table of edges, and one of vertices where they carry something.
 
     Parameters

@@ -13,8 +13,10 @@ task computes with one thread; give Ray as many CPUs as there are.
 import glob
 import json
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 try:
     import pyarrow as pa
@@ -25,9 +27,13 @@ except ImportError as error:
     raise ImportError(f"stepwell.ray needs Ray and pyarrow ({error}): pip install 'stepwell[ray]'") from error
 
 from . import _cluster
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
 __all__ = ["embed", "fit", "fit_ridge"]
+
+_Data: TypeAlias = ray.data.Dataset | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+_Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
 
 #: Bytes of a row group, as it lies in memory, that are looked at together.
 _PIECE_BYTES = 32 << 20
@@ -36,7 +42,14 @@ _PIECE_BYTES = 32 << 20
 _MOST_TASKS = 10_000
 
 
-def embed(data, model=None, *, skip_bad=False, keep=(), **ray_options):
+def embed(
+    data: _Data,
+    model: PyramidalReservoir | None = None,
+    *,
+    skip_bad: bool = False,
+    keep: Sequence[str] = (),
+    **ray_options: Any,
+) -> ray.data.Dataset:
     """Turns every graph into a vector, on all workers.
 
     Parameters
@@ -70,7 +83,9 @@ def embed(data, model=None, *, skip_bad=False, keep=(), **ray_options):
     return source.map(partial(_embed, plan))
 
 
-def fit(data, model=None, *, skip_bad=False, **ray_options):
+def fit(
+    data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False, **ray_options: Any
+) -> PyramidalReservoir:
     """A fitted copy of a model: features as all graphs ask for, then weights.
 
     Where features are taken as they are, no graph is looked at but the first.
@@ -82,7 +97,7 @@ def fit(data, model=None, *, skip_bad=False, **ray_options):
     return fitted
 
 
-def fit_ridge(data, model, *, y="y", skip_bad=False, **ray_options):
+def fit_ridge(data: _Data, model: _Model, *, y: str = "y", skip_bad: bool = False, **ray_options: Any) -> _Model:
     """A trained copy of a classifier or regressor.
 
     Vectors are computed on the workers, which send the moments of theirs. That

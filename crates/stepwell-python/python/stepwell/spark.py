@@ -16,23 +16,31 @@ How many rows a worker holds at a time is Spark's
 """
 
 import logging
+from collections.abc import Sequence
 from functools import partial
+from typing import TypeVar
 
 try:
     import pyarrow as pa
     from pyspark.errors import AnalysisException
+    from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 except ImportError as error:
     raise ImportError(f"stepwell.spark needs PySpark and pyarrow ({error}): pip install 'stepwell[spark]'") from error
 
 from . import _cluster
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
 __all__ = ["embed", "fit", "fit_ridge"]
 
+_Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
 
-def embed(df, model=None, *, skip_bad=False, keep=()):
+
+def embed(
+    df: DataFrame, model: PyramidalReservoir | None = None, *, skip_bad: bool = False, keep: Sequence[str] = ()
+) -> DataFrame:
     """Turns every graph into a vector, on all workers.
 
     Parameters
@@ -68,7 +76,7 @@ def embed(df, model=None, *, skip_bad=False, keep=()):
     return source.located.mapInArrow(partial(_embed, plan), T.StructType(fields))
 
 
-def fit(df, model=None, *, skip_bad=False):
+def fit(df: DataFrame, model: PyramidalReservoir | None = None, *, skip_bad: bool = False) -> PyramidalReservoir:
     """A fitted copy of a model: features as all graphs ask for, then weights.
 
     Where features are taken as they are, no graph is looked at but the first.
@@ -79,7 +87,7 @@ def fit(df, model=None, *, skip_bad=False):
     return fitted
 
 
-def fit_ridge(df, model, *, y="y", skip_bad=False):
+def fit_ridge(df: DataFrame, model: _Model, *, y: str = "y", skip_bad: bool = False) -> _Model:
     """A trained copy of a classifier or regressor.
 
     Vectors are computed on the workers, which send the moments of theirs. That

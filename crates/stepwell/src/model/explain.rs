@@ -105,6 +105,29 @@ fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
 impl TrainedModel {
     /// Takes the decision values of graphs apart; `pyramid` is what
     /// [`Model::coarsen`](super::Model::coarsen) makes of them.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Continue;
+    /// # use stepwell::config::ModelConfig;
+    /// # use stepwell::graph::{BatchBuilder, EdgeList};
+    /// # use stepwell::model::{Model, TrainedModel};
+    /// # use stepwell::readout::Targets;
+    /// # let mut builder = BatchBuilder::default();
+    /// # builder.push(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
+    /// # builder.push(&EdgeList::new(4, &[0, 1, 2, 3], &[1, 2, 3, 0]))?;
+    /// # let graphs = builder.finish();
+    /// # let model = Model::fit(ModelConfig::default(), &graphs)?;
+    /// # let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
+    /// # let targets = Targets::Classes { classes: &[0, 1], num_classes: 2 };
+    /// # let trained = TrainedModel::fit(model, vectors.view(), targets, vec!["path".into(), "ring".into()])?;
+    /// let pyramid = trained.model.coarsen(&graphs, |_| Continue(()))?;
+    /// let explanations = trained.explain(&graphs, &pyramid, |_| Continue(()))?;
+    /// let scores = trained.predict(&graphs, |_| Continue(()))?.scores;
+    /// for (explanation, scores) in explanations.iter().zip(scores.rows()) {
+    ///     assert!((explanation.decision() - scores).iter().all(|difference| difference.abs() < 1e-9));
+    /// }
+    /// # Ok::<(), stepwell::Error>(())
+    /// ```
     pub fn explain(
         &self,
         graphs: &GraphBatch,

@@ -3,7 +3,22 @@
 //! A pooling is a function from a graph to a [`Pooled`]: the matrix `S` that
 //! carries states to the coarse vertices (`X' = SᵀH`), the coarse graph `A'`,
 //! and notes on what happened. Everything is computed in f64, once per graph.
-//! Applying it again and again gives a pyramid.
+//! Applying it again and again gives a [pyramid](crate::pyramid), for which any
+//! function will do.
+//!
+//! ```
+//! use stepwell::graph::{EdgeList, Graph};
+//! use stepwell::pool::{GraclusOptions, Pooling, ndp::NdpOptions};
+//!
+//! let path = Graph::new(&EdgeList::new(5, &[0, 1, 2, 3], &[1, 2, 3, 4]))?;
+//! // One side of the largest cut: of a path, every other vertex.
+//! let pooled = Pooling::Ndp(NdpOptions::default()).pool(path.view(), 0)?;
+//! assert_eq!(pooled.kept, Some(vec![1, 3]));
+//! // Pairs of neighbours, and a vertex that is left alone.
+//! let pooled = Pooling::Graclus(GraclusOptions::default()).pool(path.view(), 0)?;
+//! assert_eq!((pooled.assignment.num_fine(), pooled.assignment.num_coarse()), (5, 3));
+//! # Ok::<(), stepwell::Error>(())
+//! ```
 
 mod assignment;
 mod choice;
