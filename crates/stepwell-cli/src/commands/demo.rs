@@ -41,7 +41,7 @@ pub struct Demo {
 }
 
 /// Weights are drawn this often; accuracies are means.
-const DRAWS: u64 = 5;
+const DRAWS: u64 = 3;
 
 /// The pooling of each architecture, and its name.
 const ARCHITECTURES: [(Pool, &str); 4] =

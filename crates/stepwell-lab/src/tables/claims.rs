@@ -315,7 +315,8 @@ fn smaller_rho(known: &Known) -> Option<Claim> {
     let (ndp, others) = (of("ndp"), [of("graclus"), of("nmf")]);
     let smaller = |(dataset, rho): &(&str, f64)| {
         let other = |rows: &Vec<(&str, f64)>| rows.iter().find(|row| row.0 == *dataset).map(|row| row.1);
-        others.iter().filter_map(other).all(|other| *rho < other - 0.05)
+        let others: Vec<f64> = others.iter().filter_map(other).collect();
+        !others.is_empty() && others.iter().all(|other| *rho < other - 0.05)
     };
     let held: Vec<&(&str, f64)> = ndp.iter().filter(|row| smaller(row)).collect();
     let lowest = ndp.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
