@@ -44,7 +44,7 @@ VARIANTS = {
     "ring in place of a dense W": 'recurrence = "ring"',
     "adjacency not normalised": "normalize = false",
     "Graclus": 'pool = "graclus"',
-    "Graclus, 75 units": 'pool = "graclus"\nunits = 75',
+    "Graclus, states added up, two sweeps": 'pool = "graclus"\nreduce = "sum"\nfixed_sweeps = 2',
     "NDP": 'pool = "ndp"',
 }
 

@@ -4,7 +4,7 @@ usage: fair.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDE
 
 For each dataset the ten folds of its file NAME_splits.json.gz: `stepwell evaluate --preset
 accurate` (three draws of the weights, nothing searched), the same with Graclus between the
-blocks and 75 units, the preset `paper` (ten random configurations, three draws, chosen on
+blocks, which adds up states, and two sweeps, the preset `paper` (ten random configurations, three draws, chosen on
 the validation graphs), and the protocol's baselines. Every command's answer goes to a file
 of the runs' folder, with the seconds all cores spent on it; what is there is not done
 again. The page docs/results/fair.md is made of them, with published figures beside.
@@ -18,16 +18,16 @@ import subprocess
 
 SETS = ["ENZYMES", "PROTEINS_full", "NCI1", "DD", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "COLLAB"]
 
-POOLED = ["--preset", "accurate", "--pool", "graclus", "--units", "75"]
+POOLED = ["--preset", "accurate", "--pool", "graclus", "--reduce", "sum", "--fixed-sweeps", "2"]
 MODELS = {
     "accurate": ["--preset", "accurate"],
-    "accurate, Graclus, 75 units": POOLED,
+    "accurate, Graclus": POOLED,
     "paper": ["--preset", "paper", "--configs", "10", "--inits", "3"],
     "features alone": ["--baseline", "features"],
     "local degree profile": ["--baseline", "degree-profile"],
     "Weisfeiler–Lehman counts": ["--baseline", "wl"],
 }
-OURS = ["accurate", "accurate, Graclus, 75 units"]
+OURS = ["accurate", "accurate, Graclus"]
 
 FAIR = "Errica et al., A Fair Comparison of Graph Neural Networks for Graph Classification; README of gnn-comparison"
 LTP = "README of j-adamczyk/LTP"

@@ -165,7 +165,7 @@ pub struct ReadoutArgs {
 
     /// Read similarities to at most so many training graphs in place of vectors
     /// (kernel ridge regression; linear and Gaussian kernel) [0]
-    #[arg(long, conflicts_with = "random_features")]
+    #[arg(long)]
     landmarks: Option<usize>,
 }
 
@@ -174,7 +174,11 @@ impl ReadoutArgs {
     pub fn apply(&self, config: &mut ModelConfig) -> Result<()> {
         set(&mut config.alpha, &self.alpha);
         set(&mut config.class_weight, &self.class_weight);
-        set(&mut config.random_features, &self.random_features);
+        if let Some(units) = self.random_features {
+            // One of the two is enough: these take the place of a preset's landmarks.
+            (config.random_features, config.landmarks) =
+                (units, if units > 0 { 0 } else { config.landmarks });
+        }
         set(&mut config.landmarks, &self.landmarks);
         config.standardize |= self.standardize;
         Ok(config.validate()?)

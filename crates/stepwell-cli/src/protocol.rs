@@ -56,14 +56,13 @@ impl ProtocolArgs {
         if self.configs.is_some() {
             bail!("--configs: with --preset accurate nothing is searched; --preset paper searches");
         }
-        let default = Protocol::default();
-        let protocol = Protocol {
+        let mut protocol = Protocol {
             initialisations: self.inits,
-            folds: self.folds.unwrap_or(default.folds),
             searched: Searched::NOTHING,
             on_validation,
-            ..default
+            ..Protocol::default()
         };
+        self.adjust(&mut protocol);
         Ok((self.each_seed(&protocol, seed)?, self.alpha.clone()))
     }
 
@@ -78,6 +77,11 @@ impl ProtocolArgs {
         let mut protocol =
             Protocol { initialisations: self.inits, searched: model.searched()?, ..Protocol::default() };
         protocol.configurations = self.configs.unwrap_or(protocol.configurations);
+        self.adjust(&mut protocol);
+        self.each_seed(&protocol, seed)
+    }
+
+    fn adjust(&self, protocol: &mut Protocol) {
         protocol.folds = self.folds.unwrap_or(protocol.folds);
         match &self.alpha {
             None => {}
@@ -88,7 +92,6 @@ impl ProtocolArgs {
                 protocol.alphas = Alpha::LOO.to_vec();
             }
         }
-        self.each_seed(&protocol, seed)
     }
 }
 
@@ -207,7 +210,7 @@ impl<'a> Bench<'a> {
                 first.get_or_insert(progress.done);
                 last = progress.done;
                 bar(progress.done, progress.units, &best_so_far(evaluation.protocol(), units));
-                self.last_words(evaluation.key(), progress);
+                self.last_words("passes", evaluation.key(), progress);
                 ControlFlow::Continue(())
             })
         })?;
@@ -217,9 +220,9 @@ impl<'a> Bench<'a> {
         Ok(judged.map(|outcomes| Found { units, outcomes, embed_seconds }))
     }
 
-    fn last_words(&self, key: &CellKey, progress: Progress) {
+    fn last_words(&self, what: &str, key: &CellKey, progress: Progress) {
         if let Some(folder) = &self.run.folder {
-            let saved = format!("{} of {} passes of {key}", progress.done, progress.units);
+            let saved = format!("{} of {} {what} of {key}", progress.done, progress.units);
             crate::say_when_interrupted(format!("{saved} are saved in {}", folder.display()));
         }
     }
@@ -272,7 +275,9 @@ impl<'a> Bench<'a> {
             let judged = self.terminal.stepping(&fixed.key().to_string(), |bar| {
                 fixed.judge(self.run, |progress| {
                     bar(progress.done, progress.units, "");
-                    self.last_words(fixed.key(), progress);
+                    let inits = protocol.initialisations;
+                    let (done, units) = (progress.done / inits, progress.units / inits);
+                    self.last_words("folds", fixed.key(), Progress { done, units });
                     ControlFlow::Continue(())
                 })
             })?;

@@ -60,7 +60,12 @@ impl CellKey {
         Self { dataset: dataset.into(), model, pool, blocks: 0, seed }
     }
 
-    /// Whether it is a model with reservoirs.
+    /// Whether it is a model, and not a baseline.
+    pub fn is_model(&self) -> bool {
+        self.blocks > 0
+    }
+
+    /// Whether it is a model with reservoirs whose settings were searched.
     pub fn has_reservoirs(&self) -> bool {
         is_reservoir(&self.model)
     }

@@ -92,13 +92,21 @@ impl RawBatch {
                 differs.part, differs.expected, differs.found
             ))
         })?;
-        let shared = |graph: &PyRef<'_, RawGraph>| graph.made && Arc::ptr_eq(&graph.batch, &graphs[0].batch);
-        let made = !graphs.is_empty() && graphs.iter().all(shared);
-        let mut batch = GraphBatch::default();
-        for graph in &graphs {
-            let alone = graph.batch.select(&[graph.index]);
-            batch.append(&if labelled || made { alone } else { alone.bare() }).map_err(refused)?;
-        }
+        let joined = |bare: bool| {
+            let mut batch = GraphBatch::default();
+            for graph in &graphs {
+                let alone = graph.batch.select(&[graph.index]);
+                batch.append(&if bare { alone.bare() } else { alone })?;
+            }
+            Ok(batch)
+        };
+        // Graphs of loaded datasets bring what they carry, where that is of one kind.
+        let carried = graphs.iter().all(|graph| graph.made).then(|| joined(false).ok()).flatten();
+        let made = carried.is_some() && !graphs.is_empty();
+        let batch = match carried {
+            Some(batch) => batch,
+            None => joined(!labelled).map_err(refused)?,
+        };
         let inputs = (!labelled && !parts.is_empty()).then(|| Arc::new(inputs));
         Ok(Self { batch: Arc::new(batch), inputs, features: as_they_are(), made })
     }

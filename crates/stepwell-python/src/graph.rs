@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2,
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stepwell::features::Inputs;
-use stepwell::graph::{EdgeList, Graph, GraphBatch, GraphRef};
+use stepwell::graph::{Attributes, EdgeList, Graph, GraphBatch, GraphRef};
 
 /// A graph of a shared batch, with its rows of the model's input.
 #[pyclass(frozen, module = "stepwell._stepwell")]
@@ -27,6 +27,9 @@ pub struct RawGraph {
 
 /// Values, columns and row starts of a compressed sparse matrix.
 pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
+
+/// Attributes and labels of vertices.
+type Carried<'py> = (Option<Bound<'py, PyArray2<f64>>>, Option<Bound<'py, PyArray1<i32>>>);
 
 impl RawGraph {
     pub fn new(batch: Arc<GraphBatch>, inputs: Option<Arc<Inputs>>, index: usize) -> Self {
@@ -122,6 +125,36 @@ impl RawGraph {
     fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
         let labels = self.view().vertex_labels().filter(|_| self.labelled)?;
         Some(labels.to_vec().into_pyarray(py))
+    }
+
+    /// What the vertices of a loaded dataset carry, of which their features were
+    /// made: attributes and labels.
+    fn carried<'py>(&self, py: Python<'py>) -> Option<Carried<'py>> {
+        let view = self.made.then(|| self.view())?;
+        let rows = view.vertex_attributes().and_then(|(values, width)| {
+            Array2::from_shape_vec((view.num_vertices(), width), values.to_vec()).ok()
+        });
+        let labels = view.vertex_labels().map(|labels| labels.to_vec().into_pyarray(py));
+        Some((rows.map(|rows| rows.into_pyarray(py)), labels))
+    }
+
+    /// The same graph, of whose vertices that is known.
+    fn with_carried(
+        &self,
+        attributes: Option<PyReadonlyArray2<'_, f64>>,
+        labels: Option<PyReadonlyArray1<'_, i32>>,
+    ) -> PyResult<Self> {
+        let refused = |error: stepwell::Error| PyValueError::new_err(error.to_string());
+        let mut batch = GraphBatch::clone(&self.batch).bare();
+        if let Some(rows) = attributes {
+            let attributes =
+                Attributes { width: rows.shape()[1], values: rows.as_array().iter().copied().collect() };
+            batch = batch.with_vertex_attributes(attributes).map_err(refused)?;
+        }
+        if let Some(labels) = labels {
+            batch = batch.with_vertex_labels(labels.as_array().to_vec()).map_err(refused)?;
+        }
+        Ok(Self { made: true, ..Self::new(Arc::new(batch), self.inputs.clone(), self.index) })
     }
 
     fn equals(&self, other: &Self) -> bool {

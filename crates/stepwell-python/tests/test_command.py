@@ -1,6 +1,7 @@
 """The ``stepwell`` command that comes with the wheel."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +49,8 @@ def test_the_classifier_is_what_train_trains(tmp_path):
     scores = np.genfromtxt(predictions, delimiter=",", names=True)
     dataset = load_dataset(name)
     expected = np.column_stack([scores[column] for column in scores.dtype.names if column.startswith("score")])
-    for graphs in (dataset.graphs, list(dataset.graphs)):
+    elsewhere = pickle.loads(pickle.dumps(list(dataset.graphs)))
+    for graphs in (dataset.graphs, list(dataset.graphs), elsewhere):
         found = PyramidalReservoirClassifier().fit(graphs, dataset.y)
         np.testing.assert_allclose(found.decision_function(graphs), expected, rtol=1e-9, atol=1e-12)
 

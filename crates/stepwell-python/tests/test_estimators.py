@@ -325,7 +325,7 @@ def test_pipelines():
 
 def test_a_search_over_processes():
     grid = {"alpha": [1.0, "loo"], "pool": ["none", "ndp"]}
-    model = PyramidalReservoirClassifier.from_preset("paper", n_jobs=2, **QUICK).fit(GRAPHS, WORDS)
+    model = PyramidalReservoirClassifier(n_jobs=2, units=12).fit(GRAPHS, WORDS)
     alone = GridSearchCV(model, grid, cv=2).fit(DATASET.graphs, WORDS)
     search = GridSearchCV(model, grid, cv=2, n_jobs=2).fit(DATASET.graphs, WORDS)
     assert np.array_equal(search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])

@@ -76,7 +76,7 @@ pub struct Evaluate {
 impl Evaluate {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let mut config = self.model.config().context(BadUsage)?;
-        let fixed = self.model.is(Preset::Accurate);
+        let fixed = self.model.is(Preset::Accurate) && self.baseline.is_none();
         if self.on_validation && !fixed {
             let refusal = "--on-validation: where settings are searched, validation graphs have chosen them";
             return Err(anyhow!(refusal).context(BadUsage));
@@ -145,7 +145,11 @@ fn describe(report: &Report) -> String {
         let rows = report.baselines.iter().map(|simple| vec![simple.model.clone(), figure(simple)]);
         text += &format!("\n\n{}", table(&["baseline", "result"], rows));
     }
-    text + &format!("\n\nFeatures were scaled on {}.", report.features_fitted_on)
+    text += &format!("\n\nFeatures were scaled on {}", report.features_fitted_on);
+    match report.baselines.first().filter(|simple| simple.features_fitted_on != report.features_fitted_on) {
+        Some(simple) => text + &format!("; those of the baselines on {}.", simple.features_fitted_on),
+        None => text + ".",
+    }
 }
 
 fn figure(report: &Report) -> String {

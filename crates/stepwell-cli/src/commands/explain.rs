@@ -20,10 +20,12 @@ use crate::terminal::{Terminal, table};
 /// A decision value is its intercept plus what each vertex of the levels read
 /// adds, exactly, for models that aggregate by sum or mean; of a maximum, each
 /// unit's part belongs to the vertex that has it. Models that aggregate by
-/// standard deviation or have random features do not split. In the picture,
-/// what a coarse vertex adds is shared among the vertices it stands for.
+/// standard deviation or have landmarks or random features do not split: train
+/// one with --preset paper. In the picture, what a coarse vertex adds is shared
+/// among the vertices it stands for.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  stepwell train MUTAG --preset paper -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors -o why.html
   stepwell explain new.jsonl --graph a17 -m model.safetensors --class ring --json")]

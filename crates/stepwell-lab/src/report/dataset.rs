@@ -77,7 +77,7 @@ type Models<'a> = BTreeMap<(usize, usize, usize, &'a str, &'a str), Vec<(&'a Cel
 fn models<'a>(material: &Material<'a>, name: &str) -> Models<'a> {
     let mut models = Models::new();
     for (key, state) in material.known.cells.iter().filter(|(key, _)| key.dataset == name) {
-        let kind = match key.has_reservoirs() {
+        let kind = match key.is_model() {
             true => 0,
             false => 1 + Baseline::ALL.iter().take_while(|baseline| baseline.name() != key.model).count(),
         };
@@ -89,7 +89,11 @@ fn models<'a>(material: &Material<'a>, name: &str) -> Models<'a> {
 }
 
 fn called(key: &CellKey) -> String {
-    if key.has_reservoirs() { format!("{}, {} blocks", key.pool, key.blocks) } else { key.model.clone() }
+    match (key.has_reservoirs(), key.is_model()) {
+        (true, _) => format!("{}, {} blocks", key.pool, key.blocks),
+        (_, true) => format!("{}, {}, {} blocks", key.model, key.pool, key.blocks),
+        _ => key.model.clone(),
+    }
 }
 
 /// A line for each model, finished or not.
@@ -106,9 +110,8 @@ fn results(material: &Material<'_>, name: &str, models: &Models<'_>) -> Table {
     let mut rows = Vec::new();
     for cells in models.values() {
         let Some((key, _)) = cells.first() else { continue };
-        let (done, all) = cells
-            .iter()
-            .fold((0, 0), |(done, all), (_, state)| (done + state.units.len(), all + state.all_units));
+        let (done, all) =
+            cells.iter().fold((0, 0), |(done, all), (_, state)| (done + state.done(), all + state.all_units));
         let found = outcomes(cells);
         let quality = Quality::mean(&found.iter().map(|outcome| outcome.quality).collect::<Vec<_>>());
         let finished = cells.iter().all(|(_, state)| state.is_done());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::picture::page::Page;
-use crate::run::Known;
+use crate::run::{CellKey, Known};
 
 /// What whoever writes a page tells about it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,9 +80,17 @@ impl Facts {
         facts.push(("system".to_owned(), self.machine.system.clone()));
         facts.extend(protocol(known));
         page.facts(&facts);
-        page.paragraph(
-            "Features are scaled on all graphs, without labels. Results do not depend on the number of threads.",
-        );
+        let fixed = |key: &CellKey| key.is_model() && !key.has_reservoirs();
+        let scaled = match (known.cells.keys().any(fixed), known.cells.keys().all(fixed)) {
+            (true, true) => "in every fold on the graphs learnt from",
+            (true, false) => {
+                "on all graphs, without labels; those of fixed models in every fold on the graphs learnt from"
+            }
+            _ => "on all graphs, without labels",
+        };
+        page.paragraph(&format!(
+            "Features are scaled {scaled}. Results do not depend on the number of threads."
+        ));
         if !known.cells.is_empty() {
             page.paragraph(
                 "Records may have been made by several commands and on several machines; this is the last.",

@@ -306,7 +306,7 @@ def fit_ridge(cluster, model, y="y", skip_bad=False):
     if cluster.first is not None and y not in cluster.first:
         raise ValueError(f"y: expected a column {y!r}, found {', '.join(cluster.first)}")
     if model.landmarks:
-        why = "workers hand in moments, not graphs; random_features is what works there"
+        why = "workers hand in moments, not graphs; landmarks=0 with or without random_features works there"
         raise ValueError(f"landmarks: expected 0 on a cluster, found {model.landmarks}: {why}")
     classify = isinstance(model, PyramidalReservoirClassifier)
     model, counts = fit(cluster, model, skip_bad, y if classify else None)

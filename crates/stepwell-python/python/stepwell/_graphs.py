@@ -129,9 +129,8 @@ class Graph:
         return f"Graph({self.num_nodes} nodes, {self.num_edges} edges, {kind}{width} features)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if not self.directed:
-            return _rebuild, (sp.triu(self.adjacency, format="csr"), self.features, False, self.labels)
-        return _rebuild, (self.adjacency, self.features, True, self.labels)
+        adjacency = self.adjacency if self.directed else sp.triu(self.adjacency, format="csr")
+        return _rebuild, (adjacency, self.features, self.directed, self.labels, self._raw.carried())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -147,8 +146,11 @@ def kind_of(value):
     return ".".join([*modules, type(value).__qualname__])
 
 
-def _rebuild(adjacency, features, directed, labels=None):
-    return Graph(adjacency, features, labels=labels, directed=directed)
+def _rebuild(adjacency, features, directed, labels=None, carried=None):
+    graph = Graph(adjacency, features, labels=labels, directed=directed)
+    if carried is not None:  # one of a loaded dataset
+        graph._raw = graph._raw.with_carried(*carried)
+    return graph
 
 
 def _from_matrix(matrix):

@@ -100,9 +100,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     fill_budget : int
         NDP: pairs of kept vertices that may be joined before it is too many.
     raw : bool, optional
-        Whether features are taken as they are, as they are unless said; if not,
-        they are scaled to mean 0 and deviation 1 over the graphs fitted on, and
-        those of a loaded dataset are made anew of what its vertices carry.
+        Whether features are taken as they are (True and None) or scaled to mean
+        0 and deviation 1 over the graphs fitted on (False). Those of a loaded
+        dataset were made when it was loaded; False makes them anew of what its
+        vertices carry.
     structure : str or list of str
         Features read off the structure, beside those vertices have: "degree",
         "log-degree", "clustering", "local-degree-profile".
@@ -234,8 +235,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit(self, graphs: AnyGraphs, y: object = None) -> Self:
         """Draws the weights. Of the graphs only the number of features matters,
-        which labels there are, and, where vertices carry nothing, the spread of
-        their degrees."""
+        which labels there are, and the spread of what is scaled: features with
+        ``raw=False``, columns of the structure, degrees where vertices carry
+        nothing."""
         self._draw(as_batch(graphs))
         return self
 

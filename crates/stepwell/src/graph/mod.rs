@@ -255,6 +255,15 @@ impl GraphBatch {
         Ok(Self { vertex_attributes: Some(attributes), ..self })
     }
 
+    /// The same graphs with these labels of their vertices: one each.
+    pub fn with_vertex_labels(self, labels: Vec<i32>) -> Result<Self> {
+        let (expected, found) = (self.num_vertices(), labels.len());
+        match expected == found {
+            true => Ok(Self { vertex_labels: Some(labels), ..self }),
+            false => Err(Error::Length { what: "vertex labels", expected, found }),
+        }
+    }
+
     /// The same graphs without what vertices and edges carry beside weights.
     pub fn bare(self) -> Self {
         Self {

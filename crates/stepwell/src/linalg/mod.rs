@@ -12,4 +12,4 @@ pub(crate) mod symmetric;
 
 pub(crate) use cholesky::{inverse_root, solve_positive};
 pub(crate) use general::{spectral_norm, spectral_radius};
-pub(crate) use product::{add_gram, multiply};
+pub(crate) use product::{add_gram, multiply, multiply_rows};

@@ -47,6 +47,33 @@ pub(crate) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2
     product
 }
 
+/// `A B`, where a row's bits do not depend on how many come with it: rows are
+/// taken by the stripe, and the last one is filled up with zeros.
+pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
+    let (rows, inner, columns) = (a.nrows(), a.ncols(), b.ncols());
+    let mut product = Array2::zeros((rows, columns));
+    if rows == 0 || inner == 0 || columns == 0 {
+        return product;
+    }
+    let b = Operand::new(b);
+    let b = b.view();
+    if let Some(entries) = product.as_slice_mut() {
+        entries.par_chunks_mut(STRIPE * columns).enumerate().for_each(|(index, entries)| {
+            let (first, height) = (index * STRIPE, entries.len() / columns);
+            let mut stripe = vec![0.0; STRIPE * inner];
+            for (row, copy) in a.rows().into_iter().skip(first).take(height).zip(stripe.chunks_mut(inner)) {
+                copy.iter_mut().zip(row).for_each(|(copy, value)| *copy = *value);
+            }
+            let mut whole = vec![0.0; STRIPE * columns];
+            let into = MatMut::from_row_major_slice_mut(&mut whole, STRIPE, columns);
+            let stripe = MatRef::from_row_major_slice(&stripe, STRIPE, inner);
+            matmul(into, Accum::Replace, stripe, b, 1.0, Par::Seq);
+            entries.copy_from_slice(&whole[..entries.len()]);
+        });
+    }
+    product
+}
+
 /// Calls `compute` with the first row, the height and the entries of every stripe.
 fn each_stripe(
     entries: &mut [f64],

@@ -154,7 +154,9 @@ pub fn explain(
         };
         return Err(Error::BadOption {
             name,
-            expected: format!("none, since {what} does not split into parts of vertices"),
+            expected: format!(
+                "none, since {what} does not split into parts of vertices (the preset paper has none)"
+            ),
             found: readout.coefficients().weights.nrows().to_string(),
         });
     }

@@ -7,7 +7,7 @@ use safetensors::tensor::{SafeTensors, serialize};
 
 use super::saved::{KEY, hexadecimal, table};
 use super::*;
-use crate::config::{Aggregate, Pool};
+use crate::config::{Aggregate, Pool, Preset};
 use crate::graph::{BatchBuilder, EdgeList};
 use crate::readout::{Alpha, Targets};
 use crate::rng::Stream;
@@ -63,6 +63,7 @@ fn configurations() -> Vec<(ModelConfig, usize)> {
         (ModelConfig { reservoirs: 2, stacks: 2, random_features: 9, ..small.clone() }, 4),
         (ModelConfig { landmarks: 7, ..small.clone() }, 4),
         (ModelConfig { landmarks: 1000, ..small.clone() }, 4),
+        (ModelConfig { units: 6.into(), ..ModelConfig::preset(Preset::Accurate) }, 4),
         (ModelConfig { aggregate: vec![Aggregate::Max, Aggregate::Std], standardize: true, ..small }, 0),
     ]
 }

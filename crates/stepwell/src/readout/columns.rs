@@ -37,6 +37,7 @@ impl Columns {
     pub fn observe(&mut self, x: ArrayView2<'_, f64>, weights: Option<&[f64]>) -> Result<()> {
         rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
         rows::finite("input", x)?;
+        rows::weights(weights, x.nrows())?;
         for (index, row) in x.outer_iter().enumerate() {
             self.rows += 1;
             let weight = weights.map_or(1.0, |weights| weights[index]);

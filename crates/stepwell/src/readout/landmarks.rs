@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 use super::{Columns, rows};
 use crate::error::{Error, Result};
@@ -31,10 +31,6 @@ pub struct Landmarks {
     /// Half the squared length of each.
     halves: Array1<f64>,
 }
-
-/// Rows that are compared at a time. The last ones are filled up with zeros, so
-/// that a row's bits do not depend on how many come with it.
-const TILE: usize = 64;
 
 /// Added to the diagonal of `k(C, C)`, where rows may be equal.
 const JITTER: f64 = 1e-7;
@@ -59,8 +55,13 @@ impl Landmarks {
         rows::finite("landmark", landmarks.view())?;
         let good = |(mean, scale): (&f64, &f64)| mean.is_finite() && *scale > 0.0;
         if let Some(index) = mean.iter().zip(&scale).position(|pair| !good(pair)) {
-            let value = scale[index];
-            return Err(Error::BadValue { what: "scale of a landmark", item: "column", index, value });
+            let value = if mean[index].is_finite() { scale[index] } else { mean[index] };
+            return Err(Error::BadValue {
+                what: "mean or scale of the landmarks",
+                item: "column",
+                index,
+                value,
+            });
         }
         let halves = landmarks.outer_iter().map(|row| row.dot(&row) / 2.0).collect();
         Ok(Self { mean, scale, rows: landmarks, halves })
@@ -84,21 +85,11 @@ impl Landmarks {
     /// How alike every row and every landmark are.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
-        let mut near = Array2::zeros((x.nrows(), self.rows.nrows()));
-        let mut tile = Array2::zeros((TILE, x.ncols()));
-        for (mut values, x) in near.axis_chunks_iter_mut(Axis(0), TILE).zip(x.axis_chunks_iter(Axis(0), TILE))
-        {
-            let count = x.nrows();
-            tile.slice_mut(s![..count, ..]).assign(&((&x - &self.mean) / &self.scale));
-            tile.slice_mut(s![count.., ..]).fill(0.0);
-            let products = linalg::multiply(tile.view(), self.rows.t());
-            for (row, mut values) in values.outer_iter_mut().enumerate() {
-                let own = tile.row(row);
-                let half = own.dot(&own) / 2.0;
-                for ((value, product), other) in values.iter_mut().zip(products.row(row)).zip(&self.halves) {
-                    *value = kernel(*product, half, *other);
-                }
-            }
+        let scaled = (&x - &self.mean) / &self.scale;
+        let mut near = linalg::multiply_rows(scaled.view(), self.rows.t());
+        for (mut values, own) in near.outer_iter_mut().zip(scaled.outer_iter()) {
+            let half = own.dot(&own) / 2.0;
+            values.zip_mut_with(&self.halves, |value, other| *value = kernel(*value, half, *other));
         }
         Ok(near)
     }
@@ -172,6 +163,8 @@ impl Picked {
 
 #[cfg(test)]
 mod tests {
+    use ndarray::{Axis, s};
+
     use super::*;
     use crate::readout::{DualRidge, Moments};
 

@@ -141,7 +141,7 @@ impl ReadoutOptions {
             false => Ok(()),
             true => Err(Error::BadOption {
                 name: "landmarks",
-                expected: "0 where there are random features: one expansion of the inputs, not two".into(),
+                expected: "0, since there are random features (some presets have landmarks)".into(),
                 found: self.landmarks.to_string(),
             }),
         }

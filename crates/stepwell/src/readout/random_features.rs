@@ -1,6 +1,6 @@
 //! Random tanh units in front of the regression (an extreme learning machine).
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::{Columns, rows};
 use crate::error::{Error, Result};
@@ -21,10 +21,6 @@ pub struct RandomFeatures {
     weights: Array2<f64>,
     bias: Array1<f64>,
 }
-
-/// Rows that are mapped at a time. The last rows are filled up with zeros, so
-/// that a row's bits do not depend on how many come with it.
-const TILE: usize = 64;
 
 impl RandomFeatures {
     /// Draws `units` for inputs distributed like those `columns`: `R` and `b`
@@ -67,18 +63,9 @@ impl RandomFeatures {
     /// The units' values for every row.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         rows::length("columns of the inputs", self.weights.nrows(), x.ncols())?;
-        let mut features = Array2::zeros((x.nrows(), self.bias.len()));
-        let mut tile = Array2::zeros((TILE, x.ncols()));
-        for (mut values, x) in
-            features.axis_chunks_iter_mut(Axis(0), TILE).zip(x.axis_chunks_iter(Axis(0), TILE))
-        {
-            tile.slice_mut(s![..x.nrows(), ..]).assign(&x);
-            tile.slice_mut(s![x.nrows().., ..]).fill(0.0);
-            let drive = linalg::multiply(tile.view(), self.weights.view());
-            values.assign(&drive.slice(s![..x.nrows(), ..]));
-            values += &self.bias;
-            values.mapv_inplace(f64::tanh);
-        }
+        let mut features = linalg::multiply_rows(x, self.weights.view());
+        features += &self.bias;
+        features.mapv_inplace(f64::tanh);
         Ok(features)
     }
 }

@@ -24,8 +24,13 @@ pub(super) fn check(
     length("rows of the targets", x.nrows(), y.nrows())?;
     finite("input", x)?;
     finite("target", y)?;
+    self::weights(weights, x.nrows())
+}
+
+/// Refuses weights that are too few or too many, or negative.
+pub(super) fn weights(weights: Option<&[f64]>, rows: usize) -> Result<()> {
     let Some(weights) = weights else { return Ok(()) };
-    length("weights", x.nrows(), weights.len())?;
+    length("weights", rows, weights.len())?;
     match weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
         Some(row) => Err(Error::BadRowWeight { row, weight: weights[row] }),
         None => Ok(()),

@@ -522,7 +522,9 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
         let x = Array2::from_shape_simple_fn((n, d), || stream.normal());
         let classes: Vec<usize> = (0..n).map(|row| row % 3).collect();
         let y = encode_classes(&classes, 3).unwrap();
-        for (random_features, landmarks) in [(0, 0), (40, 0), (0, 20)] {
+        for (random_features, landmarks, size) in
+            [(0, 0, 7), (40, 0, 1), (0, 20, 63), (0, 400, 1), (0, 400, 65)]
+        {
             for alpha in [Alpha::Loo, Alpha::Fixed(0.3)] {
                 let class_weight = ClassWeight::None;
                 let options =
@@ -531,7 +533,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                 let whole = Readout::fit(x.view(), targets, None, &options, 4).unwrap();
                 let task = Task::Classification { classes: 3 };
                 let found = Readout::fit_pieces(d, task, &options, 4, |take| {
-                    let pieces = x.axis_chunks_iter(Axis(0), 7).zip(y.axis_chunks_iter(Axis(0), 7));
+                    let pieces = x.axis_chunks_iter(Axis(0), size).zip(y.axis_chunks_iter(Axis(0), size));
                     pieces.into_iter().try_for_each(|(x, y)| take(x, y, None))
                 });
                 assert_eq!(found.unwrap(), whole, "{n} {d} {random_features} {landmarks}");

@@ -1,6 +1,6 @@
 //! A trained readout: from vectors to classes or numbers.
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,9 @@ pub struct Readout {
     coefficients: Coefficients,
 }
 
+/// Rows that are expanded at a time: similarities are many numbers.
+const PIECE: usize = 4096;
+
 /// Rows as they go into the regression, their targets and weights.
 type Expanded = (Array2<f64>, Array2<f64>, Option<Vec<f64>>);
 
@@ -131,7 +134,13 @@ impl Readout {
             }
         };
         rows::check(x, y, weights, (x.ncols(), y.ncols()))?;
-        Self::fit_pieces(x.ncols(), task, options, seed, |take| take(x, y, weights))
+        Self::fit_pieces(x.ncols(), task, options, seed, |take| {
+            (0..x.nrows()).step_by(PIECE).try_for_each(|first| {
+                let rows = first..x.nrows().min(first + PIECE);
+                let (x, y) = (x.slice(s![rows.clone(), ..]), y.slice(s![rows.clone(), ..]));
+                take(x, y, weights.map(|weights| &weights[rows]))
+            })
+        })
     }
 
     /// Trains on rows that come in pieces and need not fit into memory. `pass`
@@ -157,6 +166,7 @@ impl Readout {
         // They are scaled already.
         let standardize = options.standardize && whitening.is_none();
         let width = expansion.as_ref().map_or(num_inputs, Expansion::num_outputs);
+        let choosing = options.alpha.candidates().len() > 1;
         // Rows that are dear to expand are kept for the next pass, as long as they are not too many.
         let mut kept = Some(Vec::new());
         let mut pass = |take: &mut Piecewise<'_>| match (&expansion, kept.take()) {
@@ -169,11 +179,11 @@ impl Readout {
                 pass(&mut |x, y, weights| {
                     let mut expanded = expansion.apply(x)?;
                     if let Some(root) = &whitening {
-                        expanded = linalg::multiply(expanded.view(), root.view());
+                        expanded = linalg::multiply_rows(expanded.view(), root.view());
                     }
                     numbers += expanded.len();
                     take(expanded.view(), y, weights)?;
-                    keeping = keeping.take().filter(|_| numbers <= MOST_KEPT);
+                    keeping = keeping.take().filter(|_| choosing && numbers <= MOST_KEPT);
                     if let Some(rows) = &mut keeping {
                         rows.push((expanded, y.to_owned(), weights.map(<[f64]>::to_vec)));
                     }
@@ -187,6 +197,7 @@ impl Readout {
         // Fewer rows than columns are better decomposed themselves; they are few in any case.
         let (mut few, mut count) = (Some((Vec::new(), Vec::new(), Vec::new())), 0);
         pass(&mut |x, y, weights| {
+            moments.observe(x, y, weights)?;
             count += x.nrows();
             few = few.take().filter(|_| count < width);
             if let Some((xs, ys, ws)) = &mut few {
@@ -194,7 +205,7 @@ impl Readout {
                 ys.extend(y.iter());
                 ws.extend((0..x.nrows()).map(|row| weights.map_or(1.0, |weights| weights[row])));
             }
-            moments.observe(x, y, weights)
+            Ok(())
         })?;
         let alphas = options.alpha.candidates();
         let (alpha, coefficients) = match (few, alphas) {
@@ -305,14 +316,6 @@ impl Readout {
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         rows::length("columns of the inputs", self.num_inputs(), x.ncols())?;
         rows::finite("input", x)?;
-        let features;
-        let x = match &self.expansion {
-            None => x,
-            Some(expansion) => {
-                features = expansion.apply(x)?;
-                features.view()
-            }
-        };
         let Coefficients { weights, intercept } = &self.coefficients;
         let columns: Vec<Vec<f64>> = weights.columns().into_iter().map(|column| column.to_vec()).collect();
         let row = |x: ndarray::ArrayView1<'_, f64>| {
@@ -320,14 +323,14 @@ impl Readout {
             let x = x.as_slice().unwrap_or(&[]);
             columns.iter().zip(intercept).map(|(column, b)| dot(x, column) + b).collect::<Vec<f64>>()
         };
-        let rows: Vec<Vec<f64>> =
-            (0..x.nrows()).into_par_iter().with_min_len(256).map(|i| row(x.row(i))).collect();
-        let shape = (x.nrows(), intercept.len());
-        Array2::from_shape_vec(shape, rows.concat()).map_err(|_| Error::Length {
-            what: "predictions",
-            expected: shape.0 * shape.1,
-            found: 0,
-        })
+        let mut values = Vec::with_capacity(x.nrows() * intercept.len());
+        for piece in x.axis_chunks_iter(Axis(0), PIECE) {
+            let expanded = self.expansion.as_ref().map(|expansion| expansion.apply(piece)).transpose()?;
+            let piece = expanded.as_ref().map_or(piece, |expanded| expanded.view());
+            let rows = (0..piece.nrows()).into_par_iter().with_min_len(256).map(|i| row(piece.row(i)));
+            values.extend(rows.collect::<Vec<_>>().into_iter().flatten());
+        }
+        rows::shaped(values, (x.nrows(), intercept.len()))
     }
 
     /// The class of every row; an error for a regression.
