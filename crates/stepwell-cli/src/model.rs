@@ -199,6 +199,11 @@ impl ModelArgs {
         })
     }
 
+    /// Whether a pooling or a number of blocks was asked for.
+    pub fn chooses_architecture(&self) -> bool {
+        self.pool.is_given() || self.blocks.is_some()
+    }
+
     /// Whether that preset was asked for.
     pub fn is(&self, preset: Preset) -> bool {
         self.preset == Some(preset)

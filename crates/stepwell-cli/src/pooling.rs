@@ -46,6 +46,11 @@ pub struct PoolFlags {
 }
 
 impl PoolFlags {
+    /// Whether a pooling was asked for.
+    pub fn is_given(&self) -> bool {
+        self.pool.is_some()
+    }
+
     /// Puts what was given in place of what is there.
     pub fn apply(&self, config: &mut ModelConfig) {
         set(&mut config.pool, &self.pool);

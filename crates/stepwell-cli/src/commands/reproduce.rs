@@ -3,7 +3,7 @@ mod figures;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use stepwell::config::{ModelConfig, Pool};
 use stepwell_data::cache::PyramidCache;
@@ -80,6 +80,11 @@ const LEVELS: usize = 2;
 impl Reproduce {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let model = self.model.config().context(BadUsage)?;
+        if self.model.chooses_architecture() {
+            let refusal = "--pool, --blocks: all architectures of the paper are run; for one of them: \
+                           stepwell evaluate NAME --pool ndp --blocks 2 --out FOLDER";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
         let protocols = self.protocol.protocols(&self.model, model.seed).context(BadUsage)?;
         let work = Work {
             command: self,
