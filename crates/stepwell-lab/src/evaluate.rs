@@ -12,6 +12,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use stepwell::config::{ModelConfig, Pool, Solver};
+use stepwell::features::FeatureOptions;
 use stepwell::pyramid::Pyramid;
 use stepwell_data::{Dataset, cache};
 
@@ -329,7 +330,13 @@ pub(crate) fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold]
     let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
     attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
     dataset.graphs.vertex_labels().into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
-    sum.update(format!("{:?}{:?}", dataset.targets, dataset.features));
+    // Written down as it was when records began; what came later, where it is used.
+    let FeatureOptions { raw, structure, bare_structure } = &dataset.features;
+    let features = format!("FeatureOptions {{ raw: {raw:?}, structure: {structure:?} }}");
+    sum.update(format!("{:?}{features}", dataset.targets));
+    if !bare_structure.is_empty() {
+        sum.update(format!("{bare_structure:?}"));
+    }
     for fold in folds {
         sum.update(format!("{fold:?}"));
     }

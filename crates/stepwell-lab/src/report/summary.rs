@@ -95,7 +95,8 @@ pub(super) fn evaluation(page: &mut Page, material: &Material<'_>) {
     for row in material.results.iter().filter(|row| row.blocks > 0) {
         let name = shortened(&row.dataset, 60);
         let how = if row.model == "reservoir" { "" } else { ", nothing searched" };
-        let words = format!("% right on {name}: pooling {}, {} blocks{how}", row.pool, row.blocks);
+        let pool = shortened(&row.pool, 60);
+        let words = format!("% right on {name}: pooling {pool}, {} blocks{how}", row.blocks);
         tiles.push((format!("{:.1} ± {:.1}", row.accuracy, row.std), words));
     }
     let best = material.results.iter().filter(|row| row.blocks == 0);
