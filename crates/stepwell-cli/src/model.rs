@@ -110,7 +110,7 @@ pub struct ModelArgs {
     #[arg(long)]
     max_iter: Option<usize>,
 
-    /// Make exactly this many sweeps, whatever the change
+    /// Make exactly this many sweeps, whatever --tol and --max-iter say (accurate: 3)
     #[arg(long)]
     fixed_sweeps: Option<usize>,
 
@@ -155,7 +155,7 @@ pub struct ReadoutArgs {
     #[arg(long, value_parser = named::<ClassWeight>)]
     class_weight: Option<ClassWeight>,
 
-    /// Divide columns by their standard deviations first
+    /// Divide columns by their standard deviations first; landmarks do so in any case
     #[arg(long)]
     standardize: bool,
 

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
 use crate::run::{CellKey, CellState, Effort, Making, Record, Run, Sweeps};
-use crate::splits::{self, Fold};
+use crate::splits::Fold;
 use crate::targets::Targets;
 
 /// A model on a dataset, ready for the protocol.
@@ -89,12 +89,8 @@ impl<'a> Evaluation<'a> {
         settings: &str,
         contender: impl FnOnce() -> Result<Contender<'a>>,
     ) -> Result<Self> {
-        protocol.validate()?;
         let targets = Targets::of(dataset)?;
-        let folds = match folds {
-            Some(folds) => folds,
-            None => splits::stratified(&targets.strata(), protocol.folds, protocol.held_out, protocol.seed)?,
-        };
+        let folds = protocol.split(&targets, folds)?;
         let fingerprint = fingerprint(dataset, structure, &folds, settings);
         Ok(Self { key, protocol, contender: contender()?, sweeps: Sweeps::Own, targets, folds, fingerprint })
     }

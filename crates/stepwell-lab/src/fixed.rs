@@ -22,7 +22,7 @@ use crate::evaluate::{Progress, fingerprint, on_one_thread};
 use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::Protocol;
 use crate::run::{CellKey, Record, Run, Sweeps};
-use crate::splits::{self, Fold};
+use crate::splits::Fold;
 use crate::targets::Targets;
 
 /// A model on a dataset, as it is.
@@ -48,12 +48,8 @@ impl<'a> Fixed<'a> {
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
-        protocol.validate()?;
         let targets = Targets::of(dataset)?;
-        let folds = match folds {
-            Some(folds) => folds,
-            None => splits::stratified(&targets.strata(), protocol.folds, protocol.held_out, protocol.seed)?,
-        };
+        let folds = protocol.split(&targets, folds)?;
         let key = CellKey::of_fixed(&dataset.name, &model, protocol.seed);
         let (inits, seed, early) = (protocol.initialisations, protocol.seed, protocol.on_validation);
         let settings = serde_json::to_string(&(&model, inits, seed, early)).unwrap_or_default();
@@ -197,6 +193,7 @@ mod tests {
     use stepwell_data::synthetic::{BenchmarkOptions, generate};
 
     use super::*;
+    use crate::splits;
 
     /// The model of one fold of a small benchmark, and what it says of all graphs.
     fn trained(dataset: &Dataset, folds: &[Fold]) -> (TrainedModel, Array2<f64>) {

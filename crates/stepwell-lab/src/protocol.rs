@@ -6,6 +6,8 @@ use stepwell::config::ModelConfig;
 use stepwell::rng::Stream;
 
 use crate::error::{Error, Result};
+use crate::splits::{self, Fold};
+use crate::targets::Targets;
 
 /// How a model is evaluated.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -90,6 +92,15 @@ impl Protocol {
                 expected: "finite numbers above 0".into(),
                 found: alpha.to_string(),
             }),
+        }
+    }
+
+    /// Checks every value, and draws the folds for such targets, unless they are given.
+    pub fn split(&self, targets: &Targets, given: Option<Vec<Fold>>) -> Result<Vec<Fold>> {
+        self.validate()?;
+        match given {
+            Some(folds) => Ok(folds),
+            None => splits::stratified(&targets.strata(), self.folds, self.held_out, self.seed),
         }
     }
 

@@ -127,12 +127,20 @@ fn protocol(known: &Known) -> Vec<(String, String)> {
     let passes: usize = known.cells.values().map(|state| state.effort.passes).sum();
     let seconds: f64 = known.cells.values().map(|state| state.effort.seconds).sum();
     if passes > 0 {
-        found.push(("passes".to_owned(), format!("{passes} in {:.1} hours", seconds / 3600.0)));
+        found.push(("passes".to_owned(), format!("{passes} in {}", duration(seconds))));
     }
     if let Some(peak) = known.cells.values().filter_map(|state| state.effort.peak_memory_bytes).max() {
         found.push(("most memory held".to_owned(), format!("{:.0} MiB", peak as f64 / 1024f64.powi(2))));
     }
     found
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..120.0 => format!("{seconds:.0} seconds"),
+        ..7200.0 => format!("{:.0} minutes", seconds / 60.0),
+        _ => format!("{:.1} hours", seconds / 3600.0),
+    }
 }
 
 #[cfg(test)]

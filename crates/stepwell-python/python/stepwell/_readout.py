@@ -103,7 +103,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             the same total for all classes.
         standardize : bool
             Whether the penalty is that for vectors whose columns are divided
-            by their standard deviations.
+            by their standard deviations. Landmarks do so in any case.
         random_features : int
             Random tanh units between the vectors and the linear map.
         landmarks : int
@@ -232,7 +232,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
             smallest leave-one-out error, which is exact and costs little.
         standardize : bool
             Whether the penalty is that for vectors whose columns are divided
-            by their standard deviations.
+            by their standard deviations. Landmarks do so in any case.
         random_features : int
             Random tanh units between the vectors and the linear map.
         landmarks : int

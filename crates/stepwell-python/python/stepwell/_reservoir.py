@@ -76,7 +76,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     max_iter : int
         Stop after this many sweeps in any case.
     fixed_sweeps : int, optional
-        Make exactly this many sweeps.
+        Make exactly this many sweeps, whatever ``tol`` and ``max_iter`` say.
     aggregate : str or list of str
         What makes one vector of all states: "sum", "mean", "max", "std".
     concat : bool
@@ -109,7 +109,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         "log-degree", "clustering", "local-degree-profile".
     bare_structure : str or list of str
         The same for graphs whose vertices have no features; the degree unless
-        said.
+        said. Those of a loaded dataset have some, made of the degree; with
+        ``raw=False`` they are made anew.
     random_state : int, RandomState instance or None
         Seed of the weights.
     n_jobs : int or None
