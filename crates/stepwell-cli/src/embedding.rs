@@ -39,6 +39,8 @@ pub struct Tally {
     pub sweeps_mean: Vec<f64>,
     /// Share of graphs that converged in all blocks.
     pub converged: f64,
+    /// Graphs without vertices, whose vectors are zero.
+    pub empty: usize,
     /// What happened while graphs were pooled.
     #[serde(skip)]
     pub pooling: Notes,
@@ -67,6 +69,7 @@ impl<'a> Embedder<'a> {
         let start = Instant::now();
         let prepared = self.model.prepare(graphs, pyramid)?;
         self.tally.prepare_seconds += start.elapsed().as_secs_f64();
+        self.tally.empty += graphs.iter().filter(|graph| graph.num_vertices() == 0).count();
         Ok(prepared)
     }
 
@@ -109,6 +112,13 @@ impl<'a> Embedder<'a> {
     pub fn note(&self, when: &str) {
         for note in describe_notes(&self.tally.pooling) {
             self.terminal.note(&format!("note: {note}"));
+        }
+        match self.tally.empty {
+            0 => {}
+            1 => self.terminal.note("note: one graph has no vertices; its vector is zero"),
+            empty => {
+                self.terminal.note(&format!("note: {empty} graphs have no vertices; their vectors are zero"))
+            }
         }
         let config = &self.model.config;
         if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {

@@ -21,7 +21,8 @@ use crate::pooling::PoolFlags;
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Start from a named set of options: paper, accurate (reads more of more reservoirs),
-    /// reference (as the paper's public code) [paper]; defaults below are those of paper
+    /// reference (as the paper's public code) [paper]; in brackets below is what paper has, and what
+    /// accurate has where that differs
     #[arg(long, value_parser = named::<Preset>)]
     preset: Option<Preset>,
 
@@ -30,11 +31,11 @@ pub struct ModelArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Reservoirs on top of each other [2]
+    /// Reservoirs on top of each other [2; accurate: 3]
     #[arg(long)]
     blocks: Option<usize>,
 
-    /// Units of a reservoir: one number, or one per block (50,30) [50]
+    /// Units of a reservoir: one number, or one per block (50,30) [50; accurate: 100]
     #[arg(long, value_parser = per_block::<usize>)]
     units: Option<PerBlock<usize>>,
 
@@ -46,7 +47,7 @@ pub struct ModelArgs {
     #[arg(long, value_parser = named::<Scaling>)]
     scaling: Option<Scaling>,
 
-    /// Scale of the first block's V [0.5]
+    /// Scale of the first block's V [0.5; accurate: 1]
     #[arg(long)]
     input_scaling: Option<f64>,
 
@@ -74,7 +75,7 @@ pub struct ModelArgs {
     #[arg(long)]
     reservoirs: Option<usize>,
 
-    /// Models side by side, their vectors joined [1]
+    /// Models side by side, their vectors joined [1; accurate: 3]
     #[arg(long)]
     stacks: Option<usize>,
 
@@ -94,7 +95,7 @@ pub struct ModelArgs {
     #[arg(long, value_parser = named::<Precision>)]
     precision: Option<Precision>,
 
-    /// Order of updates: gauss-seidel, jacobi (the paper's) [gauss-seidel]
+    /// Order of updates: gauss-seidel, jacobi (the paper's) [gauss-seidel; accurate: jacobi]
     #[arg(long, value_parser = named::<Solver>)]
     solver: Option<Solver>,
 
@@ -110,15 +111,16 @@ pub struct ModelArgs {
     #[arg(long)]
     max_iter: Option<usize>,
 
-    /// Make exactly this many sweeps, whatever --tol and --max-iter say (accurate: 3)
+    /// Make exactly this many sweeps, whatever --tol and --max-iter say [none; accurate: 3]
     #[arg(long)]
     fixed_sweeps: Option<usize>,
 
-    /// What makes one vector of all states: sum, mean, max, std, or several (sum,max) [sum]
+    /// What makes one vector of all states: sum, mean, max, std, or several (sum,max) [sum; accurate:
+    /// sum,mean,std]
     #[arg(long, value_delimiter = ',', value_parser = named::<Aggregate>)]
     aggregate: Vec<Aggregate>,
 
-    /// Put all blocks into the vector, not the last one alone
+    /// Put all blocks into the vector, not the last one alone [no; accurate: yes]
     #[arg(long)]
     concat: bool,
 
@@ -126,7 +128,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pool_last: bool,
 
-    /// Take attributes as they are, not z-scored
+    /// Take attributes as they are, not z-scored [as the dataset has it; accurate: no]
     #[arg(long)]
     raw: bool,
 
@@ -134,7 +136,8 @@ pub struct ModelArgs {
     #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
     structure: Vec<StructuralFeature>,
 
-    /// The same, where vertices carry neither attributes nor labels [degree]
+    /// The same, where vertices carry neither attributes nor labels [degree; accurate:
+    /// log-degree,clustering]
     #[arg(long, value_delimiter = ',', value_parser = named::<StructuralFeature>)]
     bare_structure: Vec<StructuralFeature>,
 
@@ -164,7 +167,7 @@ pub struct ReadoutArgs {
     random_features: Option<usize>,
 
     /// Read similarities to at most so many training graphs in place of vectors
-    /// (kernel ridge regression; linear and Gaussian kernel) [0]
+    /// (kernel ridge regression; linear and Gaussian kernel) [0; accurate: 2000]
     #[arg(long)]
     landmarks: Option<usize>,
 }
@@ -218,7 +221,8 @@ impl ModelArgs {
     pub fn config_or(&self, preset: Preset) -> Result<ModelConfig> {
         let mut options = ModelConfig::preset(self.preset.unwrap_or(preset));
         if let Some(path) = &self.config {
-            let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            let named = || format!("--config {}, a TOML file of options", path.display());
+            let text = fs::read_to_string(path).with_context(named)?;
             options = overlaid(&options, &text).with_context(|| path.display().to_string())?;
         }
         set(&mut options.blocks, &self.blocks);
@@ -297,5 +301,55 @@ fn per_block<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<PerBlock<
     match text.contains(',') {
         true => text.split(',').map(one).collect::<Result<_, _>>().map(PerBlock::Each),
         false => one(text).map(PerBlock::All),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[derive(Args, Debug)]
+    struct All {
+        #[command(flatten)]
+        model: ModelArgs,
+        #[command(flatten)]
+        readout: ReadoutArgs,
+    }
+
+    /// What a preset has for an option, as people type it.
+    fn typed(preset: Preset, option: &str) -> String {
+        match &serde_json::to_value(ModelConfig::preset(preset)).unwrap()[option] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            Value::Bool(flag) => if *flag { "yes" } else { "no" }.into(),
+            Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+            other => other.to_string(),
+        }
+    }
+
+    #[test]
+    fn help_tells_the_presets_as_they_are() {
+        let command = All::augment_args(clap::Command::new("all"));
+        let mut told = 0;
+        for argument in command.get_arguments() {
+            let (option, help) = (argument.get_id().as_str(), argument.get_help().unwrap().to_string());
+            let (paper, accurate) = (typed(Preset::Paper, option), typed(Preset::Accurate, option));
+            let Some((_, brackets)) = help.rsplit_once('[').filter(|_| help.ends_with(']')) else {
+                assert_eq!(paper, accurate, "{option} is another in accurate: say so in its help");
+                continue;
+            };
+            let brackets = brackets.trim_end_matches(']').replace('\n', " ");
+            let (usual, other) = brackets.split_once("; accurate: ").unwrap_or((&brackets, &brackets));
+            let same = |told: &str, is: &str| match (told.parse::<f64>(), is.parse::<f64>()) {
+                (Ok(told), Ok(is)) => told == is,
+                // What is left out has a default of its own, told in words.
+                _ => told == is || is.is_empty(),
+            };
+            assert!(same(usual, &paper), "{option}: help tells {usual}, paper has {paper}");
+            assert!(same(other, &accurate), "{option}: help tells {other}, accurate has {accurate}");
+            told += 1;
+        }
+        assert!(told > 25, "{told}");
     }
 }

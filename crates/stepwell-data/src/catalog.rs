@@ -156,10 +156,40 @@ impl Catalog {
                 argument.escape_debug()
             )));
         }
-        match self.found(argument) {
-            Some(path) => Ok(Location::Path(path)),
-            None if has_edges(path) => Ok(Location::Path(path.to_owned())),
-            None => Ok(Location::Remote(argument.to_owned())),
+        if let Some(path) = self.found(argument) {
+            return Ok(Location::Path(path));
+        }
+        if has_edges(path) {
+            return Ok(Location::Path(path.to_owned()));
+        }
+        let names = self.names();
+        if let Some(name) = names.iter().find(|name| name.eq_ignore_ascii_case(argument)) {
+            return Ok(self.found(name).map_or_else(|| Location::Remote(name.clone()), Location::Path));
+        }
+        if path.is_dir() {
+            return Err(Error::NotFound(format!(
+                "{argument}: this folder holds no dataset in the TU Dortmund layout (no file ends in _A.txt); name a file in it, as {argument}/graphs.parquet"
+            )));
+        }
+        Ok(Location::Remote(argument.to_owned()))
+    }
+
+    /// All names we know of: on this machine, and those of the list.
+    fn names(&self) -> Vec<String> {
+        let here = self.on_this_machine().into_iter().map(|(name, _)| name);
+        here.chain(KNOWN.map(|(name, _)| name.to_owned())).collect()
+    }
+
+    /// A question back, where a name that is not to be had looks like one that is.
+    fn did_you_mean(&self, name: &str) -> String {
+        let likeness =
+            |known: &String| strsim::jaro_winkler(&known.to_ascii_lowercase(), &name.to_ascii_lowercase());
+        let names = self.names();
+        let nearest = names.iter().map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
+        match nearest {
+            Some((_, known)) if known == name => String::new(),
+            Some((likeness, known)) if likeness > 0.85 => format!("; did you mean {known}?"),
+            _ => "; 'stepwell datasets' lists names".into(),
         }
     }
 
@@ -230,14 +260,20 @@ impl Catalog {
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and fetching {url} is forbidden"
+                "{name} is not on this machine (looked in {searched}), and fetching {url} is forbidden{}",
+                self.did_you_mean(name)
             )));
         }
         let cache = self.cache.as_deref().ok_or_else(|| {
             Error::NotFound(format!("{name}: nowhere to keep a download; set STEPWELL_CACHE to a folder"))
         })?;
         let path = cache.join(format!("{name}.zip"));
-        download::fetch(&url, &path, sha256, progress)?;
+        download::fetch(&url, &path, sha256, progress).map_err(|error| match error {
+            Error::Download { url, reason } => {
+                Error::Download { url, reason: reason + &self.did_you_mean(name) }
+            }
+            other => other,
+        })?;
         // What stays in the cache can be read.
         if let Err(error) = read(&path) {
             let _ = std::fs::remove_file(&path);
@@ -331,7 +367,9 @@ mod tests {
         let locate = |argument: &str| catalog.locate(argument);
         assert_eq!(locate("-").unwrap(), Location::Stdin);
         assert_eq!(locate("ONE").unwrap(), Location::Path(direct.clone()));
-        assert_eq!(locate("TWO").unwrap(), Location::Path(below));
+        assert_eq!(locate("TWO").unwrap(), Location::Path(below.clone()));
+        assert_eq!(locate("two").unwrap(), Location::Path(below));
+        assert_eq!(locate("mutag").unwrap(), Location::Remote("MUTAG".into()));
         assert_eq!(locate(direct.to_str().unwrap()).unwrap(), Location::Path(direct));
         assert_eq!(locate("THREE").unwrap(), Location::Remote("THREE".into()));
         assert!(matches!(locate("b-easy").unwrap(), Location::Benchmark(_)));
@@ -349,6 +387,10 @@ mod tests {
         let error = catalog(folder.path()).load("MUTAG", 0, &mut |_| std::ops::ControlFlow::Continue(()));
         let text = error.unwrap_err().to_string();
         assert!(text.contains("MUTAG is not on this machine") && text.contains("forbidden"), "{text}");
+        let misspelt = catalog(folder.path()).load("MUTGA", 0, &mut |_| std::ops::ControlFlow::Continue(()));
+        assert!(misspelt.unwrap_err().to_string().ends_with("; did you mean MUTAG?"));
+        let unlike = catalog(folder.path()).load("XYZ", 0, &mut |_| std::ops::ControlFlow::Continue(()));
+        assert!(unlike.unwrap_err().to_string().ends_with("; 'stepwell datasets' lists names"));
     }
 
     #[test]

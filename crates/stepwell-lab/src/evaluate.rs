@@ -10,13 +10,13 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
-use stepwell::config::{ModelConfig, Pool, Solver};
-use stepwell::features::FeatureOptions;
+use serde::Serialize;
+use stepwell::config::{ModelConfig, Solver};
 use stepwell::pyramid::Pyramid;
-use stepwell_data::{Dataset, cache};
+use stepwell_data::Dataset;
 
 use crate::baselines::{Baseline, Rows};
+use crate::basis::Basis;
 use crate::contender::Contender;
 use crate::error::Result;
 use crate::outcome::{FoldOutcome, Quality, Times};
@@ -33,7 +33,7 @@ pub struct Evaluation<'a> {
     sweeps: Sweeps,
     targets: Targets,
     folds: Vec<Fold>,
-    fingerprint: String,
+    basis: Basis,
 }
 
 /// A message while work goes on.
@@ -57,9 +57,8 @@ impl<'a> Evaluation<'a> {
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
         let key = CellKey::of_model(&dataset.name, &model, protocol.seed);
-        let settings = serde_json::to_string(&(&model, &protocol)).unwrap_or_default();
-        let structure = model.clone();
-        Self::with(dataset, key, protocol, folds, &structure, &settings, || {
+        let (structure, settings) = (model.clone(), (model.clone(), protocol.clone()));
+        Self::with(dataset, key, protocol, folds, &structure, settings, || {
             Contender::reservoirs(dataset, pyramid, model)
         })
     }
@@ -74,8 +73,8 @@ impl<'a> Evaluation<'a> {
         let key = CellKey::of_baseline(&dataset.name, baseline, protocol.seed);
         let configurations = baseline.settings().len();
         let protocol = Protocol { configurations, initialisations: 1, ..protocol };
-        let settings = serde_json::to_string(&(&baseline.settings(), &protocol)).unwrap_or_default();
-        Self::with(dataset, key, protocol, folds, &ModelConfig::default(), &settings, || {
+        let settings = (baseline.settings(), protocol.clone());
+        Self::with(dataset, key, protocol, folds, &ModelConfig::default(), settings, || {
             Contender::baseline(dataset, baseline)
         })
     }
@@ -86,13 +85,13 @@ impl<'a> Evaluation<'a> {
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
         structure: &ModelConfig,
-        settings: &str,
+        settings: impl Serialize,
         contender: impl FnOnce() -> Result<Contender<'a>>,
     ) -> Result<Self> {
         let targets = Targets::of(dataset)?;
         let folds = protocol.split(&targets, folds)?;
-        let fingerprint = fingerprint(dataset, structure, &folds, settings);
-        Ok(Self { key, protocol, contender: contender()?, sweeps: Sweeps::Own, targets, folds, fingerprint })
+        let basis = Basis::new(dataset, structure, &folds, settings);
+        Ok(Self { key, protocol, contender: contender()?, sweeps: Sweeps::Own, targets, folds, basis })
     }
 
     /// The same model with the paper's sweeps, for the clock: all vertices at
@@ -120,7 +119,7 @@ impl<'a> Evaluation<'a> {
 
     /// What is known of the cell.
     pub fn state(&self, run: &Run) -> Result<CellState> {
-        run.state(&self.key, &self.fingerprint)
+        run.state(&self.key, &self.basis)
     }
 
     /// Does what is missing of this process' share of the units, and answers
@@ -147,9 +146,9 @@ impl<'a> Evaluation<'a> {
             let (unit, embedding_seconds) = self.unit(key)?;
             if journal.is_none() {
                 journal = run.journal()?;
-                if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.is_empty()) {
-                    let (cell, fingerprint) = (self.key.clone(), self.fingerprint.clone());
-                    journal.write(&Record::Cell { cell, fingerprint, units: all })?;
+                if let Some(journal) = journal.as_mut().filter(|_| known.basis.is_new()) {
+                    let (cell, basis) = (self.key.clone(), self.basis.clone());
+                    journal.write(&Record::Cell { cell, basis, units: all })?;
                 }
             }
             if let Some(journal) = &mut journal {
@@ -314,28 +313,4 @@ pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
-}
-
-/// Everything that results depend on, in one sum.
-pub(crate) fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
-    let mut sum = Sha256::new();
-    // Structure and weights are what the key of a pyramid is made of.
-    let structure =
-        model.pooling().or_else(|| ModelConfig { pool: Pool::Graclus, ..model.clone() }.pooling());
-    sum.update(structure.map(|pooling| cache::key(&dataset.graphs, &pooling, 0)).unwrap_or_default());
-    let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
-    attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
-    dataset.graphs.vertex_labels().into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
-    // Written down as it was when records began; what came later, where it is used.
-    let FeatureOptions { raw, structure, bare_structure } = &dataset.features;
-    let features = format!("FeatureOptions {{ raw: {raw:?}, structure: {structure:?} }}");
-    sum.update(format!("{:?}{features}", dataset.targets));
-    if !bare_structure.is_empty() {
-        sum.update(format!("{bare_structure:?}"));
-    }
-    for fold in folds {
-        sum.update(format!("{fold:?}"));
-    }
-    sum.update(settings);
-    sum.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

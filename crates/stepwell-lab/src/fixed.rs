@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use ndarray::{Array2, Axis};
+use serde_json::json;
 use stepwell::config::ModelConfig;
 use stepwell::features::FeatureMap;
 use stepwell::model::{Model, TrainedModel};
@@ -17,8 +18,9 @@ use stepwell::readout;
 use stepwell::reservoir::{Prepared, embed_some};
 use stepwell_data::Dataset;
 
+use crate::basis::Basis;
 use crate::error::Result;
-use crate::evaluate::{Progress, fingerprint, on_one_thread};
+use crate::evaluate::{Progress, on_one_thread};
 use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::Protocol;
 use crate::run::{CellKey, Record, Run, Sweeps};
@@ -34,7 +36,7 @@ pub struct Fixed<'a> {
     protocol: Protocol,
     targets: Targets,
     folds: Vec<Fold>,
-    fingerprint: String,
+    basis: Basis,
 }
 
 impl<'a> Fixed<'a> {
@@ -52,9 +54,9 @@ impl<'a> Fixed<'a> {
         let folds = protocol.split(&targets, folds)?;
         let key = CellKey::of_fixed(&dataset.name, &model, protocol.seed);
         let (inits, seed, early) = (protocol.initialisations, protocol.seed, protocol.on_validation);
-        let settings = serde_json::to_string(&(&model, inits, seed, early)).unwrap_or_default();
-        let fingerprint = fingerprint(dataset, &model, &folds, &settings);
-        Ok(Self { dataset, pyramid, model, key, protocol, targets, folds, fingerprint })
+        let counts = json!({ "initialisations": inits, "seed": seed, "on_validation": early });
+        let basis = Basis::new(dataset, &model, &folds, (&model, counts));
+        Ok(Self { dataset, pyramid, model, key, protocol, targets, folds, basis })
     }
 
     /// Which cell this is.
@@ -69,7 +71,7 @@ impl<'a> Fixed<'a> {
         run: &Run,
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Vec<(FoldOutcome, Option<Times>)>> {
-        let known = run.state(&self.key, &self.fingerprint)?;
+        let known = run.state(&self.key, &self.basis)?;
         let (inits, units) =
             (self.protocol.initialisations, self.folds.len() * self.protocol.initialisations);
         let mut journals = None;
@@ -83,9 +85,9 @@ impl<'a> Fixed<'a> {
             let (outcome, times) = self.judge_fold(fold, step)?;
             if journals.is_none() {
                 let mut journal = run.journal()?;
-                if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.is_empty()) {
-                    let (cell, fingerprint) = (self.key.clone(), self.fingerprint.clone());
-                    journal.write(&Record::Cell { cell, fingerprint, units: self.folds.len() })?;
+                if let Some(journal) = journal.as_mut().filter(|_| known.basis.is_new()) {
+                    let (cell, basis) = (self.key.clone(), self.basis.clone());
+                    journal.write(&Record::Cell { cell, basis, units: self.folds.len() })?;
                 }
                 journals = journal.zip(run.clock_journal()?);
             }
@@ -298,8 +300,7 @@ mod tests {
         assert_eq!(steps, [2, 3, 4, 5, 6]);
         assert!(Run::read(folder.path()).unwrap().cells[fixed(&model).key()].is_done());
         let other = ModelConfig { units: 6.into(), ..model };
-        assert!(
-            fixed(&other).judge(&run, going).unwrap_err().to_string().contains("dataset, model or protocol")
-        );
+        let refusal = fixed(&other).judge(&run, going).unwrap_err().to_string();
+        assert!(refusal.contains("another units (5, now 6) for"), "{refusal}");
     }
 }

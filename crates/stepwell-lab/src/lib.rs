@@ -2,6 +2,7 @@
 //! what we measure beside them; and pictures of all that.
 
 pub mod baselines;
+pub mod basis;
 mod contender;
 pub mod convergence;
 mod error;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stepwell::config::ModelConfig;
 
 use crate::baselines::Baseline;
+use crate::basis::Basis;
 use crate::error::{Error, Result};
 use crate::outcome::{FoldOutcome, Times};
 use crate::protocol::{Unit, UnitKey};
@@ -91,8 +92,9 @@ pub enum Record {
         /// Which cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// Of data, splits, model and protocol.
-        fingerprint: String,
+        /// Data, splits, model and protocol.
+        #[serde(flatten)]
+        basis: Basis,
         /// How many units it takes.
         units: usize,
     },
@@ -207,8 +209,8 @@ pub struct Effort {
 /// All that a run knows of one cell.
 #[derive(Clone, Debug, Default)]
 pub struct CellState {
-    /// Of data, splits, model and protocol.
-    pub fingerprint: String,
+    /// Data, splits, model and protocol.
+    pub basis: Basis,
     /// How many units there are to do; of a fixed model, folds.
     pub all_units: usize,
     /// Units that are done, by key.
@@ -271,9 +273,9 @@ impl Run {
         let Known { mut cells, mut statistics, mut measured } = Known::default();
         for record in records::read(&folder.join("records"))? {
             match record {
-                Record::Cell { cell, fingerprint, units } => {
+                Record::Cell { cell, basis, units } => {
                     let state = cells.entry(cell).or_default();
-                    (state.fingerprint, state.all_units) = (fingerprint, units);
+                    (state.basis, state.all_units) = (basis, units);
                 }
                 Record::Unit { cell, unit } => {
                     cells.entry(cell).or_default().units.insert(unit.key, unit);
@@ -302,11 +304,11 @@ impl Run {
     }
 
     /// What is known of one cell, which must have begun with the same data and options.
-    pub(crate) fn state(&self, key: &CellKey, fingerprint: &str) -> Result<CellState> {
+    pub(crate) fn state(&self, key: &CellKey, basis: &Basis) -> Result<CellState> {
         let Some(folder) = &self.folder else { return Ok(CellState::default()) };
         let state = Self::read(folder)?.cells.remove(key).unwrap_or_default();
-        if !state.fingerprint.is_empty() && state.fingerprint != fingerprint {
-            let what = format!("dataset, model or protocol for {key}");
+        if !state.basis.is_new() && state.basis.fingerprint != basis.fingerprint {
+            let what = format!("{} for {key}", state.basis.difference(basis));
             return Err(Error::Changed { path: folder.clone(), what });
         }
         Ok(state)

@@ -54,7 +54,9 @@ def test_networkx_attributes_by_name():
     made = as_graph(graph, features=["a", "b"], weight="cost")
     assert made.features.tolist() == [[5, 0, 0], [6, 1, 2], [7, 2, 4]]
     assert made.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]], "an edge without counts 1"
-    assert as_graph(graph).features is None and as_graph(graph, features="a").features.shape == (3, 1)
+    with pytest.warns(UserWarning, match=r"vertices carry 'a'.* not used: make graphs by as_graph\(graph, features="):
+        assert as_graph(graph).features is None
+    assert as_graph(graph, features="a").features.shape == (3, 1)
 
 
 def test_parallel_edges_of_networkx():

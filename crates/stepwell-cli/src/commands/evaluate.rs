@@ -176,7 +176,7 @@ fn folds(report: &Report) -> String {
     type Column = (&'static str, fn(usize, &FoldReport) -> Option<String>);
     let columns: [Column; 14] = [
         ("seed", |_, fold| (fold.seed != 0).then(|| fold.seed.to_string())),
-        ("fold", |index, _| Some(index.to_string())),
+        ("fold", |index, _| Some((index + 1).to_string())),
         ("right", |_, fold| fold.outcome.quality.accuracy.map(share)),
         ("balanced", |_, fold| fold.outcome.quality.balanced_accuracy.map(share)),
         ("macro F1", |_, fold| fold.outcome.quality.macro_f1.map(share)),

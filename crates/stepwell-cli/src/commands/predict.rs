@@ -197,7 +197,16 @@ impl Predict {
             ));
         }
         // What an earlier run predicted is written, but was not compared here.
-        let (accuracy, r2) = if output.done == 0 { score.finish() } else { (None, None) };
+        let (accuracy, r2) = match (score.finish(), output.done) {
+            (found, 0) => found,
+            ((None, None), _) => (None, None),
+            (_, done) => {
+                terminal.note(&format!(
+                    "note: {done} predictions are an earlier run's; how many of all are right is told by one without --resume"
+                ));
+                (None, None)
+            }
+        };
         let partial = output.finish()?;
         embedder.note(" when training");
         let seconds = start.elapsed().as_secs_f64();

@@ -23,17 +23,18 @@ use crate::terminal::Terminal;
 ///
 /// Graphs become vectors without training; a ridge regression learns to read
 /// them. Unless a preset is named, the model is the accurate one: several
-/// reservoirs side by side, all of their blocks read, and a kernel in front of the regression. Targets that are whole numbers or texts are classes, real numbers are
-/// predicted as numbers. The file holds all that 'stepwell predict' needs. Files
-/// of rows (.jsonl, .parquet) may be larger than memory: they are read twice, and
-/// vectors that are many wait in a temporary file.
+/// reservoirs side by side, all of their blocks read, and a kernel in front of the
+/// regression. Targets that are whole numbers or texts are classes, real numbers
+/// are predicted as numbers. The file holds all that 'stepwell predict' needs.
+/// Files of rows (.jsonl, .parquet) may be larger than memory: they are read
+/// twice, and vectors that are many wait in a temporary file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
   stepwell train graphs.parquet -m model.safetensors --pool graclus --units 75
   stepwell train b-hard --part train -m model.safetensors --preset paper --alpha 0.1",
     mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, reference \
-        (as the paper's public code) [accurate]; defaults below are those of paper")))]
+        (as the paper's public code) [accurate]; in brackets below is what paper has, and what accurate has where that differs")))]
 pub struct Train {
     #[command(flatten)]
     input: Input,

@@ -177,7 +177,8 @@ fn a_run_with_other_options_is_refused() {
     evaluation(&dataset, &config(Pool::None)).search(&run, going).unwrap();
     let other = ModelConfig { units: 11.into(), ..config(Pool::None) };
     let error = evaluation(&dataset, &other).search(&run, going).unwrap_err().to_string();
-    assert!(error.contains("this run began with another dataset, model or protocol"), "{error}");
+    assert!(error.contains("this run began with another units (10, now 11) for"), "{error}");
     let fewer = dataset.select(&(0..dataset.len() - 1).collect::<Vec<_>>());
-    assert!(evaluation(&fewer, &config(Pool::None)).search(&run, going).is_err());
+    let error = evaluation(&fewer, &config(Pool::None)).search(&run, going).unwrap_err().to_string();
+    assert!(error.contains("another dataset, or other folds"), "{error}");
 }

@@ -1,5 +1,7 @@
 """Graphs of other libraries, none of which need be installed."""
 
+import numbers
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -101,6 +103,7 @@ def _from_networkx(graph, features, label, weight):
     listed = list(graph.edges(data=True))
     ends = np.array([(position[u], position[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2).T
     data = [(vertex, graph.nodes[vertex]) for vertex in graph]
+    _warn_of_unused(data, features, label)
     weights = _weights([((u, v), held) for u, v, held in listed], weight)
     return Graph(
         ends,
@@ -115,6 +118,7 @@ def _from_networkx(graph, features, label, weight):
 def _from_igraph(graph, features, label, weight):
     names = graph.vs.attributes()
     data = [(vertex.index, {name: vertex[name] for name in names}) for vertex in graph.vs]
+    _warn_of_unused(data, features, label)
     # igraph gives every edge every attribute, None where it was not said.
     held = lambda edge: {name: value for name, value in edge.attributes().items() if value is not None}
     return Graph(
@@ -180,6 +184,20 @@ def _side_by_side(held, names, usual):
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
+def _warn_of_unused(vertices, features, label):
+    """Tells once of numbers that vertices carry under names nobody said."""
+    if features is not None or label is not None or not vertices or "x" in vertices[0][1]:
+        return
+    names = [name for name, value in vertices[0][1].items() if isinstance(value, numbers.Real) and name != "id"]
+    if names:
+        told = ", ".join(map(repr, names))
+        warnings.warn(
+            f"vertices carry {told}, which is not used: make graphs by as_graph(graph, features=[{told}]), "
+            "or label= for a category",
+            stacklevel=4,
+        )
+
+
 def _weights(edges, name):
     """One number per edge, or None where no edge has one."""
     usual = "weight" if name is None else name
@@ -220,7 +238,10 @@ def _whole(vertices, name):
     for vertex, held in vertices:
         value = _held(vertex, held, name)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"vertex {vertex!r}: attribute {name!r}: expected a whole number, found {value!r}")
+            told = f"vertex {vertex!r}: attribute {name!r}: expected a whole number, found {value!r}"
+            if isinstance(value, str):
+                told += "; number the texts first, the same way in all graphs"
+            raise TypeError(told)
         labels.append(int(value))
     return np.array(labels, dtype=np.int64)
 
