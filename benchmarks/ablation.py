@@ -38,12 +38,14 @@ VARIANTS = {
     "one stack": "stacks = 1",
     "50 units": "units = 50",
     "one sweep": "fixed_sweeps = 1",
+    "two sweeps": "fixed_sweeps = 2",
     "ten sweeps": "fixed_sweeps = 10",
     "radius 0.5": "spectral_radius = 0.5",
     "orthogonal W": 'recurrence = "orthogonal"',
     "adjacency not normalised": "normalize = false",
     "Graclus": 'pool = "graclus"',
     "Graclus, states added up, two sweeps": 'pool = "graclus"\nreduce = "sum"\nfixed_sweeps = 2',
+    "Graclus before the last block alone, states added up, two sweeps": 'pool = "graclus"\npool_after = 2\nreduce = "sum"\nfixed_sweeps = 2',
     "NDP": 'pool = "ndp"',
 }
 

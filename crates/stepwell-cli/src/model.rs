@@ -124,6 +124,10 @@ pub struct ModelArgs {
     #[arg(long)]
     concat: bool,
 
+    /// Blocks that run on the graphs themselves, before the first pooling [1]
+    #[arg(long)]
+    pool_after: Option<usize>,
+
     /// Pool the states of the last block once more before they become one vector
     #[arg(long)]
     pool_last: bool,
@@ -252,6 +256,7 @@ impl ModelArgs {
         options.concat |= self.concat;
         options.normalize &= !self.no_normalize;
         options.lift &= !self.no_lift;
+        set(&mut options.pool_after, &self.pool_after);
         options.pool_last |= self.pool_last;
         if self.raw {
             options.raw = Some(true);

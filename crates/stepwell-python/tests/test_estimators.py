@@ -173,6 +173,7 @@ CHANGES = {
     "max_iter": 1,
     "normalize": False,
     "pool": "kmis",
+    "pool_after": 2,
     "pool_last": True,
     "precision": "f64",
     "reservoirs": 2,

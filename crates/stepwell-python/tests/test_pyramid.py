@@ -65,7 +65,9 @@ AGGREGATES = {
 }
 
 
-def embedded(graph, pool, how, weights, blocks, reservoirs=1, aggregate=("sum",), concat=False, pool_last=False):
+def embedded(
+    graph, pool, how, weights, blocks, reservoirs=1, aggregate=("sum",), concat=False, pool_after=1, pool_last=False
+):
     """The graph's vector: by stack, block, aggregate and unit."""
     levels = coarsen(graph, pool, levels=blocks, **how) if pool != "none" else []
     by_max = how.get("reduce") == "max"
@@ -81,9 +83,10 @@ def embedded(graph, pool, how, weights, blocks, reservoirs=1, aggregate=("sum",)
                 W, V = pair
                 H = H + fixed_point(normalized(A), X @ V, W)
             last = block == blocks - 1
-            if levels and (not last or pool_last):
-                X = carried(levels[block].S.toarray(), H, by_max)
-                A = levels[block].A.toarray()
+            if levels and (block + 1 >= pool_after and not last or last and pool_last):
+                level = levels[block + 1 - pool_after]
+                X = carried(level.S.toarray(), H, by_max)
+                A = level.A.toarray()
             else:
                 X = H
             rows.append(X if last else H)
@@ -115,6 +118,12 @@ def test_every_pooling(pooling, blocks):
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_every_aggregate_of_every_block(pooling):
     check(pooling.split()[0], POOLINGS[pooling], blocks=3, aggregate=["max", "sum", "std", "mean"], concat=True)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("pool_last", [False, True])
+def test_blocks_before_the_first_pooling(pooling, pool_last):
+    check(pooling.split()[0], POOLINGS[pooling], blocks=3, pool_after=2, pool_last=pool_last, concat=True)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

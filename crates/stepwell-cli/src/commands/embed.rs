@@ -281,7 +281,7 @@ impl Work {
         for graph in 0..piece.len() {
             for (index, table) in tables.iter().enumerate() {
                 let (stack, block) = (index / read, blocks - read + index % read);
-                let offsets = &offsets[block.min(prepared.levels())];
+                let offsets = &offsets[self.model.config.level_of(block, prepared.levels())];
                 let (first, end) = (offsets[graph], offsets[graph + 1]);
                 let name = vec![ids[graph].clone(); end - first];
                 let block = vec![(stack * blocks + block) as i64; end - first];

@@ -81,6 +81,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         What makes one vector of all states: "sum", "mean", "max", "std".
     concat : bool
         Whether all blocks go into the vector.
+    pool_after : int
+        Blocks that run on the graphs themselves, before the first pooling.
     pool_last : bool
         Whether the states of the last block are pooled once more before they
         are aggregated, where there is a pooling.
@@ -174,6 +176,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         fixed_sweeps: int | None = None,
         aggregate: Aggregate | Sequence[Aggregate] = "sum",
         concat: bool = False,
+        pool_after: int = 1,
         pool_last: bool = False,
         pool_seed: int = 0,
         reduce: Literal["mean", "sum", "max"] = "mean",
@@ -212,6 +215,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.fixed_sweeps = fixed_sweeps
         self.aggregate = aggregate
         self.concat = concat
+        self.pool_after = pool_after
         self.pool_last = pool_last
         self.pool_seed = pool_seed
         self.reduce = reduce

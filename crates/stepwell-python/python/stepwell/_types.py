@@ -54,6 +54,7 @@ class ReservoirOptions(TypedDict, total=False):
     fixed_sweeps: int | None
     aggregate: Aggregate | Sequence[Aggregate]
     concat: bool
+    pool_after: int
     pool_last: bool
     pool_seed: int
     reduce: Literal["mean", "sum", "max"]

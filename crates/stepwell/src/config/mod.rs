@@ -74,6 +74,9 @@ pub struct ModelConfig {
     pub fixed_sweeps: Option<usize>,
     /// What makes graphs smaller between blocks.
     pub pool: Pool,
+    /// Blocks that run on the graphs themselves, before the first pooling.
+    #[serde(skip_serializing_if = "is_one")]
+    pub pool_after: usize,
     /// Whether the states of the last block are pooled once more before they
     /// are aggregated, where there is a pooling.
     pub pool_last: bool,
@@ -126,6 +129,10 @@ fn is_zero(value: &usize) -> bool {
     *value == 0
 }
 
+fn is_one(value: &usize) -> bool {
+    *value == 1
+}
+
 impl Default for ModelConfig {
     fn default() -> Self {
         Self {
@@ -151,6 +158,7 @@ impl Default for ModelConfig {
             max_iter: 50,
             fixed_sweeps: None,
             pool: Pool::None,
+            pool_after: 1,
             pool_last: false,
             pool_seed: 0,
             reduce: Reduce::Mean,
@@ -236,8 +244,18 @@ impl ModelConfig {
     pub fn levels(&self) -> usize {
         match self.pool {
             Pool::None => 0,
-            _ => self.blocks.saturating_sub(1) + usize::from(self.pool_last),
+            _ => self.levels_between() + usize::from(self.pool_last),
         }
+    }
+
+    /// Levels of a pyramid that blocks run on, those of the graphs themselves aside.
+    pub(crate) fn levels_between(&self) -> usize {
+        self.blocks.saturating_sub(self.pool_after)
+    }
+
+    /// The level a block runs on, where graphs have a pyramid of so many.
+    pub fn level_of(&self, block: usize, levels: usize) -> usize {
+        (block + 1).saturating_sub(self.pool_after).min(levels)
     }
 
     /// What goes into the inputs, for a dataset that has its own idea of it.
@@ -267,6 +285,7 @@ impl ModelConfig {
     pub fn validate(&self) -> Result<()> {
         self.readout().validate()?;
         between("blocks", self.blocks, 1, MAX_BLOCKS)?;
+        between("pool after", self.pool_after, 1, self.blocks)?;
         between("stacks", self.stacks, 1, MAX_BLOCKS)?;
         between("reservoirs", self.reservoirs, 1, MAX_BLOCKS)?;
         lengths("units", &self.units, self.blocks)?;
@@ -359,6 +378,7 @@ mod tests {
         assert!(refused(|o| o.tol = f64::NAN).starts_with("tol: expected a finite number"));
         assert!(refused(|o| o.spectral_radius = (-0.5).into()).contains("found -0.5"));
         assert!(refused(|o| o.blocks = 0).starts_with("blocks"));
+        assert_eq!(refused(|o| o.pool_after = 3), "pool after: expected 1 to 2, found 3");
         assert!(refused(|o| o.aggregate.clear()).starts_with("number of aggregates"));
         let found = refused(|o| o.units = PerBlock::Each(vec![3, 4, 5]));
         assert_eq!(found, "units: expected one value, or 2 of them, one per block, found 3 values");

@@ -104,7 +104,8 @@ pub(crate) fn states_read(
 /// The level whose vertices are aggregated for a block, where graphs were
 /// prepared with so many levels.
 pub(crate) fn level_read(block: usize, levels: usize, options: &ModelConfig) -> usize {
-    if block + 1 == options.blocks && levels == options.blocks { levels } else { block.min(levels) }
+    let last = block + 1 == options.blocks && levels == options.levels_between() + 1;
+    if last { levels } else { options.level_of(block, levels) }
 }
 
 fn states_pooled_or_not(
@@ -137,8 +138,9 @@ fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Resul
     length("stacks of the weights", options.stacks, weights.stacks().len())?;
     length("blocks of the weights", options.blocks, weights.num_blocks())?;
     length("reservoirs in a block of the weights", options.reservoirs, weights.num_reservoirs())?;
-    if ![0, options.blocks - 1, options.blocks].contains(&prepared.levels()) {
-        length("levels the graphs were prepared with", options.blocks - 1, prepared.levels())?;
+    let between = options.levels_between();
+    if ![0, between, between + 1].contains(&prepared.levels()) {
+        length("levels the graphs were prepared with", between, prepared.levels())?;
     }
     if let Parts::F32(_) = prepared.parts
         && let Some(large) = weights
@@ -252,6 +254,7 @@ struct Settled<'a, T> {
 struct Passage<'a, T> {
     model: &'a Model<T>,
     part: &'a Part<T>,
+    options: &'a ModelConfig,
     watch: &'a Watch<'a>,
     /// Whether the states of the last block are pooled once more, if the
     /// pyramid has a level for it.
@@ -268,15 +271,16 @@ impl<T: Real> Passage<'_, T> {
         runs: &mut [Run],
         mut visit: impl FnMut(Settled<'_, T>),
     ) -> Result<()> {
-        let Self { model, part, watch, pool_last } = *self;
+        let Self { model, part, options, watch, pool_last } = *self;
+        let level_of = |block| options.level_of(block, part.levels.len() - 1);
         let mut slots = runs.iter_mut();
         for (stack, blocks) in model.stacks.iter().enumerate() {
             let mut stride_below = 0;
             for (block, reservoirs) in blocks.iter().enumerate() {
-                let level = block.min(part.levels.len() - 1);
+                let level = level_of(block);
                 let rows = part.levels[level].operator.graph(graph);
                 if block > 0 {
-                    match level == block {
+                    match level > level_of(block - 1) {
                         true => carry(part, level, graph, stride_below, space),
                         false => std::mem::swap(&mut space.below, &mut space.output),
                     }
@@ -322,9 +326,9 @@ impl<T: Real> Passage<'_, T> {
                     }
                 }
                 stride_below = stride;
-                if pool_last && block + 1 == blocks.len() && block + 1 < part.levels.len() {
-                    carry(part, block + 1, graph, stride, space);
-                    let rows = part.levels[block + 1].operator.graph(graph);
+                if pool_last && block + 1 == blocks.len() && level + 1 < part.levels.len() {
+                    carry(part, level + 1, graph, stride, space);
+                    let rows = part.levels[level + 1].operator.graph(graph);
                     let state = &space.below[..rows.len() * stride];
                     visit(Settled { rows, stack, block, state, stride, units });
                 } else {
@@ -410,7 +414,7 @@ fn embed_parts<T: Real>(
             if watch.ends(0) {
                 return Err(Error::Cancelled);
             }
-            let passage = Passage { model, part, watch, pool_last: true };
+            let passage = Passage { model, part, options, watch, pool_last: true };
             let rows = vectors.rows_mut().into_iter().zip(runs.rows_mut());
             for (&graph, (mut vector, mut runs)) in graphs.iter().zip(rows) {
                 let vector = vector.as_slice_mut().unwrap_or_default();
@@ -450,7 +454,7 @@ fn states_of_parts<T: Real>(
             }
             let mut tables = vec![Vec::new(); model.stacks.len() * embedded.len()];
             let mut runs = vec![Run::default(); part.len() * num_runs];
-            let passage = Passage { model, part, watch, pool_last };
+            let passage = Passage { model, part, options, watch, pool_last };
             for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
                 passage.run(graph, space, runs, |settled| {
                     let Settled { stack, block, state, stride, units, .. } = settled;
@@ -458,7 +462,7 @@ fn states_of_parts<T: Real>(
                         let highest = part.levels.len() - 1;
                         let level = match pool_last {
                             true => level_read(block, highest, options),
-                            false => block.min(highest),
+                            false => options.level_of(block, highest),
                         };
                         let level = &part.levels[level];
                         let places =

@@ -87,8 +87,9 @@ impl Prepared {
             false => Err(Error::Length { what, expected, found }),
         };
         let levels = pyramid.levels.len();
-        if ![0, options.blocks - 1, options.blocks].contains(&levels) {
-            length("levels of the pyramid, one between each two blocks", options.blocks - 1, levels)?;
+        let between = options.levels_between();
+        if ![0, between, between + 1].contains(&levels) {
+            length("levels of the pyramid, one between each two blocks", between, levels)?;
         }
         length("dense inputs", vertices * inputs.dense_width(), inputs.dense().len())?;
         if inputs.one_hot_width() > 0 {

@@ -50,6 +50,7 @@ fn contributions_add_up_for_every_pooling_and_aggregate() {
                 let small = ModelConfig { aggregate: aggregate.clone(), precision, ..configuration(pool) };
                 check(small.clone(), classes);
                 check(ModelConfig { concat: true, stacks: 2, reservoirs: 2, ..small.clone() }, classes);
+                check(ModelConfig { pool_after: 2, concat: true, ..small.clone() }, classes);
                 check(ModelConfig { pool_last: true, concat: true, reduce: Reduce::Max, ..small }, classes);
             }
         }
@@ -65,6 +66,7 @@ fn the_levels_are_those_that_are_read() {
     let ndp = || configuration(Pool::Ndp);
     assert_eq!(levels(ndp()), [2]);
     assert_eq!(levels(ModelConfig { concat: true, ..ndp() }), [0, 1, 2]);
+    assert_eq!(levels(ModelConfig { pool_after: 2, concat: true, ..ndp() }), [0, 1]);
     assert_eq!(levels(ModelConfig { pool_last: true, ..ndp() }), [3]);
     assert_eq!(levels(ModelConfig { pool_last: true, concat: true, ..ndp() }), [0, 1, 3]);
     assert_eq!(levels(ModelConfig { concat: true, ..configuration(Pool::None) }), [0]);

@@ -68,8 +68,10 @@ fn plain_embedding(graph: &Graph, inputs: &Inputs, weights: &Weights, config: &M
     for stack in weights.stacks() {
         let mut x = dense(inputs, graph.view().num_vertices());
         for (block, reservoirs) in stack.iter().enumerate() {
-            let level = block.min(levels.len());
-            if level == block && block > 0 {
+            // Pooled before every block but the first few.
+            let level = if block < config.pool_after { 0 } else { block + 1 - config.pool_after };
+            let level = level.min(levels.len());
+            if !levels.is_empty() && block >= config.pool_after {
                 x = carry(level, &x);
             }
             let a = adjacency(graph_at(level), config.normalize);
@@ -78,7 +80,11 @@ fn plain_embedding(graph: &Graph, inputs: &Inputs, weights: &Weights, config: &M
             reservoirs[1..].iter().for_each(|w| h += &solve(w));
             let last = block + 1 == stack.len();
             if config.concat || last {
-                let read = if last && levels.len() > block { carry(block + 1, &h) } else { h.clone() };
+                let read = if last && config.pool_last && !levels.is_empty() {
+                    carry(level + 1, &h)
+                } else {
+                    h.clone()
+                };
                 config.aggregate.iter().for_each(|&kind| vector.extend(aggregated(&read, kind)));
             }
             x = h;
@@ -109,6 +115,8 @@ fn configurations(pool: Pool) -> Vec<ModelConfig> {
     vec![
         base.clone(),
         ModelConfig { blocks: 3, concat: true, aggregate: vec![Sum, Mean, Max, Std], ..base.clone() },
+        ModelConfig { blocks: 4, pool_after: 2, concat: true, ..base.clone() },
+        ModelConfig { blocks: 3, pool_after: 3, pool_last: true, ..base.clone() },
         ModelConfig { stacks: 2, reservoirs: 3, concat: true, aggregate: vec![Mean], ..base.clone() },
         ModelConfig {
             blocks: 3,
