@@ -302,8 +302,15 @@ pub fn read(path: &Path) -> Result<Dataset> {
         #[cfg(feature = "parquet")]
         Format::Parquet => crate::parquet::read(path),
         #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Err(Error::Unsupported("this build reads no Parquet".into())),
+        Format::Parquet => Err(no_parquet(path)),
     }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn no_parquet(path: &Path) -> Error {
+    let what =
+        format!("{}: this build knows no Parquet (feature 'parquet' of stepwell-data)", path.display());
+    Error::Unsupported(what)
 }
 
 /// Writes a dataset in the format the name tells. Refuses to write what the
@@ -334,7 +341,7 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
             Ok(Vec::new())
         }
         #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Err(Error::Unsupported("this build writes no Parquet".into())),
+        Format::Parquet => Err(no_parquet(path)),
         Format::Npz => Err(Error::Unsupported(format!(
             "{}: .npz files are read, not written; write .jsonl, .parquet, .zip or a folder",
             path.display()

@@ -30,7 +30,10 @@ pub fn fetch(url: &str, path: &Path, sha256: Option<&str>, progress: Progress<'_
 /// This build cannot download.
 #[cfg(not(feature = "download"))]
 pub fn fetch(url: &str, _: &Path, _: Option<&str>, _: Progress<'_>) -> Result<()> {
-    Err(Error::Download { url: url.into(), reason: "this build does not download".into() })
+    Err(Error::Download {
+        url: url.into(),
+        reason: "this build does not download (feature 'download' of stepwell-data)".into(),
+    })
 }
 
 #[cfg(feature = "download")]

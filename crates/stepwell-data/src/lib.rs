@@ -6,6 +6,9 @@
 //! and regular graphs of any size. [`catalog`] finds a dataset by path or name,
 //! [`Source`] goes through it piece by piece. [`vectors`] writes what comes out.
 //!
+//! Two features, both on unless turned off: `parquet` (with Arrow behind it) and
+//! `download` (with TLS). What is left without them reads and writes the rest.
+//!
 //! Everything that comes from outside is checked: an [`Error`] names the file,
 //! the line, row or byte, what was expected there and what was found.
 

@@ -99,6 +99,16 @@ pub enum Error {
         /// As in this graph.
         found: String,
     },
+    /// Vertices carry something else than what a model was made for.
+    #[error("{what}: the model was made for graphs with {expected}, these have {found}")]
+    Unfit {
+        /// What vertices carry.
+        what: &'static str,
+        /// In the graphs the model was made for.
+        expected: String,
+        /// In these.
+        found: String,
+    },
     /// More vertices, edges or columns than an index can count.
     #[error("{what}: {found} is more than the limit of {limit}")]
     TooLarge {

@@ -308,14 +308,13 @@ impl FeatureMap {
     pub fn apply(&self, batch: &GraphBatch) -> Result<Inputs> {
         let found = batch.vertex_attributes().map_or(0, |a| a.width);
         if !batch.is_empty() && found != self.attributes {
-            return Err(Error::Length { what: "vertex attributes", expected: self.attributes, found });
+            let told = |width: usize| if width == 0 { "none".to_owned() } else { width.to_string() };
+            let (expected, found) = (told(self.attributes), told(found));
+            return Err(Error::Unfit { what: "vertex attributes", expected, found });
         }
         if !batch.is_empty() && !self.labels.is_empty() && batch.vertex_labels().is_none() {
-            return Err(Error::Mixed {
-                what: "vertex labels",
-                expected: format!("{} values", self.labels.len()),
-                found: "none".into(),
-            });
+            let expected = format!("{} different ones", self.labels.len());
+            return Err(Error::Unfit { what: "vertex labels", expected, found: "none".into() });
         }
         let mut dense = self.dense(batch);
         if !self.means.is_empty() {

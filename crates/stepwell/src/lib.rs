@@ -51,10 +51,16 @@ pub mod rng;
 pub mod theory;
 
 pub use error::{Error, Result};
+/// The matrices in signatures are of this version.
+pub use ndarray;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+mod in_a_service {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/adding-a-pooling.md")]

@@ -166,7 +166,7 @@ impl Encoded {
             Self::Values(_) => (Task::Regression { targets: 1 }, Vec::new(), None),
             Self::Classes(classes, names) => {
                 let weights = model.config.class_weight.per_row(classes, names.len(), None)?;
-                (Task::Classification { classes: names.len() }, names.clone(), weights)
+                (Task::Classification { num_classes: names.len() }, names.clone(), weights)
             }
         };
         TrainedModel::fit_pieces(model, task, names, |take| {

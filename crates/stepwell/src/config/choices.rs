@@ -35,6 +35,12 @@ impl<T> From<T> for PerBlock<T> {
     }
 }
 
+impl<T> From<Vec<T>> for PerBlock<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::Each(values)
+    }
+}
+
 /// How the units of a block feed each other, the pattern of `W`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -18,7 +18,8 @@ pub(super) const SAME_WEIGHT: f64 = 1e-12;
 pub struct EdgeList<'a> {
     /// How many vertices there are, joined by edges or not.
     pub num_vertices: usize,
-    /// Where each edge begins, from 0.
+    /// Where each edge begins, from 0. Wider numbers become these by
+    /// `u32::try_from`: `as` would make another vertex of what does not fit.
     pub sources: &'a [u32],
     /// Where each edge ends.
     pub targets: &'a [u32],

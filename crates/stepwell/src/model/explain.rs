@@ -209,7 +209,7 @@ pub fn explain(
 /// The linear map with a column for each class, also for the first of two.
 fn mirrored(readout: &Readout) -> Coefficients {
     let Coefficients { weights, intercept } = readout.coefficients();
-    if readout.task() != (Task::Classification { classes: 2 }) {
+    if readout.task() != (Task::Classification { num_classes: 2 }) {
         return readout.coefficients().clone();
     }
     let sign = |class: usize| if class == 0 { -1.0 } else { 1.0 };

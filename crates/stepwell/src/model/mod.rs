@@ -35,7 +35,9 @@ use crate::pyramid::Pyramid;
 use crate::reservoir::{Embedding, Prepared, Weights, embed};
 
 /// What turns graphs into vectors: a configuration, the map to its inputs, and
-/// the weights drawn for them. Nothing in it depends on graph labels.
+/// the weights drawn for them. Nothing in it depends on graph labels. To keep
+/// one, keep `config` and `features` (both are serde's kind): [`Model::new`]
+/// draws the same weights again. A [`TrainedModel`] has a file format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// What it was asked to be.
@@ -53,9 +55,17 @@ impl Model {
         Ok(Self { config, features, weights })
     }
 
-    /// Fits the map on the graphs given, then draws the weights.
+    /// Fits the map on the graphs given, then draws the weights. Attributes are
+    /// z-scored unless `config.raw` is `Some(true)`; a dataset that was read from
+    /// a file has its own idea of it, for [`fit_as`](Self::fit_as).
     pub fn fit(config: ModelConfig, graphs: &GraphBatch) -> Result<Self> {
-        let features = FeatureMap::fit(graphs, &config.features(&FeatureOptions::default()))?;
+        Self::fit_as(config, graphs, &FeatureOptions::default())
+    }
+
+    /// The same, with the `usual` inputs of a dataset where the configuration
+    /// says nothing of them: what `stepwell_data::Dataset` has as `features`.
+    pub fn fit_as(config: ModelConfig, graphs: &GraphBatch, usual: &FeatureOptions) -> Result<Self> {
+        let features = FeatureMap::fit(graphs, &config.features(usual))?;
         Self::new(config, features)
     }
 
@@ -83,8 +93,10 @@ impl Model {
     }
 
     /// Pools, prepares and embeds graphs. `progress` is told how many are
-    /// embedded; when it breaks, the result is
-    /// [`Error::Cancelled`](crate::Error::Cancelled).
+    /// embedded, 0 while graphs are pooled; when it breaks, the result is
+    /// [`Error::Cancelled`](crate::Error::Cancelled). It is asked between graphs,
+    /// and within large ones between sweeps; a graph that is being pooled is
+    /// pooled to the end first.
     pub fn embed(
         &self,
         graphs: &GraphBatch,

@@ -32,9 +32,7 @@ pub(super) const KEY: &str = "stepwell";
 #[non_exhaustive]
 pub enum Unreadable {
     /// Not a safetensors file, or not a whole one.
-    #[error(
-        "not a whole safetensors file ({0}): not one that 'stepwell train' or save() wrote, or it was cut short"
-    )]
+    #[error("not a whole safetensors file ({0}): something else than a model, or one cut short")]
     NotSafetensors(String),
     /// Another program's file.
     #[error("a safetensors file, but not a model of Stepwell: its metadata has no key 'stepwell'")]

@@ -98,7 +98,7 @@ impl TrainedModel {
         };
         length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
-            Task::Classification { classes } => classes,
+            Task::Classification { num_classes: classes } => classes,
             Task::Regression { .. } => 0,
         };
         length("names of classes", expected, classes.len())?;
@@ -118,7 +118,7 @@ impl TrainedModel {
     pub fn read(&self, embedding: Embedding) -> Result<Predictions> {
         let mut scores = self.readout.predict(embedding.vectors.view())?;
         let mut classes = Vec::new();
-        if let Task::Classification { classes: count } = self.readout.task() {
+        if let Task::Classification { num_classes: count } = self.readout.task() {
             classes = decode_classes(scores.view());
             if count == 2 {
                 let columns = |(row, column): (usize, usize)| match column {

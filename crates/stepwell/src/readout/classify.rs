@@ -46,7 +46,10 @@ pub(super) fn num_columns(num_classes: usize) -> usize {
 pub(super) fn check_num_classes(found: usize) -> Result<()> {
     match found >= 2 {
         true => Ok(()),
-        false => Err(Error::Length { what: "classes to tell apart (at least 2)", expected: 2, found }),
+        false => {
+            let (expected, found) = ("at least 2 to tell apart".into(), found.to_string());
+            Err(Error::BadOption { name: "classes", expected, found })
+        }
     }
 }
 

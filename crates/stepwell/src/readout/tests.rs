@@ -473,7 +473,7 @@ fn what_does_not_fit_is_refused_by_name() {
 #[test]
 fn readouts_are_put_together_only_from_parts_that_fit() {
     let coefficients = Coefficients { weights: Array2::zeros((4, 3)), intercept: Array1::zeros(3) };
-    let task = Task::Classification { classes: 3 };
+    let task = Task::Classification { num_classes: 3 };
     let whole = Readout::from_parts(task, 1.0, None, coefficients.clone()).unwrap();
     assert_eq!((whole.num_inputs(), whole.task(), whole.alpha()), (4, task, 1.0));
     assert_eq!(whole.classify(Array2::zeros((2, 4)).view()).unwrap(), [0, 0]);
@@ -481,8 +481,8 @@ fn readouts_are_put_together_only_from_parts_that_fit() {
     let refused = |task, features, coefficients: &Coefficients| {
         Readout::from_parts(task, 1.0, features, coefficients.clone()).is_err()
     };
-    assert!(refused(Task::Classification { classes: 2 }, None, &coefficients));
-    assert!(refused(Task::Classification { classes: 1 }, None, &coefficients));
+    assert!(refused(Task::Classification { num_classes: 2 }, None, &coefficients));
+    assert!(refused(Task::Classification { num_classes: 1 }, None, &coefficients));
     let features = RandomFeatures::from_parts(Array2::zeros((7, 5)), Array1::zeros(5)).unwrap();
     assert!(refused(task, Some(Expansion::Random(features)), &coefficients));
     let features = RandomFeatures::from_parts(Array2::zeros((7, 4)), Array1::zeros(4)).unwrap();
@@ -531,7 +531,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                     ReadoutOptions { alpha, class_weight, random_features, landmarks, standardize: true };
                 let targets = Targets::Classes { classes: &classes, num_classes: 3 };
                 let whole = Readout::fit(x.view(), targets, None, &options, 4).unwrap();
-                let task = Task::Classification { classes: 3 };
+                let task = Task::Classification { num_classes: 3 };
                 let found = Readout::fit_pieces(d, task, &options, 4, |take| {
                     let pieces = x.axis_chunks_iter(Axis(0), size).zip(y.axis_chunks_iter(Axis(0), size));
                     pieces.into_iter().try_for_each(|(x, y)| take(x, y, None))

@@ -24,7 +24,8 @@ pub enum Task {
     /// One of so many classes.
     Classification {
         /// How many, at least 2.
-        classes: usize,
+        #[serde(rename = "classes")]
+        num_classes: usize,
     },
     /// Numbers.
     Regression {
@@ -37,7 +38,7 @@ impl Task {
     /// Columns of the targets, and of what comes out.
     pub fn num_columns(self) -> usize {
         match self {
-            Self::Classification { classes } => num_columns(classes),
+            Self::Classification { num_classes: classes } => num_columns(classes),
             Self::Regression { targets } => targets,
         }
     }
@@ -130,7 +131,7 @@ impl Readout {
             Targets::Classes { classes, num_classes } => {
                 encoded = encode_classes(classes, num_classes)?;
                 combined = options.class_weight.per_row(classes, num_classes, weights)?;
-                (Task::Classification { classes: num_classes }, encoded.view(), combined.as_deref())
+                (Task::Classification { num_classes }, encoded.view(), combined.as_deref())
             }
         };
         rows::check(x, y, weights, (x.ncols(), y.ncols()))?;
@@ -270,7 +271,7 @@ impl Readout {
         coefficients: Coefficients,
     ) -> Result<Self> {
         match task {
-            Task::Classification { classes } => check_num_classes(classes)?,
+            Task::Classification { num_classes: classes } => check_num_classes(classes)?,
             Task::Regression { targets } => rows::length("targets", targets.max(1), targets)?,
         }
         check_alpha(alpha, true)?;

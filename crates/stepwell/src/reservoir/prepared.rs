@@ -27,6 +27,13 @@ pub struct Prepared {
     pub(super) parts: Parts,
 }
 
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { graphs, features, levels, .. } = self;
+        write!(formatter, "Prepared {{ graphs: {graphs}, features: {features}, levels: {levels}, .. }}")
+    }
+}
+
 pub(super) enum Parts {
     F32(Vec<Part<f32>>),
     F64(Vec<Part<f64>>),
