@@ -97,14 +97,16 @@ impl<'a> Evaluation<'a> {
     /// The same model with the paper's sweeps, for the clock: all vertices at
     /// once, and each of them computed.
     pub fn plain(self, dataset: &Dataset, pyramid: &Pyramid) -> Result<Self> {
-        let contender = match &self.contender {
-            Contender::Reservoirs { model, .. } => {
-                let model = ModelConfig { solver: Solver::Jacobi, lift: false, ..(**model).clone() };
-                Contender::reservoirs(dataset, pyramid, model)?
+        Ok(match self.contender {
+            Contender::Reservoirs { model, prepared } => {
+                // Two would be many gigabytes of some sets.
+                drop(prepared);
+                let model = ModelConfig { solver: Solver::Jacobi, lift: false, ..*model };
+                let contender = Contender::reservoirs(dataset, pyramid, model)?;
+                Self { contender, sweeps: Sweeps::Plain, ..self }
             }
-            Contender::Baseline { .. } => return Ok(self),
-        };
-        Ok(Self { contender, sweeps: Sweeps::Plain, ..self })
+            Contender::Baseline { .. } => self,
+        })
     }
 
     /// Which cell this is.

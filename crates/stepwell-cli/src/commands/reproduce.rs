@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use stepwell::config::{ModelConfig, Pool};
+use stepwell::pyramid::Pyramid;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::{Dataset, LevelSummary, Summary};
 use stepwell_lab::baselines::Baseline;
@@ -219,10 +220,14 @@ impl Work<'_> {
         let all = subjects.len() * self.protocols.len();
         let mut place = 0;
         for subject in &subjects {
-            let pyramid = bench.pyramid(subject, self.cache.as_ref())?;
-            for protocol in &self.protocols {
+            let mut pyramid = bench.pyramid(subject, self.cache.as_ref())?;
+            for (seed, protocol) in self.protocols.iter().enumerate() {
                 place += 1;
                 let evaluation = bench.evaluation(subject, &pyramid, protocol)?;
+                if seed + 1 == self.protocols.len() {
+                    // Not needed any more; large ones take gigabytes.
+                    pyramid = Pyramid::default();
+                }
                 match bench.search(&evaluation, &format!("[{place}/{all}] "))? {
                     Some(found) => {
                         self.terminal.note(&line(evaluation.key(), &found.outcomes));
@@ -254,12 +259,13 @@ impl Work<'_> {
                 continue;
             }
             let units: Vec<_> = state.units.values().cloned().collect();
-            let pyramid = bench.pyramid(&subject, self.cache.as_ref())?;
-            let evaluation = bench.evaluation(&subject, &pyramid, protocol)?;
             self.terminal.busy(&format!("taking times of {key}"), || -> Result<()> {
-                if state.making.is_none() {
-                    evaluation.made(&self.run, self.making(&bench, &subject, protocol)?)?;
-                }
+                // Before there is another pyramid: large ones take gigabytes.
+                let missing = state.making.is_none();
+                let making = missing.then(|| self.making(&bench, &subject, protocol)).transpose()?;
+                let pyramid = bench.pyramid(&subject, self.cache.as_ref())?;
+                let evaluation = bench.evaluation(&subject, &pyramid, protocol)?;
+                making.map_or(Ok(()), |making| evaluation.made(&self.run, making))?;
                 evaluation.time(&self.run, &units)?;
                 if key.has_reservoirs() {
                     evaluation.plain(dataset, &pyramid)?.time(&self.run, &units)?;

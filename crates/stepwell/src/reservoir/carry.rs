@@ -21,6 +21,12 @@ impl<T: Real> Carry<T> {
         Self { starts: vec![0], from: Vec::new(), values: Vec::new(), by_max }
     }
 
+    /// Gives back what was reserved for more rows.
+    pub fn shrink(&mut self) {
+        self.from.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
+
     /// Appends rows that gather as the given columns of a graph's `S` do.
     /// Answers with the first value that is not finite in `T`.
     pub fn push(&mut self, columns: &Columns, chosen: &[u32]) -> Result<(), f64> {

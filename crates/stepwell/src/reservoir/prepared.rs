@@ -195,6 +195,11 @@ fn parts<T: Real>(
                     part.push_pooled(below, level, index, options, &mut refiner)
                 })
             })?;
+            // Dense levels are large, and vectors grow to twice what they hold.
+            for level in &mut part.levels {
+                level.operator.shrink();
+                level.carry.shrink();
+            }
             Ok(part)
         })
         .collect()

@@ -51,6 +51,12 @@ impl<T: Real> Operator<T> {
         }
     }
 
+    /// Gives back what was reserved for more entries.
+    pub fn shrink(&mut self) {
+        self.columns.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
+
     /// How many graphs there are.
     pub fn len(&self) -> usize {
         self.graph_starts.len() - 1
