@@ -178,7 +178,7 @@ def by_spark(folder, out, workers):
     watch = Watch("pyspark.daemon")
     watch.start()
     start = time.perf_counter()
-    stepwell.spark.embed(spark.read.parquet(folder), PyramidalReservoir(**MODEL)).write.parquet(out)
+    stepwell.spark.embed(folder, PyramidalReservoir(**MODEL)).write.parquet(out)
     return time.perf_counter() - start, watch.peak()
 
 

@@ -18,7 +18,7 @@ import subprocess
 
 SETS = ["ENZYMES", "PROTEINS_full", "NCI1", "DD", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "COLLAB"]
 
-POOLED = "--preset accurate --pool graclus --pool-after 2 --reduce sum --fixed-sweeps 2".split()
+POOLED = "--preset accurate --units 96 --pool graclus --pool-after 2 --reduce sum --fixed-sweeps 2".split()
 MODELS = {
     "accurate": ["--preset", "accurate"],
     "accurate, Graclus": POOLED,

@@ -52,6 +52,26 @@ def test_data_frames_give_the_vectors_of_one_machine(spark, graphs, tmp_path):
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
 
 
+def test_files_that_workers_read_give_the_same(spark, graphs, broken):
+    table, folder = graphs
+    model = PyramidalReservoir(**MODEL, pool="ndp")
+    expected = expected_by_id(table, model.fit_transform(table))
+    found = stepwell.spark.embed(str(folder), PyramidalReservoir(**MODEL, pool="ndp"), keep=["size"])
+    assert found.columns == ["id", "y", "size", "embedding"]
+    ids, vectors = by_id(found.toArrow())
+    assert ids == expected[0] and np.array_equal(vectors, expected[1])
+    assert stepwell.spark.fit([folder / "part-1.parquet", folder / "part-*.parquet"], model).feature_map_
+    bad_table, bad_folder, bad = broken
+    with pytest.raises(Exception, match=r"b.parquet, row (3 \(row group 0\)|57 \(row group 1\)): "):
+        stepwell.spark.embed(bad_folder, PyramidalReservoir(**MODEL)).toArrow()
+    skipped = stepwell.spark.embed(bad_folder, PyramidalReservoir(**MODEL), skip_bad=True).where("error is not null")
+    assert sorted(row.id for row in skipped.collect()) == sorted(bad_table["id"][at].as_py() for at in bad)
+    with pytest.raises(FileNotFoundError, match="expected Parquet files, found none"):
+        stepwell.spark.embed(str(folder / "nowhere"))
+    with pytest.raises(TypeError, match="data: expected a pyspark.sql.DataFrame or paths, found int"):
+        stepwell.spark.embed(5)
+
+
 def fails_once(marker):
     def work(batches):
         for batch in batches:

@@ -10,23 +10,19 @@ task computes with one thread; give Ray as many CPUs as there are.
     vectors.write_parquet("vectors/")
 """
 
-import glob
-import json
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 try:
     import pyarrow as pa
-    import pyarrow.fs
-    import pyarrow.parquet as pq
     import ray.data
+
+    from . import _cluster, _files
 except ImportError as error:
     raise ImportError(f"stepwell.ray needs Ray and pyarrow ({error}): pip install 'stepwell[ray]'") from error
 
-from . import _cluster
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
@@ -34,9 +30,6 @@ __all__ = ["embed", "fit", "fit_ridge"]
 
 _Data: TypeAlias = ray.data.Dataset | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
-
-#: Bytes of a row group, as it lies in memory, that are looked at together.
-_PIECE_BYTES = 32 << 20
 
 #: Row groups become at most so many tasks.
 _MOST_TASKS = 10_000
@@ -131,10 +124,7 @@ def _state(job, tables):
 def _source(data, ray_options):
     if isinstance(data, ray.data.Dataset):
         return _Rows(data, ray_options)
-    paths = [data] if isinstance(data, (str, os.PathLike)) else data
-    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
-        raise TypeError(f"data: expected a ray.data.Dataset or paths, found {type(data).__name__}")
-    return _Files([os.fspath(path) for path in paths], ray_options)
+    return _Files(_files.paths_of(data, "a ray.data.Dataset"), ray_options)
 
 
 class _Rows:
@@ -166,22 +156,10 @@ class _Files(_Rows):
     """Files whose row groups the workers read."""
 
     def __init__(self, paths, ray_options):
-        self._options = ray_options
-        tasks, self.first, self.raw = [], None, True
-        position = 0
-        files = list(_files(paths))
-        with ThreadPoolExecutor(16) as pool:  # most of it is waiting for footers
-            footers = list(pool.map(_footer, files))
-        for path, (groups, raw) in zip(files, footers):
-            self.raw = raw if not tasks else self.raw
-            row = 0
-            for group, rows in enumerate(groups):
-                tasks.append({"path": path, "group": group, "row": row, "position": position})
-                row, position = row + rows, position + rows
-                if self.first is None and rows:
-                    self.first = next(_read(tasks[-1], limit=1)).to_pylist()[0]
-        blocks = min(max(len(tasks), 1), _MOST_TASKS)
-        self._dataset = ray.data.from_items(tasks, override_num_blocks=blocks)
+        groups = _files.RowGroups(paths)
+        self._options, self.first, self.raw = ray_options, groups.first, groups.raw
+        blocks = min(max(len(groups.tasks), 1), _MOST_TASKS)
+        self._dataset = ray.data.from_items(groups.tasks, override_num_blocks=blocks)
 
     def map(self, work):
         return self._dataset.map_batches(
@@ -191,57 +169,4 @@ class _Files(_Rows):
 
 def _on_groups(work, tasks):
     for task in tasks.to_pylist():
-        yield from work(_read(task))
-
-
-def _read(task, limit=None):
-    """The rows of a row group, some at a time, and where each of them was found."""
-    file = _open(task["path"])
-    group = file.metadata.row_group(task["group"])
-    size = limit or max(1, _PIECE_BYTES * group.num_rows // max(group.total_byte_size, 1))
-    row, position = task["row"], task["position"]
-    for batch in file.iter_batches(batch_size=min(size, 1 << 16), row_groups=[task["group"]]):
-        table, rows = pa.Table.from_batches([batch]), batch.num_rows
-        if "id" not in table.column_names:
-            table = table.append_column("id", pa.array([str(position + at) for at in range(rows)]))
-        table = table.append_column(_cluster.FILE, pa.array([task["path"]] * rows, pa.string()))
-        table = table.append_column(_cluster.ROW, pa.array(range(row, row + rows), pa.int64()))
-        yield table.append_column(_cluster.GROUP, pa.array([task["group"]] * rows, pa.int64()))
-        row, position = row + rows, position + rows
-
-
-def _footer(path):
-    """How many rows the row groups of a file have, and whether its attributes are taken as they are."""
-    file = _open(path)
-    facts = (file.schema_arrow.metadata or {}).get(b"stepwell")
-    features = {} if facts is None else json.loads(facts).get("features", {})
-    groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
-    return groups, bool(features.get("raw", not features))
-
-
-def _open(path):
-    if "://" in path:
-        system, path = pyarrow.fs.FileSystem.from_uri(path)
-        return pq.ParquetFile(system.open_input_file(path))
-    return pq.ParquetFile(path)
-
-
-def _files(paths):
-    """All files of paths, those of a folder by name."""
-    for path in paths:
-        if "://" in path:
-            system, inner = pyarrow.fs.FileSystem.from_uri(path)
-            scheme = path.partition("://")[0]
-            info = system.get_file_info(inner)
-            if info.type == pyarrow.fs.FileType.File:
-                yield path
-                continue
-            inside = system.get_file_info(pyarrow.fs.FileSelector(inner, recursive=True))
-            found = [f"{scheme}://{each.path}" for each in inside if each.path.endswith(".parquet")]
-        elif os.path.isdir(path):
-            found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)
-        else:
-            found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-        if not found:
-            raise FileNotFoundError(f"{path}: expected Parquet files, found none")
-        yield from sorted(found)
+        yield from work(_files.read(task))

@@ -7,49 +7,59 @@ give executors as many cores as there are.
     import stepwell.spark
     from stepwell import PyramidalReservoir
 
-    graphs = spark.read.parquet("graphs/")
-    vectors = stepwell.spark.embed(graphs, PyramidalReservoir(units=100))
+    vectors = stepwell.spark.embed("graphs/", PyramidalReservoir(units=100))
     vectors.write.parquet("vectors/")
 
-How many rows a worker holds at a time is Spark's
-``spark.sql.execution.arrow.maxRecordsPerBatch``; lower it for large graphs.
+Parquet files that are named are read by the workers themselves, a row group at
+a time. The rows of a data frame are handed to them by Spark, which takes time of
+its own; how many of them a worker holds at a time is then Spark's
+``spark.sql.execution.arrow.maxRecordsPerBatch``, to be lowered for large graphs.
 """
 
 import logging
+import os
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 try:
     import pyarrow as pa
     from pyspark.errors import AnalysisException
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    from . import _cluster, _files
 except ImportError as error:
     raise ImportError(f"stepwell.spark needs PySpark and pyarrow ({error}): pip install 'stepwell[spark]'") from error
 
-from . import _cluster
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
 __all__ = ["embed", "fit", "fit_ridge"]
 
+#: Row groups become at most so many tasks.
+_MOST_TASKS = 10_000
+
+_Data: TypeAlias = DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
 
 
 def embed(
-    df: DataFrame, model: PyramidalReservoir | None = None, *, skip_bad: bool = False, keep: Sequence[str] = ()
+    data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False, keep: Sequence[str] = ()
 ) -> DataFrame:
     """Turns every graph into a vector, on all workers.
 
     Parameters
     ----------
-    df : pyspark.sql.DataFrame
-        A graph per row, in the columns of the schema. Attributes are taken as
-        they are.
+    data : pyspark.sql.DataFrame, or path or list of paths
+        A graph per row, in the columns of the schema. Of Parquet files every
+        row group becomes a task, on the active session; a path may name a file,
+        a folder, a pattern or an object store's address. Attributes of a data
+        frame are taken as they are.
     model : PyramidalReservoir, optional
-        What embeds. If it is not fitted, it is fitted on ``df`` first, which
+        What embeds. If it is not fitted, it is fitted on ``data`` first, which
         takes a pass over the graphs where their features must be.
     skip_bad : bool
         Whether a row that cannot be used comes out without an embedding, and
@@ -62,32 +72,34 @@ def embed(
     -------
     pyspark.sql.DataFrame
         Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
-        there are any, and ``embedding``.
+        there are any, and ``embedding``. Rows of files that have no ``id`` are
+        called by their position among all.
     """
-    source = _Rows(df)
-    keep = [name for name in dict.fromkeys(["id", "y", *keep]) if name in df.columns]
+    source = _source(data)
+    kept = {name: source.type_of(name) for name in dict.fromkeys(["id", "y", *keep])}
+    kept = {name: kind for name, kind in kept.items() if kind is not None}
     model = PyramidalReservoir() if model is None else model
-    plan = _cluster.fitted_plan(source, model, skip_bad, keep)
+    plan = _cluster.fitted_plan(source, model, skip_bad, kept)
     number = T.DoubleType() if plan.value_type == pa.float64() else T.FloatType()
-    fields = [df.schema[name] for name in keep]
+    fields = [T.StructField(name, kind) for name, kind in kept.items()]
     fields.append(T.StructField("embedding", T.ArrayType(number, containsNull=False)))
     if skip_bad:
         fields.append(T.StructField("error", T.StringType()))
-    return source.located.mapInArrow(partial(_embed, plan), T.StructType(fields))
+    return source.map(partial(_embed, plan), T.StructType(fields))
 
 
-def fit(df: DataFrame, model: PyramidalReservoir | None = None, *, skip_bad: bool = False) -> PyramidalReservoir:
+def fit(data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False) -> PyramidalReservoir:
     """A fitted copy of a model: features as all graphs ask for, then weights.
 
     Where features are taken as they are, no graph is looked at but the first.
     The result is the model that ``model.fit`` makes of the same graphs on one
     machine, to the bit.
     """
-    fitted, _ = _cluster.fit(_Rows(df), PyramidalReservoir() if model is None else model, skip_bad)
+    fitted, _ = _cluster.fit(_source(data), PyramidalReservoir() if model is None else model, skip_bad)
     return fitted
 
 
-def fit_ridge(df: DataFrame, model: _Model, *, y: str = "y", skip_bad: bool = False) -> _Model:
+def fit_ridge(data: _Data, model: _Model, *, y: str = "y", skip_bad: bool = False) -> _Model:
     """A trained copy of a classifier or regressor.
 
     Vectors are computed on the workers, which send the moments of theirs. That
@@ -97,7 +109,7 @@ def fit_ridge(df: DataFrame, model: _Model, *, y: str = "y", skip_bad: bool = Fa
 
     Parameters
     ----------
-    df : pyspark.sql.DataFrame
+    data : pyspark.sql.DataFrame, or path or list of paths
         As for :func:`embed`.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
     y : str
@@ -105,7 +117,11 @@ def fit_ridge(df: DataFrame, model: _Model, *, y: str = "y", skip_bad: bool = Fa
     skip_bad : bool
         Whether rows that cannot be used are left out; ``skipped_`` counts them.
     """
-    return _cluster.fit_ridge(_Rows(df), model, y, skip_bad)
+    return _cluster.fit_ridge(_source(data), model, y, skip_bad)
+
+
+def _source(data):
+    return _Rows(data) if isinstance(data, DataFrame) else _Files(_files.paths_of(data, "a pyspark.sql.DataFrame"))
 
 
 class _Rows:
@@ -115,13 +131,41 @@ class _Rows:
     raw = True
 
     def __init__(self, df):
-        self.located = _located(df)
+        self._located = _located(df)
+        self._schema = df.schema
         row = df.first()
         self.first = None if row is None else row.asDict()
 
+    def type_of(self, name):
+        return self._schema[name].dataType if name in self._schema.names else None
+
+    def map(self, work, schema):
+        return self._located.mapInArrow(partial(_on_batches, work), schema)
+
     def gather(self, job):
-        states = self.located.mapInArrow(partial(_state, job), "state binary")
-        return [bytes(row.state) for row in states.collect()]
+        return [bytes(row.state) for row in self.map(partial(_state, job), "state binary").collect()]
+
+
+class _Files(_Rows):
+    """Files whose row groups the workers read."""
+
+    def __init__(self, paths):
+        session = SparkSession.getActiveSession()
+        if session is None:
+            raise RuntimeError("paths are read on the active Spark session, and there is none: make one first")
+        groups = _files.RowGroups(paths)
+        self.first, self.raw, self._tasks = groups.first, groups.raw, groups.tasks
+        self._schema = groups.schema
+        slices = min(max(len(self._tasks), 1), _MOST_TASKS)
+        self._numbers = session.range(0, len(self._tasks), 1, slices)
+
+    def type_of(self, name):
+        if name in self._schema.names:
+            return from_arrow_type(self._schema.field(name).type)
+        return T.StringType() if name == "id" else None
+
+    def map(self, work, schema):
+        return self._numbers.mapInArrow(partial(_on_groups, work, self._tasks), schema)
 
 
 def _located(df):
@@ -142,14 +186,20 @@ def _located(df):
     return df
 
 
-def _embed(plan, batches):
-    for table in _cluster.embed(plan, map(_table, batches)):
+def _on_batches(work, batches):
+    for table in work(pa.Table.from_batches([batch]) for batch in batches):
         yield from table.combine_chunks().to_batches()
 
 
-def _state(job, batches):
-    yield pa.record_batch({"state": [job(map(_table, batches))]}, schema=_cluster.STATE)
+def _on_groups(work, tasks, batches):
+    numbers = (number for batch in batches for number in batch["id"].to_pylist())
+    for table in work(table for number in numbers for table in _files.read(tasks[number])):
+        yield from table.combine_chunks().to_batches()
 
 
-def _table(batch):
-    return pa.Table.from_batches([batch])
+def _embed(plan, tables):
+    yield from _cluster.embed(plan, tables)
+
+
+def _state(job, tables):
+    yield pa.table({"state": [job(tables)]}, schema=_cluster.STATE)

@@ -1,0 +1,100 @@
+"""Parquet files of graphs, on this machine or in an object store, by row group."""
+
+import glob
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.fs
+import pyarrow.parquet as pq
+
+from ._cluster import FILE, GROUP, ROW
+
+#: Bytes of a row group, as it lies in memory, that are looked at together.
+_PIECE_BYTES = 32 << 20
+
+
+def paths_of(data, wanted):
+    """A list of paths from one or several; ``wanted`` is what else it could have been."""
+    paths = [data] if isinstance(data, (str, os.PathLike)) else data
+    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise TypeError(f"data: expected {wanted} or paths, found {type(data).__name__}")
+    return [os.fspath(path) for path in paths]
+
+
+class RowGroups:
+    """The row groups of files, each a task for a worker."""
+
+    def __init__(self, paths):
+        #: What :func:`read` takes, one per row group.
+        self.tasks = []
+        #: The first row, as a mapping, and whether attributes are taken as they are.
+        self.first, self.raw = None, True
+        #: The columns of the first file.
+        self.schema = None
+        files, position = list(_files(paths)), 0
+        with ThreadPoolExecutor(16) as pool:  # most of it is waiting for footers
+            footers = list(pool.map(_footer, files))
+        for path, (groups, schema, raw) in zip(files, footers):
+            if self.schema is None:
+                self.schema, self.raw = schema, raw
+            row = 0
+            for group, rows in enumerate(groups):
+                self.tasks.append({"path": path, "group": group, "row": row, "position": position})
+                row, position = row + rows, position + rows
+                if self.first is None and rows:
+                    self.first = next(read(self.tasks[-1], limit=1)).to_pylist()[0]
+
+
+def read(task, limit=None):
+    """The rows of a row group, some at a time, and where each of them was found."""
+    file = _open(task["path"])
+    group = file.metadata.row_group(task["group"])
+    size = limit or max(1, _PIECE_BYTES * group.num_rows // max(group.total_byte_size, 1))
+    row, position = task["row"], task["position"]
+    for batch in file.iter_batches(batch_size=min(size, 1 << 16), row_groups=[task["group"]]):
+        table, rows = pa.Table.from_batches([batch]), batch.num_rows
+        if "id" not in table.column_names:
+            table = table.append_column("id", pa.array([str(position + at) for at in range(rows)]))
+        table = table.append_column(FILE, pa.array([task["path"]] * rows, pa.string()))
+        table = table.append_column(ROW, pa.array(range(row, row + rows), pa.int64()))
+        yield table.append_column(GROUP, pa.array([task["group"]] * rows, pa.int64()))
+        row, position = row + rows, position + rows
+
+
+def _footer(path):
+    """How many rows the row groups of a file have, its columns, and whether attributes are taken as they are."""
+    file = _open(path)
+    facts = (file.schema_arrow.metadata or {}).get(b"stepwell")
+    features = {} if facts is None else json.loads(facts).get("features", {})
+    groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+    return groups, file.schema_arrow, bool(features.get("raw", not features))
+
+
+def _open(path):
+    if "://" in path:
+        system, path = pyarrow.fs.FileSystem.from_uri(path)
+        return pq.ParquetFile(system.open_input_file(path))
+    return pq.ParquetFile(path)
+
+
+def _files(paths):
+    """All files of paths, those of a folder by name."""
+    for path in paths:
+        if "://" in path:
+            system, inner = pyarrow.fs.FileSystem.from_uri(path)
+            scheme = path.partition("://")[0]
+            info = system.get_file_info(inner)
+            if info.type == pyarrow.fs.FileType.File:
+                yield path
+                continue
+            inside = system.get_file_info(pyarrow.fs.FileSelector(inner, recursive=True))
+            found = [f"{scheme}://{each.path}" for each in inside if each.path.endswith(".parquet")]
+        elif os.path.isdir(path):
+            found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)
+        else:
+            found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+        if not found:
+            raise FileNotFoundError(f"{path}: expected Parquet files, found none")
+        yield from sorted(found)
