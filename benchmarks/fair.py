@@ -4,7 +4,7 @@ usage: fair.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDE
 
 For each dataset the ten folds of its file NAME_splits.json.gz: `stepwell evaluate --preset
 accurate` (three draws of the weights, nothing searched), the same with Graclus before the
-last block, which adds up states, and two sweeps, the preset `paper` (ten random
+last block, which adds up states, two sweeps and 96 units, the preset `paper` (ten random
 configurations, three draws, chosen on the validation graphs), and the protocol's baselines. Every command's answer goes to a file
 of the runs' folder, with the seconds all cores spent on it; what is there is not done
 again. The page docs/results/fair.md is made of them, with published figures beside.
