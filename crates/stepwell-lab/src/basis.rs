@@ -41,11 +41,11 @@ impl Basis {
     pub(crate) fn difference(&self, now: &Self) -> String {
         let mut found = Vec::new();
         match (&self.settings, &now.settings) {
-            (Value::Null, _) => return "dataset, model or protocol".into(),
+            (Value::Null, _) => return "the dataset, the model or the protocol".into(),
             (before, now) => differing("", before, now, &mut found),
         }
         match found.as_slice() {
-            [] => "dataset, or other folds".into(),
+            [] => "the dataset, or the folds".into(),
             options => options.join(", "),
         }
     }

@@ -49,7 +49,7 @@ pub enum Error {
         problem: String,
     },
     /// The run began with other data or other options.
-    #[error("{}: this run began with another {what}; give it another folder, or go on as it began", path.display())]
+    #[error("{}: this run began with something else for {what}; give it another folder, or go on as it began", path.display())]
     Changed {
         /// The run's folder.
         path: PathBuf,

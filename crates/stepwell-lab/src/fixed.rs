@@ -301,6 +301,6 @@ mod tests {
         assert!(Run::read(folder.path()).unwrap().cells[fixed(&model).key()].is_done());
         let other = ModelConfig { units: 6.into(), ..model };
         let refusal = fixed(&other).judge(&run, going).unwrap_err().to_string();
-        assert!(refusal.contains("another units (5, now 6) for"), "{refusal}");
+        assert!(refusal.contains(": units (5, now 6); give"), "{refusal}");
     }
 }

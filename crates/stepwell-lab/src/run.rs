@@ -308,7 +308,7 @@ impl Run {
         let Some(folder) = &self.folder else { return Ok(CellState::default()) };
         let state = Self::read(folder)?.cells.remove(key).unwrap_or_default();
         if !state.basis.is_new() && state.basis.fingerprint != basis.fingerprint {
-            let what = format!("{} for {key}", state.basis.difference(basis));
+            let what = format!("{key}: {}", state.basis.difference(basis));
             return Err(Error::Changed { path: folder.clone(), what });
         }
         Ok(state)

@@ -168,7 +168,7 @@ pub fn plot_explanation<'py>(
     let config = parse(options)?;
     let weights = collect(&weights, &config)?;
     let task = match classes {
-        Some(classes) => Task::Classification { num_classes: classes },
+        Some(num_classes) => Task::Classification { num_classes },
         None => Task::Regression { targets: intercept.as_array().len() },
     };
     let readout = readout(task, &coefficients, &intercept, random_features, landmarks)?;

@@ -35,7 +35,11 @@ fn an_evaluation_goes_on_where_it_was() {
     assert_eq!(json(&with_records)["accuracy_mean"], fresh["accuracy_mean"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     let other = failure(&[&with_records[..], &["--blocks", "2", "--leak", "0.5"]].concat(), 1);
-    assert!(other.contains("this run began with another"), "{other}");
+    assert!(
+        other.contains("this run began with something else for b-easy-small")
+            && other.contains("leak (1.0, now 0.5)"),
+        "{other}"
+    );
     // A record that was changed is named, and nothing is written over.
     let changed = text.replacen("\"configuration\":1", "\"configuration\":2", 1);
     fs::write(&path, &changed).unwrap();

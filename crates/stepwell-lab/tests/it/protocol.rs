@@ -177,8 +177,12 @@ fn a_run_with_other_options_is_refused() {
     evaluation(&dataset, &config(Pool::None)).search(&run, going).unwrap();
     let other = ModelConfig { units: 11.into(), ..config(Pool::None) };
     let error = evaluation(&dataset, &other).search(&run, going).unwrap_err().to_string();
-    assert!(error.contains("this run began with another units (10, now 11) for"), "{error}");
+    assert!(
+        error.contains("this run began with something else for")
+            && error.contains(": units (10, now 11); give"),
+        "{error}"
+    );
     let fewer = dataset.select(&(0..dataset.len() - 1).collect::<Vec<_>>());
     let error = evaluation(&fewer, &config(Pool::None)).search(&run, going).unwrap_err().to_string();
-    assert!(error.contains("another dataset, or other folds"), "{error}");
+    assert!(error.contains(": the dataset, or the folds; give"), "{error}");
 }

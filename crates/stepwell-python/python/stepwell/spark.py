@@ -154,10 +154,11 @@ class _Files(_Rows):
         if session is None:
             raise RuntimeError("paths are read on the active Spark session, and there is none: make one first")
         groups = _files.RowGroups(paths)
-        self.first, self.raw, self._tasks = groups.first, groups.raw, groups.tasks
-        self._schema = groups.schema
-        slices = min(max(len(self._tasks), 1), _MOST_TASKS)
-        self._numbers = session.range(0, len(self._tasks), 1, slices)
+        self.first, self.raw, self._schema = groups.first, groups.raw, groups.schema
+        rows = [(task["path"], task["group"], task["row"], task["position"]) for task in groups.tasks]
+        tasks = session.createDataFrame(rows, "path string, group long, row long, position long")
+        # A worker is told of its own row groups alone, neighbours in a file together.
+        self._tasks = tasks.repartitionByRange(min(max(len(rows), 1), _MOST_TASKS), "position", "group")
 
     def type_of(self, name):
         if name in self._schema.names:
@@ -165,7 +166,7 @@ class _Files(_Rows):
         return T.StringType() if name == "id" else None
 
     def map(self, work, schema):
-        return self._numbers.mapInArrow(partial(_on_groups, work, self._tasks), schema)
+        return self._tasks.mapInArrow(partial(_on_groups, work), schema)
 
 
 def _located(df):
@@ -191,9 +192,9 @@ def _on_batches(work, batches):
         yield from table.combine_chunks().to_batches()
 
 
-def _on_groups(work, tasks, batches):
-    numbers = (number for batch in batches for number in batch["id"].to_pylist())
-    for table in work(table for number in numbers for table in _files.read(tasks[number])):
+def _on_groups(work, batches):
+    tasks = (task for batch in batches for task in batch.to_pylist())
+    for table in work(table for task in tasks for table in _files.read(task)):
         yield from table.combine_chunks().to_batches()
 
 

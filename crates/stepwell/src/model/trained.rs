@@ -98,7 +98,7 @@ impl TrainedModel {
         };
         length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
-            Task::Classification { num_classes: classes } => classes,
+            Task::Classification { num_classes } => num_classes,
             Task::Regression { .. } => 0,
         };
         length("names of classes", expected, classes.len())?;

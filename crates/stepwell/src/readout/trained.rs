@@ -38,7 +38,7 @@ impl Task {
     /// Columns of the targets, and of what comes out.
     pub fn num_columns(self) -> usize {
         match self {
-            Self::Classification { num_classes: classes } => num_columns(classes),
+            Self::Classification { num_classes } => num_columns(num_classes),
             Self::Regression { targets } => targets,
         }
     }
@@ -271,7 +271,7 @@ impl Readout {
         coefficients: Coefficients,
     ) -> Result<Self> {
         match task {
-            Task::Classification { num_classes: classes } => check_num_classes(classes)?,
+            Task::Classification { num_classes } => check_num_classes(num_classes)?,
             Task::Regression { targets } => rows::length("targets", targets.max(1), targets)?,
         }
         check_alpha(alpha, true)?;
