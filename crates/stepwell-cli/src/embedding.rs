@@ -1,5 +1,6 @@
 //! What all commands that embed graphs do, piece after piece.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -65,7 +66,11 @@ impl<'a> Embedder<'a> {
     }
 
     /// Makes graphs and their pyramid ready.
-    pub fn prepare(&mut self, graphs: &GraphBatch, pyramid: &Pyramid) -> Result<Prepared> {
+    pub fn prepare<'p>(
+        &mut self,
+        graphs: &GraphBatch,
+        pyramid: impl Into<Cow<'p, Pyramid>>,
+    ) -> Result<Prepared> {
         let start = Instant::now();
         let prepared = self.model.prepare(graphs, pyramid)?;
         self.tally.prepare_seconds += start.elapsed().as_secs_f64();
@@ -76,7 +81,7 @@ impl<'a> Embedder<'a> {
     /// Pools, prepares and embeds the graphs of a piece.
     pub fn embed(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, progress)?;
-        let prepared = self.prepare(graphs, &pyramid)?;
+        let prepared = self.prepare(graphs, pyramid)?;
         self.embed_prepared(&prepared, progress)
     }
 

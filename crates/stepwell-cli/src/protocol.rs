@@ -1,5 +1,6 @@
 //! A model or a baseline through the protocol, with what a person sees of it.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -184,10 +185,10 @@ impl<'a> Bench<'a> {
     }
 
     /// The subject made ready.
-    pub fn evaluation(
+    pub fn evaluation<'p>(
         &self,
         subject: &Subject,
-        pyramid: &Pyramid,
+        pyramid: impl Into<Cow<'p, Pyramid>>,
         protocol: &Protocol,
     ) -> Result<Evaluation<'a>> {
         let (protocol, folds) = (protocol.clone(), self.splits.map(<[Fold]>::to_vec));
@@ -197,6 +198,14 @@ impl<'a> Bench<'a> {
             }
             Subject::Baseline(baseline) => Evaluation::baseline(self.dataset, *baseline, protocol, folds)?,
         })
+    }
+
+    /// The pyramid for one of the protocols: lent, and given away to the last.
+    pub fn for_seed<'p>(&self, seed: usize, pyramid: &'p mut Pyramid) -> Cow<'p, Pyramid> {
+        match seed + 1 == self.protocols.len() {
+            true => std::mem::take(pyramid).into(),
+            false => (&*pyramid).into(),
+        }
     }
 
     /// Does what is missing of the search, and judges the winners; nothing
@@ -230,15 +239,16 @@ impl<'a> Bench<'a> {
     /// Everything about one subject, all seeds together, times included.
     pub fn report(&self, subject: &Subject) -> Result<Option<Report>> {
         let clock = Instant::now();
-        let pyramid = self.pyramid(subject, self.cache)?;
+        let mut pyramid = self.pyramid(subject, self.cache)?;
         let coarsen_seconds = clock.elapsed().as_secs_f64();
         let mut prepare_seconds = 0.0;
         let mut embed_seconds = None;
         let mut folds = Vec::new();
         let mut key = None;
-        for protocol in self.protocols {
+        for (seed, protocol) in self.protocols.iter().enumerate() {
             let clock = Instant::now();
-            let evaluation = self.evaluation(subject, &pyramid, protocol)?;
+            let pyramid = self.for_seed(seed, &mut pyramid);
+            let evaluation = self.evaluation(subject, pyramid, protocol)?;
             prepare_seconds = clock.elapsed().as_secs_f64();
             let Some(found) = self.search(&evaluation, "")? else { return Ok(None) };
             embed_seconds = found.embed_seconds.or(embed_seconds);

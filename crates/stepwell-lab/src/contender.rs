@@ -1,5 +1,6 @@
 //! What is compared: reservoirs, and the baselines beside them.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use stepwell::config::ModelConfig;
@@ -24,7 +25,7 @@ pub(crate) enum Contender<'a> {
 impl<'a> Contender<'a> {
     /// Reservoirs on a dataset with its pyramid. The map to the inputs is
     /// fitted on all graphs, which needs no labels.
-    pub fn reservoirs(dataset: &Dataset, pyramid: &Pyramid, model: ModelConfig) -> Result<Self> {
+    pub fn reservoirs(dataset: &Dataset, pyramid: Cow<'_, Pyramid>, model: ModelConfig) -> Result<Self> {
         let inputs = inputs(dataset, &model)?;
         let prepared = Prepared::with_pyramid(&dataset.graphs, &inputs, pyramid, &model)?;
         Ok(Self::Reservoirs { model: Box::new(model), prepared: Box::new(prepared) })

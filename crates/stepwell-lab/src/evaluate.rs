@@ -6,6 +6,7 @@
 //! it was. When all units are there, the winner of each fold is run once more
 //! for all measures of quality, and once for the clock.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ use stepwell_data::Dataset;
 use crate::baselines::{Baseline, Rows};
 use crate::basis::Basis;
 use crate::contender::Contender;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
 use crate::run::{CellKey, CellState, Effort, Making, Record, Run, Sweeps};
@@ -48,10 +49,10 @@ pub struct Progress {
 impl<'a> Evaluation<'a> {
     /// Takes a dataset with its pyramid. Folds are drawn from the protocol's
     /// seed, unless given. The map to the inputs is fitted on all graphs, which
-    /// needs no labels.
-    pub fn new(
+    /// needs no labels. A pyramid that is given away is let go piece by piece.
+    pub fn new<'p>(
         dataset: &Dataset,
-        pyramid: &Pyramid,
+        pyramid: impl Into<Cow<'p, Pyramid>>,
         model: ModelConfig,
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
@@ -59,7 +60,7 @@ impl<'a> Evaluation<'a> {
         let key = CellKey::of_model(&dataset.name, &model, protocol.seed);
         let (structure, settings) = (model.clone(), (model.clone(), protocol.clone()));
         Self::with(dataset, key, protocol, folds, &structure, settings, || {
-            Contender::reservoirs(dataset, pyramid, model)
+            Contender::reservoirs(dataset, pyramid.into(), model)
         })
     }
 
@@ -95,14 +96,18 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The same model with the paper's sweeps, for the clock: all vertices at
-    /// once, and each of them computed.
-    pub fn plain(self, dataset: &Dataset, pyramid: &Pyramid) -> Result<Self> {
+    /// once, and each of them computed. The pyramid is made after what was made
+    /// ready has gone: two would be many gigabytes of some sets.
+    pub fn plain<E: From<Error>>(
+        self,
+        dataset: &Dataset,
+        pyramid: impl FnOnce() -> Result<Pyramid, E>,
+    ) -> Result<Self, E> {
         Ok(match self.contender {
             Contender::Reservoirs { model, prepared } => {
-                // Two would be many gigabytes of some sets.
                 drop(prepared);
                 let model = ModelConfig { solver: Solver::Jacobi, lift: false, ..*model };
-                let contender = Contender::reservoirs(dataset, pyramid, model)?;
+                let contender = Contender::reservoirs(dataset, pyramid()?.into(), model)?;
                 Self { contender, sweeps: Sweeps::Plain, ..self }
             }
             Contender::Baseline { .. } => self,

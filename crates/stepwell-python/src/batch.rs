@@ -255,8 +255,8 @@ impl RawBatch {
                 Some(pooling) => pooling.coarsen(&batch, options.levels(), |done| watch.at(done))?,
                 None => Pyramid::default(),
             };
-            let losses = pool::losses(&batch, &pyramid);
-            Ok((Prepared::with_pyramid(&batch, &inputs, &pyramid, &options)?, pyramid.notes(), losses))
+            let (notes, losses) = (pyramid.notes(), pool::losses(&batch, &pyramid));
+            Ok((Prepared::with_pyramid(&batch, &inputs, pyramid, &options)?, notes, losses))
         })?;
         let (prepared, notes, losses) = prepared.map_err(refused)?;
         Ok(RawPrepared { prepared: Arc::new(prepared), notes, losses })

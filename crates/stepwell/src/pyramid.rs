@@ -30,13 +30,14 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::graph::{GraphBatch, GraphRef};
+use crate::graph::{GraphBatch, GraphRef, truncate};
 use crate::pool::{AssignmentRef, Assignments, Notes, Pooled};
 
 /// Poolings on top of each other, at most: enough for a pooling that halves to
@@ -87,6 +88,30 @@ impl Pyramid {
             below = &level.graphs;
         }
         Ok(())
+    }
+
+    /// Leaves what stands on the first `graphs`, and gives back the room of the
+    /// rest. The notes stay those of all.
+    pub(crate) fn truncate(&mut self, graphs: usize) {
+        for level in &mut self.levels {
+            level.graphs.truncate(graphs);
+            level.assignments.truncate(graphs);
+            if let Some(kept) = &mut level.kept {
+                truncate(kept, level.graphs.num_vertices());
+            }
+        }
+    }
+}
+
+impl From<Pyramid> for Cow<'_, Pyramid> {
+    fn from(pyramid: Pyramid) -> Self {
+        Cow::Owned(pyramid)
+    }
+}
+
+impl<'a> From<&'a Pyramid> for Cow<'a, Pyramid> {
+    fn from(pyramid: &'a Pyramid) -> Self {
+        Cow::Borrowed(pyramid)
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use stepwell::config::{ModelConfig, Pool};
-use stepwell::pyramid::Pyramid;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::{Dataset, LevelSummary, Summary};
 use stepwell_lab::baselines::Baseline;
@@ -223,11 +222,8 @@ impl Work<'_> {
             let mut pyramid = bench.pyramid(subject, self.cache.as_ref())?;
             for (seed, protocol) in self.protocols.iter().enumerate() {
                 place += 1;
-                let evaluation = bench.evaluation(subject, &pyramid, protocol)?;
-                if seed + 1 == self.protocols.len() {
-                    // Not needed any more; large ones take gigabytes.
-                    pyramid = Pyramid::default();
-                }
+                let pyramid = bench.for_seed(seed, &mut pyramid);
+                let evaluation = bench.evaluation(subject, pyramid, protocol)?;
                 match bench.search(&evaluation, &format!("[{place}/{all}] "))? {
                     Some(found) => {
                         self.terminal.note(&line(evaluation.key(), &found.outcomes));
@@ -263,12 +259,12 @@ impl Work<'_> {
                 // Before there is another pyramid: large ones take gigabytes.
                 let missing = state.making.is_none();
                 let making = missing.then(|| self.making(&bench, &subject, protocol)).transpose()?;
-                let pyramid = bench.pyramid(&subject, self.cache.as_ref())?;
-                let evaluation = bench.evaluation(&subject, &pyramid, protocol)?;
+                let pyramid = || bench.pyramid(&subject, self.cache.as_ref());
+                let evaluation = bench.evaluation(&subject, pyramid()?, protocol)?;
                 making.map_or(Ok(()), |making| evaluation.made(&self.run, making))?;
                 evaluation.time(&self.run, &units)?;
                 if key.has_reservoirs() {
-                    evaluation.plain(dataset, &pyramid)?.time(&self.run, &units)?;
+                    evaluation.plain(dataset, pyramid)?.time(&self.run, &units)?;
                 }
                 Ok(())
             })?;
@@ -283,7 +279,7 @@ impl Work<'_> {
             let pyramid = bench.pyramid(subject, None)?;
             let coarsen_seconds = clock.elapsed().as_secs_f64();
             let clock = Instant::now();
-            bench.evaluation(subject, &pyramid, protocol)?;
+            bench.evaluation(subject, pyramid, protocol)?;
             Ok(Making { coarsen_seconds, prepare_seconds: clock.elapsed().as_secs_f64() })
         })
     }

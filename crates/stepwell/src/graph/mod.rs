@@ -286,6 +286,21 @@ impl GraphBatch {
         }
     }
 
+    /// Leaves the first `graphs` of them, and gives back the room of the others.
+    /// What vertices and edges carry beside weights goes.
+    pub(crate) fn truncate(&mut self, graphs: usize) {
+        let Some(&vertices) = self.vertex_offsets.get(graphs) else { return };
+        let entries = self.row_offsets[vertices];
+        *self = std::mem::take(self).bare();
+        truncate(&mut self.directed, graphs);
+        truncate(&mut self.vertex_offsets, graphs + 1);
+        truncate(&mut self.row_offsets, vertices + 1);
+        truncate(&mut self.neighbours, entries);
+        if let Some(weights) = &mut self.weights {
+            truncate(weights, entries);
+        }
+    }
+
     fn require_weights(&mut self) {
         let entries = self.neighbours.len();
         self.weights.get_or_insert_with(|| vec![1.0; entries]);
@@ -295,6 +310,12 @@ impl GraphBatch {
 /// Room for `times` as many items more. That there is none is no error yet.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, times: f64) {
     let _ = items.try_reserve_exact((items.len() as f64 * times) as usize);
+}
+
+/// Leaves the first `count` items, and gives back the room of the others.
+pub(crate) fn truncate<T>(items: &mut Vec<T>, count: usize) {
+    items.truncate(count);
+    items.shrink_to_fit();
 }
 
 fn same(what: &'static str, expected: bool, found: bool) -> Result<()> {

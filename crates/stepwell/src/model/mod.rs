@@ -25,6 +25,7 @@ pub use explain::{Contributions, Explanation, explain};
 pub use saved::{FORMAT, Unreadable};
 pub use trained::{Predictions, TrainedModel};
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use crate::config::ModelConfig;
@@ -87,7 +88,7 @@ impl Model {
     }
 
     /// Makes graphs and their pyramid ready.
-    pub fn prepare(&self, graphs: &GraphBatch, pyramid: &Pyramid) -> Result<Prepared> {
+    pub fn prepare<'p>(&self, graphs: &GraphBatch, pyramid: impl Into<Cow<'p, Pyramid>>) -> Result<Prepared> {
         let inputs = self.features.apply(graphs)?;
         Prepared::with_pyramid(graphs, &inputs, pyramid, &self.config)
     }
@@ -103,6 +104,6 @@ impl Model {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, |_| progress(0))?;
-        embed(&self.weights, &self.prepare(graphs, &pyramid)?, &self.config, progress)
+        embed(&self.weights, &self.prepare(graphs, pyramid)?, &self.config, progress)
     }
 }

@@ -1,7 +1,7 @@
 //! The pooling matrix `S`, of one graph and of many.
 
 use crate::error::{Error, Result};
-use crate::graph::{check_offsets, reserve};
+use crate::graph::{check_offsets, reserve, truncate};
 
 /// A sparse matrix of fine vertices by coarse vertices, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -246,6 +246,17 @@ impl Assignments {
         reserve(&mut self.row_starts, times);
         reserve(&mut self.columns, times);
         reserve(&mut self.values, times);
+    }
+
+    /// Leaves the first `graphs` of them, and gives back the room of the others.
+    pub(crate) fn truncate(&mut self, graphs: usize) {
+        let Some(&rows) = self.fine_offsets.get(graphs) else { return };
+        let entries = self.row_starts[rows];
+        truncate(&mut self.fine_offsets, graphs + 1);
+        truncate(&mut self.coarse_offsets, graphs + 1);
+        truncate(&mut self.row_starts, rows + 1);
+        truncate(&mut self.columns, entries);
+        truncate(&mut self.values, entries);
     }
 
     /// Whether they are applied by taking the largest state; else `X' = SᵀH`.

@@ -2,6 +2,9 @@
 //! embeddings: normalised, lifted, put in the order of a sweep, and in the
 //! precision it runs in.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::carry::{Carry, Columns};
@@ -17,6 +20,10 @@ use crate::pyramid::{Level, Pyramid};
 /// A part has at least so many vertices, unless it is the last one. Parts are
 /// what threads take in turn; they change no result.
 const PART_VERTICES: usize = 2048;
+
+/// After so many parts a pyramid that is given away is let go as far as they
+/// have been made of it.
+const PARTS_AT_ONCE: usize = 32;
 
 /// Graphs ready to be embedded. See the [module of reservoirs](super).
 pub struct Prepared {
@@ -72,7 +79,7 @@ impl Prepared {
     /// Prepares all graphs of a batch, whose vertices have the given inputs;
     /// all blocks will run on the graphs as they are.
     pub fn new(batch: &GraphBatch, inputs: &Inputs, options: &ModelConfig) -> Result<Self> {
-        Self::with_pyramid(batch, inputs, &Pyramid::default(), options)
+        Self::with_pyramid(batch, inputs, Pyramid::default(), options)
     }
 
     /// Prepares all graphs of a batch and their pyramid, any pooling's. Of L
@@ -80,12 +87,16 @@ impl Prepared {
     /// there are L - 1 levels; with one more, the states of the last block are
     /// pooled before they are aggregated. Without levels all blocks run on
     /// the graphs as they are.
-    pub fn with_pyramid(
+    ///
+    /// A pyramid that is given away, not lent, is let go piece by piece while
+    /// graphs are prepared: the two are never whole in memory together.
+    pub fn with_pyramid<'p>(
         batch: &GraphBatch,
         inputs: &Inputs,
-        pyramid: &Pyramid,
+        pyramid: impl Into<Cow<'p, Pyramid>>,
         options: &ModelConfig,
     ) -> Result<Self> {
+        let pyramid = pyramid.into();
         options.validate()?;
         pyramid.check(batch)?;
         let vertices = batch.num_vertices();
@@ -171,7 +182,7 @@ struct Size {
 fn parts<T: Real>(
     batch: &GraphBatch,
     inputs: &Inputs,
-    pyramid: &Pyramid,
+    mut pyramid: Cow<'_, Pyramid>,
     options: &ModelConfig,
 ) -> Result<Vec<Part<T>>> {
     let mut ranges = Vec::new();
@@ -183,26 +194,41 @@ fn parts<T: Real>(
             (start, vertices) = (graph.index() + 1, 0);
         }
     }
-    ranges
-        .into_par_iter()
-        .map(|range| {
-            let (mut part, mut refiner) = (Part::new(inputs, pyramid), Refiner::default());
-            range.into_iter().try_for_each(|index| {
-                let first = batch.vertex_offsets()[index];
-                part.push(batch.graph(index), first, inputs, options, &mut refiner)?;
-                let levels = pyramid.levels.iter().enumerate();
-                levels.into_iter().try_for_each(|(below, level)| {
-                    part.push_pooled(below, level, index, options, &mut refiner)
-                })
-            })?;
-            // Dense levels are large, and vectors grow to twice what they hold.
-            for level in &mut part.levels {
-                level.operator.shrink();
-                level.carry.shrink();
-            }
-            Ok(part)
-        })
-        .collect()
+    // From the end, as vectors are shortened there.
+    let mut backwards = Vec::with_capacity(ranges.len());
+    for ranges in ranges.rchunks(PARTS_AT_ONCE) {
+        let made = |range: &Range<usize>| part(range.clone(), batch, inputs, &pyramid, options);
+        let made: Vec<Part<T>> = ranges.par_iter().map(made).collect::<Result<_>>()?;
+        backwards.extend(made.into_iter().rev());
+        if let Cow::Owned(pyramid) = &mut pyramid {
+            pyramid.truncate(ranges[0].start);
+        }
+    }
+    backwards.reverse();
+    Ok(backwards)
+}
+
+/// The graphs of a range, on all levels.
+fn part<T: Real>(
+    range: Range<usize>,
+    batch: &GraphBatch,
+    inputs: &Inputs,
+    pyramid: &Pyramid,
+    options: &ModelConfig,
+) -> Result<Part<T>> {
+    let (mut part, mut refiner) = (Part::new(inputs, pyramid), Refiner::default());
+    for index in range {
+        part.push(batch.graph(index), batch.vertex_offsets()[index], inputs, options, &mut refiner)?;
+        for (below, level) in pyramid.levels.iter().enumerate() {
+            part.push_pooled(below, level, index, options, &mut refiner)?;
+        }
+    }
+    // Dense levels are large, and vectors grow to twice what they hold.
+    for level in &mut part.levels {
+        level.operator.shrink();
+        level.carry.shrink();
+    }
+    Ok(part)
 }
 
 impl<T: Real> Part<T> {

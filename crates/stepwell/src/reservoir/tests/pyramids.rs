@@ -204,3 +204,33 @@ fn a_pyramid_must_have_a_level_between_each_two_blocks() {
     let error = refused.map(|_| ()).unwrap_err().to_string();
     assert_eq!(error, "levels of the pyramid, one between each two blocks: expected 3, found 2");
 }
+
+#[test]
+fn a_pyramid_given_away_is_as_good_as_one_lent() {
+    let mut all = graphs(Carried::Labels);
+    let width = all[0].2.width();
+    all.retain(|(_, _, inputs)| inputs.width() == width);
+    // Enough for several pieces, of graphs of every size.
+    let (mut batch, mut ranges) = (GraphBatch::default(), Vec::new());
+    while batch.num_vertices() < 100_000 {
+        for (_, graph, inputs) in &all {
+            batch.append(graph.as_batch()).unwrap();
+            ranges.push((inputs, 0..graph.view().num_vertices()));
+        }
+    }
+    let inputs = Inputs::concat(ranges).unwrap();
+    for pool in [Pool::Graclus, Pool::Ndp] {
+        let config = ModelConfig { pool, blocks: 3, units: 3.into(), ..Default::default() };
+        let pyramid = config.pooling().unwrap().coarsen(&batch, 2, |_| ControlFlow::Continue(())).unwrap();
+        let weights = Weights::random(&config, inputs.width()).unwrap();
+        let vectors = |prepared: Prepared| {
+            embed(&weights, &prepared, &config, |_| ControlFlow::Continue(())).unwrap().vectors
+        };
+        let lent = vectors(Prepared::with_pyramid(&batch, &inputs, &pyramid, &config).unwrap());
+        let given = vectors(Prepared::with_pyramid(&batch, &inputs, pyramid, &config).unwrap());
+        assert!(lent == given, "{pool:?}");
+        let one_by_one =
+            embedding(all[2].1.as_batch(), &all[2].2, &self::pyramid(&all[2].1, &config), &config);
+        assert_eq!(given.row(2), one_by_one.vectors.row(0), "{pool:?}");
+    }
+}
