@@ -1,12 +1,15 @@
 //! The arguments all commands share. Each command's own are in its file.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Result, anyhow};
 use clap::{Args, Parser};
 use stepwell_data::Part;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::catalog::Catalog;
 
+use crate::BadUsage;
 use crate::commands::Command;
 
 /// Graphs in, vectors out: pyramidal reservoir graph neural networks.
@@ -71,6 +74,19 @@ pub struct Input {
     pub sources: Sources,
 }
 
+impl Input {
+    /// Refuses to write where the dataset is read from.
+    pub fn is_not(&self, out: &Path) -> Result<()> {
+        let same = fs::canonicalize(&self.dataset)
+            .is_ok_and(|dataset| fs::canonicalize(out).is_ok_and(|out| out == dataset));
+        match same {
+            true => Err(anyhow!("{}: this is the dataset itself; write to another file", out.display())
+                .context(BadUsage)),
+            false => Ok(()),
+        }
+    }
+}
+
 /// A part of a dataset with a fixed split.
 #[derive(Args, Debug)]
 pub struct PartArg {
@@ -85,7 +101,7 @@ impl PartArg {
     }
 }
 
-fn part(name: &str) -> Result<Part, String> {
+fn part(name: &str) -> std::result::Result<Part, String> {
     Part::from_name(name).ok_or_else(|| "expected train, validation or test".to_owned())
 }
 

@@ -211,6 +211,11 @@ impl ModelArgs {
         self.pool.is_given() || self.blocks.is_some()
     }
 
+    /// The preset that was asked for.
+    pub fn preset(&self) -> Option<Preset> {
+        self.preset
+    }
+
     /// Whether that preset was asked for.
     pub fn is(&self, preset: Preset) -> bool {
         self.preset == Some(preset)
@@ -297,12 +302,19 @@ pub fn read_model(path: &Path) -> Result<TrainedModel> {
 
 /// A value by the name it has in files.
 pub fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(text.into()).map_err(|error| error.to_string())
+    serde_json::from_value(text.into()).map_err(|error| {
+        let told = error.to_string();
+        // "unknown variant `x`, expected one of `a`, `b`"
+        told.split_once(", ").map_or(told.clone(), |(_, expected)| expected.replace('`', ""))
+    })
 }
 
 /// One value, or several separated by commas.
-fn per_block<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<PerBlock<T>, String> {
-    let one = |part: &str| part.trim().parse::<T>().map_err(|error| error.to_string());
+fn per_block<T: FromStr>(text: &str) -> Result<PerBlock<T>, String> {
+    let one = |part: &str| {
+        let expected = |_| "expected a number, or one for each block separated by commas".to_owned();
+        part.trim().parse::<T>().map_err(expected)
+    };
     match text.contains(',') {
         true => text.split(',').map(one).collect::<Result<_, _>>().map(PerBlock::Each),
         false => one(text).map(PerBlock::All),

@@ -171,6 +171,11 @@ impl Catalog {
                 "{argument}: this folder holds no dataset in the TU Dortmund layout (no file ends in _A.txt); name a file in it, as {argument}/graphs.parquet"
             )));
         }
+        if argument.contains('.') {
+            return Err(Error::NotFound(format!(
+                "{argument}: no such file, and no dataset's name; files end in .parquet, .jsonl, .npz or .zip"
+            )));
+        }
         Ok(Location::Remote(argument.to_owned()))
     }
 
@@ -270,7 +275,9 @@ impl Catalog {
         let path = cache.join(format!("{name}.zip"));
         download::fetch(&url, &path, sha256, progress).map_err(|error| match error {
             Error::Download { url, reason } => {
-                Error::Download { url, reason: reason + &self.did_you_mean(name) }
+                let copy =
+                    "; where there is a copy on this machine, name its folder by --data-dir or STEPWELL_DATA";
+                Error::Download { url, reason: reason + copy + &self.did_you_mean(name) }
             }
             other => other,
         })?;

@@ -52,6 +52,23 @@ impl Targets {
         }
     }
 
+    /// How many different numbers there are, where they are real ones that look
+    /// like the names of classes: few, and all of them whole.
+    pub fn look_like_classes(&self) -> Option<usize> {
+        const FEW: usize = 20;
+        let Self::Real(values) = self else { return None };
+        let mut met = Vec::new();
+        for &value in values {
+            if value.fract() != 0.0 || met.len() > FEW {
+                return None;
+            }
+            if !met.contains(&value) {
+                met.push(value);
+            }
+        }
+        (2..=FEW).contains(&met.len()).then_some(met.len())
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::None => "no value",

@@ -25,6 +25,9 @@ pub struct Source {
     pub name: String,
     /// What vertices must carry; rows in files that differ are refused by name.
     pub expected: Option<Expected>,
+    /// Whether rows in files may lack the target that others have; from the first
+    /// difference on, none are handed out.
+    pub targets_may_lack: bool,
     /// The part of a fixed split that is gone through; all of it unless said.
     pub part: Option<Part>,
     kind: Kind,
@@ -45,7 +48,7 @@ impl Source {
         match catalog.locate(argument)? {
             Location::Stdin => {
                 let kind = Kind::Once(AtomicBool::new(false));
-                Ok(Self { name: "stdin".into(), expected: None, part: None, kind })
+                Ok(Self { name: "stdin".into(), expected: None, targets_may_lack: false, part: None, kind })
             }
             _ => Self::open(catalog, argument, seed, progress),
         }
@@ -66,7 +69,13 @@ impl Source {
             // A build without Parquet refuses it when it is loaded.
             if format == Format::JsonLines || (format == Format::Parquet && cfg!(feature = "parquet")) {
                 let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                return Ok(Self { name, expected: None, part: None, kind: Kind::Rows(path, format) });
+                return Ok(Self {
+                    name,
+                    expected: None,
+                    targets_may_lack: false,
+                    part: None,
+                    kind: Kind::Rows(path, format),
+                });
             }
         }
         catalog.load(argument, seed, progress).map(Self::from)
@@ -134,6 +143,9 @@ impl Source {
     ) -> Result<(), E> {
         if let Some(expected) = self.expected {
             pieces.expect(expected);
+        }
+        if self.targets_may_lack {
+            pieces.let_targets_lack();
         }
         let mut take = |piece: Result<Dataset>, goes_on: bool| match piece {
             Ok(mut piece) => {
@@ -222,6 +234,9 @@ trait Pieces: Iterator<Item = Result<Dataset>> {
     /// Refuses graphs whose vertices carry anything but this.
     fn expect(&mut self, expected: Expected);
 
+    /// Takes graphs without a target beside those that have one.
+    fn let_targets_lack(&mut self);
+
     /// Whether there is more behind an error.
     fn goes_on(&self) -> bool;
 }
@@ -229,6 +244,10 @@ trait Pieces: Iterator<Item = Result<Dataset>> {
 impl<R: BufRead> Pieces for jsonl::Reader<R> {
     fn expect(&mut self, expected: Expected) {
         self.collector.expect(expected);
+    }
+
+    fn let_targets_lack(&mut self) {
+        self.collector.let_targets_lack();
     }
 
     fn goes_on(&self) -> bool {
@@ -240,6 +259,10 @@ impl<R: BufRead> Pieces for jsonl::Reader<R> {
 impl<R: ::parquet::file::reader::ChunkReader + 'static> Pieces for crate::parquet::Reader<R> {
     fn expect(&mut self, expected: Expected) {
         self.collector.expect(expected);
+    }
+
+    fn let_targets_lack(&mut self) {
+        self.collector.let_targets_lack();
     }
 
     fn goes_on(&self) -> bool {
@@ -262,6 +285,12 @@ pub struct Survey {
 
 impl From<Dataset> for Source {
     fn from(dataset: Dataset) -> Self {
-        Self { name: dataset.name.clone(), expected: None, part: None, kind: Kind::Whole(Box::new(dataset)) }
+        Self {
+            name: dataset.name.clone(),
+            expected: None,
+            targets_may_lack: false,
+            part: None,
+            kind: Kind::Whole(Box::new(dataset)),
+        }
     }
 }

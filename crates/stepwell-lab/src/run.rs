@@ -19,7 +19,7 @@ use crate::tables::Statistics;
 pub struct CellKey {
     /// The dataset's name.
     pub dataset: String,
-    /// "reservoir", "fixed" where nothing of it is searched, or a baseline's name.
+    /// "reservoir"; "accurate" where nothing of it is searched, as with that preset; or a baseline's name.
     #[serde(skip_serializing_if = "is_reservoir", default = "reservoir")]
     pub model: String,
     /// The pooling's name.
@@ -52,7 +52,7 @@ impl CellKey {
 
     /// That of a model that is taken as it is.
     pub fn of_fixed(dataset: &str, model: &ModelConfig, seed: u64) -> Self {
-        Self { model: "fixed".into(), ..Self::of_model(dataset, model, seed) }
+        Self { model: "accurate".into(), ..Self::of_model(dataset, model, seed) }
     }
 
     /// That of a baseline.

@@ -48,6 +48,12 @@ impl RawBatch {
         (self.batch.clone(), self.inputs.clone().unwrap_or_default())
     }
 
+    /// The graphs with what they carry, to be written down, and how inputs are made of it.
+    pub fn to_write(&self) -> PyResult<(Arc<GraphBatch>, FeatureOptions)> {
+        let carried = self.carried()?;
+        Ok((carried.batch, carried.features))
+    }
+
     /// The same batch: nothing of it is copied.
     fn shared(&self) -> Self {
         let (batch, inputs) = (self.batch.clone(), self.inputs.clone());
@@ -69,27 +75,33 @@ impl RawBatch {
     #[staticmethod]
     fn of_dataset(dataset: &RawDataset) -> Self {
         let inputs = Some(dataset.inputs.clone());
-        Self { batch: dataset.batch.clone(), inputs, features: FeatureOptions::default(), made: true }
+        Self { batch: dataset.batch.clone(), inputs, features: dataset.usual.clone(), made: true }
     }
 
     /// Graphs from anywhere; all or none of them have features, of one width,
-    /// and all or none of them labels.
+    /// and all or none of them labels. Those without vertices fit beside any.
     #[staticmethod]
     fn of_graphs(graphs: Vec<PyRef<'_, RawGraph>>) -> PyResult<Self> {
-        all_alike("features", &graphs, |graph| graph.inputs.is_some())?;
-        all_alike("labels", &graphs, |graph| graph.labelled)?;
-        let labelled = graphs.first().is_some_and(|graph| graph.labelled);
-        let parts: Vec<_> = graphs
+        let mut speaking: Vec<usize> =
+            (0..graphs.len()).filter(|&at| graphs[at].num_vertices() > 0).collect();
+        if speaking.is_empty() {
+            speaking = (0..graphs.len()).collect();
+        }
+        let all_alike = |what, has| all_alike(what, &graphs, &speaking, has);
+        all_alike("features", |graph| graph.inputs.is_some())?;
+        all_alike("labels", |graph| graph.labelled)?;
+        let labelled = speaking.first().is_some_and(|&at| graphs[at].labelled);
+        let parts: Vec<_> = speaking
             .iter()
-            .filter_map(|graph| {
-                let offsets = graph.batch.vertex_offsets();
+            .filter_map(|&at| {
+                let (graph, offsets) = (&graphs[at], graphs[at].batch.vertex_offsets());
                 Some((graph.inputs.as_deref()?, offsets[graph.index]..offsets[graph.index + 1]))
             })
             .collect();
         let inputs = Inputs::concat(parts.iter().cloned()).map_err(|differs| {
             PyValueError::new_err(format!(
-                "graph {}: expected {} features, as in graph 0, found {}",
-                differs.part, differs.expected, differs.found
+                "graph {}: expected {} features, as in graph {}, found {}",
+                speaking[differs.part], differs.expected, speaking[0], differs.found
             ))
         })?;
         let joined = |bare: bool| {
@@ -268,9 +280,14 @@ fn as_they_are() -> FeatureOptions {
     FeatureOptions { raw: true, ..FeatureOptions::default() }
 }
 
-fn all_alike(what: &str, graphs: &[PyRef<'_, RawGraph>], has: fn(&RawGraph) -> bool) -> PyResult<()> {
-    let Some(first) = graphs.first().map(|graph| has(graph)) else { return Ok(()) };
-    let Some(at) = graphs.iter().position(|graph| has(graph) != first) else { return Ok(()) };
+fn all_alike(
+    what: &str,
+    graphs: &[PyRef<'_, RawGraph>],
+    speaking: &[usize],
+    has: fn(&RawGraph) -> bool,
+) -> PyResult<()> {
+    let Some(first) = speaking.first().map(|&at| has(&graphs[at])) else { return Ok(()) };
+    let Some(at) = speaking.iter().find(|&&at| has(&graphs[at]) != first) else { return Ok(()) };
     let (expected, found) = if first { ("", "none") } else { ("no ", "some") };
     Err(PyValueError::new_err(format!(
         "graph {at}: expected {expected}{what}, as in the graphs before it, found {found}"

@@ -7,12 +7,13 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use stepwell::features::{FeatureMap, Inputs};
+use stepwell::features::{FeatureMap, FeatureOptions, Inputs};
 use stepwell::graph::GraphBatch;
-use stepwell_data::catalog::Catalog;
+use stepwell_data::catalog::{self, Catalog};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_data::{Dataset, Error, Targets};
+use stepwell_data::{Dataset, Error, Part, Targets};
 
+use crate::batch::RawBatch;
 use crate::graph::RawGraph;
 use crate::threads;
 
@@ -24,6 +25,8 @@ pub struct RawDataset {
     pub(crate) batch: Arc<GraphBatch>,
     pub(crate) inputs: Arc<Inputs>,
     features: FeatureMap,
+    /// What the map was made from.
+    pub(crate) usual: FeatureOptions,
     targets: Targets,
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
@@ -45,6 +48,7 @@ impl RawDataset {
             batch: Arc::new(dataset.graphs),
             inputs: Arc::new(inputs),
             features: map,
+            usual: dataset.features,
             targets: dataset.targets,
             ids: dataset.ids,
             notes: dataset.notes,
@@ -113,6 +117,48 @@ pub fn load_dataset(
         RawDataset::new(dataset, map.as_ref())
     })?;
     loaded.map_err(exception)
+}
+
+/// What is to be predicted: whole numbers, real ones or texts.
+#[derive(FromPyObject)]
+pub enum Values {
+    Whole(Vec<i64>),
+    Real(Vec<f64>),
+    Text(Vec<String>),
+}
+
+/// Writes graphs down in the format that the path's ending tells.
+#[pyfunction]
+#[pyo3(signature = (path, graphs, y, ids, split))]
+pub fn save_dataset(
+    py: Python<'_>,
+    path: PathBuf,
+    graphs: &RawBatch,
+    y: Option<Values>,
+    ids: Option<Vec<String>>,
+    split: Option<Vec<String>>,
+) -> PyResult<()> {
+    let part = |name: &String| {
+        Part::from_name(name).ok_or_else(|| {
+            PyValueError::new_err(format!("split: expected train, validation or test, found {name:?}"))
+        })
+    };
+    let (graphs, features) = graphs.to_write()?;
+    let dataset = Dataset {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        graphs: Arc::unwrap_or_clone(graphs),
+        features,
+        targets: match y {
+            None => Targets::None,
+            Some(Values::Whole(values)) => Targets::Classes(values),
+            Some(Values::Real(values)) => Targets::Real(values),
+            Some(Values::Text(values)) => Targets::Text(values),
+        },
+        ids,
+        parts: split.map(|names| names.iter().map(part).collect::<PyResult<_>>()).transpose()?,
+        ..Dataset::default()
+    };
+    threads::run(py, 0, |_| catalog::write(&dataset, &path, false))?.map(drop).map_err(exception)
 }
 
 /// One of the paper's benchmarks.

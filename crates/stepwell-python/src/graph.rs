@@ -60,6 +60,12 @@ impl RawGraph {
     }
 }
 
+impl RawGraph {
+    pub fn num_vertices(&self) -> usize {
+        self.batch.graph(self.index).num_vertices()
+    }
+}
+
 #[pymethods]
 impl RawGraph {
     #[staticmethod]

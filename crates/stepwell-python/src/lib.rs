@@ -27,7 +27,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::batch::RawBatch;
     #[pymodule_export]
-    use super::dataset::{RawDataset, load_dataset, make_benchmark};
+    use super::dataset::{RawDataset, load_dataset, make_benchmark, save_dataset};
     #[pymodule_export]
     use super::features::RawFeatureFit;
     #[pymodule_export]

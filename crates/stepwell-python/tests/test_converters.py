@@ -278,3 +278,24 @@ def test_datasets_of_tables_pickle():
     found = from_edges({"graph": [0, 0, 1], "source": [3, 1, 0], "target": [1, 2, 5]})
     again = pickle.loads(pickle.dumps(found))
     assert again.ids == [0, 1] and list(again.graphs) == list(found.graphs)
+
+
+def test_graphs_without_vertices_fit_beside_all_others():
+    path = nx.path_graph(3)
+    nx.set_node_attributes(path, 2.0, "size")
+    nx.set_node_attributes(path, 1, "kind")
+    for names in ({"features": "size"}, {"features": "size", "label": "kind"}, {"label": "kind"}):
+        whole, empty = as_graph(path, **names), as_graph(nx.Graph(), **names)
+        vectors = PyramidalReservoir(**MODEL).fit_transform([empty, whole, empty])
+        assert not vectors[0].any() and not vectors[2].any() and vectors[1].any(), names
+        assert np.array_equal(vectors[1:2], PyramidalReservoir(**MODEL).fit_transform([whole])), names
+    one, two = Graph(np.eye(2, dtype=int), features=np.ones((2, 1))), Graph(np.eye(2, dtype=int), features=np.ones((2, 2)))
+    with pytest.raises(ValueError, match="graph 2: expected 1 features, as in graph 1, found 2"):
+        PyramidalReservoir(**MODEL).fit([Graph(np.zeros((2, 0), dtype=int), features=np.zeros((0, 3))), one, two])
+
+
+def test_texts_that_vertices_carry_are_told_of():
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {v: "tank" for v in graph}, "sort")
+    with pytest.warns(UserWarning, match="vertices carry 'sort', which is not used: .*label='sort' for a category"):
+        as_graph(graph)

@@ -3,12 +3,14 @@
 import json
 import multiprocessing
 import pickle
+import re
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
-from stepwell import Graph, load_dataset, make_benchmark
+from stepwell import Graph, as_graph, load_dataset, make_benchmark, save_dataset
 
 
 @pytest.fixture
@@ -118,3 +120,48 @@ def test_a_forked_child_does_not_wait_for_threads_it_does_not_have():
     assert queue.get(timeout=60) == 15
     child.join(60)
     assert child.exitcode == 0
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path):
+    directed = nx.DiGraph([(0, 1), (2, 1), (2, 0)])
+    weighted = nx.Graph()
+    weighted.add_edge("a", "b", weight=2.5)
+    weighted.add_edge("b", "b", weight=1.5)
+    for graph in (directed, weighted):
+        nx.set_node_attributes(graph, {vertex: float(at) for at, vertex in enumerate(graph)}, "size")
+    graphs = [as_graph(graph, features="size") for graph in (directed, weighted, nx.Graph())]
+    for ending in ("parquet", "jsonl"):
+        path = tmp_path / f"mine.{ending}"
+        save_dataset(path, graphs, [1.5, 2, 3], ids=[10, "b", "c"], split=["train", "test", "train"])
+        found = load_dataset(path)
+        assert found.y.tolist() == [1.5, 2, 3] and found.ids == ["10", "b", "c"]
+        assert found.split.tolist() == ["train", "test", "train"]
+        for made, given in zip(found.graphs, graphs):
+            assert made.directed == given.directed
+            assert np.array_equal(made.adjacency.toarray(), given.adjacency.toarray())
+            assert np.array_equal(made.features, given.features.reshape(-1, 1))
+        again = tmp_path / "again" / path.name
+        save_dataset(again, found)
+        assert again.read_bytes() == path.read_bytes()
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    graphs, path = [nx.path_graph(3), nx.cycle_graph(4)], tmp_path / "mine.parquet"
+    for options, kind, message in [
+        ({"y": [1]}, ValueError, "y: expected 2 values, one per graph, found 1"),
+        ({"y": ["a", None]}, ValueError, "y: expected a value for each graph, found none for graph 1"),
+        ({"y": [1j, 2]}, TypeError, "y: expected whole numbers, real numbers or texts, found complex128"),
+        ({"split": ["train", "tests"]}, ValueError, 'split: expected train, validation or test, found "tests"'),
+    ]:
+        with pytest.raises(kind, match=re.escape(message)):
+            save_dataset(path, graphs, **options)
+    with pytest.raises(ValueError, match="what kind of file is this"):
+        save_dataset(tmp_path / "mine.csv", graphs)
+    assert not list(tmp_path.iterdir())
+
+
+def test_classes_that_are_saved_stay_classes(tmp_path):
+    path = tmp_path / "mine.parquet"
+    for y in ([3, 4], [True, False], ["a", "b"]):
+        save_dataset(path, [nx.path_graph(3), nx.cycle_graph(4)], y)
+        assert load_dataset(path).y.tolist() == [int(v) if isinstance(v, bool) else v for v in y]

@@ -209,7 +209,7 @@ def test_explanations_of_regressions_and_what_is_refused():
         plot_explanation(several, GRAPHS[0], 2)
     with pytest.raises(ValueError, match="aggregate: expected sum, mean or max.*found std"):
         plot_explanation(PyramidalReservoirRegressor.from_preset(aggregate="std", **settings).fit(GRAPHS, y), GRAPHS[0])
-    with pytest.raises(ValueError, match="random_features: expected none.*found 7"):
+    with pytest.raises(ValueError, match="cannot be explained: it reads random features"):
         plot_explanation(PyramidalReservoirRegressor.from_preset(random_features=7, **settings).fit(GRAPHS, y), GRAPHS[0])
     classifier = PyramidalReservoirClassifier.from_preset(**settings).fit(GRAPHS, np.where(y > 9, "large", "small"))
     assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: class ")

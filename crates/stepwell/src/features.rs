@@ -307,12 +307,12 @@ impl FeatureMap {
     /// a row of zeros in the one-hot part.
     pub fn apply(&self, batch: &GraphBatch) -> Result<Inputs> {
         let found = batch.vertex_attributes().map_or(0, |a| a.width);
-        if !batch.is_empty() && found != self.attributes {
+        if batch.num_vertices() > 0 && found != self.attributes {
             let told = |width: usize| if width == 0 { "none".to_owned() } else { width.to_string() };
             let (expected, found) = (told(self.attributes), told(found));
             return Err(Error::Unfit { what: "vertex attributes", expected, found });
         }
-        if !batch.is_empty() && !self.labels.is_empty() && batch.vertex_labels().is_none() {
+        if batch.num_vertices() > 0 && !self.labels.is_empty() && batch.vertex_labels().is_none() {
             let expected = format!("{} different ones", self.labels.len());
             return Err(Error::Unfit { what: "vertex labels", expected, found: "none".into() });
         }

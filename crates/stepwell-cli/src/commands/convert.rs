@@ -32,6 +32,7 @@ pub struct Convert {
 
 impl Convert {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        self.input.is_not(&self.out)?;
         let dataset = terminal.load(&self.input)?;
         if self.out.as_os_str() == "-" {
             let stdout = io::BufWriter::new(io::stdout().lock());

@@ -81,6 +81,7 @@ impl Embed {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
+        self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
         let saved = self.model.as_deref().map(crate::model::read_model).transpose()?;
         if self.nodes && self.resume.resume {
             let refusal = "--resume goes on with vectors of graphs, not with --nodes";
@@ -91,6 +92,7 @@ impl Embed {
         let at_once = saved.is_some() && !with_targets;
         let mut source =
             if at_once { terminal.open_once(&self.input)? } else { terminal.open(&self.input)? };
+        source.targets_may_lack = !with_targets;
         let survey = match at_once {
             true => Survey::default(),
             false => terminal.survey(&source, with_targets, &config)?,

@@ -6,11 +6,13 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
 use stepwell::config::Preset;
+use stepwell_data::Dataset;
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::report::evaluation;
 use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold};
 
+use super::train::real_classes;
 use crate::BadUsage;
 use crate::args::{Caching, Input};
 use crate::model::{ModelArgs, named, set};
@@ -29,8 +31,8 @@ use crate::terminal::{Terminal, table};
 /// has a page to look at, report.html.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  stepwell evaluate MUTAG --preset accurate --baselines
-  stepwell evaluate MUTAG --configs 20
+  stepwell evaluate MUTAG --preset accurate --baselines (what 'stepwell train' makes)
+  stepwell evaluate MUTAG --configs 20                  (the preset paper, searched)
   stepwell evaluate graphs.parquet --pool graclus --blocks 3 --out runs/mine
   stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --seeds 3 --json
   stepwell evaluate NCI1 --baseline wl")]
@@ -120,10 +122,40 @@ impl Evaluate {
             crate::report::write(&path, &evaluation(&Run::read(folder)?, &crate::report::facts()))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
+        self.remarks(&found, &dataset).iter().for_each(|text| terminal.note(&format!("note: {text}")));
         if self.json {
             return terminal.json(&found);
         }
         terminal.print(&describe(&found))
+    }
+}
+
+impl Evaluate {
+    /// What a person may not expect, or should try next.
+    fn remarks(&self, found: &Report, dataset: &Dataset) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.model.preset().is_none() && self.baseline.is_none() {
+            remarks.push("judged is the preset paper, its settings searched; 'stepwell train' starts from accurate, which --preset accurate judges".into());
+        }
+        if let Some(values) = dataset.targets.look_like_classes() {
+            remarks.push(real_classes(values));
+        }
+        let better = found.baselines.iter().filter(|simple| is_better(simple, found));
+        if let Some(best) = better.reduce(|best, next| if is_better(next, best) { next } else { best }) {
+            remarks.push(format!(
+                "the baseline {} is better here ({}): other inputs (--structure log-degree,clustering) or another preset may help",
+                best.model, figure(best)
+            ));
+        }
+        remarks
+    }
+}
+
+fn is_better(one: &Report, other: &Report) -> bool {
+    match (one.accuracy_mean, other.accuracy_mean, one.mae_mean, other.mae_mean) {
+        (Some(one), Some(other), ..) => one > other,
+        (.., Some(one), Some(other)) => one < other,
+        _ => false,
     }
 }
 
@@ -165,7 +197,8 @@ fn figure(report: &Report) -> String {
 
 fn result(report: &Report) -> String {
     let model = match report.model.as_str() {
-        "reservoir" | "fixed" => format!("pooling {}, {} blocks", report.pool, report.blocks),
+        "accurate" => format!("accurate, pooling {}, {} blocks", report.pool, report.blocks),
+        "reservoir" => format!("pooling {}, {} blocks", report.pool, report.blocks),
         baseline => format!("baseline {baseline}"),
     };
     format!("{}, {model}: {}", report.dataset, figure(report))
@@ -192,13 +225,21 @@ fn folds(report: &Report) -> String {
             fold.times.map(|times| format!("{:.2} + {:.2}", times.train_seconds, times.test_seconds))
         }),
     ];
+    // Folds are counted anew for every seed.
+    let each_seed = report.folds.iter().filter(|fold| fold.seed == report.seed).count().max(1);
+    let searched =
+        |name: &str| report.model == "reservoir" || !["rho", "omega in", "omega hid"].contains(&name);
     let told: Vec<&Column> = columns
         .iter()
+        .filter(|(name, _)| searched(name))
         .filter(|(_, cell)| report.folds.iter().enumerate().any(|(index, fold)| cell(index, fold).is_some()))
         .collect();
     let header: Vec<&str> = told.iter().map(|(name, _)| *name).collect();
     let rows = report.folds.iter().enumerate().map(|(index, fold)| {
-        told.iter().map(|(_, cell)| cell(index, fold).unwrap_or_else(|| "-".into())).collect()
+        let missing = |name: &str| if name == "seed" { "0" } else { "-" }.to_owned();
+        told.iter()
+            .map(|(name, cell)| cell(index % each_seed, fold).unwrap_or_else(|| missing(name)))
+            .collect()
     });
     table(&header, rows)
 }

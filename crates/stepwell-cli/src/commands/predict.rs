@@ -92,10 +92,12 @@ impl Predict {
                 }
             },
         };
+        self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
         let model = read_model(&self.model)?;
         let mut source = terminal.open_once(&self.input)?;
         source.part = self.part.get();
         source.expected = Some(expected(&model.model));
+        source.targets_may_lack = true;
 
         let shape = shape(&model);
         let report = match &self.out {
@@ -155,6 +157,7 @@ impl Predict {
         terminal.counting("predicting", |progress| {
             source.visit_good(
                 |piece| {
+                    piece.notes.iter().for_each(|text| terminal.note(&format!("note: {text}")));
                     let mut piece = Cow::Borrowed(piece);
                     let before = seen;
                     seen += piece.len();
@@ -197,7 +200,13 @@ impl Predict {
             ));
         }
         // What an earlier run predicted is written, but was not compared here.
+        let (without, with) = (score.without, score.known + score.values.len());
         let (accuracy, r2) = match (score.finish(), output.done) {
+            (_, _) if without > 0 && with > 0 => {
+                terminal
+                    .note("note: how many predictions are right is not told: not all graphs have a target");
+                (None, None)
+            }
             (found, 0) => found,
             ((None, None), _) => (None, None),
             (_, done) => {
@@ -261,6 +270,8 @@ fn write(
 struct Score {
     right: usize,
     known: usize,
+    /// Graphs whose target is not known, or not of the model's kind.
+    without: usize,
     values: Vec<f64>,
     found: Vec<f64>,
 }
@@ -276,13 +287,19 @@ impl Score {
         match targets {
             Targets::Classes(values) => compare(&mut values.iter().map(i64::to_string)),
             Targets::Text(values) => compare(&mut values.iter().cloned()),
+            Targets::None | Targets::Real(_) if !model.classes.is_empty() => {
+                self.without += predictions.classes.len()
+            }
             Targets::None | Targets::Real(_) => {}
         }
         if model.classes.is_empty() {
             match targets {
                 Targets::Real(values) => self.values.extend(values),
                 Targets::Classes(values) => self.values.extend(values.iter().map(|&value| value as f64)),
-                Targets::None | Targets::Text(_) => return,
+                Targets::None | Targets::Text(_) => {
+                    self.without += predictions.scores.nrows();
+                    return;
+                }
             }
             self.found.extend(predictions.scores.column(0));
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use stepwell::config::{ModelConfig, Pool};
+use stepwell::config::{ModelConfig, Pool, Preset};
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::{Dataset, LevelSummary, Summary};
 use stepwell_lab::baselines::Baseline;
@@ -38,7 +38,12 @@ use crate::terminal::Terminal;
 #[command(after_help = "Examples:
   stepwell reproduce --out runs/paper
   stepwell reproduce --datasets ENZYMES,PROTEINS --tables 2 --configs 20 --out runs/quick
-  stepwell reproduce --out runs/paper --shard 0/3    # one of three processes or machines")]
+  stepwell reproduce --out runs/paper --shard 0/3    # one of three processes or machines
+
+One cell of the tables:
+  stepwell evaluate ENZYMES --preset paper --pool ndp --blocks 2 --out runs/cell",
+    mut_arg("pool", |pool| pool.hide(true)),
+    mut_arg("blocks", |blocks| blocks.hide(true)))]
 pub struct Reproduce {
     /// The run's folder
     #[arg(long, value_name = "FOLDER")]
@@ -83,6 +88,11 @@ impl Reproduce {
         if self.model.chooses_architecture() {
             let refusal = "--pool, --blocks: all architectures of the paper are run; for one of them: \
                            stepwell evaluate NAME --pool ndp --blocks 2 --out FOLDER";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
+        if self.model.is(Preset::Accurate) {
+            let refusal = "--preset accurate: the paper's model is run, whose settings are searched; \
+                           for this one: stepwell evaluate NAME --preset accurate --out FOLDER";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let protocols = self.protocol.protocols(&self.model, model.seed).context(BadUsage)?;

@@ -61,7 +61,8 @@ impl Runs {
             return terminal.json(&rows);
         }
         let lines = rows.iter().map(|row| {
-            let (mean, std) = mean_and_std(&row.folds);
+            let percent: Vec<f64> = row.folds.iter().map(|share| 100.0 * share).collect();
+            let (mean, std) = mean_and_std(&percent);
             vec![
                 row.dataset.clone(),
                 match (row.model.as_str(), row.blocks) {
@@ -74,7 +75,7 @@ impl Runs {
                 format!("{} of {}", row.done, row.units),
                 match row.folds.is_empty() {
                     true => "-".into(),
-                    false => format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * std),
+                    false => format!("{mean:.1} ± {std:.1}"),
                 },
                 if row.timed > 0 { "taken" } else { "-" }.into(),
             ]

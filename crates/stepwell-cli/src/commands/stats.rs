@@ -132,6 +132,18 @@ pub fn describe(summary: &Summary, pool: &str) -> String {
         format!("  attributes   {}", count(summary.attributes)),
         format!("  self loops   {}", count(summary.self_loops)),
     ];
+    if summary.weighted {
+        lines.push("  weights      yes".into());
+    }
+    if summary.empty > 0 {
+        lines.push(format!("  empty        {} graphs without vertices", summary.empty));
+    }
+    if summary.directed > 0 {
+        lines.push(format!("  directed     {} graphs (rho is not known then)", summary.directed));
+    }
+    if let Some([train, validation, test]) = summary.parts {
+        lines.push(format!("  split        {train} train, {validation} validation, {test} test"));
+    }
     let rows = summary.levels.iter().map(|level| {
         let mut row = vec![
             level.level.to_string(),

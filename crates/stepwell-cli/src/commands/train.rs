@@ -100,10 +100,12 @@ impl Train {
         let mut embedder = Embedder::new(&model, cache, terminal);
         let place = Place::file(&source.name);
         let (mut vectors, mut targets) = (Spilled::new(model.width()), Targets::None);
+        let mut has_parts = false;
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
                 let embedding = embedder.embed_piece(piece, before, progress)?;
+                has_parts |= piece.parts.is_some();
                 vectors.append(embedding.vectors.view()).context("keeping vectors")?;
                 match targets.is_empty() {
                     true => targets = piece.targets.clone(),
@@ -113,6 +115,9 @@ impl Train {
             })
         })?;
         embedder.note("");
+        if has_parts && source.part.is_none() {
+            terminal.note("note: trained on all parts of the dataset's split; --part train takes one");
+        }
         let tally = embedder.tally;
         ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
         if self.regression {
@@ -123,6 +128,9 @@ impl Train {
             };
         }
 
+        if let Some(values) = targets.look_like_classes().filter(|_| !self.regression) {
+            terminal.note(&format!("note: {}", real_classes(values)));
+        }
         let columns = model.width();
         let targets = Encoded::new(&targets)?;
         let trained = terminal.busy("training", || targets.fit(model, &mut vectors))?;
@@ -142,6 +150,13 @@ impl Train {
         terminal.note(&describe(&report, &self.model));
         if self.json { terminal.json(&report) } else { Ok(()) }
     }
+}
+
+/// What to say of targets that are classes, it seems, but not stored as such.
+pub fn real_classes(values: usize) -> String {
+    format!(
+        "'y' holds {values} different numbers, all whole but stored as real ones, which are predicted as numbers; for classes store whole numbers or texts"
+    )
 }
 
 /// What is to be learnt of every graph.

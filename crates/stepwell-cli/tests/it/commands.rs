@@ -61,6 +61,10 @@ fn converting_goes_from_any_format_to_any_other() {
         stepwell().args(["convert", &from, &to, "--lossy"]).assert().success();
         let mut stats = json(&["stats", &to, "--json"]);
         stats["dataset"] = original["dataset"].clone();
+        if !name.contains('.') || name.ends_with("zip") {
+            assert!(stats["parts"].take().is_null(), "text files have no place for a split");
+            stats["parts"] = original["parts"].clone();
+        }
         assert_eq!(stats, original, "{name}");
         from = to;
     }

@@ -124,7 +124,7 @@ fn a_prediction_is_taken_apart() {
     train(&["--aggregate", "std"]);
     assert!(failure(&explain, 1).contains("a standard deviation does not split"));
     train(&["--random-features", "5"]);
-    assert!(failure(&explain, 1).contains("behind tanh units does not split"));
+    assert!(failure(&explain, 1).contains("it reads random features, which do not split"));
     train(&["--regression"]);
     assert!(output(&explain).contains("prediction"));
     assert!(failure(&[&explain[..], &["--class", "1"]].concat(), 2).contains("the model predicts numbers"));

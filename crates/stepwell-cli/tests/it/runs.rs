@@ -90,7 +90,7 @@ fn a_model_with_nothing_to_search_is_judged_as_it_is() {
     let found = json(&evaluate);
     assert_eq!(
         (&found["model"], &found["pool"], &found["blocks"]),
-        (&"fixed".into(), &"none".into(), &3.into())
+        (&"accurate".into(), &"none".into(), &3.into())
     );
     assert_eq!(found["features_fitted_on"], "the graphs learnt from, in every fold");
     let folds = found["folds"].as_array().unwrap();
@@ -102,7 +102,7 @@ fn a_model_with_nothing_to_search_is_judged_as_it_is() {
     assert_eq!(kept["accuracy_mean"], found["accuracy_mean"]);
     let again = json(&[&evaluate[..], &["--out", &out]].concat());
     assert_eq!(again["folds"], kept["folds"], "times too: nothing is done twice");
-    assert!(output(&["runs", &out]).contains("fixed none"));
+    assert!(output(&["runs", &out]).contains("accurate none"));
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
     assert!(page.contains("b-easy"));
 

@@ -104,3 +104,123 @@ fn predictions_of_a_stream_are_those_of_a_file() {
     stepwell().args(["predict", &data, "-m", &model, "-o", &whole]).assert().success();
     assert_eq!(fs::read(&out).unwrap(), fs::read(&whole).unwrap());
 }
+
+/// Paths and rings in a file of lines, each with what `more` says of it.
+fn lines(folder: &Folder, name: &str, count: usize, more: impl Fn(usize) -> String) -> String {
+    let line = |at: usize| {
+        let n = 4 + at % 5;
+        let ends = if at.is_multiple_of(2) { n } else { n - 1 };
+        let src: Vec<usize> = (0..ends).collect();
+        let dst: Vec<usize> = (0..ends).map(|v| (v + 1) % n).collect();
+        format!("{{\"num_nodes\": {n}, \"src\": {src:?}, \"dst\": {dst:?}{}}}\n", more(at))
+    };
+    let path = folder.at(name);
+    fs::write(&path, (0..count).map(line).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn graphs_without_a_target_are_embedded_and_predicted() {
+    let folder = Folder::new();
+    let class = |at: usize| if at.is_multiple_of(2) { "ring" } else { "path" };
+    let known = lines(&folder, "known.jsonl", 30, |at| format!(", \"y\": \"{}\"", class(at)));
+    let some = lines(&folder, "some.jsonl", 30, |at| match at {
+        7 | 8 => String::new(),
+        _ => format!(", \"y\": \"{}\"", class(at)),
+    });
+    let model = folder.at("m.safetensors");
+    stepwell().args(["train", &known, "-m", &model, "--units", "9"]).assert().success();
+    let told = |arguments: &[&str]| {
+        let done = stepwell().args(arguments).assert().success();
+        let (out, notes) = (done.get_output().stdout.clone(), done.get_output().stderr.clone());
+        (String::from_utf8(out).unwrap(), String::from_utf8(notes).unwrap())
+    };
+    let (all, judged) = told(&["predict", &known, "-m", &model]);
+    assert!(judged.contains("of the predictions are right"), "{judged}");
+    let (same, unjudged) = told(&["predict", &some, "-m", &model]);
+    assert_eq!(same, all);
+    assert!(!unjudged.contains("predictions are right"), "{unjudged}");
+    assert!(unjudged.contains("some graphs have no target ('y')"), "{unjudged}");
+    assert_eq!(told(&["embed", &some]).0, told(&["embed", &known]).0);
+    let refused = failure(&["train", &some, "-m", &model], 1);
+    assert!(refused.contains("line 8: expected a text in 'y'"), "{refused}");
+    assert!(refused.contains("rows without a target can be predicted"), "{refused}");
+}
+
+#[test]
+fn real_numbers_that_look_like_classes_are_told_of() {
+    let folder = Folder::new();
+    let model = folder.at("m.safetensors");
+    let notes = |data: &str, more: &[&str]| {
+        let done = stepwell().args(["train", data, "-m", &model]).args(more).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let whole = lines(&folder, "whole.jsonl", 30, |at| format!(", \"y\": {}.0", at % 3));
+    assert!(notes(&whole, &[]).contains("'y' holds 3 different numbers, all whole but stored as real ones"));
+    assert!(!notes(&whole, &["--regression"]).contains("all whole"));
+    let real = lines(&folder, "real.jsonl", 30, |at| format!(", \"y\": {}.5", at % 3));
+    assert!(!notes(&real, &[]).contains("all whole"));
+}
+
+#[test]
+fn a_split_that_is_not_used_is_told_of() {
+    let model = Folder::new().at("m.safetensors");
+    let notes = |more: &[&str]| {
+        let train = ["train", "b-easy-small", "-m", &model, "--preset", "paper", "--units", "5"];
+        let done = stepwell().args(train).args(more).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    assert!(notes(&[]).contains("trained on all parts of the dataset's split"));
+    assert!(!notes(&["--part", "train"]).contains("all parts"));
+}
+
+#[test]
+fn a_dataset_is_never_written_over_by_what_is_made_of_it() {
+    let folder = Folder::new();
+    let data = folder.at("d.parquet");
+    stepwell().args(["convert", "b-easy-small", &data]).assert().success();
+    let before = fs::read(&data).unwrap();
+    let model = folder.at("m.safetensors");
+    stepwell().args(["train", &data, "-m", &model, "--units", "5"]).assert().success();
+    let around = folder.at("./d.parquet");
+    for command in [
+        vec!["embed", &data, "-o", &around],
+        vec!["predict", &data, "-m", &model, "-o", &around],
+        vec!["convert", &data, &around],
+    ] {
+        assert!(failure(&command, 2).contains("this is the dataset itself"), "{command:?}");
+    }
+    assert_eq!(fs::read(&data).unwrap(), before);
+}
+
+#[test]
+fn graphs_may_be_called_by_numbers_and_have_no_vertices() {
+    let folder = Folder::new();
+    let data = folder.at("d.jsonl");
+    let graph = |id: i64, n: usize, x: &str, dim: usize| {
+        format!(
+            "{{\"id\": {id}, \"num_nodes\": {n}, \"src\": [], \"dst\": [], \"x\": {x}, \"x_dim\": {dim}}}\n"
+        )
+    };
+    let text = [graph(7, 0, "[]", 0), graph(-3, 2, "[1, 2, 3, 4]", 2), graph(9, 0, "[]", 5)].concat();
+    fs::write(&data, &text).unwrap();
+    let rows = output(&["embed", &data, "--units", "2"]);
+    let ids: Vec<&str> = rows.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(ids, ["7", "-3", "9"]);
+    assert!(rows.contains("\n9,0,0\n") || rows.ends_with("9,0,0\n"), "{rows}");
+    let summary = super::json(&["stats", &data, "--json"]);
+    assert_eq!((&summary["empty"], &summary["attributes"]), (&2.into(), &2.into()));
+    // The same in Parquet, where all must have one width.
+    let parquet = folder.at("d.parquet");
+    stepwell().args(["convert", &data, &parquet]).assert().success();
+    assert_eq!(output(&["embed", &parquet, "--units", "2"]), rows);
+    let wider = text + &graph(10, 1, "[1]", 1);
+    fs::write(&data, wider).unwrap();
+    assert!(failure(&["stats", &data], 1).contains("line 4: expected 2 per row in 'x'"));
+}
+
+#[test]
+fn a_mistyped_file_is_not_looked_for_elsewhere() {
+    let told = failure(&["stats", "mine.pq"], 1);
+    assert!(told.contains("mine.pq: no such file, and no dataset's name"), "{told}");
+}

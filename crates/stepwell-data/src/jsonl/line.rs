@@ -328,6 +328,25 @@ impl<'de> Visitor<'de> for Value<'_, String> {
         self.1.push_str(value);
         Ok(true)
     }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<bool, E> {
+        self.number(value, Unexpected::Unsigned(value))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<bool, E> {
+        self.number(value, Unexpected::Signed(value))
+    }
+}
+
+impl Value<'_, String> {
+    /// A graph may be called by a number; nothing else that is a text may be one.
+    fn number<E: serde::de::Error>(self, value: impl fmt::Display, found: Unexpected<'_>) -> Result<bool, E> {
+        if self.0 != Key::Id {
+            return Err(E::invalid_type(found, &self));
+        }
+        *self.1 = value.to_string();
+        Ok(true)
+    }
 }
 
 /// Something else than the key holds, said as serde says it.

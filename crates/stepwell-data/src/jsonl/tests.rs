@@ -140,7 +140,10 @@ fn broken_lines_are_explained() {
         &format!("{none},\"node_label\":[1,2]}}"),
         "expected none in 'node_label', as in the rows before, found a value",
     );
-    check(&format!("{none},\"y\":1}}"), "expected none in 'y', as in the rows before, found a number");
+    check(
+        &format!("{none},\"y\":1}}"),
+        "expected none in 'y', as in the rows before, found a number; rows without a target can be predicted and embedded, but not stand beside others here",
+    );
     check(
         &format!("{none},\"y\":true}}"),
         "expected a whole number of 64 bits, a real number or a text in 'y', found 'true'",
@@ -153,7 +156,10 @@ fn broken_lines_are_explained() {
         &format!("{none},\"y\":1e999}}"),
         "expected a whole number of 64 bits, a real number or a text in 'y', found '1e999'",
     );
-    check(&format!("{none},\"id\":7}}"), "expected a text in 'id', found integer `7`");
+    check(
+        &format!("{none},\"id\":7.5}}"),
+        "expected a text or a whole number in 'id', found floating point `7.5`",
+    );
     check(
         &format!("{none},\"pos\":[1,2,3]}}"),
         "expected 4 numbers in 'pos', as many as two per vertex, found 3",

@@ -252,6 +252,11 @@ impl Texts {
             DataType::Utf8 => Self::Small(array.as_string().clone()),
             DataType::LargeUtf8 => Self::Large(array.as_string().clone()),
             DataType::Utf8View => Self::View(array.as_string_view().clone()),
+            kind if key == Key::Id && kind.is_integer() => {
+                let numbers = Scalars::<i64>::new(key, array)?;
+                let name = |row| numbers.get(row).map(|number| number.to_string());
+                Self::Small((0..array.len()).map(name).collect())
+            }
             DataType::Dictionary(_, texts) if !matches!(**texts, DataType::Dictionary(..)) => {
                 let dictionary = array.as_any_dictionary();
                 let positions = match dictionary.values().is_empty() {

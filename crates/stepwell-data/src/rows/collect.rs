@@ -162,6 +162,13 @@ impl Shape {
         }
     }
 
+    /// The same with what vertices and edges of another carry, for a graph
+    /// without any: it fits beside all.
+    fn carrying(self, other: Option<&Self>) -> Self {
+        let &Self { edge_label, edge_attr, node_label, x, .. } = other.unwrap_or(&self);
+        Self { edge_label, edge_attr, node_label, x, ..self }
+    }
+
     fn words(&self) -> [(Key, String); 8] {
         let some = |present: bool| if present { "a value" } else { "none" }.to_string();
         let width = |width: Option<usize>| width.map_or("none".into(), |w| format!("{w} per row"));
@@ -188,7 +195,13 @@ impl Shape {
             .map(|((key, mine), (_, theirs))| (key, mine, theirs))
             .find(|(_, mine, theirs)| mine != theirs)
             .unwrap_or((Key::NumNodes, String::new(), String::new()));
-        Fault::new(format!("{mine} in '{}', as in the rows before", key.name()), theirs)
+        let advice = match key {
+            Key::Y if self.y.is_none() || found.y.is_none() => {
+                "; rows without a target can be predicted and embedded, but not stand beside others here"
+            }
+            _ => "",
+        };
+        Fault::new(format!("{mine} in '{}', as in the rows before", key.name()), theirs + advice)
     }
 }
 
@@ -223,13 +236,17 @@ pub(crate) struct Collector {
     features: FeatureOptions,
     builder: BatchBuilder,
     entries: usize,
-    /// What the first row of all had.
+    /// What the rows had.
     shape: Option<Shape>,
+    /// Whether all graphs so far were without vertices.
+    only_empty: bool,
     expected: Option<Expected>,
     /// Rows added, and rows that could not be.
     taken: usize,
     passed: usize,
     targets: Targets,
+    targets_may_lack: bool,
+    targets_forgotten: bool,
     ids: Vec<String>,
     parts: Vec<Part>,
     coordinates: Vec<[f64; 2]>,
@@ -256,6 +273,19 @@ impl Collector {
         self.expected = Some(expected);
     }
 
+    /// Takes rows without a target beside those that have one: from the first
+    /// difference on, no targets are handed out.
+    pub fn let_targets_lack(&mut self) {
+        self.targets_may_lack = true;
+    }
+
+    fn forget_targets(&mut self) {
+        self.targets = Targets::None;
+        if !std::mem::replace(&mut self.targets_forgotten, true) {
+            self.notes.push("some graphs have no target ('y'); those of the others are not looked at".into());
+        }
+    }
+
     /// Takes note of a row that cannot be used. Rows are then called by their
     /// position among all, unless they have ids.
     pub fn pass(&mut self) {
@@ -274,17 +304,29 @@ impl Collector {
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         let edges = row.edges()?;
-        let shape = Shape::of(row, &edges);
-        if let Some(expected) = self.expected {
+        let mut shape = Shape::of(row, &edges);
+        if edges.num_vertices == 0 {
+            shape = shape.carrying(self.shape.as_ref());
+        } else if let Some(expected) = self.expected {
             expected.check(&shape)?;
         }
-        match &self.shape {
-            Some(first) if *first != shape => return Err(first.differs(&shape)),
-            _ => {}
+        if let Some(mut before) = self.shape {
+            if self.only_empty {
+                before = before.carrying(Some(&shape));
+            }
+            if self.targets_may_lack && before.y.is_some() != shape.y.is_some() {
+                self.forget_targets();
+                (before.y, shape.y) = (None, None);
+            }
+            if before != shape {
+                return Err(before.differs(&shape));
+            }
         }
         let part = row.split.map(part).transpose()?;
+        let target = row.y.filter(|_| shape.y.is_some());
         check_finite(row)?;
         self.builder.push(&edges).map_err(Fault::Graph)?;
+        self.only_empty = edges.num_vertices == 0 && (self.only_empty || self.shape.is_none());
         self.shape = Some(shape);
         self.entries += row.src.len();
         match row.id {
@@ -295,7 +337,7 @@ impl Collector {
         self.taken += 1;
         self.parts.extend(part);
         self.coordinates.extend(row.pos.unwrap_or_default().chunks_exact(2).map(|p| [p[0], p[1]]));
-        if let Some(target) = row.y {
+        if let Some(target) = target {
             push_target(&mut self.targets, target);
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `num_nodes` | how many vertices the graph has, joined by edges or not |
 //! | `src`, `dst` | where each edge begins and ends, from 0 |
-//! | `id` | the graph's name |
+//! | `id` | the graph's name, a text or a whole number |
 //! | `weight`, `edge_label` | one number per edge |
 //! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and how many an edge has |
 //! | `node_label` | one whole number per vertex |
@@ -103,7 +103,8 @@ impl Key {
     /// What the key holds, as error messages say it.
     pub fn holds(self) -> &'static str {
         match self {
-            Self::Id | Self::Split => "a text",
+            Self::Id => "a text or a whole number",
+            Self::Split => "a text",
             Self::NumNodes | Self::XDim | Self::EdgeAttrDim => "a whole number that is not negative",
             Self::Src | Self::Dst => "a list of whole numbers from 0 to 4294967295",
             Self::EdgeLabel | Self::NodeLabel => "a list of whole numbers of 32 bits",

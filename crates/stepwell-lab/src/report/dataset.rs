@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use stepwell::config::ModelConfig;
+
 use super::{Material, compared, figures};
 use crate::baselines::Baseline;
 use crate::outcome::{FoldOutcome, Quality};
@@ -156,6 +158,11 @@ fn results(material: &Material<'_>, name: &str, models: &Models<'_>) -> Table {
     }
 }
 
+/// The configuration of a fold, if there was another to choose.
+fn searched<'a>(key: &CellKey, outcome: &'a FoldOutcome) -> Option<&'a ModelConfig> {
+    outcome.config.as_ref().filter(|_| key.has_reservoirs())
+}
+
 /// What won in each fold.
 fn folds(models: &Models<'_>) -> Table {
     type Column = (&'static str, fn(&CellKey, usize, &FoldOutcome, &CellState) -> Option<Cell>);
@@ -165,10 +172,10 @@ fn folds(models: &Models<'_>) -> Table {
         ("fold", |_, fold, _, _| Some(Cell::number((fold + 1) as f64, 0))),
         ("% right", |_, _, outcome, _| Some(Cell::number(100.0 * outcome.quality.accuracy?, 1))),
         ("mean absolute error", |_, _, outcome, _| Some(Cell::number(outcome.quality.mae?, 4))),
-        ("rho", |_, _, outcome, _| Some(Cell::number(outcome.config.as_ref()?.spectral_radius.get(0)?, 2))),
-        ("omega in", |_, _, outcome, _| Some(Cell::number(outcome.config.as_ref()?.input_scaling, 2))),
-        ("omega hid", |_, _, outcome, _| {
-            Some(Cell::number(outcome.config.as_ref()?.hidden_scaling.get(0)?, 2))
+        ("rho", |key, _, outcome, _| Some(Cell::number(searched(key, outcome)?.spectral_radius.get(0)?, 2))),
+        ("omega in", |key, _, outcome, _| Some(Cell::number(searched(key, outcome)?.input_scaling, 2))),
+        ("omega hid", |key, _, outcome, _| {
+            Some(Cell::number(searched(key, outcome)?.hidden_scaling.get(0)?, 2))
         }),
         ("setting", |_, _, outcome, _| outcome.setting.clone().map(Cell::text)),
         ("alpha", |_, _, outcome, _| Some(Cell::sorted(outcome.alpha.to_string(), outcome.alpha))),
@@ -195,11 +202,17 @@ fn folds(models: &Models<'_>) -> Table {
         .collect();
     let row = |(key, fold, outcome, state): &(&CellKey, usize, &FoldOutcome, &CellState)| {
         told.iter()
-            .map(|(_, cell)| cell(key, *fold, outcome, state).unwrap_or_else(|| Cell::missing("–")))
+            .map(|(name, cell)| {
+                let missing = || if *name == "seed" { Cell::number(0.0, 0) } else { Cell::missing("–") };
+                cell(key, *fold, outcome, state).unwrap_or_else(missing)
+            })
             .collect()
     };
     Table {
-        caption: "The winner of every fold, and how it did on graphs nothing was chosen by".to_owned(),
+        caption: match all.iter().any(|(key, ..)| key.has_reservoirs()) {
+            true => "The winner of every fold, and how it did on graphs nothing was chosen by".to_owned(),
+            false => "Every fold: how the model did on graphs it had not seen".to_owned(),
+        },
         header: told.iter().map(|(name, _)| (*name).to_owned()).collect(),
         rows: all.iter().map(row).collect(),
     }

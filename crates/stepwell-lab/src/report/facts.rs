@@ -84,7 +84,7 @@ impl Facts {
         let scaled = match (known.cells.keys().any(fixed), known.cells.keys().all(fixed)) {
             (true, true) => "in every fold on the graphs learnt from",
             (true, false) => {
-                "on all graphs, without labels; those of fixed models in every fold on the graphs learnt from"
+                "on all graphs, without labels; those of models that nothing was searched for, in every fold on the graphs learnt from"
             }
             _ => "on all graphs, without labels",
         };

@@ -100,6 +100,8 @@ pub fn rows(cells: &BTreeMap<CellKey, CellState>) -> Vec<TimeRow> {
         });
     }
     rows.sort_by_key(|row| (order(&row.dataset), row.dataset.clone(), row.blocks, pool_order(&row.pool)));
+    // One seed is enough for the clock.
+    rows.dedup_by_key(|row| (row.dataset.clone(), row.blocks, row.pool.clone()));
     rows
 }
 

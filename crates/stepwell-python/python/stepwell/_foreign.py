@@ -185,17 +185,21 @@ def _side_by_side(held, names, usual):
 
 
 def _warn_of_unused(vertices, features, label):
-    """Tells once of numbers that vertices carry under names nobody said."""
+    """Tells once of what vertices carry under names nobody said."""
     if features is not None or label is not None or not vertices or "x" in vertices[0][1]:
         return
-    names = [name for name, value in vertices[0][1].items() if isinstance(value, numbers.Real) and name != "id"]
-    if names:
-        told = ", ".join(map(repr, names))
-        warnings.warn(
-            f"vertices carry {told}, which is not used: make graphs by as_graph(graph, features=[{told}]), "
-            "or label= for a category",
-            stacklevel=4,
-        )
+    held = {name: value for name, value in vertices[0][1].items() if name not in ("id", "name", "pos", "_nx_name")}
+    numeric = [name for name, value in held.items() if isinstance(value, numbers.Real)]
+    texts = [name for name, value in held.items() if isinstance(value, str)]
+    ways = []
+    if numeric:
+        ways.append(f"as_graph(graph, features=[{', '.join(map(repr, numeric))}])")
+    if texts or numeric:
+        category = repr(texts[0]) if texts else "…"
+        ways.append(f"label={category} for a category" + (", its texts numbered" if texts else ""))
+    if ways:
+        told = ", ".join(map(repr, numeric + texts))
+        warnings.warn(f"vertices carry {told}, which is not used: make graphs by {', or '.join(ways)}", stacklevel=4)
 
 
 def _weights(edges, name):

@@ -42,6 +42,7 @@ __all__ = [
     "read_out",
     "readout_alphas",
     "run_command",
+    "save_dataset",
 ]
 
 __version__: str
@@ -195,6 +196,13 @@ class RawPicture:
     def write(self, path: str | PathLike[str]) -> None: ...
 
 def load_dataset(name: str, data_dir: str | None, download: bool, like: RawDataset | None) -> RawDataset: ...
+def save_dataset(
+    path: str,
+    graphs: RawBatch,
+    y: list[int] | list[float] | list[str] | None,
+    ids: list[str] | None,
+    split: list[str] | None,
+) -> None: ...
 def arrow_dataset(data: Any, like: RawDataset | None) -> RawDataset: ...
 def make_benchmark(name: str, graphs_per_class: int | None, random_state: int) -> RawDataset: ...
 def pooling_names() -> list[str]: ...

@@ -235,7 +235,7 @@ impl ModelConfig {
                 side: self.side,
                 approximate: self.approximate,
                 fill_budget: self.fill_budget,
-                pool_seed: seed,
+                seed,
             }),
         })
     }
@@ -286,6 +286,11 @@ impl ModelConfig {
         self.readout().validate()?;
         between("blocks", self.blocks, 1, MAX_BLOCKS)?;
         between("pool after", self.pool_after, 1, self.blocks)?;
+        if self.pool != Pool::None && self.pool_after > 1 && self.levels() == 0 {
+            let expected = format!("1 to {}, since nothing would be pooled", self.blocks - 1);
+            let found = self.pool_after.to_string();
+            return Err(Error::BadOption { name: "pool after", expected, found });
+        }
         between("stacks", self.stacks, 1, MAX_BLOCKS)?;
         between("reservoirs", self.reservoirs, 1, MAX_BLOCKS)?;
         lengths("units", &self.units, self.blocks)?;
@@ -379,6 +384,10 @@ mod tests {
         assert!(refused(|o| o.spectral_radius = (-0.5).into()).contains("found -0.5"));
         assert!(refused(|o| o.blocks = 0).starts_with("blocks"));
         assert_eq!(refused(|o| o.pool_after = 3), "pool after: expected 1 to 2, found 3");
+        let never = |o: &mut ModelConfig| (o.pool, o.pool_after) = (Pool::Ndp, 2);
+        assert_eq!(refused(never), "pool after: expected 1 to 1, since nothing would be pooled, found 2");
+        let last = ModelConfig { pool: Pool::Ndp, pool_after: 2, pool_last: true, ..Default::default() };
+        assert!(last.validate().is_ok());
         assert!(refused(|o| o.aggregate.clear()).starts_with("number of aggregates"));
         let found = refused(|o| o.units = PerBlock::Each(vec![3, 4, 5]));
         assert_eq!(found, "units: expected one value, or 2 of them, one per block, found 3 values");

@@ -272,9 +272,15 @@ impl BatchBuilder {
         // Attributes of no width say nothing: they are none.
         let width = |a: Option<(&[f64], usize)>| a.map(|(_, width)| width).filter(|&width| width > 0);
         let batch = &mut self.batch;
-        if batch.is_empty() {
+        // So are those of no vertices: graphs without any fit beside all others.
+        if edges.num_vertices == 0 && !batch.is_empty() {
+            return Ok(());
+        }
+        if batch.num_vertices() == 0 {
             let empty = |width| Attributes { width, values: Vec::new() };
-            batch.weights = edges.weights.map(|_| Vec::new());
+            if edges.weights.is_some() {
+                batch.require_weights();
+            }
             batch.vertex_labels = edges.vertex_labels.map(|_| Vec::new());
             batch.edge_labels = edges.edge_labels.map(|_| Vec::new());
             batch.vertex_attributes = width(edges.vertex_attributes).map(empty);

@@ -167,8 +167,8 @@ impl GraphBatch {
 
     /// Adds the graphs of `other` behind the ones here.
     ///
-    /// Both must have the same labels and attributes; where only one has
-    /// weights, the edges of the other get weight 1.
+    /// Both must have the same labels and attributes, unless one has no vertices;
+    /// where only one has weights, the edges of the other get weight 1.
     pub fn append(&mut self, other: &GraphBatch) -> Result<()> {
         if other.is_empty() {
             return Ok(());
@@ -177,11 +177,14 @@ impl GraphBatch {
             *self = other.clone();
             return Ok(());
         }
-        let width = |a: &Option<Attributes>| a.as_ref().map(|a| a.width);
-        same("vertex labels", self.vertex_labels.is_some(), other.vertex_labels.is_some())?;
-        same("edge labels", self.edge_labels.is_some(), other.edge_labels.is_some())?;
-        same_width("vertex attributes", width(&self.vertex_attributes), width(&other.vertex_attributes))?;
-        same_width("edge attributes", width(&self.edge_attributes), width(&other.edge_attributes))?;
+        if self.num_vertices() == 0 {
+            self.vertex_labels = other.vertex_labels.as_ref().map(|_| Vec::new());
+            self.edge_labels = other.edge_labels.as_ref().map(|_| Vec::new());
+            self.vertex_attributes = empty_like(&other.vertex_attributes);
+            self.edge_attributes = empty_like(&other.edge_attributes);
+        } else if other.num_vertices() > 0 {
+            self.check_alike(other)?;
+        }
 
         if other.weights.is_some() {
             self.require_weights();
@@ -208,6 +211,14 @@ impl GraphBatch {
         self.row_offsets.extend(other.row_offsets[1..].iter().map(|o| o + entries));
         self.neighbours.extend_from_slice(&other.neighbours);
         Ok(())
+    }
+
+    fn check_alike(&self, other: &Self) -> Result<()> {
+        let width = |a: &Option<Attributes>| a.as_ref().map(|a| a.width);
+        same("vertex labels", self.vertex_labels.is_some(), other.vertex_labels.is_some())?;
+        same("edge labels", self.edge_labels.is_some(), other.edge_labels.is_some())?;
+        same_width("vertex attributes", width(&self.vertex_attributes), width(&other.vertex_attributes))?;
+        same_width("edge attributes", width(&self.edge_attributes), width(&other.edge_attributes))
     }
 
     /// The graphs at `positions`, in that order.

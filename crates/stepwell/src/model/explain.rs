@@ -148,17 +148,11 @@ pub fn explain(
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Vec<Explanation>> {
     if let Some(expansion) = readout.expansion() {
-        let (name, what) = match expansion {
-            Expansion::Random(_) => ("random features", "what is behind tanh units"),
-            Expansion::Landmarks(_) => ("landmarks", "a similarity"),
+        let what = match expansion {
+            Expansion::Random(_) => "random features",
+            Expansion::Landmarks(_) => "similarities to training graphs (landmarks)",
         };
-        return Err(Error::BadOption {
-            name,
-            expected: format!(
-                "none, since {what} does not split into parts of vertices (the preset paper has none)"
-            ),
-            found: readout.coefficients().weights.nrows().to_string(),
-        });
+        return Err(Error::NotExplained { what });
     }
     if config.aggregate.contains(&Aggregate::Std) {
         return Err(Error::BadOption {

@@ -84,7 +84,7 @@ fn what_does_not_split_is_refused_with_a_reason() {
     let hidden = ModelConfig { random_features: 9, ..plain() };
     assert_eq!(
         refused(hidden),
-        "random features: expected none, since what is behind tanh units does not split into parts of vertices (the preset paper has none), found 9"
+        "this model cannot be explained: it reads random features, which do not split into parts of vertices; train one with the preset paper, which reads vectors alone"
     );
 }
 

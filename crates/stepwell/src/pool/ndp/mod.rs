@@ -92,7 +92,8 @@ pub struct NdpOptions {
     /// [notes](Notes) count them) instead of refusing.
     pub approximate: bool,
     /// Seed of the start of the eigenvector iteration on large components.
-    pub pool_seed: u64,
+    #[serde(rename = "pool_seed")]
+    pub seed: u64,
 }
 
 impl Default for NdpOptions {
@@ -103,7 +104,7 @@ impl Default for NdpOptions {
             side: Side::Largest,
             fill_budget: 1 << 26,
             approximate: false,
-            pool_seed: 0,
+            seed: 0,
         }
     }
 }
@@ -191,7 +192,7 @@ impl Ndp {
     pub fn pool(&mut self, graph: GraphRef<'_>, options: &NdpOptions, level: usize) -> Result<Pooled> {
         options.validate()?;
         self.rows.load(graph)?;
-        self.cutter.cut(&self.rows, options.side, options.pool_seed, level);
+        self.cutter.cut(&self.rows, options.side, options.seed, level);
         let keep = std::mem::take(&mut self.cutter.keep);
         let reduced = self.reduce(graph, &keep, options.limits());
         self.cutter.keep = keep;

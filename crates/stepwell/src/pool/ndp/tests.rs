@@ -354,9 +354,7 @@ fn large_components_depend_on_seed_and_level_only() {
     let mut stream = Stream::new(0, "ring", [0, 0]);
     let ring: Vec<_> = (0..2001).map(|v| (v, (v + 1) % 2001, stream.uniform_in(0.5, 1.0))).collect();
     let fine = graph(2001, &ring);
-    let kept = |pool_seed, level| {
-        ndp(fine.view(), &NdpOptions { pool_seed, ..exact() }, level).unwrap().kept.unwrap()
-    };
+    let kept = |seed, level| ndp(fine.view(), &NdpOptions { seed, ..exact() }, level).unwrap().kept.unwrap();
     assert_eq!(kept(0, 0), kept(0, 0));
     assert_ne!(kept(0, 0), kept(1, 0));
     assert_ne!(kept(0, 0), kept(0, 1));

@@ -200,7 +200,7 @@ fn a_pyramid_must_have_a_level_between_each_two_blocks() {
     let (_, graph, inputs) = graphs(Carried::Labels).swap_remove(0);
     let config = ModelConfig { pool: Pool::Graclus, blocks: 4, ..Default::default() };
     let two = ModelConfig { blocks: 3, ..config.clone() };
-    let refused = Prepared::with_pyramid(graph.as_batch(), &inputs, &pyramid(&graph, &two), &config);
+    let refused = Prepared::with_pyramid(graph.as_batch(), &inputs, pyramid(&graph, &two), &config);
     let error = refused.map(|_| ()).unwrap_err().to_string();
     assert_eq!(error, "levels of the pyramid, one between each two blocks: expected 3, found 2");
 }
