@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use stepwell::graph::GraphBatch;
 
-use crate::dataset::{Dataset, Part};
+use crate::dataset::Dataset;
 
 /// The numbers of one dataset.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -25,19 +25,6 @@ pub struct Summary {
     pub avg_nnz: f64,
     /// Self loops of all graphs together.
     pub self_loops: usize,
-    /// Graphs without vertices.
-    #[serde(default)]
-    pub empty: usize,
-    /// Graphs whose edges have a direction.
-    #[serde(default)]
-    pub directed: usize,
-    /// Whether edges have weights.
-    #[serde(default)]
-    pub weighted: bool,
-    /// How many graphs each part of a fixed split has: train, validation, test;
-    /// nothing without one.
-    #[serde(default)]
-    pub parts: Option<[usize; 3]>,
     /// Distinct vertex labels; 0 without labels.
     pub node_labels: usize,
     /// Attributes per vertex; 0 without attributes.
@@ -82,13 +69,6 @@ impl Summary {
             avg_edges: level.avg_edges,
             avg_nnz: level.avg_nnz,
             self_loops: graphs.iter().map(|graph| graph.num_self_loops()).sum(),
-            empty: graphs.iter().filter(|graph| graph.num_vertices() == 0).count(),
-            directed: graphs.iter().filter(|graph| graph.is_directed()).count(),
-            weighted: graphs.weights().is_some(),
-            parts: dataset
-                .parts
-                .as_ref()
-                .map(|parts| Part::NAMES.map(|(part, _)| parts.iter().filter(|each| **each == part).count())),
             node_labels: labels.len(),
             attributes: graphs.vertex_attributes().map_or(0, |a| a.width),
             levels: vec![level],
@@ -138,7 +118,6 @@ mod tests {
         let summary = Summary::of(&dataset);
         assert_eq!((summary.graphs, summary.classes, summary.self_loops), (3, Some(2), 1));
         assert_eq!((summary.node_labels, summary.attributes), (3, 0));
-        assert_eq!((summary.empty, summary.directed, summary.weighted, summary.parts), (0, 0, false, None));
         assert_eq!(
             (summary.avg_vertices, summary.avg_edges, summary.avg_nnz),
             (7.0 / 3.0, 5.0 / 3.0, 11.0 / 3.0)

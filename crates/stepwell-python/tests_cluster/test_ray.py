@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import ray
 from rows import by_id, expected_by_id, make_table, write_files
+from sklearn.exceptions import NotFittedError
 
 import stepwell.ray
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
@@ -150,3 +151,21 @@ def test_what_is_asked_for_wrongly(attributed, tmp_path):
         stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoir())
     with pytest.raises(ValueError, match="y: expected a column 'z', found id, num_nodes"):
         stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoirRegressor(landmarks=0), y="z")
+
+
+@pytest.mark.parametrize("landmarks", [0, 40])
+def test_predictions_are_those_of_one_machine(attributed, broken, landmarks):
+    table, folder = attributed
+    model = PyramidalReservoirClassifier.from_preset("paper", **MODEL, landmarks=landmarks).fit(table, table["y"])
+    found = as_table(stepwell.ray.predict(str(folder), model, keep=["size"])).sort_by("id")
+    assert found.column_names == ["id", "y", "size", "prediction", "scores"]
+    mine = table.sort_by("id")
+    assert found["prediction"].to_pylist() == model.predict(mine).tolist()
+    assert np.array_equal(np.array(found["scores"].to_pylist()).reshape(len(mine), -1), np.atleast_2d(model.decision_function(mine).T).T)
+    table, folder, bad = broken
+    skipped = as_table(stepwell.ray.predict(str(folder), model, skip_bad=True))
+    assert skipped["prediction"].null_count == skipped["scores"].null_count == len(bad)
+    with pytest.raises(TypeError, match="model: expected a PyramidalReservoirClassifier or PyramidalReservoirRegressor"):
+        stepwell.ray.predict(str(folder), PyramidalReservoir())
+    with pytest.raises(NotFittedError):
+        stepwell.ray.predict(str(folder), PyramidalReservoirClassifier())

@@ -146,3 +146,17 @@ def test_rows_from_anywhere(spark):
     expected = PyramidalReservoir(**MODEL).fit_transform(pa.Table.from_pylist(rows)).astype(np.float32)
     found = np.array(found.toArrow()["embedding"].to_pylist(), dtype=np.float32)
     assert sorted(map(tuple, found)) == sorted(map(tuple, expected))
+
+
+def test_predictions_are_those_of_one_machine(spark, attributed):
+    table, folder = attributed
+    mine = table.sort_by("id")
+    model = PyramidalReservoirClassifier.from_preset("paper", **MODEL).fit(table, table["y"])
+    for data in (str(folder), spark.read.parquet(str(folder))):
+        found = stepwell.spark.predict(data, model)
+        assert found.columns == ["id", "y", "prediction", "scores"]
+        assert found.toArrow().sort_by("id")["prediction"].to_pylist() == model.predict(mine).tolist()
+    numbers = PyramidalReservoirRegressor.from_preset("paper", **MODEL).fit(table, table["size"])
+    found = stepwell.spark.predict(str(folder), numbers, keep=["size"], skip_bad=True)
+    assert found.columns == ["id", "y", "size", "prediction", "error"]
+    assert np.array_equal(found.toArrow().sort_by("id")["prediction"].to_numpy(), numbers.predict(mine))

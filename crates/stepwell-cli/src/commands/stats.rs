@@ -2,10 +2,11 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use serde::Serialize;
 use stepwell::graph::GraphBatch;
 use stepwell::pool::{Notes, Pooling, padded_size};
 use stepwell::pyramid::{Pyramid, coarsen};
-use stepwell_data::{LevelSummary, Summary};
+use stepwell_data::{Dataset, LevelSummary, Part, Summary};
 use stepwell_lab::paper::table4;
 
 use crate::BadUsage;
@@ -54,7 +55,7 @@ impl Stats {
         if self.self_loops {
             dataset.graphs = with_self_loops(&dataset.graphs)?;
         }
-        let mut summary = Summary::of(&dataset);
+        let (mut summary, oddities) = (Summary::of(&dataset), Oddities::of(&dataset));
         let pooling = self.pool.pooling().context(BadUsage)?;
         if let Some(pooling) = &pooling {
             let cache = self.caching.pyramids(&self.input.sources);
@@ -68,9 +69,59 @@ impl Stats {
             describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
         }
         if self.json {
-            return terminal.json(&summary);
+            return terminal.json(&Report { summary, oddities });
         }
-        terminal.print(&describe(&summary, pooling.as_ref().map_or("none", Pooling::name)))
+        terminal.print(&describe(&summary, &oddities, pooling.as_ref().map_or("none", Pooling::name)))
+    }
+}
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    summary: Summary,
+    #[serde(flatten)]
+    oddities: Oddities,
+}
+
+/// What only some datasets have, and their users should know.
+#[derive(Serialize)]
+struct Oddities {
+    /// Graphs without vertices.
+    empty: usize,
+    /// Graphs whose edges have a direction.
+    directed: usize,
+    /// Whether edges have weights.
+    weighted: bool,
+    /// Graphs of each part of a fixed split: train, validation, test.
+    split: Option<[usize; 3]>,
+}
+
+impl Oddities {
+    fn of(dataset: &Dataset) -> Self {
+        let count = |parts: &[Part], part| parts.iter().filter(|each| **each == part).count();
+        Self {
+            empty: dataset.graphs.iter().filter(|graph| graph.num_vertices() == 0).count(),
+            directed: dataset.graphs.iter().filter(|graph| graph.is_directed()).count(),
+            weighted: dataset.graphs.weights().is_some(),
+            split: dataset.parts.as_ref().map(|parts| Part::NAMES.map(|(part, _)| count(parts, part))),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.weighted {
+            lines.push("  weights      yes".into());
+        }
+        if self.empty > 0 {
+            lines.push(format!("  empty        {}, without vertices", self.empty));
+        }
+        if self.directed > 0 {
+            lines.push(format!("  directed     {} (then rho is not known)", self.directed));
+        }
+        if let Some([train, validation, test]) = self.split {
+            lines.push(format!("  split        {train} train, {validation} validation, {test} test"));
+        }
+        lines
     }
 }
 
@@ -119,7 +170,7 @@ pub fn describe_notes(notes: &Notes) -> Vec<String> {
 }
 
 /// The summary as text.
-pub fn describe(summary: &Summary, pool: &str) -> String {
+fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
     let count = |number: usize| if number == 0 { "none".to_owned() } else { number.to_string() };
     let mut lines = vec![
         summary.dataset.clone(),
@@ -132,18 +183,7 @@ pub fn describe(summary: &Summary, pool: &str) -> String {
         format!("  attributes   {}", count(summary.attributes)),
         format!("  self loops   {}", count(summary.self_loops)),
     ];
-    if summary.weighted {
-        lines.push("  weights      yes".into());
-    }
-    if summary.empty > 0 {
-        lines.push(format!("  empty        {} graphs without vertices", summary.empty));
-    }
-    if summary.directed > 0 {
-        lines.push(format!("  directed     {} graphs (rho is not known then)", summary.directed));
-    }
-    if let Some([train, validation, test]) = summary.parts {
-        lines.push(format!("  split        {train} train, {validation} validation, {test} test"));
-    }
+    lines.extend(oddities.lines());
     let rows = summary.levels.iter().map(|level| {
         let mut row = vec![
             level.level.to_string(),

@@ -62,8 +62,8 @@ fn converting_goes_from_any_format_to_any_other() {
         let mut stats = json(&["stats", &to, "--json"]);
         stats["dataset"] = original["dataset"].clone();
         if !name.contains('.') || name.ends_with("zip") {
-            assert!(stats["parts"].take().is_null(), "text files have no place for a split");
-            stats["parts"] = original["parts"].clone();
+            assert!(stats["split"].take().is_null(), "text files have no place for a split");
+            stats["split"] = original["split"].clone();
         }
         assert_eq!(stats, original, "{name}");
         from = to;

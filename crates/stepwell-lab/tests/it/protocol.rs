@@ -46,7 +46,7 @@ fn pyramid(dataset: &Dataset, config: &ModelConfig) -> Pyramid {
 }
 
 fn evaluation<'a>(dataset: &'a Dataset, config: &ModelConfig) -> Evaluation<'a> {
-    Evaluation::new(dataset, &pyramid(dataset, config), config.clone(), protocol(), None).unwrap()
+    Evaluation::new(dataset, pyramid(dataset, config), config.clone(), protocol(), None).unwrap()
 }
 
 /// The paper's words as a nested loop.

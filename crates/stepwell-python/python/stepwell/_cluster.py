@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
 from ._datasets import seed_of
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
@@ -25,11 +26,15 @@ from ._stepwell import (
     RawFeatureFit,
     RawMoments,
     RawRows,
+    decode_classes,
     encode_classes,
     random_tanh,
     random_weights,
+    read_out,
     readout_alphas,
 )
+
+_TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
 
 #: Where a row was found, for errors: added by whoever reads the rows.
 FILE, ROW, GROUP = "_stepwell_file", "_stepwell_row", "_stepwell_group"
@@ -92,19 +97,77 @@ def _drawn(options, width):
 
 def embed(plan, tables):
     """For every table of graphs, tables of what is kept and the embedding."""
+    return _answers(plan, tables, lambda vectors: {"embedding": _lists(vectors, plan.value_type)})
+
+
+def predict(plan, readout, tables):
+    """For every table of graphs, tables of what is kept and what is predicted."""
+    return _answers(plan, tables, readout.columns)
+
+
+def _answers(plan, tables, columns_of):
+    """What is kept of every row, and the columns made of its vector."""
     for table in tables:
         names = [name for name in plan.keep if name in table.column_names]
         for rows, vectors, bad in _vectors(plan, table):
-            lists, errors = _lists(vectors, plan.value_type), pa.nulls(len(rows), pa.string())
-            if bad:  # without an embedding, where it stood
+            made, errors = columns_of(vectors), pa.nulls(len(rows), pa.string())
+            if bad:  # without an answer, where it stood
                 rows = np.concatenate([rows, [row for row, _ in bad]]).astype(np.int64)
                 order = pa.array(np.argsort(rows))
-                lists = pa.concat_arrays([lists, pa.nulls(len(bad), lists.type)]).take(order)
+                with_gaps = lambda column: pa.concat_arrays([column, pa.nulls(len(bad), column.type)]).take(order)
+                made = {name: with_gaps(column) for name, column in made.items()}
                 errors = pa.concat_arrays([errors, pa.array([reason for _, reason in bad], pa.string())]).take(order)
             # With the bad ones, the rows of a piece are all there are from its first to its last.
             kept = table.select(names).slice(int(rows.min()), len(rows)) if len(rows) else table.select(names)[:0]
-            columns = {name: kept[name] for name in names} | {"embedding": lists}
+            columns = {name: kept[name] for name in names} | made
             yield pa.table(columns | {"error": errors} if plan.skip_bad else columns)
+
+
+@dataclass(frozen=True)
+class Readout:
+    """What a trained model makes of vectors."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    random_features: tuple | None
+    landmarks: tuple | None
+    #: The names of the classes; None for numbers.
+    classes: np.ndarray | None
+
+    @classmethod
+    def of(cls, model):
+        """That of a trained classifier or regressor."""
+        if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
+            raise TypeError(f"model: expected {_TRAINABLE}, found {type(model).__name__}")
+        check_is_fitted(model, "coef_")
+        return cls(
+            np.atleast_2d(model.coef_),
+            np.atleast_1d(model.intercept_),
+            model.random_features_,
+            model.landmarks_,
+            getattr(model, "classes_", None),
+        )
+
+    @property
+    def types(self):
+        """The columns and their types."""
+        return {name: column.type for name, column in self.columns(np.zeros((0, self._width))).items()}
+
+    @property
+    def _width(self):
+        if self.landmarks is not None:
+            return self.landmarks[2].shape[1]
+        return self.coef.shape[1] if self.random_features is None else self.random_features[0].shape[0]
+
+    def columns(self, vectors):
+        """Predictions; of classes, their scores beside them."""
+        parts = (self.coef, self.intercept, self.random_features, self.landmarks)
+        values = read_out(np.ascontiguousarray(vectors, dtype=np.float64), *parts, 1)
+        if self.classes is not None:
+            names = pa.array(self.classes.tolist())
+            return {"prediction": names.take(pa.array(decode_classes(values))), "scores": _lists(values, pa.float64())}
+        numbers = pa.array(values[:, 0]) if values.shape[1] == 1 else _lists(values, pa.float64())
+        return {"prediction": numbers}
 
 
 def _lists(vectors, kind):
@@ -301,8 +364,7 @@ def fit(cluster, model, skip_bad=False, classes=None):
 def fit_ridge(cluster, model, y="y", skip_bad=False):
     """A trained copy of a classifier or regressor."""
     if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
-        wanted = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
-        raise TypeError(f"model: expected {wanted}, found {type(model).__name__}")
+        raise TypeError(f"model: expected {_TRAINABLE}, found {type(model).__name__}")
     if cluster.first is not None and y not in cluster.first:
         raise ValueError(f"y: expected a column {y!r}, found {', '.join(cluster.first)}")
     if model.landmarks:

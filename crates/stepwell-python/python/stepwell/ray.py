@@ -26,7 +26,7 @@ except ImportError as error:
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
-__all__ = ["embed", "fit", "fit_ridge"]
+__all__ = ["embed", "fit", "fit_ridge", "predict"]
 
 _Data: TypeAlias = ray.data.Dataset | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
@@ -111,6 +111,41 @@ def fit_ridge(data: _Data, model: _Model, *, y: str = "y", skip_bad: bool = Fals
         For ``Dataset.map_batches``.
     """
     return _cluster.fit_ridge(_source(data, ray_options), model, y, skip_bad)
+
+
+def predict(
+    data: _Data,
+    model: PyramidalReservoirClassifier | PyramidalReservoirRegressor,
+    *,
+    skip_bad: bool = False,
+    keep: Sequence[str] = (),
+    **ray_options: Any,
+) -> ray.data.Dataset:
+    """Predicts with a trained model, on all workers.
+
+    Parameters
+    ----------
+    data : ray.data.Dataset, or path or list of paths
+        As for :func:`embed`; targets need not be there.
+    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
+        A trained one: by :func:`fit_ridge`, or by its own ``fit``.
+    skip_bad, keep, **ray_options
+        As for :func:`embed`.
+
+    Returns
+    -------
+    ray.data.Dataset
+        Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
+        there are any, ``prediction`` and, of a classifier, ``scores``: what
+        ``decision_function`` tells.
+    """
+    readout = _cluster.Readout.of(model)
+    plan = _cluster.plan_of(model, skip_bad=skip_bad, keep=tuple(dict.fromkeys(["id", "y", *keep])))
+    return _source(data, ray_options).map(partial(_predict, plan, readout))
+
+
+def _predict(plan, readout, tables):
+    yield from _cluster.predict(plan, readout, tables)
 
 
 def _embed(plan, tables):

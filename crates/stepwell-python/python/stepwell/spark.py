@@ -37,7 +37,7 @@ except ImportError as error:
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
-__all__ = ["embed", "fit", "fit_ridge"]
+__all__ = ["embed", "fit", "fit_ridge", "predict"]
 
 #: Row groups become at most so many tasks.
 _MOST_TASKS = 10_000
@@ -76,16 +76,23 @@ def embed(
         called by their position among all.
     """
     source = _source(data)
-    kept = {name: source.type_of(name) for name in dict.fromkeys(["id", "y", *keep])}
-    kept = {name: kind for name, kind in kept.items() if kind is not None}
+    kept = _kept(source, keep)
     model = PyramidalReservoir() if model is None else model
     plan = _cluster.fitted_plan(source, model, skip_bad, kept)
     number = T.DoubleType() if plan.value_type == pa.float64() else T.FloatType()
-    fields = [T.StructField(name, kind) for name, kind in kept.items()]
-    fields.append(T.StructField("embedding", T.ArrayType(number, containsNull=False)))
-    if skip_bad:
-        fields.append(T.StructField("error", T.StringType()))
-    return source.map(partial(_embed, plan), T.StructType(fields))
+    made = {"embedding": T.ArrayType(number, containsNull=False)}
+    return source.map(partial(_embed, plan), _schema(kept, made, skip_bad))
+
+
+def _kept(source, keep):
+    """The columns that stay, and their types."""
+    kept = {name: source.type_of(name) for name in dict.fromkeys(["id", "y", *keep])}
+    return {name: kind for name, kind in kept.items() if kind is not None}
+
+
+def _schema(kept, made, skip_bad):
+    errors = {"error": T.StringType()} if skip_bad else {}
+    return T.StructType([T.StructField(name, kind) for name, kind in (kept | made | errors).items()])
 
 
 def fit(data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False) -> PyramidalReservoir:
@@ -118,6 +125,42 @@ def fit_ridge(data: _Data, model: _Model, *, y: str = "y", skip_bad: bool = Fals
         Whether rows that cannot be used are left out; ``skipped_`` counts them.
     """
     return _cluster.fit_ridge(_source(data), model, y, skip_bad)
+
+
+def predict(
+    data: _Data,
+    model: PyramidalReservoirClassifier | PyramidalReservoirRegressor,
+    *,
+    skip_bad: bool = False,
+    keep: Sequence[str] = (),
+) -> DataFrame:
+    """Predicts with a trained model, on all workers.
+
+    Parameters
+    ----------
+    data : pyspark.sql.DataFrame, or path or list of paths
+        As for :func:`embed`; targets need not be there.
+    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
+        A trained one: by :func:`fit_ridge`, or by its own ``fit``.
+    skip_bad, keep
+        As for :func:`embed`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
+        there are any, ``prediction`` and, of a classifier, ``scores``: what
+        ``decision_function`` tells.
+    """
+    readout, source = _cluster.Readout.of(model), _source(data)
+    kept = _kept(source, keep)
+    plan = _cluster.plan_of(model, skip_bad=skip_bad, keep=tuple(kept))
+    made = {name: from_arrow_type(kind) for name, kind in readout.types.items()}
+    return source.map(partial(_predict, plan, readout), _schema(kept, made, skip_bad))
+
+
+def _predict(plan, readout, tables):
+    yield from _cluster.predict(plan, readout, tables)
 
 
 def _source(data):
