@@ -105,7 +105,9 @@ fn results(material: &Material<'_>, name: &str, models: &Models<'_>) -> Table {
     };
     let is_regression =
         models.values().any(|cells| outcomes(cells).iter().any(|outcome| outcome.quality.mae.is_some()));
-    let is_papers = paper::datasets().any(|known| known == name);
+    // The paper has nothing to stand beside other models.
+    let has_papers = |cells: &Vec<(&CellKey, &CellState)>| cells.iter().any(|(key, _)| key.has_reservoirs());
+    let is_papers = paper::datasets().any(|known| known == name) && models.values().any(has_papers);
     let number = |value: Option<f64>, factor: f64, decimals: usize| {
         value.map_or_else(|| Cell::missing("–"), |value| Cell::number(factor * value, decimals))
     };
