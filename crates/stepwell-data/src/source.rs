@@ -2,14 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
 use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
 
-use crate::catalog::{Catalog, Format, Location};
+use crate::catalog::{Catalog, Format, Location, read};
 use crate::dataset::{Dataset, Part, Targets};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
@@ -18,7 +18,39 @@ use crate::rows::Expected;
 
 /// Where graphs come from: files of rows are read piece by piece each time they
 /// are gone through, standard input once if that is asked for, and everything
-/// else is held in memory.
+/// else is held in memory. A piece has some 65 000 vertices or a million edges.
+///
+/// ```
+/// use std::ops::ControlFlow::Continue;
+/// use stepwell::config::ModelConfig;
+/// use stepwell::model::{Model, TrainedModel};
+/// use stepwell::readout::{Task, encode_classes};
+/// use stepwell_data::{Source, Targets};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("graphs.jsonl");
+/// # let graph = |n: usize, y: i64| {
+/// #     let (src, dst): (Vec<_>, Vec<_>) = (0..n - 1 + y as usize).map(|v| (v, (v + 1) % n)).unzip();
+/// #     format!("{{\"num_nodes\": {n}, \"src\": {src:?}, \"dst\": {dst:?}, \"y\": {y}}}\n")
+/// # };
+/// # std::fs::write(&path, (4..20).map(|n| graph(n, n as i64 % 2)).collect::<String>())?;
+/// // Paths (class 0) and rings (class 1) in a file that may be larger than memory.
+/// let source = Source::file(&path)?;
+/// let config = ModelConfig::default();
+/// let survey = source.survey(true, |usual| config.features(usual))?;
+/// let model = Model::new(config, survey.features)?;
+/// let (embedder, names) = (model.clone(), vec!["path".into(), "ring".into()]);
+/// let task = Task::Classification { num_classes: 2 };
+/// let trained = TrainedModel::fit_pieces(model, task, names, |take| {
+///     source.visit(|piece| -> Result<(), Box<dyn std::error::Error>> {
+///         let Targets::Classes(values) = &piece.targets else { return Err("no classes".into()) };
+///         let classes: Vec<usize> = values.iter().map(|&value| value as usize).collect();
+///         let vectors = embedder.embed(&piece.graphs, |_| Continue(()))?.vectors;
+///         Ok(take(vectors.view(), encode_classes(&classes, 2)?.view(), None)?)
+///     })
+/// })?;
+/// assert_eq!(trained.classes, ["path", "ring"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Source {
     /// What people call the dataset.
@@ -62,21 +94,22 @@ impl Source {
         Some(format!("{} {} {:?}", path.display(), known.len(), known.modified().ok()?))
     }
 
+    /// A file or folder, whatever it is called.
+    pub fn file(path: &Path) -> Result<Self> {
+        let format = Format::of(path)?;
+        // A build without Parquet refuses it when it is loaded.
+        if format == Format::JsonLines || (format == Format::Parquet && cfg!(feature = "parquet")) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let kind = Kind::Rows(path.to_owned(), format);
+            return Ok(Self { name, expected: None, targets_may_lack: false, part: None, kind });
+        }
+        read(path).map(Self::from)
+    }
+
     /// Finds a dataset as [`Catalog::load`] does.
     pub fn open(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
         if let Location::Path(path) = catalog.locate(argument)? {
-            let format = Format::of(&path)?;
-            // A build without Parquet refuses it when it is loaded.
-            if format == Format::JsonLines || (format == Format::Parquet && cfg!(feature = "parquet")) {
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                return Ok(Self {
-                    name,
-                    expected: None,
-                    targets_may_lack: false,
-                    part: None,
-                    kind: Kind::Rows(path, format),
-                });
-            }
+            return Self::file(&path);
         }
         catalog.load(argument, seed, progress).map(Self::from)
     }

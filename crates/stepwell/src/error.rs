@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
-        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other"
+        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same, make the graph directed, or list the edge with the smaller end first each time to have its weights added up"
     )]
     AsymmetricWeight {
         /// One end.

@@ -1,10 +1,5 @@
-//! From a list of edges to sorted rows, under the edge rules.
-//!
-//! An undirected edge may be listed once or in both directions. Listed
-//! repeatedly, an unweighted edge counts once and the weights of a weighted one
-//! add up; edges of weight 0 are dropped, self loops are kept. What cannot be
-//! meant is an error: weights that are negative or not finite, or that differ
-//! between the two directions of an undirected edge.
+//! From a list of edges to sorted rows, under the edge rules that the module
+//! above tells.
 
 use super::{Attributes, Graph, GraphBatch, same, same_width};
 use crate::error::{Error, Result};
@@ -13,7 +8,9 @@ use crate::error::{Error, Result};
 /// sums of the same repeats in another order may differ in the last digits.
 pub(super) const SAME_WEIGHT: f64 = 1e-12;
 
-/// A graph as people write it down: vertices counted, edges listed.
+/// A graph as people write it down: vertices counted, edges listed. How repeats,
+/// both directions, self loops and weights of 0 are understood is told by the
+/// [module](crate::graph).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EdgeList<'a> {
     /// How many vertices there are, joined by edges or not.

@@ -6,6 +6,14 @@
 //! [`GraphRef`] is a view of one of them, cheap to copy; a [`Graph`] is a batch
 //! of one. Levels of a pyramid are batches too.
 //!
+//! Edges come as an [`EdgeList`]. An undirected one may be listed once or in both
+//! directions. Listed repeatedly, an unweighted edge counts once and the weights
+//! of a weighted one add up; edges of weight 0 are dropped, self loops are kept.
+//! What cannot be meant is an error: weights that are negative or not finite, or
+//! that differ between the two directions of an undirected edge by more than
+//! rounding does (1e-12 of them). To have the weights of both directions added up,
+//! list all with the smaller end first.
+//!
 //! An undirected graph is stored with both directions of every edge, so that
 //! row `i` of the adjacency matrix `A` is the neighbours of `i` whatever the
 //! graph. In a directed graph row `i` holds the targets of the edges that
@@ -262,6 +270,10 @@ impl GraphBatch {
         let (expected, found) = (self.num_vertices() * attributes.width, attributes.values.len());
         if expected != found {
             return Err(Error::Length { what: "vertex attributes", expected, found });
+        }
+        if let Some(at) = attributes.values.iter().position(|value| !value.is_finite()) {
+            let (index, value) = (at / attributes.width, attributes.values[at]);
+            return Err(Error::BadValue { what: "attribute", item: "vertex", index, value });
         }
         Ok(Self { vertex_attributes: Some(attributes), ..self })
     }

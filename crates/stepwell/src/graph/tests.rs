@@ -252,3 +252,38 @@ proptest! {
         prop_assert_eq!(batch.select(&all), batch);
     }
 }
+
+#[test]
+fn attributes_that_are_no_numbers_are_refused() {
+    let path = || Graph::new(&EdgeList::new(3, &[0, 1], &[1, 2])).unwrap().into_batch();
+    let attributes = |values: Vec<f64>| Attributes { width: 2, values };
+    assert!(path().with_vertex_attributes(attributes(vec![1.0; 6])).is_ok());
+    let refused = path().with_vertex_attributes(attributes(vec![1.0, 2.0, 3.0, f64::NAN, 5.0, 6.0]));
+    assert_eq!(refused.unwrap_err().to_string(), "attribute of vertex 1 is NaN; expected a finite number");
+}
+
+#[test]
+fn graphs_without_vertices_fit_beside_all_others() {
+    let empty = |width| EdgeList {
+        vertex_attributes: Some((&[], width)),
+        vertex_labels: Some(&[]),
+        ..EdgeList::new(0, &[], &[])
+    };
+    let path = EdgeList { vertex_attributes: Some((&[1.0, 2.0], 1)), ..EdgeList::new(2, &[0], &[1]) };
+    let mut builder = BatchBuilder::default();
+    for graph in [empty(3), path, empty(0), path] {
+        builder.push(&graph).unwrap();
+    }
+    let batch = builder.finish();
+    assert_eq!((batch.len(), batch.num_vertices()), (4, 4));
+    assert!(batch.vertex_labels().is_none());
+    assert_eq!(batch.vertex_attributes().unwrap().values, [1.0, 2.0, 1.0, 2.0]);
+    let alone = |index: usize| batch.select(&[index]);
+    let mut joined = Graph::new(&empty(3)).unwrap().into_batch();
+    for index in 1..4 {
+        joined.append(&alone(index)).unwrap();
+    }
+    assert_eq!(joined, batch);
+    let wider = EdgeList { vertex_attributes: Some((&[1.0, 2.0], 2)), ..EdgeList::new(1, &[], &[]) };
+    assert!(joined.append(Graph::new(&wider).unwrap().as_batch()).is_err());
+}

@@ -3,12 +3,18 @@
 //! each of which one thread computes.
 
 use faer::linalg::matmul::matmul;
+use faer::reborrow::ReborrowMut;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 /// Rows of the output that one thread computes at a time.
 const STRIPE: usize = 64;
+
+/// Rows and columns of what is computed at a time where a row's bits must not
+/// depend on the others.
+const TILE: usize = 16;
+const TILE_COLUMNS: usize = 128;
 
 /// Multiplications below which waking other threads costs more than it brings.
 const WORTH_SHARING: usize = 1 << 19;
@@ -48,7 +54,9 @@ pub(crate) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2
 }
 
 /// `A B`, where a row's bits do not depend on how many come with it: rows are
-/// taken by the stripe, and the last one is filled up with zeros.
+/// always taken by the tile, and the last one is filled up with zeros. Tiles are
+/// low, so that one row does not cost as much as many, and meet some columns at
+/// a time, so that these are still at hand for the next tile.
 pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rows, inner, columns) = (a.nrows(), a.ncols(), b.ncols());
     let mut product = Array2::zeros((rows, columns));
@@ -60,14 +68,22 @@ pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> A
     if let Some(entries) = product.as_slice_mut() {
         entries.par_chunks_mut(STRIPE * columns).enumerate().for_each(|(index, entries)| {
             let (first, height) = (index * STRIPE, entries.len() / columns);
-            let mut stripe = vec![0.0; STRIPE * inner];
+            let filled = height.next_multiple_of(TILE);
+            let mut stripe = vec![0.0; filled * inner];
             for (row, copy) in a.rows().into_iter().skip(first).take(height).zip(stripe.chunks_mut(inner)) {
                 copy.iter_mut().zip(row).for_each(|(copy, value)| *copy = *value);
             }
-            let mut whole = vec![0.0; STRIPE * columns];
-            let into = MatMut::from_row_major_slice_mut(&mut whole, STRIPE, columns);
-            let stripe = MatRef::from_row_major_slice(&stripe, STRIPE, inner);
-            matmul(into, Accum::Replace, stripe, b, 1.0, Par::Seq);
+            let mut whole = vec![0.0; filled * columns];
+            let mut into = MatMut::from_row_major_slice_mut(&mut whole, filled, columns);
+            let stripe = MatRef::from_row_major_slice(&stripe, filled, inner);
+            for left in (0..columns).step_by(TILE_COLUMNS) {
+                let width = TILE_COLUMNS.min(columns - left);
+                for top in (0..filled).step_by(TILE) {
+                    let tile = into.rb_mut().submatrix_mut(top, left, TILE, width);
+                    let (rows, some) = (stripe.subrows(top, TILE), b.subcols(left, width));
+                    matmul(tile, Accum::Replace, rows, some, 1.0, Par::Seq);
+                }
+            }
             entries.copy_from_slice(&whole[..entries.len()]);
         });
     }

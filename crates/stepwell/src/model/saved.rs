@@ -97,8 +97,10 @@ struct Header {
 }
 
 impl TrainedModel {
-    /// The model as a file's content. Equal models give equal bytes.
+    /// The model as a file's content. Equal models give equal bytes. A model whose
+    /// parts have been changed and do not fit each other any more is refused.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.check()?;
         let tensors = self.tensors();
         let views: Vec<(&String, TensorView<'_>)> = tensors
             .iter()

@@ -197,3 +197,22 @@ fn forged_files_with_right_sums_never_panic() {
     }
     assert!(read > 100 && refused.len() >= 4, "{read} read, {} kinds of refusal", refused.len());
 }
+
+#[test]
+fn a_model_whose_parts_do_not_fit_any_more_is_not_written() {
+    let changed = |change: fn(&mut TrainedModel)| {
+        let mut model = trained(ModelConfig { units: 6.into(), ..Default::default() }, 3);
+        change(&mut model);
+        let _ = model.model.width();
+        model.to_bytes().unwrap_err().to_string()
+    };
+    let told = "blocks of the weights: expected 5, found 2";
+    assert_eq!(changed(|model| model.model.config.blocks = 5), told);
+    let told = "blocks of the weights: expected 1, found 2";
+    assert_eq!(changed(|model| model.model.config.blocks = 1), told);
+    let told = "units of a block: expected 10, found 6";
+    assert_eq!(changed(|model| model.model.config.units = 10.into()), told);
+    let told = "names of classes: expected 3, found 2";
+    assert_eq!(changed(|model| drop(model.classes.pop())), told);
+    assert!(changed(|model| model.model.config.leak = f64::NAN).contains("leak"));
+}

@@ -78,7 +78,8 @@ impl TrainedModel {
         Self::from_parts(model, readout, classes)
     }
 
-    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`].
+    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`]. The
+    /// weights of rows are the caller's, those of `class_weight` included.
     pub fn fit_pieces<E: From<Error>>(
         model: Model,
         task: Task,
@@ -92,17 +93,30 @@ impl TrainedModel {
 
     /// Puts parts together that fit each other.
     pub fn from_parts(model: Model, readout: Readout, classes: Vec<String>) -> Result<Self> {
+        let trained = Self { model, readout, classes };
+        trained.check()?;
+        Ok(trained)
+    }
+
+    /// Whether the parts fit each other.
+    pub(super) fn check(&self) -> Result<()> {
         let length = |what, expected, found| match expected == found {
             true => Ok(()),
             false => Err(Error::Length { what, expected, found }),
         };
+        let Self { model, readout, classes } = self;
+        model.weights.check(&model.config)?;
+        for block in 0..model.config.blocks {
+            let expected = model.config.units.get(block).unwrap_or_default();
+            length("units of a block", expected, model.weights.units(0, block))?;
+        }
+        length("columns of the inputs", model.features.width(), model.weights.features())?;
         length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
             Task::Classification { num_classes } => num_classes,
             Task::Regression { .. } => 0,
         };
-        length("names of classes", expected, classes.len())?;
-        Ok(Self { model, readout, classes })
+        length("names of classes", expected, classes.len())
     }
 
     /// Embeds graphs and reads the vectors.

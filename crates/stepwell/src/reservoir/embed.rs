@@ -130,14 +130,11 @@ fn states_pooled_or_not(
 }
 
 fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Result<()> {
-    options.validate()?;
+    weights.check(options)?;
     let length = |what, expected, found| match expected == found {
         true => Ok(()),
         false => Err(Error::Length { what, expected, found }),
     };
-    length("stacks of the weights", options.stacks, weights.stacks().len())?;
-    length("blocks of the weights", options.blocks, weights.num_blocks())?;
-    length("reservoirs in a block of the weights", options.reservoirs, weights.num_reservoirs())?;
     let between = options.levels_between();
     if ![0, between, between + 1].contains(&prepared.levels()) {
         length("levels the graphs were prepared with", between, prepared.levels())?;

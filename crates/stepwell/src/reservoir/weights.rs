@@ -137,9 +137,24 @@ impl Weights {
         self.stacks[stack][block][0].recurrent.ncols()
     }
 
+    /// Whether there are as many as these options ask for.
+    pub(crate) fn check(&self, options: &ModelConfig) -> Result<()> {
+        options.validate()?;
+        let length = |what, expected, found| match expected == found {
+            true => Ok(()),
+            false => Err(Error::Length { what, expected, found }),
+        };
+        length("stacks of the weights", options.stacks, self.stacks.len())?;
+        length("blocks of the weights", options.blocks, self.num_blocks())?;
+        length("reservoirs in a block of the weights", options.reservoirs, self.num_reservoirs())
+    }
+
     /// Numbers in the vector of a graph, under these options.
     pub fn embedding_width(&self, options: &ModelConfig) -> usize {
-        let blocks = |stack| options.embedded_blocks().map(move |block| self.units(stack, block));
+        let units =
+            |stack: &Stack, block: usize| stack.get(block).map_or(0, |block| block[0].recurrent.ncols());
+        let blocks =
+            |stack: usize| options.embedded_blocks().map(move |block| units(&self.stacks[stack], block));
         (0..self.stacks.len()).flat_map(blocks).sum::<usize>() * options.aggregate.len()
     }
 }
