@@ -40,7 +40,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     rows, model = folder / "rows.jsonl", folder / "model.safetensors"
     hostile_rows(rows)
-    stepwell("train", "b-easy-small", "-q", "-m", model, "--pool", "graclus", "--concat", "--max-iter", 300)
+    stepwell("train", "b-easy-small", "-q", "-m", model, "--preset", "paper", "--pool", "graclus", "--concat", "--max-iter", 300)
     commands = {
         "lda": ["plot", "b-easy-small", "--max-iter", 300],
         "pca": ["plot", "b-hard-small", "--method", "pca", "--max-iter", 300],
