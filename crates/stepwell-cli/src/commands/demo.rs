@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, Axis, s};
 use serde::Serialize;
 use stepwell::config::{ModelConfig, Pool, Preset};
 use stepwell::model::{Model, TrainedModel};
@@ -147,10 +147,15 @@ impl Split {
         Ok(right.count() as f64 / self.test.len().max(1) as f64)
     }
 
-    /// All graphs as points of the plane in which classes lie farthest apart.
-    fn points(&self, vectors: &Array2<f64>) -> Result<Vec<[f64; 2]>> {
-        let projection = lda(vectors.view(), &self.classes, &ProjectionOptions::default())?;
-        let points = projection.apply(vectors.view())?;
+    /// All graphs as points of the plane in which classes lie farthest apart. Of
+    /// their vectors only the sums of one stack's last states are looked at: with
+    /// more columns than graphs there is a plane for any classes.
+    fn points(&self, vectors: &Array2<f64>, config: &ModelConfig) -> Result<Vec<[f64; 2]>> {
+        let units = config.units.get(config.blocks - 1).unwrap_or_default();
+        let first = (config.blocks - 1) * config.aggregate.len() * units;
+        let sums = vectors.slice(s![.., first..first + units]);
+        let projection = lda(sums, &self.classes, &ProjectionOptions::default())?;
+        let points = projection.apply(sums)?;
         Ok(points.rows().into_iter().map(|point| [point[0], point[1]]).collect())
     }
 }
@@ -186,7 +191,7 @@ fn measure(
         accuracies.push(split.accuracy(model, &embedding.vectors)?);
         train_seconds += start.elapsed().as_secs_f64() / DRAWS as f64;
         if draw == 0 {
-            points = split.points(&embedding.vectors)?;
+            points = split.points(&embedding.vectors, config)?;
         }
     }
     let embed_seconds = tally.embed_seconds / DRAWS as f64;

@@ -59,7 +59,7 @@ impl Demo<'_> {
         let caption = "Seconds of preparing, embedding and training, pooling apart.";
         page.figure(&frontier("Accuracy against time", &[field], 1).svg, caption);
         page.section("embeddings", "Graphs as points");
-        let caption = "The embeddings of all graphs, projected by linear discriminants; colours are classes.";
+        let caption = "The sums of the last states of all graphs, projected by linear discriminants; colours are classes.";
         page.figure(&clouds("Embeddings", std::slice::from_ref(&self.embeddings)).svg, caption);
         page.section("benchmark", "What the graphs are");
         let caption = "A class is where two moons, a split Gaussian and a blob lie; every point is joined to its \
