@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, Parser};
 use stepwell_data::Part;
 use stepwell_data::cache::PyramidCache;
-use stepwell_data::catalog::Catalog;
+use stepwell_data::catalog::{Catalog, Location};
 
 use crate::BadUsage;
 use crate::commands::Command;
@@ -77,8 +77,11 @@ pub struct Input {
 impl Input {
     /// Refuses to write where the dataset is read from.
     pub fn is_not(&self, out: &Path) -> Result<()> {
-        let same = fs::canonicalize(&self.dataset)
-            .is_ok_and(|dataset| fs::canonicalize(out).is_ok_and(|out| out == dataset));
+        let found = match self.sources.catalog().locate(&self.dataset) {
+            Ok(Location::Path(path)) => fs::canonicalize(path).ok(),
+            _ => None,
+        };
+        let same = found.is_some() && found == fs::canonicalize(out).ok();
         match same {
             true => Err(anyhow!("{}: this is the dataset itself; write to another file", out.display())
                 .context(BadUsage)),

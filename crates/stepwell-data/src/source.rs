@@ -247,6 +247,7 @@ impl Source {
             fit.observe(&piece.graphs).map_err(refused)?;
             survey.notes.extend(piece.notes.iter().cloned());
             survey.real_targets |= matches!(piece.targets, Targets::Real(_));
+            survey.lacks_targets |= piece.targets.is_empty() && !piece.is_empty();
             survey.has_targets |= !piece.targets.is_empty();
             let untouched = options.raw && options.structure.is_empty();
             let attributes_only =
@@ -256,6 +257,7 @@ impl Source {
         match visited {
             Err(Stop::Failed(error)) => Err(error),
             Ok(()) | Err(Stop::Enough) => {
+                survey.has_targets &= !survey.lacks_targets;
                 Ok(Survey { features: fit.map(FeatureFit::finish).unwrap_or_default(), ..survey })
             }
         }
@@ -310,8 +312,10 @@ pub struct Survey {
     pub features: FeatureMap,
     /// What the reader noticed.
     pub notes: Vec<String>,
-    /// Whether graphs have targets.
+    /// Whether graphs have targets, all that were looked at.
     pub has_targets: bool,
+    /// Whether some have none.
+    pub lacks_targets: bool,
     /// Whether some of them are real numbers; whole ones among them are, then.
     pub real_targets: bool,
 }

@@ -199,6 +199,11 @@ impl RawBatch {
         Ok(Self { batch: Arc::new(self.batch.select(&positions)), inputs, ..self.shared() })
     }
 
+    /// Whether any graph has a vertex.
+    fn has_vertices(&self) -> bool {
+        self.batch.num_vertices() > 0
+    }
+
     /// Columns of the inputs; nothing where these are still to be made.
     fn width(&self) -> Option<usize> {
         self.inputs.as_ref().map(|inputs| inputs.width())

@@ -92,7 +92,7 @@ impl Embed {
         let at_once = saved.is_some() && !with_targets;
         let mut source =
             if at_once { terminal.open_once(&self.input)? } else { terminal.open(&self.input)? };
-        source.targets_may_lack = !with_targets;
+        source.targets_may_lack = true;
         let survey = match at_once {
             true => Survey::default(),
             false => terminal.survey(&source, with_targets, &config)?,
@@ -255,7 +255,7 @@ impl Work {
         let mut keys = vec![Key::Text(&ids)];
         let real: Vec<f64>;
         match &piece.targets {
-            _ if !self.with_targets => {}
+            _ if !self.with_targets || !self.survey.has_targets => {}
             Targets::None => {}
             Targets::Classes(values) if self.survey.real_targets => {
                 real = values.iter().map(|&value| value as f64).collect();

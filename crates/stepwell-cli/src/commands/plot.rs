@@ -102,6 +102,13 @@ impl Plot {
             Targets::Classes(_) | Targets::Text(_) => Method::Lda,
             Targets::None | Targets::Real(_) => Method::Pca,
         });
+        if method == Method::Lda && 2 * rows.ncols() > rows.nrows() {
+            terminal.note(&format!(
+                "note: {} columns of {} graphs can be parted by almost any classes; --method pca, or fewer --units, shows more",
+                rows.ncols(),
+                rows.nrows()
+            ));
+        }
         let vectors = Vectors {
             name: &source.name,
             rows: rows.view(),

@@ -142,6 +142,19 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     assert!(!unjudged.contains("predictions are right"), "{unjudged}");
     assert!(unjudged.contains("some graphs have no target ('y')"), "{unjudged}");
     assert_eq!(told(&["embed", &some]).0, told(&["embed", &known]).0);
+    let (a, b) = (folder.at("a.parquet"), folder.at("b.parquet"));
+    told(&["embed", &some, "-o", &a]);
+    told(&["embed", &known, "-o", &b]);
+    assert!(fs::metadata(&a).unwrap().len() < fs::metadata(&b).unwrap().len(), "there is no column y");
+    // A row that cannot be used says nothing of targets.
+    let bad = folder.at("bad.jsonl");
+    let text = fs::read_to_string(&known).unwrap();
+    let (first, rest) = text.split_at(text.match_indices('\n').nth(4).unwrap().0 + 1);
+    let broken = "{\"num_nodes\": 2, \"src\": [0], \"dst\": [9]}\n";
+    fs::write(&bad, [first, broken, rest].concat()).unwrap();
+    let (_, judged_too) = told(&["predict", &bad, "-m", &model, "--skip-bad"]);
+    let share = |notes: &str| notes.lines().find(|line| line.contains("are right")).map(str::to_owned);
+    assert_eq!(share(&judged_too), share(&judged), "{judged_too}");
     let refused = failure(&["train", &some, "-m", &model], 1);
     assert!(refused.contains("line 8: expected a text in 'y'"), "{refused}");
     assert!(refused.contains("rows without a target can be predicted"), "{refused}");
@@ -164,7 +177,8 @@ fn real_numbers_that_look_like_classes_are_told_of() {
 
 #[test]
 fn a_split_that_is_not_used_is_told_of() {
-    let model = Folder::new().at("m.safetensors");
+    let folder = Folder::new();
+    let model = folder.at("m.safetensors");
     let notes = |more: &[&str]| {
         let train = ["train", "b-easy-small", "-m", &model, "--preset", "paper", "--units", "5"];
         let done = stepwell().args(train).args(more).assert().success();

@@ -165,8 +165,8 @@ impl Shape {
     /// The same with what vertices and edges of another carry, for a graph
     /// without any: it fits beside all.
     fn carrying(self, other: Option<&Self>) -> Self {
-        let &Self { edge_label, edge_attr, node_label, x, .. } = other.unwrap_or(&self);
-        Self { edge_label, edge_attr, node_label, x, ..self }
+        let &Self { edge_label, edge_attr, node_label, x, pos, .. } = other.unwrap_or(&self);
+        Self { edge_label, edge_attr, node_label, x, pos, ..self }
     }
 
     fn words(&self) -> [(Key, String); 8] {
@@ -310,12 +310,13 @@ impl Collector {
         } else if let Some(expected) = self.expected {
             expected.check(&shape)?;
         }
+        let mut lacks = false;
         if let Some(mut before) = self.shape {
             if self.only_empty {
                 before = before.carrying(Some(&shape));
             }
             if self.targets_may_lack && before.y.is_some() != shape.y.is_some() {
-                self.forget_targets();
+                lacks = true;
                 (before.y, shape.y) = (None, None);
             }
             if before != shape {
@@ -326,6 +327,9 @@ impl Collector {
         let target = row.y.filter(|_| shape.y.is_some());
         check_finite(row)?;
         self.builder.push(&edges).map_err(Fault::Graph)?;
+        if lacks {
+            self.forget_targets();
+        }
         self.only_empty = edges.num_vertices == 0 && (self.only_empty || self.shape.is_none());
         self.shape = Some(shape);
         self.entries += row.src.len();

@@ -39,6 +39,9 @@ _TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
 #: Where a row was found, for errors: added by whoever reads the rows.
 FILE, ROW, GROUP = "_stepwell_file", "_stepwell_row", "_stepwell_group"
 
+#: Columns that are made; those of the same name are not kept.
+MADE = ("embedding", "prediction", "scores", "error")
+
 #: What comes back from workers that gather something.
 STATE = pa.schema([("state", pa.binary())])
 
@@ -108,7 +111,7 @@ def predict(plan, readout, tables):
 def _answers(plan, tables, columns_of):
     """What is kept of every row, and the columns made of its vector."""
     for table in tables:
-        names = [name for name in plan.keep if name in table.column_names]
+        names = [name for name in plan.keep if name in table.column_names and name not in MADE]
         for rows, vectors, bad in _vectors(plan, table):
             made, errors = columns_of(vectors), pa.nulls(len(rows), pa.string())
             if bad:  # without an answer, where it stood

@@ -196,7 +196,7 @@ def _warn_of_unused(vertices, features, label):
         ways.append(f"as_graph(graph, features=[{', '.join(map(repr, numeric))}])")
     if texts or numeric:
         category = repr(texts[0]) if texts else "…"
-        ways.append(f"label={category} for a category" + (", its texts numbered" if texts else ""))
+        ways.append(f"label={category} for a category" + (", once its texts are numbered" if texts else ""))
     if ways:
         told = ", ".join(map(repr, numeric + texts))
         warnings.warn(f"vertices carry {told}, which is not used: make graphs by {', or '.join(ways)}", stacklevel=4)

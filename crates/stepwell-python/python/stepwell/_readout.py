@@ -18,6 +18,7 @@ from ._batches import as_batch
 from ._progress import Progress
 from ._reservoir import PyramidalReservoir, _preset, _threads
 from ._stepwell import decode_classes, fit_classes, fit_values, read_out
+from ._targets import refuse_gaps
 from ._types import Alpha, AnyGraphs, Floats, ReservoirOptions
 
 
@@ -189,7 +190,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         """
         batch = as_batch(graphs)
         y = column_or_1d(_given(y, self), warn=True)
-        _refuse_gaps(y)
+        refuse_gaps(y)
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -316,13 +317,6 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         """A number, or a row of them, for each graph."""
         values = self._values(graphs)
         return values[:, 0] if np.ndim(self.coef_) == 1 else values
-
-
-def _refuse_gaps(y):
-    if y.dtype.kind == "O":
-        missing = [at for at, value in enumerate(y) if value is None or value != value]
-        if missing:
-            raise ValueError(f"y: expected a label for each graph, found none for graph {missing[0]}")
 
 
 def _given(y, estimator):

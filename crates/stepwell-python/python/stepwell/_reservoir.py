@@ -312,7 +312,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _prepare(self, batch):
         options, threads = json.dumps(self._kept), _threads(self.n_jobs)
         batch = self._with_features(batch)
-        if batch.width() is None and len(batch):
+        if batch.width() is None and batch.has_vertices():
             raise ValueError("graphs: expected features; fit on graphs without them gives them their degrees")
         with Progress(self.verbose and self._kept["pool"] != "none", "pooling", len(batch)) as report:
             prepared = batch.prepare(options, threads, report)

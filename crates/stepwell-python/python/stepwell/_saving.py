@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from . import _stepwell
 from ._batches import as_batch
 from ._datasets import Dataset
+from ._targets import refuse_gaps
 from ._types import AnyGraphs
 
 
@@ -28,13 +29,14 @@ def save_dataset(
     Parameters
     ----------
     path : path
-        ``.parquet`` or ``.jsonl`` holds everything; ``.zip``, or a folder, is
-        the TU Dortmund layout, which does not.
+        ``.parquet`` or ``.jsonl``; ``.zip``, or a folder, is the TU Dortmund
+        layout, which is refused where it has no place for something.
     graphs : sequence of graphs
         As models take them. Their features become attributes (``x``), labels
         ``node_label``; graphs of a loaded dataset are written with what they
-        came with. Of a :class:`Dataset`, ``y``, ``ids`` and ``split`` are
-        written too, unless given.
+        came with, unscaled. Of a whole :class:`Dataset`, ``y``, ``ids`` and
+        ``split`` are written too, unless given, and Parquet says whether
+        attributes are to be scaled again.
     y : array, optional
         What is to be predicted, one per graph: whole numbers or texts for
         classes, real numbers for numbers.
@@ -70,10 +72,8 @@ def _as_targets(y):
     y = np.asarray(y)
     if y.ndim != 1:
         raise ValueError(f"y: expected 1 dimension, found {y.ndim}")
+    refuse_gaps(y)
     if y.dtype.kind == "O":
-        missing = [at for at, value in enumerate(y) if value is None or value != value]
-        if missing:
-            raise ValueError(f"y: expected a value for each graph, found none for graph {missing[0]}")
         if not all(isinstance(value, str) for value in y):
             y = np.array(y.tolist())
     if y.dtype.kind not in "biufUO" or (y.dtype.kind == "O" and not all(isinstance(value, str) for value in y)):

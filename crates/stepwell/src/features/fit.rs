@@ -38,6 +38,8 @@ pub struct FeatureFit {
     columns: Vec<Spread>,
     /// Whether all attributes so far were one-hot rows.
     one_hot: bool,
+    /// Whether all graphs so far were without vertices.
+    only_empty: bool,
 }
 
 impl FeatureFit {
@@ -49,14 +51,21 @@ impl FeatureFit {
             labels: BTreeSet::new(),
             columns: Vec::new(),
             one_hot: true,
+            only_empty: false,
         }
     }
 
     /// Takes more graphs into account. They must carry what those before them carry.
     pub fn observe(&mut self, batch: &GraphBatch) -> Result<()> {
-        if batch.is_empty() {
+        // Graphs without vertices carry nothing, and fit beside all others.
+        let empty = batch.num_vertices() == 0;
+        if batch.is_empty() || (empty && self.map.is_some()) {
             return Ok(());
         }
+        if self.only_empty {
+            (self.map, self.one_hot) = (None, true);
+        }
+        self.only_empty = empty;
         let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
         let map = self.map.get_or_insert_with(|| {
             let mut structure = self.options.structure.clone();
@@ -101,10 +110,13 @@ impl FeatureFit {
     /// Adds what was seen of other graphs, under the same options.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         let Some(theirs) = &other.map else { return Ok(()) };
-        let Some(mine) = &self.map else {
+        let Some(mine) = self.map.as_ref().filter(|_| !self.only_empty || other.only_empty) else {
             self.clone_from(other);
             return Ok(());
         };
+        if other.only_empty {
+            return Ok(());
+        }
         let length = |what, expected, found| match expected == found {
             true => Ok(()),
             false => Err(Error::Length { what, expected, found }),
@@ -136,5 +148,35 @@ impl FeatureFit {
             }
         }
         map
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, Graph};
+
+    #[test]
+    fn graphs_without_vertices_change_no_map() {
+        let path =
+            EdgeList { vertex_attributes: Some((&[1.0, 2.0, 3.0, 5.0], 2)), ..EdgeList::new(2, &[0], &[1]) };
+        let (path, empty) = (Graph::new(&path).unwrap(), Graph::new(&EdgeList::default()).unwrap());
+        let options = FeatureOptions::default();
+        let expected = FeatureMap::fit(path.as_batch(), &options).unwrap();
+        let seen = |graphs: &[&Graph]| {
+            let mut fit = FeatureFit::new(&options);
+            graphs.iter().for_each(|graph| fit.observe(graph.as_batch()).unwrap());
+            fit
+        };
+        assert_eq!(seen(&[&empty, &path, &empty]).finish(), expected);
+        for (mut one, other) in [
+            (seen(&[&empty]), seen(&[&path])),
+            (seen(&[&path]), seen(&[&empty])),
+            (seen(&[]), seen(&[&path])),
+        ] {
+            one.merge(&other).unwrap();
+            assert_eq!(one.finish(), expected);
+        }
+        assert_eq!(seen(&[&empty, &empty]).finish().width(), 1, "the degree, where there is nothing at all");
     }
 }

@@ -275,9 +275,6 @@ impl BatchBuilder {
         }
         if batch.num_vertices() == 0 {
             let empty = |width| Attributes { width, values: Vec::new() };
-            if edges.weights.is_some() {
-                batch.require_weights();
-            }
             batch.vertex_labels = edges.vertex_labels.map(|_| Vec::new());
             batch.edge_labels = edges.edge_labels.map(|_| Vec::new());
             batch.vertex_attributes = width(edges.vertex_attributes).map(empty);

@@ -148,7 +148,7 @@ fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Resul
         let (expected, found) = ("f64, to hold the weights".into(), format!("f32 and a weight of {large:e}"));
         return Err(Error::BadOption { name: "precision", expected, found });
     }
-    if !prepared.is_empty() {
+    if prepared.has_vertices() {
         length("columns of the inputs", weights.features(), prepared.features())?;
     }
     Ok(())

@@ -21,9 +21,9 @@ use crate::pyramid::{Level, Pyramid};
 /// what threads take in turn; they change no result.
 const PART_VERTICES: usize = 2048;
 
-/// After so many parts a pyramid that is given away is let go as far as they
-/// have been made of it.
-const PARTS_AT_ONCE: usize = 32;
+/// After so many parts for each thread a pyramid that is given away is let go as
+/// far as they have been made of it.
+const PARTS_AT_ONCE: usize = 16;
 
 /// Graphs ready to be embedded. See the [module of reservoirs](super).
 pub struct Prepared {
@@ -89,7 +89,7 @@ impl Prepared {
     /// the graphs as they are.
     ///
     /// A pyramid that is given away, not lent, is let go piece by piece while
-    /// graphs are prepared: the two are never whole in memory together.
+    /// graphs are prepared: large ones are never whole in memory beside them.
     pub fn with_pyramid<'p>(
         batch: &GraphBatch,
         inputs: &Inputs,
@@ -128,6 +128,11 @@ impl Prepared {
     /// Whether there is no graph.
     pub fn is_empty(&self) -> bool {
         self.graphs == 0
+    }
+
+    /// Whether any graph has a vertex.
+    pub(super) fn has_vertices(&self) -> bool {
+        self.num_rows(0) > 0
     }
 
     /// Columns of the inputs, F.
@@ -196,7 +201,11 @@ fn parts<T: Real>(
     }
     // From the end, as vectors are shortened there.
     let mut backwards = Vec::with_capacity(ranges.len());
-    for ranges in ranges.rchunks(PARTS_AT_ONCE) {
+    let at_once = match &pyramid {
+        Cow::Owned(pyramid) if !pyramid.levels.is_empty() => PARTS_AT_ONCE * rayon::current_num_threads(),
+        _ => ranges.len().max(1),
+    };
+    for ranges in ranges.rchunks(at_once) {
         let made = |range: &Range<usize>| part(range.clone(), batch, inputs, &pyramid, options);
         let made: Vec<Part<T>> = ranges.par_iter().map(made).collect::<Result<_>>()?;
         backwards.extend(made.into_iter().rev());
