@@ -306,3 +306,5 @@ def test_batches_of_graphs_without_vertices():
     for options in ({}, {"raw": False}):
         model = PyramidalReservoir(**MODEL, **options).fit(graphs)
         assert not model.transform([nx.Graph(), nx.Graph()]).any(), options
+        odd = Graph(np.zeros((2, 0), dtype=int), features=np.zeros((0, 5)))
+        assert not model.transform([odd]).any(), options

@@ -199,7 +199,8 @@ impl<T: Real> Model<T> {
     fn new(weights: &Weights, options: &ModelConfig, part: Option<&Part<T>>, isa: Isa) -> Self {
         let pack = |block: usize, BlockWeights { recurrent, input }: &BlockWeights| {
             let dense = match part {
-                Some(part) if block == 0 => part.inputs.dense_width,
+                // Inputs of no vertices may have any width.
+                Some(part) if block == 0 => part.inputs.dense_width.min(input.nrows()),
                 _ => input.nrows(),
             };
             Reservoir {

@@ -132,7 +132,7 @@ impl Prepared {
 
     /// Whether any graph has a vertex.
     pub(super) fn has_vertices(&self) -> bool {
-        self.num_rows(0) > 0
+        self.vertex_offsets(0).last().is_some_and(|&vertices| vertices > 0)
     }
 
     /// Columns of the inputs, F.

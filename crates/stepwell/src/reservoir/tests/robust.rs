@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::plain::{Carried, graphs, inputs, solved};
 use crate::config::*;
 use crate::error::Error;
+use crate::features::Inputs;
 use crate::graph::{EdgeList, Graph, GraphBatch};
 use crate::reservoir::*;
 
@@ -128,4 +129,17 @@ fn the_callback_counts_and_stops() {
     assert_eq!(most.into_inner(), 1);
     let stopped = embed(&weights, &prepared, &options, |_| ControlFlow::Break(()));
     assert_eq!(stopped.unwrap_err(), Error::Cancelled);
+}
+
+#[test]
+fn graphs_without_vertices_need_no_inputs() {
+    let empty = Graph::new(&EdgeList::default()).unwrap();
+    let options = ModelConfig { units: 3.into(), ..Default::default() };
+    let weights = Weights::random(&options, 2).unwrap();
+    for width in [0, 2, 5] {
+        let inputs = Inputs::from_rows(width, Vec::new()).unwrap();
+        let prepared = Prepared::new(empty.as_batch(), &inputs, &options).unwrap();
+        let found = embed(&weights, &prepared, &options, |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(found.vectors.into_raw_vec_and_offset().0, [0.0; 3], "{width}");
+    }
 }
