@@ -299,3 +299,12 @@ def test_texts_that_vertices_carry_are_told_of():
     nx.set_node_attributes(graph, {v: "tank" for v in graph}, "sort")
     with pytest.warns(UserWarning, match="vertices carry 'sort', which is not used: .*label='sort' for a category"):
         as_graph(graph)
+
+
+def test_batches_of_graphs_without_vertices():
+    graphs = [Graph([[0], [1]], features=np.eye(2)), Graph([[0, 1], [1, 2]], features=np.ones((3, 2)))]
+    for options in ({}, {"raw": False}):
+        model = PyramidalReservoir(**MODEL, **options).fit(graphs)
+        assert not model.transform([nx.Graph(), nx.Graph()]).any(), options
+        odd = Graph(np.zeros((2, 0), dtype=int), features=np.zeros((0, 5)))
+        assert not model.transform([odd]).any(), options
