@@ -10,7 +10,7 @@ use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
 use stepwell::pool::Notes;
 use stepwell::pyramid::Pyramid;
-use stepwell::reservoir::{Convergence, Embedding, Prepared, Run, embed};
+use stepwell::reservoir::{Convergence, Embedding, Prepared, Run};
 use stepwell_data::Dataset;
 use stepwell_data::cache::{self, PyramidCache};
 
@@ -85,12 +85,25 @@ impl<'a> Embedder<'a> {
         self.embed_prepared(&prepared, progress)
     }
 
+    /// The same without the graphs that cannot be embedded, with the reasons.
+    pub fn embed_possible(
+        &mut self,
+        graphs: &GraphBatch,
+        progress: Progress<'_>,
+    ) -> Result<(Embedding, Vec<(usize, stepwell::Error)>)> {
+        let (before, start) = (self.tally.graphs, Instant::now());
+        let (embedding, bad) = self.model.embed_possible(graphs, |graphs| progress(before + graphs))?;
+        self.tally.embed_seconds += start.elapsed().as_secs_f64();
+        self.tally.add(&embedding.runs);
+        Ok((embedding, bad))
+    }
+
     /// Embeds graphs made ready before.
     pub fn embed_prepared(&mut self, prepared: &Prepared, progress: Progress<'_>) -> Result<Embedding> {
         let before = self.tally.graphs;
         let start = Instant::now();
         let done = |graphs: usize| progress(before + graphs);
-        let embedding = embed(&self.model.weights, prepared, &self.model.config, done)?;
+        let embedding = self.model.embed_prepared(prepared, None, done)?;
         self.tally.embed_seconds += start.elapsed().as_secs_f64();
         self.tally.add(&embedding.runs);
         Ok(embedding)

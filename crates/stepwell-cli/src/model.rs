@@ -7,12 +7,14 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::de::DeserializeOwned;
+use stepwell::Unreadable;
 use stepwell::config::{
     Aggregate, InputPattern, ModelConfig, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
 };
 use stepwell::features::StructuralFeature;
-use stepwell::model::TrainedModel;
+use stepwell::model::{Saved, TrainedModel};
 use stepwell::readout::{Alpha, ClassWeight};
+use stepwell_data::{Error, models};
 use stepwell_lab::protocol::Searched;
 
 use crate::pooling::PoolFlags;
@@ -132,7 +134,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pool_last: bool,
 
-    /// Take attributes as they are, not z-scored [as the dataset has it; accurate: no]
+    /// Take attributes as they are, not z-scored
     #[arg(long)]
     raw: bool,
 
@@ -263,9 +265,7 @@ impl ModelArgs {
         options.lift &= !self.no_lift;
         set(&mut options.pool_after, &self.pool_after);
         options.pool_last |= self.pool_last;
-        if self.raw {
-            options.raw = Some(true);
-        }
+        options.raw |= self.raw;
         if !self.structure.is_empty() {
             options.structure.clone_from(&self.structure);
         }
@@ -294,10 +294,14 @@ pub fn set<T: Clone>(option: &mut T, given: &Option<T>) {
     }
 }
 
-/// A model from its file.
+/// A trained model from its file.
 pub fn read_model(path: &Path) -> Result<TrainedModel> {
-    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
-    TrainedModel::from_bytes(&bytes).with_context(|| path.display().to_string())
+    match models::read(path)? {
+        Saved::Trained(model) => Ok(model),
+        Saved::Untrained(_) => {
+            Err(Error::Model { path: path.to_owned(), source: Unreadable::Untrained }.into())
+        }
+    }
 }
 
 /// A value by the name it has in files.

@@ -153,9 +153,8 @@ impl Terminal {
 
     /// Looks at the graphs of a source once, with the reader's notes on standard error.
     pub fn survey(&self, source: &Source, whole: bool, config: &ModelConfig) -> Result<Survey> {
-        let survey = self.busy(&format!("reading {}", source.name), || {
-            source.survey(whole, |usual| config.features(usual))
-        })?;
+        let survey =
+            self.busy(&format!("reading {}", source.name), || source.survey(&config.features(), whole))?;
         for note in &survey.notes {
             self.note(&format!("note: {note}"));
         }

@@ -1,114 +1,9 @@
 //! A set of graphs with what is known about them.
 
-use stepwell::features::FeatureOptions;
 use stepwell::graph::GraphBatch;
+use stepwell::targets::Targets;
 
 use crate::error::{Error, Place, Result};
-
-/// What is to be predicted of each graph.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Targets {
-    /// Nothing is known.
-    #[default]
-    None,
-    /// Classes named by whole numbers.
-    Classes(Vec<i64>),
-    /// Classes named by text.
-    Text(Vec<String>),
-    /// Real numbers, for regression.
-    Real(Vec<f64>),
-}
-
-impl Targets {
-    /// How many there are; 0 when nothing is known.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Classes(values) => values.len(),
-            Self::Text(values) => values.len(),
-            Self::Real(values) => values.len(),
-        }
-    }
-
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Each graph's class as a position in the list of class names, which is
-    /// ascending. Nothing for real targets or none.
-    pub fn classes(&self) -> Option<(Vec<usize>, Vec<String>)> {
-        fn encode<T: Ord + Clone + ToString>(values: &[T]) -> (Vec<usize>, Vec<String>) {
-            let mut names: Vec<T> = values.to_vec();
-            names.sort();
-            names.dedup();
-            let code = |v: &T| names.binary_search(v).unwrap_or_default();
-            (values.iter().map(code).collect(), names.iter().map(T::to_string).collect())
-        }
-        match self {
-            Self::Classes(values) => Some(encode(values)),
-            Self::Text(values) => Some(encode(values)),
-            Self::None | Self::Real(_) => None,
-        }
-    }
-
-    /// How many different numbers there are, where they are real ones that look
-    /// like the names of classes: few, and all of them whole.
-    pub fn look_like_classes(&self) -> Option<usize> {
-        const FEW: usize = 20;
-        let Self::Real(values) = self else { return None };
-        let mut met = Vec::new();
-        for &value in values {
-            if value.fract() != 0.0 || met.len() > FEW {
-                return None;
-            }
-            if !met.contains(&value) {
-                met.push(value);
-            }
-        }
-        (2..=FEW).contains(&met.len()).then_some(met.len())
-    }
-
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::None => "no value",
-            Self::Classes(_) => "a whole number",
-            Self::Text(_) => "a text",
-            Self::Real(_) => "a real number",
-        }
-    }
-
-    /// Adds `other` behind. Whole numbers become real where either is real.
-    /// Targets of another kind are reported at `place`.
-    pub fn append(&mut self, other: Self, place: &Place) -> Result<()> {
-        let real = |values: Vec<i64>| values.into_iter().map(|v| v as f64);
-        match (&mut *self, other) {
-            (Self::Classes(mine), Self::Classes(more)) => mine.extend(more),
-            (Self::Text(mine), Self::Text(more)) => mine.extend(more),
-            (Self::Real(mine), Self::Real(more)) => mine.extend(more),
-            (Self::Real(mine), Self::Classes(more)) => mine.extend(real(more)),
-            (Self::Classes(mine), Self::Real(more)) => {
-                *self = Self::Real(real(std::mem::take(mine)).chain(more).collect());
-            }
-            (Self::None, Self::None) => {}
-            (mine, other) => {
-                let expected = format!("{} as 'y' as before", mine.kind());
-                return Err(Error::malformed(place.clone(), expected, other.kind()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Those of some graphs.
-    fn select(&self, graphs: &[usize]) -> Self {
-        match self {
-            Self::None => Self::None,
-            Self::Classes(values) => Self::Classes(chosen(values, graphs)),
-            Self::Text(values) => Self::Text(chosen(values, graphs)),
-            Self::Real(values) => Self::Real(chosen(values, graphs)),
-        }
-    }
-}
 
 fn chosen<T: Clone>(values: &[T], graphs: &[usize]) -> Vec<T> {
     graphs.iter().map(|&graph| values[graph].clone()).collect()
@@ -163,8 +58,6 @@ pub struct Dataset {
     pub parts: Option<Vec<Part>>,
     /// Where each vertex lies in the plane, for drawing.
     pub coordinates: Option<Vec<[f64; 2]>>,
-    /// How the vertices' attributes are meant to become the model's input.
-    pub features: FeatureOptions,
     /// What the reader noticed and a person should know.
     pub notes: Vec<String>,
 }
@@ -206,7 +99,11 @@ impl Dataset {
             Error::malformed(place.clone(), format!("{what} {expected}"), found)
         };
         self.graphs.append(&other.graphs).map_err(|source| Error::Graph { place: place.clone(), source })?;
-        self.targets.append(other.targets, place)?;
+        let mine = !self.targets.is_empty();
+        if mine == other.targets.is_empty() {
+            return Err(mixed("targets ('y')", mine));
+        }
+        self.targets.append(other.targets).map_err(|source| Error::Graph { place: place.clone(), source })?;
         join(&mut self.ids, other.ids).map_err(|mine| mixed("ids", mine))?;
         join(&mut self.parts, other.parts).map_err(|mine| mixed("a split", mine))?;
         join(&mut self.coordinates, other.coordinates).map_err(|mine| mixed("coordinates", mine))?;
@@ -231,7 +128,6 @@ impl Dataset {
             ids: self.ids.as_ref().map(|ids| chosen(ids, graphs)),
             parts: self.parts.as_ref().map(|parts| chosen(parts, graphs)),
             coordinates: self.coordinates.as_ref().map(coordinates),
-            features: self.features.clone(),
             notes: self.notes.clone(),
         }
     }
@@ -264,23 +160,6 @@ fn join<T>(mine: &mut Option<Vec<T>>, more: Option<Vec<T>>) -> std::result::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn classes_are_sorted_as_their_kind_sorts() {
-        let (codes, names) = Targets::Classes(vec![10, -1, 10, 2]).classes().unwrap();
-        assert_eq!((codes, names), (vec![2, 0, 2, 1], vec!["-1".into(), "2".into(), "10".into()]));
-        let (codes, names) = Targets::Text(vec!["b".into(), "a".into()]).classes().unwrap();
-        assert_eq!((codes, names), (vec![1, 0], vec!["a".into(), "b".into()]));
-        assert!(Targets::Real(vec![1.5]).classes().is_none());
-    }
-
-    #[test]
-    fn whole_numbers_give_way_to_real_ones() {
-        let mut targets = Targets::Classes(vec![1]);
-        targets.append(Targets::Real(vec![0.5]), &Place::file("a")).unwrap();
-        assert_eq!(targets, Targets::Real(vec![1.0, 0.5]));
-        assert!(targets.append(Targets::Text(vec!["x".into()]), &Place::file("a")).is_err());
-    }
 
     #[test]
     fn parts_have_names() {

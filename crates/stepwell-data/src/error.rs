@@ -95,6 +95,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A file is not a model, or not a whole one.
+    #[error("{}: {source}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: stepwell::Unreadable,
+    },
     /// No dataset of that name or at that path.
     #[error("{0}")]
     NotFound(String),

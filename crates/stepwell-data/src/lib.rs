@@ -4,7 +4,8 @@
 //! files ([`npz`]), JSON lines ([`jsonl`]) and Parquet ([`parquet`]); writers
 //! for all of them but `.npz`. [`synthetic`] generates the paper's benchmark
 //! and regular graphs of any size. [`catalog`] finds a dataset by path or name,
-//! [`Source`] goes through it piece by piece. [`vectors`] writes what comes out.
+//! [`Source`] goes through it piece by piece. [`vectors`] writes what comes out,
+//! [`models`] keeps what made it.
 //!
 //! Two features, both on unless turned off: `parquet` (with Arrow behind it) and
 //! `download` (with TLS). What is left without them reads and writes the rest.
@@ -20,6 +21,7 @@ pub mod download;
 mod error;
 pub mod files;
 pub mod jsonl;
+pub mod models;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -30,7 +32,7 @@ pub mod synthetic;
 pub mod tud;
 pub mod vectors;
 
-pub use dataset::{Dataset, Part, Targets};
+pub use dataset::{Dataset, Part};
 pub use error::{Error, Place, Result};
 pub use rows::Expected;
 pub use source::{Source, Survey};

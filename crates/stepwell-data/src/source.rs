@@ -8,9 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 
 use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
+use stepwell::targets::Targets;
 
 use crate::catalog::{Catalog, Format, Location, read};
-use crate::dataset::{Dataset, Part, Targets};
+use crate::dataset::{Dataset, Part};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
 use crate::jsonl;
@@ -24,8 +25,8 @@ use crate::rows::Expected;
 /// use std::ops::ControlFlow::Continue;
 /// use stepwell::config::ModelConfig;
 /// use stepwell::model::{Model, TrainedModel};
-/// use stepwell::readout::{Task, encode_classes};
-/// use stepwell_data::{Source, Targets};
+/// use stepwell::targets::{Labels, Targets};
+/// use stepwell_data::Source;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("graphs.jsonl");
 /// # let graph = |n: usize, y: i64| {
@@ -36,19 +37,16 @@ use crate::rows::Expected;
 /// // Paths (class 0) and rings (class 1) in a file that may be larger than memory.
 /// let source = Source::file(&path)?;
 /// let config = ModelConfig::default();
-/// let survey = source.survey(true, |usual| config.features(usual))?;
+/// let survey = source.survey(&config.features(), true)?;
 /// let model = Model::new(config, survey.features)?;
-/// let (embedder, names) = (model.clone(), vec!["path".into(), "ring".into()]);
-/// let task = Task::Classification { num_classes: 2 };
-/// let trained = TrainedModel::fit_pieces(model, task, names, |take| {
+/// let (embedder, mut targets) = (model.clone(), Targets::None);
+/// source.visit(|piece| Ok::<_, stepwell_data::Error>(targets.append(piece.targets.clone()).unwrap()))?;
+/// let trained = TrainedModel::fit_pieces(model, &targets, None, |take| {
 ///     source.visit(|piece| -> Result<(), Box<dyn std::error::Error>> {
-///         let Targets::Classes(values) = &piece.targets else { return Err("no classes".into()) };
-///         let classes: Vec<usize> = values.iter().map(|&value| value as usize).collect();
-///         let vectors = embedder.embed(&piece.graphs, |_| Continue(()))?.vectors;
-///         Ok(take(vectors.view(), encode_classes(&classes, 2)?.view(), None)?)
+///         Ok(take(embedder.embed(&piece.graphs, |_| Continue(()))?.vectors.view())?)
 ///     })
 /// })?;
-/// assert_eq!(trained.classes, ["path", "ring"]);
+/// assert_eq!(trained.classes, Labels::Int(vec![0, 1]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -146,7 +144,7 @@ impl Source {
             Kind::Once(gone) => {
                 let place = Place::file("standard input");
                 if gone.swap(true, Ordering::Relaxed) {
-                    let what = "standard input was gone through already, and cannot be again";
+                    let what = "standard input can be read only once; save it to a file first";
                     return Err(Error::Unsupported(what.into()).into());
                 }
                 let pieces = Box::new(jsonl::Reader::new(BufReader::new(io::stdin()), place));
@@ -220,14 +218,10 @@ impl Source {
     }
 
     /// Goes through the graphs once to learn what must be known before they are
-    /// used. `features` chooses the inputs, given the dataset's usual ones.
-    /// Attributes that are taken as they are need no fitting; then only the
-    /// first piece is looked at, unless `whole`.
-    pub fn survey(
-        &self,
-        whole: bool,
-        features: impl Fn(&FeatureOptions) -> FeatureOptions,
-    ) -> Result<Survey> {
+    /// used: how inputs are made of what they carry, and what they are.
+    /// Attributes that are taken as they are need no fitting; then only the first
+    /// piece is looked at, unless `whole`.
+    pub fn survey(&self, features: &FeatureOptions, whole: bool) -> Result<Survey> {
         /// Ends a visit early.
         enum Stop {
             Enough,
@@ -238,29 +232,26 @@ impl Source {
                 Self::Failed(error)
             }
         }
-        let mut fit: Option<FeatureFit> = None;
+        let mut fit = FeatureFit::new(features);
         let mut survey = Survey::default();
+        let refused = |source| Error::Graph { place: Place::file(&self.name), source };
         let visited = self.visit(|piece| {
-            let options = features(&piece.features);
-            let fit = fit.get_or_insert_with(|| FeatureFit::new(&options));
-            let refused = |source| Error::Graph { place: Place::file(&self.name), source };
             fit.observe(&piece.graphs).map_err(refused)?;
             survey.notes.extend(piece.notes.iter().cloned());
-            survey.real_targets |= matches!(piece.targets, Targets::Real(_));
+            survey.has_parts |= piece.parts.is_some();
+            survey.real_targets |= matches!(piece.targets, Targets::Numbers(_));
             survey.lacks_targets |= piece.targets.is_empty() && !piece.is_empty();
             survey.has_targets |= !piece.targets.is_empty();
-            let untouched = options.raw && options.structure.is_empty();
+            let untouched = features.raw && features.structure.is_empty();
             let attributes_only =
                 piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
             if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }
         });
-        match visited {
-            Err(Stop::Failed(error)) => Err(error),
-            Ok(()) | Err(Stop::Enough) => {
-                survey.has_targets &= !survey.lacks_targets;
-                Ok(Survey { features: fit.map(FeatureFit::finish).unwrap_or_default(), ..survey })
-            }
+        if let Err(Stop::Failed(error)) = visited {
+            return Err(error);
         }
+        survey.has_targets &= !survey.lacks_targets;
+        Ok(Survey { features: fit.finish(), ..survey })
     }
 }
 
@@ -316,8 +307,10 @@ pub struct Survey {
     pub has_targets: bool,
     /// Whether some have none.
     pub lacks_targets: bool,
-    /// Whether some of them are real numbers; whole ones among them are, then.
+    /// Whether some of them are real numbers; integers among them are, then.
     pub real_targets: bool,
+    /// Whether there is a fixed split.
+    pub has_parts: bool,
 }
 
 impl From<Dataset> for Source {

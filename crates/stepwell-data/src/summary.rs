@@ -64,7 +64,7 @@ impl Summary {
         Self {
             dataset: dataset.name.clone(),
             graphs: graphs.len(),
-            classes: dataset.targets.classes().map(|(_, names)| names.len()),
+            classes: dataset.targets.labels().map(|labels| labels.distinct().len()),
             avg_vertices: level.avg_vertices,
             avg_edges: level.avg_edges,
             avg_nnz: level.avg_nnz,
@@ -98,7 +98,7 @@ mod tests {
     use stepwell::graph::{BatchBuilder, EdgeList};
 
     use super::*;
-    use crate::dataset::Targets;
+    use stepwell::targets::Targets;
 
     #[test]
     fn counts_are_those_of_a_small_set() {
@@ -112,7 +112,7 @@ mod tests {
         builder.push(&EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(1, &[], &[]) }).unwrap();
         let dataset = Dataset {
             graphs: builder.finish(),
-            targets: Targets::Classes(vec![4, 4, 5]),
+            targets: Targets::integers(vec![4, 4, 5]),
             ..Dataset::default()
         };
         let summary = Summary::of(&dataset);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use stepwell::config::{ModelConfig, Pool};
-use stepwell::features::FeatureOptions;
+use stepwell::targets::{Labels, Targets};
 use stepwell_data::{Dataset, cache};
 
 use crate::splits::Fold;
@@ -82,13 +82,15 @@ fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings:
     let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
     attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
     dataset.graphs.vertex_labels().into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
-    // Written down as it was when records began; what came later, where it is used.
-    let FeatureOptions { raw, structure, bare_structure } = &dataset.features;
-    let features = format!("FeatureOptions {{ raw: {raw:?}, structure: {structure:?} }}");
-    sum.update(format!("{:?}{features}", dataset.targets));
-    if !bare_structure.is_empty() {
-        sum.update(format!("{bare_structure:?}"));
-    }
+    // Written down as it was when records began.
+    let targets = match &dataset.targets {
+        Targets::None => "None".to_owned(),
+        Targets::Classes(Labels::Int(values)) => format!("Classes({values:?})"),
+        Targets::Classes(Labels::Text(values)) => format!("Text({values:?})"),
+        Targets::Numbers(values) if values.ncols() == 1 => format!("Real({:?})", values.column(0).to_vec()),
+        other => format!("{other:?}"),
+    };
+    sum.update(targets + "FeatureOptions { raw: false, structure: [] }");
     for fold in folds {
         sum.update(format!("{fold:?}"));
     }

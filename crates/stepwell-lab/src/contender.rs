@@ -67,7 +67,7 @@ impl<'a> Contender<'a> {
 }
 
 fn inputs(dataset: &Dataset, model: &ModelConfig) -> Result<Inputs> {
-    let map = FeatureMap::fit(&dataset.graphs, &model.features(&dataset.features))?;
+    let map = FeatureMap::fit(&dataset.graphs, &model.features())?;
     Ok(map.apply(&dataset.graphs)?)
 }
 

@@ -39,7 +39,7 @@ pub fn sweeps(dataset: &Dataset, recurrence: Recurrence, radius: f64) -> Result<
         max_iter: 2000,
         ..ModelConfig::default()
     };
-    let map = FeatureMap::fit(&dataset.graphs, &config.features(&dataset.features))?;
+    let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
     let inputs = map.apply(&dataset.graphs)?;
     let weights = Weights::random(&config, inputs.width())?;
     let count = dataset.len().max(1) as f64;

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use stepwell::config::{ModelConfig, Solver};
 use stepwell::pyramid::Pyramid;
+use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
 use crate::baselines::{Baseline, Rows};
@@ -24,7 +25,7 @@ use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
 use crate::run::{CellKey, CellState, Effort, Making, Record, Run, Sweeps};
 use crate::splits::Fold;
-use crate::targets::Targets;
+use crate::targets;
 
 /// A model on a dataset, ready for the protocol.
 pub struct Evaluation<'a> {
@@ -32,7 +33,7 @@ pub struct Evaluation<'a> {
     protocol: Protocol,
     contender: Contender<'a>,
     sweeps: Sweeps,
-    targets: Targets,
+    targets: Encoded,
     folds: Vec<Fold>,
     basis: Basis,
 }
@@ -89,7 +90,7 @@ impl<'a> Evaluation<'a> {
         settings: impl Serialize,
         contender: impl FnOnce() -> Result<Contender<'a>>,
     ) -> Result<Self> {
-        let targets = Targets::of(dataset)?;
+        let targets = targets::of(dataset)?;
         let folds = protocol.split(&targets, folds)?;
         let basis = Basis::new(dataset, structure, &folds, settings);
         Ok(Self { key, protocol, contender: contender()?, sweeps: Sweeps::Own, targets, folds, basis })
@@ -184,12 +185,13 @@ impl<'a> Evaluation<'a> {
         let rows = self.contender.vectors(&self.protocol, key, &graphs)?;
         let embedding_seconds = clock.elapsed().as_secs_f64();
         let (table, _) = rows.into_table();
-        let y = self.targets.encoded()?;
+        let y = self.targets.matrix();
         let scores = |learnt: &[usize], judged: &[usize]| -> Result<Vec<f64>> {
             let reader = table.train(learnt, &y, &self.protocol)?;
             let seen = table.seen(judged, learnt);
-            let score =
-                |index| Ok(self.targets.score(judged, reader.solve(index)?.decisions(seen.view()).view()));
+            let score = |index| {
+                Ok(targets::score(&self.targets, judged, reader.solve(index)?.decisions(seen.view()).view()))
+            };
             (0..reader.alphas.len()).map(score).collect()
         };
         let (validation, test) = self
@@ -280,7 +282,7 @@ impl<'a> Evaluation<'a> {
         let learnt = self.folds[fold].learnt();
         let mut judged = self.folds[fold].test.clone();
         judged.sort_unstable();
-        let y = self.targets.encoded()?.select(ndarray::Axis(0), &learnt);
+        let y = self.targets.matrix().select(ndarray::Axis(0), &learnt);
 
         let clock = Instant::now();
         let (table, counts) = self.contender.vectors(&self.protocol, key, &learnt)?.into_table();

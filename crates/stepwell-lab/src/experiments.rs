@@ -52,7 +52,7 @@ pub fn grid_seconds(side: usize) -> Result<f64> {
 /// three runs.
 pub fn depth_seconds(dataset: &Dataset, blocks: usize) -> Result<f64> {
     let config = ModelConfig { blocks, units: (UNITS / blocks.max(1)).into(), ..Default::default() };
-    let map = FeatureMap::fit(&dataset.graphs, &config.features(&dataset.features))?;
+    let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
     let inputs = map.apply(&dataset.graphs)?;
     let prepared = Prepared::with_pyramid(&dataset.graphs, &inputs, Pyramid::default(), &config)?;
     least_seconds(&prepared, &config)

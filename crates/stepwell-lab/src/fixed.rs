@@ -8,14 +8,14 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use serde_json::json;
 use stepwell::config::ModelConfig;
 use stepwell::features::FeatureMap;
 use stepwell::model::{Model, TrainedModel};
 use stepwell::pyramid::Pyramid;
-use stepwell::readout;
-use stepwell::reservoir::{Prepared, embed_some};
+use stepwell::reservoir::Prepared;
+use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
 use crate::basis::Basis;
@@ -25,7 +25,7 @@ use crate::outcome::{FoldOutcome, Quality, Times};
 use crate::protocol::Protocol;
 use crate::run::{CellKey, Record, Run, Sweeps};
 use crate::splits::Fold;
-use crate::targets::Targets;
+use crate::targets;
 
 /// A model on a dataset, as it is.
 pub struct Fixed<'a> {
@@ -34,7 +34,7 @@ pub struct Fixed<'a> {
     model: ModelConfig,
     key: CellKey,
     protocol: Protocol,
-    targets: Targets,
+    targets: Encoded,
     folds: Vec<Fold>,
     basis: Basis,
 }
@@ -50,7 +50,7 @@ impl<'a> Fixed<'a> {
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
-        let targets = Targets::of(dataset)?;
+        let targets = targets::of(dataset)?;
         let folds = protocol.split(&targets, folds)?;
         let key = CellKey::of_fixed(&dataset.name, &model, protocol.seed);
         let (inits, seed, early) = (protocol.initialisations, protocol.seed, protocol.on_validation);
@@ -140,7 +140,7 @@ impl<'a> Fixed<'a> {
     /// All graphs with the inputs that those learnt from give them.
     fn ready(&self, learnt: &[usize]) -> Result<Ready> {
         let graphs = &self.dataset.graphs;
-        let options = self.model.features(&self.dataset.features);
+        let options = self.model.features();
         let features = FeatureMap::fit(&graphs.select(learnt), &options)?;
         let prepared = Prepared::with_pyramid(graphs, &features.apply(graphs)?, self.pyramid, &self.model)?;
         Ok(Ready { features, prepared })
@@ -157,22 +157,13 @@ impl<'a> Fixed<'a> {
         let model =
             Model::new(self.protocol.configure(&self.model, 0, initialisation), ready.features.clone())?;
         let vectors = |model: &Model, graphs: &[usize]| {
-            let going = |_| ControlFlow::Continue(());
-            embed_some(&model.weights, &ready.prepared, &model.config, Some(graphs), going)
+            model.embed_prepared(&ready.prepared, Some(graphs), |_| ControlFlow::Continue(()))
         };
         let clock = Instant::now();
         let rows = vectors(&model, learnt)?.vectors;
-        let trained = match &self.targets {
-            Targets::Classes(classes, names) => {
-                let classes: Vec<usize> = learnt.iter().map(|&graph| classes[graph]).collect();
-                let targets = readout::Targets::Classes { classes: &classes, num_classes: names.len() };
-                TrainedModel::fit(model, rows.view(), targets, names.clone())?
-            }
-            Targets::Values(_) => {
-                let y = self.targets.encoded()?.select(Axis(0), learnt);
-                TrainedModel::fit(model, rows.view(), readout::Targets::Values(y.view()), Vec::new())?
-            }
-        };
+        let classes = self.targets.classes().clone();
+        let known = Encoded::with_classes(&self.dataset.targets.select(learnt), classes)?;
+        let trained = TrainedModel::fit_encoded(model, rows.view(), &known, None)?;
         let train_seconds = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
         let decisions = trained.readout.predict(vectors(&trained.model, judged)?.vectors.view())?;
@@ -192,6 +183,7 @@ mod tests {
     use stepwell::config::{Pool, Preset};
     use stepwell::graph::{Attributes, GraphBatch};
     use stepwell::rng::Stream;
+    use stepwell::targets::{Labels, Targets};
     use stepwell_data::synthetic::{BenchmarkOptions, generate};
 
     use super::*;
@@ -236,7 +228,7 @@ mod tests {
         let options = BenchmarkOptions { graphs_per_class: 20, ..BenchmarkOptions::named("b-hard").unwrap() };
         let dataset = generate(&options).unwrap();
         let other = generate(&BenchmarkOptions { seed: 9, ..options }).unwrap();
-        let folds = splits::stratified(&Targets::of(&dataset).unwrap().strata(), 4, 0.2, 3).unwrap();
+        let folds = splits::stratified(&targets::strata(&targets::of(&dataset).unwrap()), 4, 0.2, 3).unwrap();
         for bare in [false, true] {
             let made = |replaced: &[usize]| {
                 let mut made = carrying(&dataset, &other, replaced);
@@ -248,7 +240,7 @@ mod tests {
 
             // Other labels for the test graphs.
             let mut relabelled = whole.clone();
-            let stepwell_data::Targets::Classes(classes) = &mut relabelled.targets else { unreachable!() };
+            let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
             folds[0].test.iter().for_each(|&graph| classes[graph] = (classes[graph] + 1) % 3);
             assert_eq!(trained(&relabelled, &folds), (expected.clone(), decisions.clone()));
 

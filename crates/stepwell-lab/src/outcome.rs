@@ -3,10 +3,9 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use stepwell::config::ModelConfig;
-use stepwell::readout::decode_classes;
+use stepwell::targets::{Encoded, decode_classes};
 
 use crate::metrics::{ClassMetrics, auroc, mean_absolute_error, r2};
-use crate::targets::Targets;
 
 /// How good the winner of a fold is on its test graphs, a mean over initialisations.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -53,11 +52,12 @@ pub struct Quality {
 
 impl Quality {
     /// All measures for decisions about some graphs.
-    pub fn of(targets: &Targets, judged: &[usize], decisions: &Array2<f64>) -> Self {
+    pub fn of(targets: &Encoded, judged: &[usize], decisions: &Array2<f64>) -> Self {
         let mut quality = Self::default();
-        match targets {
-            Targets::Classes(classes, names) => {
-                let expected: Vec<usize> = judged.iter().map(|&graph| classes[graph]).collect();
+        match targets.codes() {
+            Some(codes) => {
+                let names = targets.classes();
+                let expected: Vec<usize> = judged.iter().map(|&graph| codes[graph]).collect();
                 let metrics = ClassMetrics::of(&decode_classes(decisions.view()), &expected, names.len());
                 let area = |column: usize, class: usize| {
                     let is: Vec<bool> = expected.iter().map(|&found| found == class).collect();
@@ -72,7 +72,8 @@ impl Quality {
                 quality.macro_f1 = Some(metrics.macro_f1);
                 quality.auroc = (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64);
             }
-            Targets::Values(values) => {
+            None => {
+                let values = targets.numbers().expect("checked: one number for every graph");
                 let expected: Vec<f64> = judged.iter().map(|&graph| values[graph]).collect();
                 let found = decisions.column(0).to_vec();
                 quality.mae = Some(mean_absolute_error(&found, &expected));

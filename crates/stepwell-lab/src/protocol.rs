@@ -4,10 +4,11 @@
 use serde::{Deserialize, Serialize};
 use stepwell::config::ModelConfig;
 use stepwell::rng::Stream;
+use stepwell::targets::Encoded;
 
 use crate::error::{Error, Result};
 use crate::splits::{self, Fold};
-use crate::targets::Targets;
+use crate::targets::strata;
 
 /// How a model is evaluated.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -96,11 +97,11 @@ impl Protocol {
     }
 
     /// Checks every value, and draws the folds for such targets, unless they are given.
-    pub fn split(&self, targets: &Targets, given: Option<Vec<Fold>>) -> Result<Vec<Fold>> {
+    pub fn split(&self, targets: &Encoded, given: Option<Vec<Fold>>) -> Result<Vec<Fold>> {
         self.validate()?;
         match given {
             Some(folds) => Ok(folds),
-            None => splits::stratified(&targets.strata(), self.folds, self.held_out, self.seed),
+            None => splits::stratified(&strata(targets), self.folds, self.held_out, self.seed),
         }
     }
 

@@ -44,7 +44,7 @@ pub fn cloud(
         return Err(Error::BadOption { name: "dataset", expected: "one with classes".into(), found });
     };
     let name = config.pooling().map_or("none", |pooling| pooling.name()).to_owned();
-    let map = FeatureMap::fit(&dataset.graphs, &config.features(&dataset.features))?;
+    let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
     let model = Model::new(config, map)?;
     let prepared = model.prepare(&dataset.graphs, pyramid)?;
     let vectors = embed(&model.weights, &prepared, &model.config, progress)?.vectors;

@@ -33,15 +33,13 @@ pub enum Error {
         /// The weight found.
         weight: f64,
     },
-    /// A row of training data has a class that does not exist.
-    #[error("row {row} has class {class}, but there are {num_classes} classes, counted from 0")]
-    ClassOutOfRange {
+    /// A graph has a class that is not among those of a model or dataset.
+    #[error("row {row} has class {name}, which is not one of the classes")]
+    UnknownClass {
         /// Which row, from 0.
         row: usize,
         /// The class found.
-        class: usize,
-        /// How many classes there are.
-        num_classes: usize,
+        name: String,
     },
     /// The weights at a vertex are too large to be added up.
     #[error(
@@ -201,7 +199,7 @@ pub enum Error {
     },
     /// Bytes that should be a model are not.
     #[error(transparent)]
-    Unreadable(#[from] Box<crate::model::Unreadable>),
+    Unreadable(Box<Unreadable>),
     /// The progress callback asked to stop.
     #[error("stopped on request")]
     Cancelled,
@@ -237,3 +235,55 @@ impl Error {
 
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why bytes are not a model.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// Not a safetensors file, or not a whole one.
+    #[error("not a whole safetensors file ({0}): something else than a model, or one cut short")]
+    NotSafetensors(String),
+    /// Another program's file.
+    #[error("a safetensors file, but not a model of Stepwell: its metadata has no key 'stepwell'")]
+    NotAModel,
+    /// Written by a later version.
+    #[error(
+        "written by Stepwell {version} in format {found}; this version reads up to format {known}: upgrade to read it"
+    )]
+    Newer {
+        /// The format found.
+        found: u32,
+        /// The program that wrote it.
+        version: String,
+        /// The newest format this program reads.
+        known: u32,
+    },
+    /// There is no readout in it.
+    #[error("a model without a readout: it embeds graphs, and cannot predict; train one first")]
+    Untrained,
+    /// The header cannot be understood.
+    #[error("the header of the model is broken: {0}")]
+    Header(String),
+    /// Some bytes are not what was written.
+    #[error("the {0} of the model were changed after it was written: their checksum differs")]
+    Changed(&'static str),
+    /// A tensor is missing or has another shape.
+    #[error("tensor '{name}': expected {expected}, found {found}")]
+    Tensor {
+        /// Its name.
+        name: String,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+    },
+    /// The parts do not fit each other.
+    #[error("the parts of the model do not fit each other: {0}")]
+    Parts(#[from] Error),
+}
+
+impl From<Unreadable> for Error {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Unreadable(Box::new(unreadable))
+    }
+}

@@ -226,7 +226,11 @@ pub struct WidthDiffers {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Written")]
 pub struct FeatureMap {
+    /// Attributes that become columns.
     attributes: usize,
+    /// Attributes that vertices carry and that do not: they never changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    ignored: usize,
     structure: Vec<StructuralFeature>,
     /// Subtracted from each dense column.
     means: Vec<f64>,
@@ -236,11 +240,17 @@ pub struct FeatureMap {
     labels: Vec<i32>,
 }
 
+fn is_zero(value: &usize) -> bool {
+    *value == 0
+}
+
 /// A map as it stands in a file, where its parts need not fit each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     attributes: usize,
+    #[serde(default)]
+    ignored: usize,
     structure: Vec<StructuralFeature>,
     means: Vec<f64>,
     scales: Vec<f64>,
@@ -251,7 +261,7 @@ impl TryFrom<Written> for FeatureMap {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        let Written { attributes, structure, means, scales, labels } = written;
+        let Written { attributes, ignored, structure, means, scales, labels } = written;
         let columns = structure.iter().map(|feature| feature.width()).sum::<usize>();
         let expected = attributes.saturating_add(columns);
         for (what, found) in [("means of the inputs", means.len()), ("scales of the inputs", scales.len())] {
@@ -267,7 +277,7 @@ impl TryFrom<Written> for FeatureMap {
         if let Some(position) = labels.windows(2).position(|pair| pair[0] >= pair[1]) {
             return Err(Error::NotAscending { what: "vertex labels", position: position + 1 });
         }
-        Ok(Self { attributes, structure, means, scales, labels })
+        Ok(Self { attributes, ignored, structure, means, scales, labels })
     }
 }
 
@@ -281,7 +291,13 @@ impl FeatureMap {
 
     /// Attributes that every vertex must carry.
     pub fn attributes(&self) -> usize {
-        self.attributes
+        self.attributes + self.ignored
+    }
+
+    /// Attributes that were the same on all vertices the map was fitted on, where
+    /// all of them were: they are ignored.
+    pub fn ignored(&self) -> usize {
+        self.ignored
     }
 
     /// Labels that have a column, in the order of the columns.
@@ -307,9 +323,9 @@ impl FeatureMap {
     /// a row of zeros in the one-hot part.
     pub fn apply(&self, batch: &GraphBatch) -> Result<Inputs> {
         let found = batch.vertex_attributes().map_or(0, |a| a.width);
-        if batch.num_vertices() > 0 && found != self.attributes {
+        if batch.num_vertices() > 0 && found != self.attributes() {
             let told = |width: usize| if width == 0 { "none".to_owned() } else { width.to_string() };
-            let (expected, found) = (told(self.attributes), told(found));
+            let (expected, found) = (told(self.attributes()), told(found));
             return Err(Error::Unfit { what: "vertex attributes", expected, found });
         }
         if batch.num_vertices() > 0 && !self.labels.is_empty() && batch.vertex_labels().is_none() {
@@ -339,7 +355,7 @@ impl FeatureMap {
         for graph in batch.iter() {
             let offset = batch.vertex_offsets()[graph.index()] * width;
             let rows = &mut dense[offset..offset + graph.num_vertices() * width];
-            if let Some((values, attributes)) = graph.vertex_attributes() {
+            if let Some((values, attributes)) = graph.vertex_attributes().filter(|_| self.attributes > 0) {
                 put(rows, width, 0, values, attributes);
             }
             let mut column = self.attributes;

@@ -30,8 +30,8 @@
 //! ([`graph`]), the map from what vertices carry to the input `X`
 //! ([`features`]), coarsenings ([`pool`]) and the pyramids made of them
 //! ([`pyramid`]), the classes of vertices that must have equal states
-//! ([`lift`]), the fixed points themselves ([`reservoir`]), the regression that
-//! reads them ([`readout`]), the planes they are looked at in ([`projection`]),
+//! ([`lift`]), the fixed points themselves ([`reservoir`]), what is to be
+//! predicted ([`targets`]), the regression that learns it ([`readout`]), the planes they are looked at in ([`projection`]),
 //! and what can be proved ([`theory`]). Every random number comes from a named
 //! stream ([`rng`]).
 
@@ -48,9 +48,10 @@ pub mod pyramid;
 pub mod readout;
 pub mod reservoir;
 pub mod rng;
+pub mod targets;
 pub mod theory;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, Unreadable};
 /// The matrices in signatures are of this version.
 pub use ndarray;
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use stepwell::config::{ModelConfig, Pool, Preset};
 use stepwell::model::{Model, TrainedModel};
 use stepwell::projection::{ProjectionOptions, lda};
-use stepwell::readout::Targets;
+use stepwell::targets::{Targets, decode_classes};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_data::{Dataset, LevelSummary, Part, files};
 use stepwell_lab::picture::figures::{Cloud, CloudRow};
@@ -88,7 +88,7 @@ impl Demo {
         let mut architectures = Vec::new();
         let mut embeddings = CloudRow {
             name: dataset.name.clone(),
-            classes: split.names.clone(),
+            classes: split.targets.labels().map(|labels| labels.distinct().names()).unwrap_or_default(),
             of: split.classes.clone(),
             clouds: Vec::new(),
         };
@@ -125,24 +125,24 @@ impl Demo {
 struct Split {
     train: Vec<usize>,
     test: Vec<usize>,
+    targets: Targets,
     classes: Vec<usize>,
-    names: Vec<String>,
 }
 
 impl Split {
     fn of(dataset: &Dataset) -> Result<Self> {
         let part = |part| dataset.part(part).context("the benchmark has a split");
-        let (classes, names) = dataset.targets.classes().context("the benchmark has classes")?;
-        Ok(Self { train: part(Part::Train)?, test: part(Part::Test)?, classes, names })
+        let (classes, _) = dataset.targets.classes().context("the benchmark has classes")?;
+        let targets = dataset.targets.clone();
+        Ok(Self { train: part(Part::Train)?, test: part(Part::Test)?, targets, classes })
     }
 
     /// Trains on one part, and answers with the share of the other it gets right.
     fn accuracy(&self, model: Model, vectors: &Array2<f64>) -> Result<f64> {
-        let classes: Vec<usize> = self.train.iter().map(|&graph| self.classes[graph]).collect();
-        let targets = Targets::Classes { classes: &classes, num_classes: self.names.len() };
         let rows = vectors.select(Axis(0), &self.train);
-        let trained = TrainedModel::fit(model, rows.view(), targets, self.names.clone())?;
-        let found = trained.readout.classify(vectors.select(Axis(0), &self.test).view())?;
+        let trained = TrainedModel::fit(model, rows.view(), &self.targets.select(&self.train), None)?;
+        let decisions = trained.readout.predict(vectors.select(Axis(0), &self.test).view())?;
+        let found = decode_classes(decisions.view());
         let right = found.iter().zip(&self.test).filter(|&(&class, &graph)| class == self.classes[graph]);
         Ok(right.count() as f64 / self.test.len().max(1) as f64)
     }

@@ -8,10 +8,11 @@ use ndarray::s;
 use serde::Serialize;
 use stepwell::config::Precision;
 use stepwell::model::Model;
-use stepwell::reservoir::{Prepared, states};
+use stepwell::reservoir::Prepared;
+use stepwell::targets::{Labels, Targets};
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Partial, Shape, VectorWriter};
-use stepwell_data::{Dataset, Expected, Source, Survey, Targets, files};
+use stepwell_data::{Dataset, Expected, Source, Survey, files, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input};
@@ -82,7 +83,7 @@ impl Embed {
         let config = self.options.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
-        let saved = self.model.as_deref().map(crate::model::read_model).transpose()?;
+        let saved = self.model.as_deref().map(models::read).transpose()?;
         if self.nodes && self.resume.resume {
             let refusal = "--resume goes on with vectors of graphs, not with --nodes";
             return Err(anyhow!(refusal).context(BadUsage));
@@ -99,8 +100,8 @@ impl Embed {
         };
         let model = match saved {
             Some(saved) => {
-                source.expected = Some(expected(&saved.model));
-                saved.model
+                source.expected = Some(expected(saved.model()));
+                saved.into_model()
             }
             None => Model::new(config, survey.features.clone())?,
         };
@@ -227,7 +228,7 @@ impl Work {
                 let prepared = embedder.prepare(&piece.graphs, pyramid)?;
                 let clock = Instant::now();
                 let done = |graphs: usize| progress(before + graphs);
-                let (tables, runs) = states(&model.weights, &prepared, config, done)?;
+                let (tables, runs) = model.states(&prepared, done)?;
                 embedder.tally.embed_seconds += clock.elapsed().as_secs_f64();
                 embedder.tally.add(&runs);
                 self.write_states(piece, before, &prepared, &tables, &mut write)
@@ -253,17 +254,21 @@ impl Work {
     ) -> Result<()> {
         let ids = ids(piece, before);
         let mut keys = vec![Key::Text(&ids)];
-        let real: Vec<f64>;
-        match &piece.targets {
-            _ if !self.with_targets || !self.survey.has_targets => {}
-            Targets::None => {}
-            Targets::Classes(values) if self.survey.real_targets => {
-                real = values.iter().map(|&value| value as f64).collect();
-                keys.push(Key::Real(&real));
+        let (real, text): (Vec<f64>, Vec<String>);
+        if self.with_targets && self.survey.has_targets {
+            match &piece.targets {
+                Targets::Classes(Labels::Int(values)) if !self.survey.real_targets => {
+                    keys.push(Key::Whole(values));
+                }
+                Targets::Classes(labels) if !self.survey.real_targets => {
+                    text = labels.names();
+                    keys.push(Key::Text(&text));
+                }
+                targets => {
+                    real = targets.clone().into_numbers()?.column().context("one target per graph")?;
+                    keys.push(Key::Real(&real));
+                }
             }
-            Targets::Classes(values) => keys.push(Key::Whole(values)),
-            Targets::Real(values) => keys.push(Key::Real(values)),
-            Targets::Text(values) => keys.push(Key::Text(values)),
         }
         write(&Block { keys, rows })
     }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
 use stepwell::model::TrainedModel;
-use stepwell_data::Targets;
+use stepwell::targets::Targets;
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::explanation::{Shares, draw};
 
@@ -96,8 +96,9 @@ impl Explain {
             index: 0,
         };
         let shares = Shares::of(&subject, &explanation, column)?;
-        let class = model.classes.get(column).map(String::as_str);
-        let prediction = predicted.and_then(|class| model.classes.get(class)).map(String::as_str);
+        let names = model.classes.names();
+        let class = names.get(column).map(String::as_str);
+        let prediction = predicted.and_then(|class| names.get(class)).map(String::as_str);
         if !self.picture.asked() {
             return terminal.print(&describe(&title, &shares, class, prediction, &dataset.targets));
         }
@@ -123,11 +124,11 @@ impl Explain {
     fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
         let Some(name) = &self.class else { return Ok(predicted.unwrap_or(0)) };
         ensure!(!model.classes.is_empty(), anyhow!("--class: the model predicts numbers").context(BadUsage));
-        model
-            .classes
+        let names = model.classes.names();
+        names
             .iter()
             .position(|class| class == name)
-            .with_context(|| format!("--class: expected one of {}, found '{name}'", model.classes.join(", ")))
+            .with_context(|| format!("--class: expected one of {}, found '{name}'", names.join(", ")))
             .context(BadUsage)
     }
 }
@@ -141,9 +142,8 @@ fn describe(
 ) -> String {
     let known = match targets {
         Targets::None => String::new(),
-        Targets::Classes(values) => format!(", known to be {}", values[0]),
-        Targets::Text(values) => format!(", known to be {}", values[0]),
-        Targets::Real(values) => format!(", known to be {}", values[0]),
+        Targets::Classes(labels) => format!(", known to be {}", labels.name(0)),
+        Targets::Numbers(values) | Targets::Binary(values) => format!(", known to be {}", values.row(0)),
     };
     let mut lines = vec![match prediction {
         Some(prediction) => format!("{title}: predicted {prediction}{known}"),

@@ -5,14 +5,15 @@ use clap::Args;
 use ndarray::Array2;
 use serde::Serialize;
 use stepwell::model::Model;
-use stepwell_data::{Place, Targets};
+use stepwell::targets::Targets;
+use stepwell_data::models;
 use stepwell_lab::picture::embedding::{Method, Vectors, plot};
 
 use super::embed::expected;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, ids};
-use crate::model::{ModelArgs, read_model};
+use crate::model::ModelArgs;
 use crate::picture::PictureArgs;
 use crate::terminal::Terminal;
 
@@ -68,19 +69,18 @@ impl Plot {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config().context(BadUsage)?;
         self.picture.check()?;
-        let saved = self.model.as_deref().map(read_model).transpose()?;
+        let saved = self.model.as_deref().map(models::read).transpose()?;
         let mut source = terminal.open(&self.input)?;
         source.part = self.part.get();
         let model = match saved {
             Some(saved) => {
-                source.expected = Some(expected(&saved.model));
-                saved.model
+                source.expected = Some(expected(saved.model()));
+                saved.into_model()
             }
             None => Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?,
         };
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);
-        let place = Place::file(&source.name);
         let (mut numbers, mut targets) = (Vec::new(), Targets::None);
         let (mut names, mut sizes) = (Vec::new(), Vec::new());
         terminal.counting("embedding", |progress| {
@@ -89,18 +89,14 @@ impl Plot {
                 numbers.extend(embedder.embed_piece(piece, before, progress)?.vectors.iter());
                 names.extend(ids(piece, before));
                 sizes.extend(piece.graphs.iter().map(|graph| graph.num_vertices()));
-                match before == 0 {
-                    true => targets = piece.targets.clone(),
-                    false => targets.append(piece.targets.clone(), &place)?,
-                }
-                Ok::<(), anyhow::Error>(())
+                Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?)
             })
         })?;
         embedder.note("");
         let rows = Array2::from_shape_vec((names.len(), model.width()), numbers)?;
         let method = self.method.unwrap_or(match targets {
-            Targets::Classes(_) | Targets::Text(_) => Method::Lda,
-            Targets::None | Targets::Real(_) => Method::Pca,
+            Targets::Classes(_) => Method::Lda,
+            _ => Method::Pca,
         });
         if method == Method::Lda && 2 * rows.ncols() > rows.nrows() {
             terminal.note(&format!(

@@ -8,8 +8,9 @@ use clap::Args;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use stepwell::model::{Predictions, TrainedModel};
+use stepwell::targets::Targets;
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, Shape, VectorWriter};
-use stepwell_data::{Dataset, Error, Source, Targets, files};
+use stepwell_data::{Dataset, Error, Source, files};
 use stepwell_lab::metrics::r2;
 
 use super::embed::expected;
@@ -139,9 +140,14 @@ impl Predict {
         writer: Option<Box<dyn VectorWriter + '_>>,
     ) -> Result<(Report, Option<Partial>)> {
         let start = Instant::now();
-        let stamp = source.stamp().unwrap_or_default();
-        let sum = format!("{:?}", Sha256::digest(model.to_bytes()?));
-        let kept = self.resume.kept(self.out.as_deref(), &[env!("CARGO_PKG_VERSION"), &sum, &stamp]);
+        let kept = match self.resume.resume {
+            false => None,
+            true => {
+                let stamp = source.stamp().unwrap_or_default();
+                let sum = format!("{:?}", Sha256::digest(model.to_bytes()?));
+                self.resume.kept(self.out.as_deref(), &[env!("CARGO_PKG_VERSION"), &sum, &stamp])
+            }
+        };
         let mut output = Output::new(writer, kept.as_ref(), terminal)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
@@ -164,17 +170,22 @@ impl Predict {
                     if seen <= output.done {
                         return Ok(());
                     }
-                    let embedding = loop {
-                        match embedder.embed_piece(&piece, before, progress) {
-                            Ok(embedding) => break embedding,
-                            Err(error) => match blamed(&error) {
-                                Some(graph) if self.skip_bad => {
-                                    skip.borrow_mut()(format!("{error:#}"));
-                                    piece = Cow::Owned(without(&piece, graph, before));
-                                }
-                                _ => return Err(error),
-                            },
+                    let embedding = match embedder.embed_piece(&piece, before, progress) {
+                        Err(error) if self.skip_bad && blamed(&error).is_some() => {
+                            let (embedding, bad) = embedder.embed_possible(&piece.graphs, progress)?;
+                            let names = ids(&piece, before);
+                            for (graph, error) in &bad {
+                                skip.borrow_mut()(format!(
+                                    "graph '{}' of {}: {error}",
+                                    names[*graph], piece.name
+                                ));
+                            }
+                            let rest = (0..piece.len()).filter(|graph| bad.iter().all(|(at, _)| at != graph));
+                            let named = Dataset { ids: Some(names), ..piece.into_owned() };
+                            piece = Cow::Owned(named.select(&rest.collect::<Vec<_>>()));
+                            embedding
                         }
+                        embedding => embedding?,
                     };
                     unknown_labels += model.model.features.unknown_labels(&piece.graphs);
                     let predictions = model.read(embedding)?;
@@ -203,15 +214,14 @@ impl Predict {
         let (without, with) = (score.without, score.known + score.values.len());
         let (accuracy, r2) = match (score.finish(), output.done) {
             (_, _) if without > 0 && with > 0 => {
-                terminal
-                    .note("note: how many predictions are right is not told: not all graphs have a target");
+                terminal.note("note: accuracy not reported: some graphs have no target");
                 (None, None)
             }
             (found, 0) => found,
             ((None, None), _) => (None, None),
             (_, done) => {
                 terminal.note(&format!(
-                    "note: {done} predictions are an earlier run's; how many of all are right is told by one without --resume"
+                    "note: accuracy not reported: {done} predictions come from an earlier run; run without --resume to compare all"
                 ));
                 (None, None)
             }
@@ -232,15 +242,8 @@ impl Predict {
     }
 }
 
-/// A piece without one of its graphs; the others keep their names.
-fn without(piece: &Dataset, graph: usize, before: usize) -> Dataset {
-    let named = Dataset { ids: Some(ids(piece, before)), ..piece.clone() };
-    let rest: Vec<usize> = (0..piece.len()).filter(|&other| other != graph).collect();
-    named.select(&rest)
-}
-
 fn shape(model: &TrainedModel) -> Shape {
-    let columns = model.classes.iter().map(|class| format!("score_{class}")).collect();
+    let columns = model.classes.names().iter().map(|class| format!("score_{class}")).collect();
     Shape { keys: vec!["id", "prediction"], vector: "scores", columns, double: true }
 }
 
@@ -259,7 +262,7 @@ fn write(
         let rows = rows.slice_move(ndarray::s![.., ..0]);
         Block { keys: vec![Key::Text(&ids), Key::Real(&values)], rows }
     } else {
-        names = predictions.classes.iter().map(|&class| model.classes[class].clone()).collect();
+        names = model.classes.select(&predictions.classes).names();
         Block { keys: vec![Key::Text(&ids), Key::Text(&names)], rows }
     };
     output.write(&block, seen)
@@ -278,30 +281,20 @@ struct Score {
 
 impl Score {
     fn add(&mut self, model: &TrainedModel, predictions: &Predictions, targets: &Targets) {
-        let mut compare = |names: &mut dyn Iterator<Item = String>| {
-            for (name, &class) in names.zip(&predictions.classes) {
-                self.right += usize::from(model.classes[class] == name);
-                self.known += 1;
-            }
-        };
-        match targets {
-            Targets::Classes(values) => compare(&mut values.iter().map(i64::to_string)),
-            Targets::Text(values) => compare(&mut values.iter().cloned()),
-            Targets::None | Targets::Real(_) if !model.classes.is_empty() => {
-                self.without += predictions.classes.len()
-            }
-            Targets::None | Targets::Real(_) => {}
+        if let (Targets::Classes(labels), false) = (targets, model.classes.is_empty()) {
+            // A class the model does not know is predicted wrongly.
+            let names = model.classes.select(&predictions.classes);
+            self.known += labels.len();
+            self.right += (0..labels.len()).filter(|&row| labels.name(row) == names.name(row)).count();
+            return;
         }
-        if model.classes.is_empty() {
-            match targets {
-                Targets::Real(values) => self.values.extend(values),
-                Targets::Classes(values) => self.values.extend(values.iter().map(|&value| value as f64)),
-                Targets::None | Targets::Text(_) => {
-                    self.without += predictions.scores.nrows();
-                    return;
-                }
+        let numbers = targets.clone().into_numbers().ok().and_then(|numbers| numbers.column());
+        match numbers.filter(|_| model.classes.is_empty()) {
+            Some(values) => {
+                self.values.extend(values);
+                self.found.extend(predictions.scores.column(0));
             }
-            self.found.extend(predictions.scores.column(0));
+            None => self.without += predictions.scores.nrows(),
         }
     }
 

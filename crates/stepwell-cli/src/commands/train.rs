@@ -1,16 +1,14 @@
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use ndarray::Array2;
 use serde::Serialize;
 use stepwell::config::Preset;
 use stepwell::model::{Model, TrainedModel};
-use stepwell::readout::{Task, decode_classes, encode_classes};
+use stepwell::targets::{Encoded, Targets, decode_classes};
+use stepwell_data::models;
 use stepwell_data::vectors::Spilled;
-use stepwell_data::{Place, Targets, files};
 use stepwell_lab::metrics::r2;
 
 use crate::BadUsage;
@@ -85,10 +83,6 @@ impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let mut config = self.options.config_or(Preset::Accurate).context(BadUsage)?;
         self.readout.apply(&mut config).context(BadUsage)?;
-        if self.model.extension().is_none_or(|ending| ending != "safetensors") {
-            let refusal = format!("{}: models are written as .safetensors", self.model.display());
-            return Err(anyhow!(refusal).context(BadUsage));
-        }
         let start = Instant::now();
         let mut source = terminal.open(&self.input)?;
         source.part = self.part.get();
@@ -98,46 +92,43 @@ impl Train {
 
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);
-        let place = Place::file(&source.name);
         let (mut vectors, mut targets) = (Spilled::new(model.width()), Targets::None);
-        let mut has_parts = false;
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
                 let embedding = embedder.embed_piece(piece, before, progress)?;
-                has_parts |= piece.parts.is_some();
                 vectors.append(embedding.vectors.view()).context("keeping vectors")?;
-                match targets.is_empty() {
-                    true => targets = piece.targets.clone(),
-                    false => targets.append(piece.targets.clone(), &place)?,
-                }
-                Ok::<(), anyhow::Error>(())
+                Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?)
             })
         })?;
         embedder.note("");
-        if has_parts && source.part.is_none() {
+        if survey.has_parts && source.part.is_none() {
             terminal.note("note: trained on all parts of the dataset's split; --part train takes one");
         }
         let tally = embedder.tally;
         ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
         if self.regression {
-            targets = match targets {
-                Targets::Classes(values) => Targets::Real(values.iter().map(|&value| value as f64).collect()),
-                Targets::Text(_) => bail!("{}: targets are texts; --regression needs numbers", source.name),
-                numbers => numbers,
-            };
+            targets = targets.into_numbers().with_context(|| source.name.clone()).context(BadUsage)?;
         }
-
         if let Some(values) = targets.look_like_classes().filter(|_| !self.regression) {
             terminal.note(&format!("note: {}", real_classes(values)));
         }
-        let columns = model.width();
-        let targets = Encoded::new(&targets)?;
-        let trained = terminal.busy("training", || targets.fit(model, &mut vectors))?;
-        let (training_accuracy, training_r2) = targets.fitted(&trained, &mut vectors)?;
+        let (columns, ignored) = (model.width(), model.features.ignored());
+        let trained = terminal.busy("training", || {
+            TrainedModel::fit_pieces::<anyhow::Error>(model, &targets, None, |take| {
+                vectors.pass(|x, _| Ok(take(x)?))
+            })
+        })?;
+        if ignored > 0 {
+            terminal.note(&format!("note: the {ignored} vertex attributes are constant and are ignored"));
+        }
+        if trained.readout.is_blind() {
+            terminal.note("warning: all training graphs have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure");
+        }
+        let (training_accuracy, training_r2) = fitted(&trained, &targets, &mut vectors)?;
         let report = Report {
             dataset: source.name,
-            classes: trained.classes.clone(),
+            classes: trained.classes.names(),
             columns,
             alpha: trained.readout.alpha(),
             training_accuracy,
@@ -145,8 +136,7 @@ impl Train {
             seconds: start.elapsed().as_secs_f64(),
             tally,
         };
-        let bytes = trained.to_bytes()?;
-        files::write_whole::<anyhow::Error>(&self.model, |out| Ok(out.write_all(&bytes)?))?;
+        models::write(&self.model, &trained.to_bytes()?)?;
         terminal.note(&describe(&report, &self.model));
         if self.json { terminal.json(&report) } else { Ok(()) }
     }
@@ -159,64 +149,29 @@ pub fn real_classes(values: usize) -> String {
     )
 }
 
-/// What is to be learnt of every graph.
-enum Encoded {
-    Classes(Vec<usize>, Vec<String>),
-    Values(Vec<f64>),
-}
-
-impl Encoded {
-    fn new(targets: &Targets) -> Result<Self> {
-        match targets {
-            Targets::Real(values) => Ok(Self::Values(values.clone())),
-            targets => {
-                let (classes, names) = targets.classes().context("targets are classes or numbers")?;
-                Ok(Self::Classes(classes, names))
+/// How well the graphs it was trained on are predicted: accuracy, or R².
+fn fitted(
+    trained: &TrainedModel,
+    targets: &Targets,
+    vectors: &mut Spilled,
+) -> Result<(Option<f64>, Option<f64>)> {
+    let targets = Encoded::new(targets)?;
+    let (mut right, mut found) = (0, Vec::new());
+    vectors.pass(|x, before| {
+        let predicted = trained.readout.predict(x)?;
+        match targets.codes() {
+            Some(codes) => {
+                let guesses = decode_classes(predicted.view());
+                right += guesses.iter().zip(&codes[before..]).filter(|(a, b)| a == b).count();
             }
+            None => found.extend(predicted.column(0)),
         }
-    }
-
-    fn fit(&self, model: Model, vectors: &mut Spilled) -> Result<TrainedModel> {
-        let (task, names, weights) = match self {
-            Self::Values(_) => (Task::Regression { targets: 1 }, Vec::new(), None),
-            Self::Classes(classes, names) => {
-                let weights = model.config.class_weight.per_row(classes, names.len(), None)?;
-                (Task::Classification { num_classes: names.len() }, names.clone(), weights)
-            }
-        };
-        TrainedModel::fit_pieces(model, task, names, |take| {
-            vectors.pass(|x, before| {
-                let rows = before..before + x.nrows();
-                let y = match self {
-                    Self::Classes(classes, names) => encode_classes(&classes[rows.clone()], names.len())?,
-                    Self::Values(values) => {
-                        Array2::from_shape_vec((x.nrows(), 1), values[rows.clone()].to_vec())?
-                    }
-                };
-                Ok(take(x, y.view(), weights.as_deref().map(|weights| &weights[rows]))?)
-            })
-        })
-    }
-
-    /// How well the graphs it was trained on are predicted: accuracy, or R².
-    fn fitted(&self, trained: &TrainedModel, vectors: &mut Spilled) -> Result<(Option<f64>, Option<f64>)> {
-        let (mut right, mut found) = (0, Vec::new());
-        vectors.pass(|x, before| {
-            let predicted = trained.readout.predict(x)?;
-            match self {
-                Self::Classes(classes, _) => {
-                    let guesses = decode_classes(predicted.view());
-                    right += guesses.iter().zip(&classes[before..]).filter(|(a, b)| a == b).count();
-                }
-                Self::Values(_) => found.extend(predicted.column(0)),
-            }
-            Ok::<(), anyhow::Error>(())
-        })?;
-        Ok(match self {
-            Self::Classes(classes, _) => (Some(right as f64 / classes.len().max(1) as f64), None),
-            Self::Values(values) => (None, r2(&found, values)),
-        })
-    }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    Ok(match targets.numbers() {
+        Some(values) => (None, r2(&found, &values.to_vec())),
+        None => (Some(right as f64 / targets.len().max(1) as f64), None),
+    })
 }
 
 fn describe(report: &Report, path: &std::path::Path) -> String {

@@ -39,7 +39,8 @@ pub(super) struct Line {
 enum Y {
     #[default]
     Null,
-    Class(i64),
+    Int(i64),
+    Bool(bool),
     Text(String),
     Real(f64),
 }
@@ -82,7 +83,8 @@ impl Line {
             pos: some(self.has(Key::Pos), &self.pos),
             y: match &self.y {
                 Y::Null => None,
-                Y::Class(value) => Some(Target::Class(*value)),
+                Y::Int(value) => Some(Target::Int(*value)),
+                Y::Bool(value) => Some(Target::Bool(*value)),
                 Y::Text(value) => Some(Target::Text(value)),
                 Y::Real(value) => Some(Target::Real(*value)),
             },
@@ -123,7 +125,9 @@ fn target<E: serde::de::Error>(text: &str) -> Result<Y, E> {
         b"null" => Y::Null,
         [b'"', ..] => Y::Text(serde_json::from_str(text).map_err(|_| wrong())?),
         _ if text.contains(['.', 'e', 'E']) => Y::Real(serde_json::from_str(text).map_err(|_| wrong())?),
-        _ => Y::Class(text.parse().map_err(|_| wrong())?),
+        b"true" => Y::Bool(true),
+        b"false" => Y::Bool(false),
+        _ => Y::Int(text.parse().map_err(|_| wrong())?),
     };
     Ok(y)
 }

@@ -22,8 +22,6 @@
 //! assert_eq!(written, text.as_bytes());
 //! # Ok::<(), stepwell_data::Error>(())
 //! ```
-//!
-//! What vertices carry is taken as it is: `features` of what is read are raw.
 
 mod line;
 #[cfg(test)]
@@ -36,8 +34,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use stepwell::features::FeatureOptions;
-
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
 use crate::rows::{Collector, Fault};
@@ -46,10 +42,6 @@ use line::Line;
 /// The longest line that is read, so that a file without line ends cannot fill the memory.
 const MAX_LINE: u64 = 1 << 30;
 
-fn raw() -> FeatureOptions {
-    FeatureOptions { raw: true, ..FeatureOptions::default() }
-}
-
 /// Reads a whole file. The dataset is named after it.
 pub fn read(path: &Path) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
@@ -57,7 +49,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     let reader = Reader::new(BufReader::with_capacity(1 << 18, file), place.clone());
     let dataset = Dataset::collect(reader, &place)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Dataset { name, features: raw(), ..dataset })
+    Ok(Dataset { name, ..dataset })
 }
 
 /// Reads pieces of some ten thousand vertices. After an error in a line the next
@@ -82,7 +74,7 @@ impl<R: BufRead> Reader<R> {
             number: 0,
             bytes: Vec::new(),
             line: Line::default(),
-            collector: Collector::new(String::new(), raw()),
+            collector: Collector::new(String::new()),
             done: false,
         }
     }

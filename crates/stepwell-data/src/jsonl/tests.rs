@@ -1,8 +1,8 @@
 use stepwell::rng::Stream;
 
 use super::*;
-use crate::dataset::Targets;
 use crate::rows::tests::*;
+use stepwell::targets::Targets;
 
 #[test]
 fn what_python_wrote_is_read() {
@@ -10,7 +10,7 @@ fn what_python_wrote_is_read() {
     let sizes: Vec<usize> = (0..12).collect();
     let mut expected = fixture_dataset(&sizes);
     expected.name = "plain".into();
-    expected.targets = Targets::Real(
+    expected.targets = Targets::numbers(
         (0..12).map(|g| if g % 2 == 1 { f64::from(g) / 8.0 } else { f64::from(g / 8) }).collect(),
     );
     expected.notes = vec!["key 'smiles' is not part of the schema and was ignored".into()];
@@ -41,7 +41,7 @@ fn odd_lines_are_accepted() {
     assert_eq!(read(nulls), plain);
     let mixed =
         "{\"num_nodes\":0,\"src\":[],\"dst\":[],\"y\":1}\n{\"num_nodes\":0,\"src\":[],\"dst\":[],\"y\":2e0}";
-    assert_eq!(read(mixed).targets, Targets::Real(vec![1.0, 2.0]));
+    assert_eq!(read(mixed).targets, Targets::numbers(vec![1.0, 2.0]));
     let repeated = "{\"num_nodes\":2,\"src\":[0,0],\"dst\":[1,1],\"edge_label\":[1,2]}";
     assert_eq!(read(repeated).notes.len(), 1);
 }

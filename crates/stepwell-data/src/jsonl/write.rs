@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::dataset::{Dataset, Targets};
+use stepwell::targets::{Labels, Targets};
+
+use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 use crate::rows::{EdgeWriter, Key, check_writable, lists_once};
 
@@ -80,9 +82,11 @@ impl<W: Write> Writer<W> {
         }
         match &dataset.targets {
             Targets::None => {}
-            Targets::Classes(values) => object.put(Key::Y, &values[index])?,
-            Targets::Text(values) => object.put(Key::Y, &values[index])?,
-            Targets::Real(values) => object.put(Key::Y, &values[index])?,
+            Targets::Classes(Labels::Int(values)) => object.put(Key::Y, &values[index])?,
+            Targets::Classes(Labels::Bool(values)) => object.put(Key::Y, &values[index])?,
+            Targets::Classes(Labels::Float(values)) => object.put(Key::Y, &values[index])?,
+            Targets::Classes(Labels::Text(values)) => object.put(Key::Y, &values[index])?,
+            Targets::Numbers(values) | Targets::Binary(values) => object.put(Key::Y, &values[(index, 0)])?,
         }
         if let Some(parts) = &dataset.parts {
             object.put(Key::Split, parts[index].name())?;

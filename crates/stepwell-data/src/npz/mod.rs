@@ -36,6 +36,7 @@ use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use stepwell::graph::{BatchBuilder, EdgeList};
+use stepwell::targets::Targets;
 
 use self::array::shown;
 use self::classes::Classes;
@@ -43,7 +44,7 @@ use self::features::Features;
 use self::limits::{Allowance, Limits};
 use self::npy::Content;
 use crate::archive::Archive;
-use crate::dataset::{Dataset, Part, Targets};
+use crate::dataset::{Dataset, Part};
 use crate::error::{Error, Place, Result};
 
 /// The parts in the order in which their graphs are numbered.
@@ -81,7 +82,7 @@ pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     Ok(Dataset {
         name: stem.to_string_lossy().into_owned(),
         graphs: graphs.finish(),
-        targets: Targets::Classes(classes.values),
+        targets: Targets::integers(classes.values),
         parts: Some(parts),
         ..Dataset::default()
     })

@@ -50,13 +50,15 @@ pub(super) struct Columns {
     x: Option<Lists<f64>>,
     x_dim: Option<Scalars<u64>>,
     pos: Option<Lists<f64>>,
-    y: Option<Targets>,
+    y: Option<TargetColumn>,
     split: Option<Texts>,
     directed: Option<ArrayRef>,
 }
 
-enum Targets {
-    Classes(Scalars<i64>),
+/// A column of targets, as it is stored.
+enum TargetColumn {
+    Int(Scalars<i64>),
+    Bool(ArrayRef),
     Real(Scalars<f64>),
     Text(Texts),
 }
@@ -77,7 +79,7 @@ impl Columns {
             x: column.optional(Key::X, Lists::new)?,
             x_dim: column.optional(Key::XDim, Scalars::new)?,
             pos: column.optional(Key::Pos, Lists::new)?,
-            y: column.optional(Key::Y, Targets::new)?,
+            y: column.optional(Key::Y, TargetColumn::new)?,
             split: column.optional(Key::Split, Texts::new)?,
             directed: column.optional(Key::Directed, truth)?,
         })
@@ -102,9 +104,13 @@ impl Columns {
             x_dim: self.x_dim.as_ref().and_then(|c| c.get(row)),
             pos: list(&self.pos, row),
             y: self.y.as_ref().and_then(|targets| match targets {
-                Targets::Classes(values) => values.get(row).map(Target::Class),
-                Targets::Real(values) => values.get(row).map(Target::Real),
-                Targets::Text(texts) => texts.get(row).map(Target::Text),
+                TargetColumn::Int(values) => values.get(row).map(Target::Int),
+                TargetColumn::Bool(values) => {
+                    let values = values.as_boolean();
+                    values.is_valid(row).then(|| Target::Bool(values.value(row)))
+                }
+                TargetColumn::Real(values) => values.get(row).map(Target::Real),
+                TargetColumn::Text(texts) => texts.get(row).map(Target::Text),
             }),
             split: self.split.as_ref().and_then(|texts| texts.get(row)),
             directed: self.directed.as_ref().is_some_and(|column| {
@@ -281,12 +287,13 @@ impl Texts {
     }
 }
 
-impl Targets {
+impl TargetColumn {
     fn new(key: Key, array: &ArrayRef) -> Result<Self> {
         use DataType::{Float16, Float32, Float64};
         Ok(match array.data_type() {
             Float16 | Float32 | Float64 => Self::Real(Scalars::new(key, array)?),
-            kind if kind.is_integer() => Self::Classes(Scalars::new(key, array)?),
+            DataType::Boolean => Self::Bool(array.clone()),
+            kind if kind.is_integer() => Self::Int(Scalars::new(key, array)?),
             _ => Self::Text(Texts::new(key, array)?),
         })
     }

@@ -7,10 +7,12 @@ use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::Field;
+use ndarray::Axis;
 use stepwell::graph::Attributes;
+use stepwell::targets::{Labels, Targets};
 
 use super::layout::{Layout, TargetKind, Width};
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 use crate::rows::{EdgeWriter, Key, check_writable, lists_once};
 
@@ -137,12 +139,21 @@ fn constant(value: usize, rows: usize) -> ArrayRef {
 fn targets(targets: &Targets, kind: TargetKind, range: Range<usize>) -> Option<ArrayRef> {
     Some(match targets {
         Targets::None => return None,
-        Targets::Classes(values) if kind == TargetKind::Real => {
+        Targets::Classes(Labels::Int(values)) if kind == TargetKind::Real => {
             Arc::new(Float64Array::from_iter_values(values[range].iter().map(|&value| value as f64)))
         }
-        Targets::Classes(values) => Arc::new(Int64Array::from_iter_values(values[range].iter().copied())),
-        Targets::Text(values) => texts(values[range].iter()),
-        Targets::Real(values) => Arc::new(Float64Array::from_iter_values(values[range].iter().copied())),
+        Targets::Classes(Labels::Int(values)) => {
+            Arc::new(Int64Array::from_iter_values(values[range].iter().copied()))
+        }
+        Targets::Classes(Labels::Text(values)) => texts(values[range].iter()),
+        Targets::Classes(Labels::Bool(values)) => Arc::new(BooleanArray::from(values[range].to_vec())),
+        Targets::Classes(Labels::Float(values)) => {
+            Arc::new(Float64Array::from_iter_values(values[range].iter().copied()))
+        }
+        Targets::Numbers(values) | Targets::Binary(values) => {
+            let rows = values.slice_axis(Axis(0), range.into());
+            Arc::new(Float64Array::from_iter_values(rows.iter().copied()))
+        }
     })
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::{FACTS, Facts};
-use crate::dataset::{Dataset, Targets};
+use stepwell::targets::{Labels, Targets};
+
+use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 use crate::rows::Key;
 
@@ -27,6 +29,7 @@ impl Width {
 pub(super) enum TargetKind {
     Classes,
     Text,
+    Bool,
     Real,
 }
 
@@ -51,7 +54,7 @@ impl Layout {
     pub fn of(dataset: &Dataset) -> Self {
         let graphs = &dataset.graphs;
         Self {
-            facts: Facts { name: dataset.name.clone(), features: dataset.features.clone() },
+            facts: Facts { name: dataset.name.clone() },
             id: dataset.ids.is_some(),
             weight: graphs.weights().map(Width::of),
             edge_label: graphs.edge_labels().is_some(),
@@ -61,16 +64,19 @@ impl Layout {
             pos: dataset.coordinates.is_some(),
             y: match &dataset.targets {
                 Targets::None => None,
-                Targets::Classes(_) => Some(TargetKind::Classes),
-                Targets::Text(_) => Some(TargetKind::Text),
-                Targets::Real(_) => Some(TargetKind::Real),
+                Targets::Classes(Labels::Int(_)) => Some(TargetKind::Classes),
+                Targets::Classes(Labels::Text(_)) => Some(TargetKind::Text),
+                Targets::Classes(Labels::Bool(_)) => Some(TargetKind::Bool),
+                Targets::Classes(Labels::Float(_)) | Targets::Numbers(_) | Targets::Binary(_) => {
+                    Some(TargetKind::Real)
+                }
             },
             split: dataset.parts.is_some(),
             directed: graphs.any_directed(),
         }
     }
 
-    /// The layout that holds both where one can; name and features are the first one's.
+    /// The layout that holds both where one can; the name is the first one's.
     pub fn join(self, other: &Self) -> Self {
         let y = match (self.y, other.y) {
             (Some(TargetKind::Classes), Some(TargetKind::Real)) => other.y,
@@ -93,7 +99,7 @@ impl Layout {
 
     /// The facts as JSON; there is nothing in them that could not be.
     pub(super) fn facts(&self) -> String {
-        serde_json::to_string(&self.facts).unwrap_or_else(|_| "{}".into())
+        serde_json::to_string(&self.facts).expect("a string is JSON")
     }
 
     /// Whether a piece fits in; columns have no holes.
@@ -147,6 +153,7 @@ impl Layout {
             Key::Y => self.y.map(|kind| match kind {
                 TargetKind::Classes => DataType::Int64,
                 TargetKind::Text => DataType::Utf8,
+                TargetKind::Bool => DataType::Boolean,
                 TargetKind::Real => DataType::Float64,
             }),
             Key::Split => self.split.then_some(DataType::Utf8),

@@ -43,7 +43,6 @@ pub use write::{Writer, write};
 
 use parquet::errors::ParquetError;
 use serde::{Deserialize, Serialize};
-use stepwell::features::FeatureOptions;
 
 use crate::rows::Fault;
 
@@ -51,18 +50,10 @@ use crate::rows::Fault;
 const FACTS: &str = "stepwell";
 
 /// What a file says about its graphs beside the rows.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 struct Facts {
     name: String,
-    features: FeatureOptions,
-}
-
-impl Default for Facts {
-    /// Of other tools' files, which are taken as they are.
-    fn default() -> Self {
-        Self { name: String::new(), features: FeatureOptions { raw: true, ..FeatureOptions::default() } }
-    }
 }
 
 /// What the `parquet` crate reports, in our words.

@@ -38,12 +38,12 @@ pub fn read(path: &Path) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
     let reader = Reader::new(file, place.clone())?;
-    let Facts { mut name, features } = reader.facts.clone();
+    let Facts { mut name } = reader.facts.clone();
     let dataset = Dataset::collect(reader, &place)?;
     if name.is_empty() {
         name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     }
-    Ok(Dataset { name, features, ..dataset })
+    Ok(Dataset { name, ..dataset })
 }
 
 pub(super) fn facts(schema: &Schema) -> Result<Facts, Fault> {
@@ -121,7 +121,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
     ) -> Self {
         Self {
             groups: 0..metadata.metadata().num_row_groups(),
-            collector: Collector::new(facts.name.clone(), facts.features.clone()),
+            collector: Collector::new(facts.name.clone()),
             input,
             metadata,
             wanted,

@@ -5,9 +5,10 @@ use arrow_array::{ArrayRef, FixedSizeListArray, Int32Array, Int64Array, RecordBa
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use stepwell::rng::Stream;
+use stepwell::targets::{Labels, Targets};
 
 use super::*;
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::Dataset;
 use crate::error::{Place, Result};
 use crate::rows::tests::*;
 
@@ -29,10 +30,10 @@ fn check_fixture(name: &str, targets: Targets) {
 
 #[test]
 fn what_pyarrow_wrote_is_read() {
-    check_fixture("plain.parquet", Targets::Classes((0..12).map(|g| g % 3 - 1).collect()));
-    check_fixture("wide.parquet", Targets::Real((0..12).map(|g| f64::from(g) / 8.0).collect()));
+    check_fixture("plain.parquet", Targets::integers((0..12).map(|g| g % 3 - 1).collect()));
+    check_fixture("wide.parquet", Targets::numbers((0..12).map(|g| f64::from(g) / 8.0).collect()));
     let words = (0..12).map(|g| if g % 2 == 0 { "even".into() } else { "odd".into() });
-    check_fixture("narrow.parquet", Targets::Text(words.collect()));
+    check_fixture("narrow.parquet", Targets::Classes(Labels::Text(words.collect())));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! From rows to datasets, under the rules of the schema.
 
-use stepwell::features::FeatureOptions;
 use stepwell::graph::{BatchBuilder, EdgeList};
+use stepwell::targets::{Labels, Targets};
 
 use super::{Fault, Key, MAX_VERTICES, MAX_WIDTH, quoted};
-use crate::dataset::{Dataset, Part, Targets};
+use crate::dataset::{Dataset, Part};
 
 /// Vertices after which a piece is handed out.
 const PIECE_VERTICES: usize = 1 << 16;
@@ -23,9 +23,21 @@ const VERTICES_PER_NUMBER: u64 = 64;
 /// What is to be predicted of one graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target<'a> {
-    Class(i64),
-    Text(&'a str),
+    Int(i64),
+    Bool(bool),
     Real(f64),
+    Text(&'a str),
+}
+
+impl Target<'_> {
+    /// What it is beside targets of other rows: numbers go together.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Int(_) | Self::Real(_) => "a number",
+            Self::Bool(_) => "a boolean",
+            Self::Text(_) => "a string",
+        }
+    }
 }
 
 /// One row, as the formats hand it over.
@@ -143,8 +155,8 @@ struct Shape {
     node_label: bool,
     x: Option<usize>,
     pos: bool,
-    /// Whether there is a target, and whether it is a text.
-    y: Option<bool>,
+    /// The kind of target, if there is one.
+    y: Option<&'static str>,
     split: bool,
 }
 
@@ -157,7 +169,7 @@ impl Shape {
             node_label: row.node_label.is_some(),
             x: edges.vertex_attributes.map(|(_, width)| width),
             pos: row.pos.is_some(),
-            y: row.y.map(|y| matches!(y, Target::Text(_))),
+            y: row.y.map(Target::kind),
             split: row.split.is_some(),
         }
     }
@@ -172,11 +184,6 @@ impl Shape {
     fn words(&self) -> [(Key, String); 8] {
         let some = |present: bool| if present { "a value" } else { "none" }.to_string();
         let width = |width: Option<usize>| width.map_or("none".into(), |w| format!("{w} per row"));
-        let y = match self.y {
-            None => "none",
-            Some(false) => "a number",
-            Some(true) => "a text",
-        };
         [
             (Key::Id, some(self.id)),
             (Key::EdgeLabel, some(self.edge_label)),
@@ -184,7 +191,7 @@ impl Shape {
             (Key::NodeLabel, some(self.node_label)),
             (Key::X, width(self.x)),
             (Key::Pos, some(self.pos)),
-            (Key::Y, y.into()),
+            (Key::Y, self.y.unwrap_or("none").into()),
             (Key::Split, some(self.split)),
         ]
     }
@@ -233,7 +240,6 @@ impl Expected {
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     name: String,
-    features: FeatureOptions,
     builder: BatchBuilder,
     entries: usize,
     /// What the rows had.
@@ -255,8 +261,8 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(name: String, features: FeatureOptions) -> Self {
-        Self { name, features, ..Self::default() }
+    pub fn new(name: String) -> Self {
+        Self { name, ..Self::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -282,7 +288,8 @@ impl Collector {
     fn forget_targets(&mut self) {
         self.targets = Targets::None;
         if !std::mem::replace(&mut self.targets_forgotten, true) {
-            self.notes.push("some graphs have no target ('y'); those of the others are not looked at".into());
+            self.notes
+                .push("some graphs have no target ('y'); the targets of the others are not used".into());
         }
     }
 
@@ -368,7 +375,6 @@ impl Collector {
             ids: named.then(|| std::mem::take(&mut self.ids)),
             parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),
             coordinates: shape.filter(|s| s.pos).map(|_| std::mem::take(&mut self.coordinates)),
-            features: self.features.clone(),
             notes: std::mem::take(&mut self.notes),
         }
     }
@@ -394,19 +400,24 @@ fn check_finite(row: &Row<'_>) -> Result<(), Fault> {
     row.pos.unwrap_or_default().iter().try_for_each(|&value| finite(Key::Pos, value))
 }
 
-/// Adds a target of the kind the shape admits. Whole numbers give way to real ones.
+/// Adds a target of the kind the shape admits. Integers give way to real numbers.
 fn push_target(targets: &mut Targets, target: Target<'_>) {
     match (&mut *targets, target) {
-        (Targets::Classes(values), Target::Class(value)) => values.push(value),
-        (Targets::Text(values), Target::Text(value)) => values.push(value.into()),
-        (Targets::Real(values), Target::Real(value)) => values.push(value),
-        (Targets::Real(values), Target::Class(value)) => values.push(value as f64),
-        (Targets::Classes(values), Target::Real(value)) => {
-            let before = values.iter().map(|&v| v as f64);
-            *targets = Targets::Real(before.chain([value]).collect());
+        (Targets::Classes(Labels::Int(values)), Target::Int(value)) => values.push(value),
+        (Targets::Classes(Labels::Bool(values)), Target::Bool(value)) => values.push(value),
+        (Targets::Classes(Labels::Text(values)), Target::Text(value)) => values.push(value.into()),
+        (mine, target) => {
+            let one = match target {
+                Target::Int(value) => Targets::integers(vec![value]),
+                Target::Bool(value) => Targets::Classes(Labels::Bool(vec![value])),
+                Target::Real(value) => Targets::numbers(vec![value]),
+                Target::Text(value) => Targets::Classes([value].into_iter().collect()),
+            };
+            if mine.is_empty() {
+                *targets = one;
+            } else {
+                mine.append(one).expect("kinds that differ were refused with the shape");
+            }
         }
-        (_, Target::Class(value)) => *targets = Targets::Classes(vec![value]),
-        (_, Target::Text(value)) => *targets = Targets::Text(vec![value.into()]),
-        (_, Target::Real(value)) => *targets = Targets::Real(vec![value]),
     }
 }

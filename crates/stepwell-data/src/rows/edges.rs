@@ -1,9 +1,10 @@
 //! From graphs to lists of edges.
 
 use stepwell::graph::{GraphBatch, GraphRef};
+use stepwell::targets::Targets;
 
 use super::collect::vertices_within_reason;
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 
 /// The edges of one graph as a row lists them, in buffers used again and again.
@@ -104,10 +105,16 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     let infinite = |what: &str, index: usize, value: &dyn std::fmt::Debug| {
         Error::Unsupported(format!("{place}: the {what} {index} is {value:?}; expected finite numbers"))
     };
-    if let Targets::Real(values) = &dataset.targets
-        && let Some(index) = values.iter().position(|v| !v.is_finite())
-    {
-        return Err(infinite("target of graph", index, &values[index]));
+    if let Targets::Numbers(values) | Targets::Binary(values) = &dataset.targets {
+        if values.ncols() != 1 {
+            return Err(Error::Unsupported(format!(
+                "{place}: {} targets per graph; rows hold one",
+                values.ncols()
+            )));
+        }
+        if let Some(((index, _), value)) = values.indexed_iter().find(|(_, value)| !value.is_finite()) {
+            return Err(infinite("target of graph", index, value));
+        }
     }
     let coordinates = dataset.coordinates.as_deref().unwrap_or_default();
     if let Some(index) = coordinates.iter().position(|p| !p.iter().all(|v| v.is_finite())) {

@@ -1,10 +1,10 @@
 use proptest::prelude::*;
-use stepwell::features::{FeatureOptions, StructuralFeature};
 use stepwell::graph::{BatchBuilder, EdgeList};
 use stepwell::rng::Stream;
+use stepwell::targets::{Labels, Targets};
 
 use super::*;
-use crate::dataset::{Dataset, Part, Targets};
+use crate::dataset::{Dataset, Part};
 use crate::{Result, jsonl};
 
 /// A file that `testdata/rows/make.py` wrote.
@@ -40,11 +40,7 @@ pub(crate) fn fixture_dataset(sizes: &[usize]) -> Dataset {
         dataset.parts.get_or_insert_default().push(Part::NAMES[g % 3].0);
         dataset.coordinates.get_or_insert_default().extend(vertices.map(|v| [v as f64, v as f64 / 2.0]));
     }
-    Dataset { graphs: builder.finish(), features: raw(), ..dataset }
-}
-
-pub(crate) fn raw() -> FeatureOptions {
-    FeatureOptions { raw: true, ..FeatureOptions::default() }
+    Dataset { graphs: builder.finish(), ..dataset }
 }
 
 /// A dataset with everything that is odd and allowed, drawn from a seed.
@@ -56,7 +52,7 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
     let exact = flag("exact in 32 bits");
     let width = draw.below(4).checked_sub(1);
     let edge_width = draw.below(4).checked_sub(1);
-    let kind = draw.below(4);
+    let kind = draw.below(5);
     let graphs = draw.below(6);
 
     fn real(draw: &mut Stream, exact: bool) -> f64 {
@@ -74,9 +70,6 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
     const TEXTS: [&str; 8] = ["", "a", "\"quoted\"", "back\\slash", "line\nend\u{0}", "Ünï ☃ 𝔤", "null", "3"];
 
     let mut dataset = Dataset { name: TEXTS[draw.below(8)].into(), ..Dataset::default() };
-    if flag("structure") {
-        dataset.features.structure = vec![StructuralFeature::LogDegree];
-    }
     let mut builder = BatchBuilder::default();
     for _ in 0..graphs {
         let n = draw.below(6);
@@ -128,9 +121,10 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
     dataset.targets = match kind {
         _ if graphs == 0 => Targets::None,
         0 => Targets::None,
-        1 => Targets::Classes((0..graphs).map(|_| [0, -1, i64::MIN, i64::MAX][draw.below(4)]).collect()),
-        2 => Targets::Text((0..graphs).map(|_| TEXTS[draw.below(8)].into()).collect()),
-        _ => Targets::Real((0..graphs).map(|_| real(&mut draw, exact)).collect()),
+        1 => Targets::integers((0..graphs).map(|_| [0, -1, i64::MIN, i64::MAX][draw.below(4)]).collect()),
+        4 => Targets::Classes(Labels::Bool((0..graphs).map(|_| draw.below(2) == 0).collect())),
+        2 => Targets::Classes(Labels::Text((0..graphs).map(|_| TEXTS[draw.below(8)].into()).collect())),
+        _ => Targets::numbers((0..graphs).map(|_| real(&mut draw, exact)).collect()),
     };
     dataset
 }
@@ -191,14 +185,14 @@ proptest! {
         use crate::parquet;
         let dataset = odd_dataset(seed);
         let again = from_jsonl(&to_jsonl(&dataset)).unwrap();
-        let again = Dataset { name: dataset.name.clone(), features: dataset.features.clone(), ..again };
+        let again = Dataset { name: dataset.name.clone(), ..again };
         let place = Place::file("in.parquet");
         let bytes = parquet::write(Vec::new(), &again, &place).unwrap();
         let reader = parquet::Reader::new(bytes::Bytes::from(bytes), place.clone()).unwrap();
         let again = Dataset::collect(reader, &place).unwrap();
         assert_same(&again, &dataset);
         if !dataset.is_empty() {
-            prop_assert_eq!((&again.name, &again.features), (&dataset.name, &dataset.features));
+            prop_assert_eq!(&again.name, &dataset.name);
         }
         let batch = parquet::to_record_batch(&dataset).unwrap();
         let again = parquet::Batches::new([Ok(batch.clone())], batch.schema_ref()).unwrap().whole().unwrap();
@@ -228,10 +222,10 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
         assert_eq!(error.to_string(), expected);
     };
     check(Dataset { ids: Some(vec![]), ..whole.clone() }, "out: 0 ids for 2 graphs");
-    check(Dataset { targets: Targets::Real(vec![1.0]), ..whole.clone() }, "out: 1 targets for 2 graphs");
+    check(Dataset { targets: Targets::numbers(vec![1.0]), ..whole.clone() }, "out: 1 targets for 2 graphs");
     check(Dataset { coordinates: Some(vec![]), ..whole.clone() }, "out: 0 coordinates for 5 vertices");
     check(
-        Dataset { targets: Targets::Real(vec![1.0, f64::NAN]), ..whole.clone() },
+        Dataset { targets: Targets::numbers(vec![1.0, f64::NAN]), ..whole.clone() },
         "out: the target of graph 1 is NaN; expected finite numbers",
     );
     let bare = stepwell::graph::Graph::new(&EdgeList::new((1 << 20) + 1, &[], &[])).unwrap();

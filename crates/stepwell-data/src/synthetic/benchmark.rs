@@ -11,10 +11,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 use stepwell::graph::{BatchBuilder, EdgeList};
 use stepwell::rng::Stream;
+use stepwell::targets::Targets;
 
 use super::clusters::{self, COLOURS, Point};
 use super::nearest::k_nearest;
-use crate::dataset::{Dataset, Part, Targets};
+use crate::dataset::{Dataset, Part};
 use crate::error::{Error, Place, Result};
 
 /// Where the moons, the split Gaussian and the blob of each class lie.
@@ -144,7 +145,7 @@ pub fn generate(options: &BenchmarkOptions) -> Result<Dataset> {
     Ok(Dataset {
         name: options.name().into(),
         graphs: builder.finish(),
-        targets: Targets::Classes(order.iter().map(|&(_, class, _)| class as i64).collect()),
+        targets: Targets::integers(order.iter().map(|&(_, class, _)| class as i64).collect()),
         parts: Some(order.iter().map(|&(part, ..)| part).collect()),
         coordinates: Some(coordinates),
         ..Dataset::default()

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
+use stepwell::targets::Targets;
 
 use super::edges::{self, Edges, Layout};
 use super::lines::{integers, reals};
 use super::source::Source;
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 
 /// Reads a folder or a zip archive in the TU Dortmund layout.
@@ -102,7 +103,7 @@ fn read_targets<R: Read + Seek + Send>(source: &mut Source<R>, graphs: usize) ->
             Ok(())
         })?;
         same_count(&place, graphs, "graphs", classes.len())?;
-        return Ok(Targets::Classes(classes));
+        return Ok(Targets::integers(classes));
     }
     if let Some((reader, place)) = source.open("graph_attributes")? {
         let (width, values) = reals(reader, &place)?;
@@ -110,7 +111,7 @@ fn read_targets<R: Read + Seek + Send>(source: &mut Source<R>, graphs: usize) ->
             return Err(Error::malformed(place.line(1), "one target per graph", format!("{width}")));
         }
         same_count(&place, graphs, "graphs", values.len())?;
-        return Ok(Targets::Real(values));
+        return Ok(Targets::numbers(values));
     }
     Ok(Targets::None)
 }

@@ -6,7 +6,8 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::*;
-use crate::{Dataset, Targets};
+use crate::Dataset;
+use stepwell::targets::Targets;
 
 const TOY: [(&str, &str); 7] = [
     ("A", "1, 2\n2, 1\n2,3\n3 , 2\n5, 5\n"),
@@ -37,7 +38,7 @@ fn with(changes: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static
 fn every_file_ends_up_where_it_belongs() {
     let dataset = read(folder(&TOY).path()).unwrap();
     assert_eq!((dataset.name.as_str(), dataset.len()), ("TOY", 3));
-    assert_eq!(dataset.targets, Targets::Classes(vec![-1, 1, 7]));
+    assert_eq!(dataset.targets, Targets::integers(vec![-1, 1, 7]));
     let first = dataset.graphs.graph(0);
     assert_eq!((first.num_vertices(), first.num_edges()), (3, 2));
     assert_eq!(first.neighbours(1), [0, 2]);
@@ -74,7 +75,7 @@ fn repeats_line_ends_and_marks_do_not_matter() {
 #[test]
 fn real_targets_and_none() {
     let files = [("A", ""), ("graph_indicator", "1\n2\n"), ("graph_attributes", "0.25\n-3\n")];
-    assert_eq!(read(folder(&files).path()).unwrap().targets, Targets::Real(vec![0.25, -3.0]));
+    assert_eq!(read(folder(&files).path()).unwrap().targets, Targets::numbers(vec![0.25, -3.0]));
     assert_eq!(read(folder(&files[..2]).path()).unwrap().targets, Targets::None);
 }
 

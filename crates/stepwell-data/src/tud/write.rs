@@ -5,10 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use stepwell::graph::GraphRef;
+use stepwell::targets::{Labels, Targets};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -19,8 +20,8 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
     check(dataset.graphs.weights().is_some(), "edge weights");
     check(dataset.graphs.any_directed(), "edge directions");
     check(
-        matches!(dataset.targets, Targets::Text(_)),
-        "class names that are text (classes would be numbered)",
+        matches!(dataset.targets, Targets::Classes(Labels::Text(_))),
+        "class names that are strings (classes would be numbered)",
     );
     check(dataset.ids.is_some(), "graph ids");
     check(dataset.parts.is_some(), "the fixed split");
@@ -88,8 +89,8 @@ fn parts(dataset: &Dataset) -> Vec<(&'static str, Fill)> {
     let mut parts: Vec<(&'static str, Fill)> = vec![("A", write_edges), ("graph_indicator", write_indicator)];
     match dataset.targets {
         Targets::None => {}
-        Targets::Real(_) => parts.push(("graph_attributes", write_targets)),
-        Targets::Classes(_) | Targets::Text(_) => parts.push(("graph_labels", write_targets)),
+        Targets::Numbers(_) | Targets::Binary(_) => parts.push(("graph_attributes", write_targets)),
+        Targets::Classes(_) => parts.push(("graph_labels", write_targets)),
     }
     let optional: [(bool, &'static str, Fill); 4] = [
         (graphs.vertex_labels().is_some(), "node_labels", write_vertex_labels),
@@ -119,9 +120,12 @@ fn write_indicator(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
 fn write_targets(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
     match &dataset.targets {
         Targets::None => Ok(()),
-        Targets::Classes(classes) => write_lines(classes, out),
-        Targets::Real(values) => write_lines(values, out),
-        Targets::Text(_) => write_lines(dataset.targets.classes().unwrap_or_default().0, out),
+        Targets::Classes(Labels::Int(classes)) => write_lines(classes, out),
+        Targets::Classes(labels) => {
+            let codes = labels.codes(&labels.distinct()).expect("every label is among the distinct ones");
+            write_lines(codes, out)
+        }
+        Targets::Numbers(values) | Targets::Binary(values) => write_lines(values, out),
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use stepwell::graph::{BatchBuilder, EdgeList};
-use stepwell_data::{Dataset, Targets, catalog};
+use stepwell::targets::Targets;
+use stepwell_data::{Dataset, catalog};
 
 /// A graph as TU Dortmund text can hold it, and everything it may carry.
 #[derive(Clone, Debug)]
@@ -55,8 +56,8 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             }
             let targets = match kind {
                 0 => Targets::None,
-                1 => Targets::Classes(classes[..graphs.len()].to_vec()),
-                _ => Targets::Real(graphs.iter().map(|g| g.reals[0]).collect()),
+                1 => Targets::integers(classes[..graphs.len()].to_vec()),
+                _ => Targets::numbers(graphs.iter().map(|g| g.reals[0]).collect()),
             };
             Dataset { name: "odd".into(), graphs: builder.finish(), targets, ..Dataset::default() }
         },
@@ -97,7 +98,7 @@ fn what_a_format_cannot_hold_is_refused_unless_allowed() {
     let dataset = Dataset {
         graphs: builder.finish(),
         ids: Some(vec!["first".into()]),
-        targets: Targets::Text(vec!["ring".into()]),
+        targets: Targets::Classes(["ring"].into_iter().collect()),
         ..Dataset::default()
     };
     let path = folder.path().join("out.zip");
@@ -108,6 +109,6 @@ fn what_a_format_cannot_hold_is_refused_unless_allowed() {
     );
     assert!(!path.exists());
     assert_eq!(catalog::write(&dataset, &path, true).unwrap().len(), 3);
-    assert_eq!(catalog::read(&path).unwrap().targets, Targets::Classes(vec![0]));
+    assert_eq!(catalog::read(&path).unwrap().targets, Targets::integers(vec![0]));
     assert!(catalog::write(&dataset, &folder.path().join("out.npz"), false).is_err());
 }

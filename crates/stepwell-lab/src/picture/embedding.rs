@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2};
 use stepwell::projection::{AxisKind, Projection, ProjectionOptions, lda, pca};
 use stepwell::rng::Stream;
-use stepwell_data::Targets;
+use stepwell::targets::Targets;
 
 use super::Picture;
 use super::colour;
@@ -60,7 +60,7 @@ pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projectio
         (Method::Lda, None) => {
             let expected = "pca, since lda needs classes".to_owned();
             let found = match targets {
-                Targets::Real(_) => "lda and targets that are real numbers",
+                Targets::Numbers(_) => "lda and targets that are real numbers",
                 _ => "lda and no targets",
             };
             return Err(Error::BadOption { name: "method", expected, found: found.to_owned() });
@@ -79,7 +79,7 @@ pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projectio
         let mut text = format!("graph {}", shortened(&ids[graph], NAME));
         match targets {
             Targets::None => {}
-            Targets::Real(values) => text += &format!("\ntarget {}", values[graph]),
+            Targets::Numbers(values) => text += &format!("\ntarget {}", values[(graph, 0)]),
             _ => text += &format!("\nclass {}", shortened(&groups.names[group], NAME)),
         }
         if let Some(sizes) = sizes {
@@ -162,7 +162,7 @@ impl Groups {
         if let Some((of, names)) = targets.classes() {
             return Self { names, of, meaning: "their classes", ordered: false };
         }
-        let Targets::Real(values) = targets else {
+        let Some(values) = targets.column() else {
             let names = vec!["graphs".to_owned()];
             return Self { names, of: vec![0; count], meaning: "all the same", ordered: false };
         };

@@ -6,8 +6,9 @@ use std::ops::ControlFlow::Continue;
 use stepwell::config::{ModelConfig, Pool, Recurrence};
 use stepwell::pyramid::Pyramid;
 use stepwell::rng::Stream;
+use stepwell::targets::Targets;
+use stepwell_data::Dataset;
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_data::{Dataset, Targets};
 use stepwell_lab::convergence::{RADII, sweeps};
 use stepwell_lab::picture::figures::{
     BarGroup, Cloud, CloudRow, Field, Line, LinePanel, RatioRow, Spot, bars, benchmark, clouds, frontier,

@@ -13,7 +13,7 @@ use stepwell::graph::{BatchBuilder, EdgeList, Graph, GraphBatch};
 use stepwell::pool::Pooling;
 use stepwell::pyramid::Pyramid;
 use stepwell::rng::Stream;
-use stepwell_data::Targets;
+use stepwell::targets::{Labels, Targets};
 use stepwell_lab::picture::embedding::{Method, Vectors, plot};
 use stepwell_lab::picture::explanation::{self, Shares};
 use stepwell_lab::picture::page::{Cell, Page, Table};
@@ -46,7 +46,7 @@ fn clouds(count: usize, classes: usize) -> (Array2<f64>, Vec<usize>) {
 
 fn scatter(count: usize, classes: usize, method: Method, name: impl Fn(usize) -> String) -> Picture {
     let (rows, of) = clouds(count, classes);
-    let targets = Targets::Text(of.iter().map(|&class| name(class)).collect());
+    let targets = Targets::Classes(Labels::Text(of.iter().map(|&class| name(class)).collect()));
     let ids: Vec<String> = (0..count).map(|graph| name(graph % 9)).collect();
     let vectors = Vectors {
         name: &name(0),
@@ -64,7 +64,7 @@ fn points() {
     check("two_classes.svg", || scatter(24, 2, Method::Lda, |class| format!("{class}")));
     check("regression.svg", || {
         let (rows, _) = clouds(30, 3);
-        let targets = Targets::Real((0..30).map(|graph| f64::from(graph * graph) / 10.0).collect());
+        let targets = Targets::numbers((0..30).map(|graph| f64::from(graph * graph) / 10.0).collect());
         let ids: Vec<String> = (0..30).map(|graph| graph.to_string()).collect();
         let vectors =
             Vectors { name: "squares", rows: rows.view(), targets: &targets, ids: &ids, sizes: None };
@@ -239,12 +239,12 @@ fn a_plane_needs_what_it_shows() {
         let vectors = Vectors { name: "x", rows: rows.view(), targets, ids, sizes: None };
         plot(&vectors, Method::Lda).unwrap_err().to_string()
     };
-    let real = Targets::Real(vec![0.0; 9]);
+    let real = Targets::numbers(vec![0.0; 9]);
     assert_eq!(
         refused(&real, &ids),
         "method: expected pca, since lda needs classes, found lda and targets that are real numbers"
     );
     assert!(refused(&Targets::None, &ids).ends_with("found lda and no targets"));
-    assert_eq!(refused(&Targets::Classes(vec![1; 4]), &ids), "targets: expected 9, found 4");
+    assert_eq!(refused(&Targets::integers(vec![1; 4]), &ids), "targets: expected 9, found 4");
     assert_eq!(refused(&Targets::None, &ids[1..]), "ids: expected 9, found 8");
 }

@@ -9,7 +9,8 @@ use std::path::Path;
 use stepwell::config::{ModelConfig, Pool};
 use stepwell::model::Model;
 use stepwell::pyramid::Pyramid;
-use stepwell::readout::{Alpha, Readout, Targets};
+use stepwell::readout::{Alpha, Readout};
+use stepwell::targets::{Encoded, decode_classes};
 use stepwell_data::Dataset;
 use stepwell_data::synthetic::{BenchmarkOptions, generate};
 use stepwell_lab::evaluate::Evaluation;
@@ -52,7 +53,7 @@ fn evaluation<'a>(dataset: &'a Dataset, config: &ModelConfig) -> Evaluation<'a> 
 /// The paper's words as a nested loop.
 fn naive(dataset: &Dataset, config: &ModelConfig) -> Vec<f64> {
     let protocol = protocol();
-    let (classes, names) = dataset.targets.classes().unwrap();
+    let (classes, _) = dataset.targets.classes().unwrap();
     let right = |seeded: &ModelConfig, alpha: f64, learnt: &[usize], judged: &[usize]| {
         let seeded = ModelConfig { alpha: Alpha::Fixed(alpha), ..seeded.clone() };
         let model = Model::fit(seeded.clone(), &dataset.graphs).unwrap();
@@ -61,10 +62,10 @@ fn naive(dataset: &Dataset, config: &ModelConfig) -> Vec<f64> {
             model.embed(&batch, |_| ControlFlow::Continue(())).unwrap().vectors
         };
         let of = |graphs: &[usize]| graphs.iter().map(|&graph| classes[graph]).collect::<Vec<_>>();
-        let (rows, expected) = (embed(learnt), of(learnt));
-        let targets = Targets::Classes { classes: &expected, num_classes: names.len() };
-        let readout = Readout::fit(rows.view(), targets, None, &seeded.readout(), 0).unwrap();
-        let found = readout.classify(embed(judged).view()).unwrap();
+        let rows = embed(learnt);
+        let targets = Encoded::new(&dataset.targets.select(learnt)).unwrap();
+        let readout = Readout::fit(rows.view(), &targets, None, &seeded.readout(), 0).unwrap();
+        let found = decode_classes(readout.predict(embed(judged).view()).unwrap().view());
         found.iter().zip(of(judged)).filter(|(found, is)| **found == *is).count() as f64
     };
     let folds = stratified(&classes, protocol.folds, protocol.held_out, protocol.seed).unwrap();

@@ -99,9 +99,9 @@ pub struct ModelConfig {
     pub aggregate: Vec<Aggregate>,
     /// Whether all blocks go into the vector, not the last one alone.
     pub concat: bool,
-    /// Whether attributes are taken as they are instead of z-scored; unless
-    /// said, as the kind of dataset has it.
-    pub raw: Option<bool>,
+    /// Whether attributes are taken as they are instead of z-scored.
+    #[serde(with = "raw")]
+    pub raw: bool,
     /// Columns read off the structure, beside what vertices carry.
     pub structure: Vec<StructuralFeature>,
     /// Columns read off the structure where vertices carry nothing; the degree
@@ -131,6 +131,20 @@ fn is_zero(value: &usize) -> bool {
 
 fn is_one(value: &usize) -> bool {
     *value == 1
+}
+
+/// Not raw is written as no value: so it was when datasets had an opinion on it,
+/// and what was said of a model then still is.
+mod raw {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(raw: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+        raw.then_some(true).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(false))
+    }
 }
 
 impl Default for ModelConfig {
@@ -169,7 +183,7 @@ impl Default for ModelConfig {
             fill_budget: NdpOptions::default().fill_budget,
             aggregate: vec![Aggregate::Sum],
             concat: false,
-            raw: None,
+            raw: false,
             structure: Vec::new(),
             bare_structure: Vec::new(),
             alpha: Alpha::Loo,
@@ -201,7 +215,6 @@ impl ModelConfig {
                 fixed_sweeps: Some(3),
                 aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
                 concat: true,
-                raw: Some(false),
                 // Beside inputs that say something, such columns drown it.
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 landmarks: 2000,
@@ -214,7 +227,7 @@ impl ModelConfig {
                 pool_last: true,
                 delta: 0.01,
                 sparsify: Sparsify::Deferred,
-                raw: Some(true),
+                raw: true,
                 structure: vec![StructuralFeature::Degree, StructuralFeature::Clustering],
                 ..Self::default()
             },
@@ -258,15 +271,12 @@ impl ModelConfig {
         (block + 1).saturating_sub(self.pool_after).min(levels)
     }
 
-    /// What goes into the inputs, for a dataset that has its own idea of it.
-    pub fn features(&self, usual: &FeatureOptions) -> FeatureOptions {
-        let chosen = |own: &Vec<StructuralFeature>, usual: &Vec<StructuralFeature>| {
-            if own.is_empty() { usual } else { own }.clone()
-        };
+    /// What goes into the inputs.
+    pub fn features(&self) -> FeatureOptions {
         FeatureOptions {
-            raw: self.raw.unwrap_or(usual.raw),
-            structure: chosen(&self.structure, &usual.structure),
-            bare_structure: chosen(&self.bare_structure, &usual.bare_structure),
+            raw: self.raw,
+            structure: self.structure.clone(),
+            bare_structure: self.bare_structure.clone(),
         }
     }
 

@@ -36,6 +36,10 @@ pub struct FeatureFit {
     labels: BTreeSet<i32>,
     /// Of each dense column.
     columns: Vec<Spread>,
+    /// The first vertex' attributes, as long as all vertices have the same.
+    constant: Option<Vec<f64>>,
+    /// What the map becomes should that be so in the end: constants carry nothing.
+    bare: Option<Box<FeatureFit>>,
     /// Whether all attributes so far were one-hot rows.
     one_hot: bool,
     /// Whether all graphs so far were without vertices.
@@ -50,9 +54,28 @@ impl FeatureFit {
             map: None,
             labels: BTreeSet::new(),
             columns: Vec::new(),
+            constant: None,
+            bare: None,
             one_hot: true,
             only_empty: false,
         }
+    }
+
+    /// Whether attributes that never change would leave nothing to tell vertices by.
+    fn needs_more_than_constants(&self, batch: &GraphBatch) -> bool {
+        !self.options.raw && self.options.structure.is_empty() && batch.vertex_labels().is_none()
+    }
+
+    /// Looks whether all vertices still have the same attributes.
+    fn watch_constants(&mut self, batch: &GraphBatch) -> Result<()> {
+        let Some(attributes) = batch.vertex_attributes() else { return Ok(()) };
+        let Some(constant) = &self.constant else { return Ok(()) };
+        if attributes.values.chunks_exact(attributes.width).any(|row| row != constant.as_slice()) {
+            (self.constant, self.bare) = (None, None);
+        } else if let Some(bare) = &mut self.bare {
+            bare.observe(&batch.clone().bare())?;
+        }
+        Ok(())
     }
 
     /// Takes more graphs into account. They must carry what those before them carry.
@@ -67,6 +90,10 @@ impl FeatureFit {
         }
         self.only_empty = empty;
         let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
+        if self.map.is_none() && attributes > 0 && !empty && self.needs_more_than_constants(batch) {
+            self.constant = batch.vertex_attributes().map(|all| all.values[..attributes].to_vec());
+            self.bare = Some(Box::new(Self::new(&self.options)));
+        }
         let map = self.map.get_or_insert_with(|| {
             let mut structure = self.options.structure.clone();
             if structure.is_empty() && attributes == 0 && batch.vertex_labels().is_none() {
@@ -79,6 +106,7 @@ impl FeatureFit {
             self.columns = vec![Spread::default(); width];
             FeatureMap {
                 attributes,
+                ignored: 0,
                 structure,
                 means: vec![0.0; width],
                 scales: vec![1.0; width],
@@ -104,7 +132,7 @@ impl FeatureFit {
         for row in map.dense(batch).chunks_exact(width) {
             row.iter().zip(&mut self.columns).for_each(|(&x, column)| column.add(x));
         }
-        Ok(())
+        self.watch_constants(batch)
     }
 
     /// Adds what was seen of other graphs, under the same options.
@@ -127,25 +155,40 @@ impl FeatureFit {
         self.columns.iter_mut().zip(&other.columns).for_each(|(mine, theirs)| mine.merge(theirs));
         self.labels.extend(&other.labels);
         self.one_hot &= other.one_hot;
-        Ok(())
+        if self.constant != other.constant {
+            (self.constant, self.bare) = (None, None);
+        }
+        match (&mut self.bare, &other.bare) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            _ => Ok(()),
+        }
     }
 
     /// The map. Columns whose spread is too large for a number are not scaled.
+    /// Attributes that are the same on all vertices carry nothing: the map is that
+    /// of graphs without any, and ignores them.
     pub fn finish(self) -> FeatureMap {
+        if let (Some(constant), Some(bare)) = (&self.constant, self.bare) {
+            let ignored = constant.len();
+            return FeatureMap { ignored, ..bare.finish() };
+        }
         let mut map = self.map.unwrap_or_default();
         map.labels = self.labels.into_iter().collect();
         let as_they_are = if self.options.raw || self.one_hot { map.attributes } else { 0 };
+        let mut varies = as_they_are > 0;
         for column in as_they_are..map.means.len().min(self.columns.len()) {
             let (mean, deviation) = self.columns[column].mean_and_deviation();
             // What rounding alone leaves of a column that should be constant is not a spread.
             let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
+            varies |= !constant;
             if mean.is_finite() && deviation.is_finite() {
                 (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
-                // The only input there is must not vanish, or every state does: it becomes 1.
-                if constant && map.means.len() == 1 && map.labels.is_empty() && mean > 0.0 {
-                    (map.means[column], map.scales[column]) = (0.0, mean);
-                }
             }
+        }
+        // One input must not vanish, or every state does: it becomes 1.
+        if !varies && map.labels.is_empty() && !map.means.is_empty() {
+            let mean = map.means[0];
+            (map.means[0], map.scales[0]) = if mean > 0.0 { (0.0, mean) } else { (mean - 1.0, 1.0) };
         }
         map
     }
@@ -178,5 +221,67 @@ mod tests {
             assert_eq!(one.finish(), expected);
         }
         assert_eq!(seen(&[&empty, &empty]).finish().width(), 1, "the degree, where there is nothing at all");
+    }
+
+    /// The first columns vary over vertices as `values` says, row by row.
+    fn carrying(values: &[f64], width: usize) -> Graph {
+        let n = values.len() / width;
+        let (from, to): (Vec<u32>, Vec<u32>) = (1..n as u32).map(|v| (v - 1, v)).unzip();
+        let edges = EdgeList { vertex_attributes: Some((values, width)), ..EdgeList::new(n, &from, &to) };
+        Graph::new(&edges).unwrap()
+    }
+
+    #[test]
+    fn constant_attributes_carry_nothing() {
+        let options =
+            FeatureOptions { bare_structure: vec![StructuralFeature::LogDegree], ..Default::default() };
+        let (path, longer) =
+            (carrying(&[1.0, 7.0, 1.0, 7.0, 1.0, 7.0], 2), carrying(&[1.0, 7.0].repeat(4), 2));
+        let mut both = path.clone().into_batch();
+        both.append(longer.as_batch()).unwrap();
+        let bare = FeatureMap::fit(&both.clone().bare(), &options).unwrap();
+        let map = FeatureMap::fit(&both, &options).unwrap();
+        assert_eq!(FeatureMap { ignored: 0, ..map.clone() }, bare);
+        assert_eq!(map.apply(&both).unwrap(), bare.apply(&both.clone().bare()).unwrap());
+        assert!(map.apply(&both.clone().bare()).is_err(), "other graphs must have as many attributes");
+        // In pieces, and joined with graphs that differ in what they carry.
+        let seen = |graph: &Graph| {
+            let mut fit = FeatureFit::new(&options);
+            fit.observe(graph.as_batch()).unwrap();
+            fit
+        };
+        let mut merged = seen(&path);
+        merged.merge(&seen(&longer)).unwrap();
+        assert_eq!(merged.finish(), map);
+        let other = carrying(&[2.0, 7.0, 2.0, 7.0], 2);
+        let mut merged = seen(&path);
+        merged.merge(&seen(&other)).unwrap();
+        let mut observed = seen(&path);
+        observed.observe(other.as_batch()).unwrap();
+        let found = observed.finish();
+        assert_eq!((found.attributes(), found.ignored), (2, 0));
+        assert_eq!(merged.finish(), found);
+        // Taken as they are, they are taken.
+        let raw = FeatureMap::fit(&both, &FeatureOptions { raw: true, ..options }).unwrap();
+        assert_eq!(raw.apply(&both).unwrap().dense_row(0), [1.0, 7.0]);
+    }
+
+    #[test]
+    fn something_is_left_of_structure_that_never_changes() {
+        let rings = |sizes: &[u32]| {
+            let mut batch = GraphBatch::default();
+            for &n in sizes {
+                let (from, to): (Vec<u32>, Vec<u32>) = (0..n).map(|v| (v, (v + 1) % n)).unzip();
+                batch.append(Graph::new(&EdgeList::new(n as usize, &from, &to)).unwrap().as_batch()).unwrap();
+            }
+            batch
+        };
+        let structure = vec![StructuralFeature::LogDegree, StructuralFeature::Clustering];
+        let options = FeatureOptions { bare_structure: structure, ..Default::default() };
+        let graphs = rings(&[5, 6, 9]);
+        let inputs = FeatureMap::fit(&graphs, &options).unwrap().apply(&graphs).unwrap();
+        let mut rows = Vec::new();
+        (0..20).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
+        assert_eq!(rows, [1.0, 0.0].repeat(20));
     }
 }

@@ -14,13 +14,14 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2, ArrayView2, s};
 
-use super::TrainedModel;
-use crate::config::{Aggregate, ModelConfig};
+use super::{TrainedModel, length};
+use crate::config::Aggregate;
 use crate::error::{Error, Result};
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
-use crate::readout::{Coefficients, Expansion, Readout, Task};
-use crate::reservoir::{Prepared, Weights, level_read, states_read};
+use crate::readout::{Coefficients, Expansion, Readout};
+use crate::reservoir::{level_read, states_read};
+use crate::targets::Task;
 
 /// The decision values of one graph, taken apart. Columns are those of
 /// [`Predictions::scores`](super::Predictions::scores): a class each, or a
@@ -98,10 +99,6 @@ impl Explanation {
     }
 }
 
-fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
-    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
-}
-
 impl TrainedModel {
     /// Takes the decision values of graphs apart; `pyramid` is what
     /// [`Model::coarsen`](super::Model::coarsen) makes of them.
@@ -111,15 +108,15 @@ impl TrainedModel {
     /// # use stepwell::config::ModelConfig;
     /// # use stepwell::graph::{BatchBuilder, EdgeList};
     /// # use stepwell::model::{Model, TrainedModel};
-    /// # use stepwell::readout::Targets;
+    /// # use stepwell::targets::Targets;
     /// # let mut builder = BatchBuilder::default();
     /// # builder.push(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
     /// # builder.push(&EdgeList::new(4, &[0, 1, 2, 3], &[1, 2, 3, 0]))?;
     /// # let graphs = builder.finish();
     /// # let model = Model::fit(ModelConfig::default(), &graphs)?;
     /// # let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
-    /// # let targets = Targets::Classes { classes: &[0, 1], num_classes: 2 };
-    /// # let trained = TrainedModel::fit(model, vectors.view(), targets, vec!["path".into(), "ring".into()])?;
+    /// # let targets = Targets::Classes(["path", "ring"].into_iter().collect());
+    /// # let trained = TrainedModel::fit(model, vectors.view(), &targets, None)?;
     /// let pyramid = trained.model.coarsen(&graphs, |_| Continue(()))?;
     /// let explanations = trained.explain(&graphs, &pyramid, |_| Continue(()))?;
     /// let scores = trained.predict(&graphs, |_| Continue(()))?.scores;
@@ -134,70 +131,61 @@ impl TrainedModel {
         pyramid: &Pyramid,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Vec<Explanation>> {
-        let prepared = self.model.prepare(graphs, pyramid)?;
-        explain(&self.model.weights, &prepared, &self.model.config, &self.readout, progress)
-    }
-}
-
-/// Takes the decision values of prepared graphs apart.
-pub fn explain(
-    weights: &Weights,
-    prepared: &Prepared,
-    config: &ModelConfig,
-    readout: &Readout,
-    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
-) -> Result<Vec<Explanation>> {
-    if let Some(expansion) = readout.expansion() {
-        let what = match expansion {
-            Expansion::Random(_) => "random features",
-            Expansion::Landmarks(_) => "similarities to training graphs (landmarks)",
-        };
-        return Err(Error::NotExplained { what });
-    }
-    if config.aggregate.contains(&Aggregate::Std) {
-        return Err(Error::BadOption {
-            name: "aggregate",
-            expected: "sum, mean or max, since a standard deviation does not split into parts of vertices"
-                .into(),
-            found: "std".into(),
-        });
-    }
-    length("columns the readout reads", weights.embedding_width(config), readout.num_inputs())?;
-    let tables = states_read(weights, prepared, config, progress)?;
-    let read = config.embedded_blocks();
-    let level_of = |block| level_read(block, prepared.levels(), config);
-    let levels: Vec<usize> = {
-        let mut levels: Vec<usize> = read.clone().map(level_of).collect();
-        levels.dedup();
-        levels
-    };
-    let offsets: Vec<Vec<usize>> = levels.iter().map(|&level| prepared.vertex_offsets(level)).collect();
-    let Coefficients { weights: coefficients, intercept } = mirrored(readout);
-
-    let explained = |graph: usize| {
-        let range = |place: usize| offsets[place][graph]..offsets[place][graph + 1];
-        let mut of_levels: Vec<Contributions> = levels
-            .iter()
-            .enumerate()
-            .map(|(place, &level)| Contributions {
-                level,
-                values: Array2::zeros((range(place).len(), intercept.len())),
-            })
-            .collect();
-        let mut first = 0;
-        for (index, table) in tables.iter().enumerate() {
-            let level = level_of(read.start + index % read.len());
-            let place = levels.partition_point(|&known| known < level);
-            let states = table.slice(s![range(place), ..]);
-            for &aggregate in &config.aggregate {
-                let columns = coefficients.slice(s![first..first + table.ncols(), ..]);
-                add(aggregate, states, columns, &mut of_levels[place].values);
-                first += table.ncols();
-            }
+        let Self { model, readout, .. } = self;
+        let (config, weights) = (&model.config, &model.weights);
+        if let Some(expansion) = readout.expansion() {
+            let what = match expansion {
+                Expansion::Random(_) => "random features",
+                Expansion::Landmarks(_) => "similarities to training graphs (landmarks)",
+            };
+            return Err(Error::NotExplained { what });
         }
-        Explanation { intercept: intercept.clone(), levels: of_levels }
-    };
-    Ok((0..prepared.len()).map(explained).collect())
+        if config.aggregate.contains(&Aggregate::Std) {
+            return Err(Error::BadOption {
+                name: "aggregate",
+                expected:
+                    "sum, mean or max, since a standard deviation does not split into parts of vertices"
+                        .into(),
+                found: "std".into(),
+            });
+        }
+        let prepared = model.prepare(graphs, pyramid)?;
+        let tables = states_read(weights, &prepared, config, progress)?;
+        let read = config.embedded_blocks();
+        let level_of = |block| level_read(block, prepared.levels(), config);
+        let levels: Vec<usize> = {
+            let mut levels: Vec<usize> = read.clone().map(level_of).collect();
+            levels.dedup();
+            levels
+        };
+        let offsets: Vec<Vec<usize>> = levels.iter().map(|&level| prepared.vertex_offsets(level)).collect();
+        let Coefficients { weights: coefficients, intercept } = mirrored(readout);
+
+        let explained = |graph: usize| {
+            let range = |place: usize| offsets[place][graph]..offsets[place][graph + 1];
+            let mut of_levels: Vec<Contributions> = levels
+                .iter()
+                .enumerate()
+                .map(|(place, &level)| Contributions {
+                    level,
+                    values: Array2::zeros((range(place).len(), intercept.len())),
+                })
+                .collect();
+            let mut first = 0;
+            for (index, table) in tables.iter().enumerate() {
+                let level = level_of(read.start + index % read.len());
+                let place = levels.partition_point(|&known| known < level);
+                let states = table.slice(s![range(place), ..]);
+                for &aggregate in &config.aggregate {
+                    let columns = coefficients.slice(s![first..first + table.ncols(), ..]);
+                    add(aggregate, states, columns, &mut of_levels[place].values);
+                    first += table.ncols();
+                }
+            }
+            Explanation { intercept: intercept.clone(), levels: of_levels }
+        };
+        Ok((0..prepared.len()).map(explained).collect())
+    }
 }
 
 /// The linear map with a column for each class, also for the first of two.

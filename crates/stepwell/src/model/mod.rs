@@ -21,24 +21,26 @@ mod saved;
 mod tests;
 mod trained;
 
-pub use explain::{Contributions, Explanation, explain};
-pub use saved::{FORMAT, Unreadable};
+pub use explain::{Contributions, Explanation};
+pub use saved::{FORMAT, Saved};
 pub use trained::{Predictions, TrainedModel};
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use ndarray::{Array2, Axis};
+use rayon::prelude::*;
+
 use crate::config::ModelConfig;
-use crate::error::Result;
-use crate::features::{FeatureMap, FeatureOptions};
+use crate::error::{Error, Result};
+use crate::features::FeatureMap;
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
-use crate::reservoir::{Embedding, Prepared, Weights, embed};
+use crate::reservoir::{self, Embedding, Prepared, Run, Weights};
 
 /// What turns graphs into vectors: a configuration, the map to its inputs, and
-/// the weights drawn for them. Nothing in it depends on graph labels. To keep
-/// one, keep `config` and `features` (both are serde's kind): [`Model::new`]
-/// draws the same weights again. A [`TrainedModel`] has a file format.
+/// the weights drawn for them. Nothing in it depends on targets. [`Saved`] is
+/// its file, and that of a [`TrainedModel`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// What it was asked to be.
@@ -52,22 +54,34 @@ pub struct Model {
 impl Model {
     /// Draws the weights for inputs of a fitted map.
     pub fn new(config: ModelConfig, features: FeatureMap) -> Result<Self> {
+        config.validate()?;
         let weights = Weights::random(&config, features.width())?;
         Ok(Self { config, features, weights })
     }
 
-    /// Fits the map on the graphs given, then draws the weights. Attributes are
-    /// z-scored unless `config.raw` is `Some(true)`; a dataset that was read from
-    /// a file has its own idea of it, for [`fit_as`](Self::fit_as).
+    /// Fits the map on the training graphs, and draws the weights.
     pub fn fit(config: ModelConfig, graphs: &GraphBatch) -> Result<Self> {
-        Self::fit_as(config, graphs, &FeatureOptions::default())
+        let features = FeatureMap::fit(graphs, &config.features())?;
+        Self::new(config, features)
     }
 
-    /// The same, with the `usual` inputs of a dataset where the configuration
-    /// says nothing of them: what `stepwell_data::Dataset` has as `features`.
-    pub fn fit_as(config: ModelConfig, graphs: &GraphBatch, usual: &FeatureOptions) -> Result<Self> {
-        let features = FeatureMap::fit(graphs, &config.features(usual))?;
-        Self::new(config, features)
+    /// The same with weights of one's own in place of those drawn.
+    pub fn with_weights(config: ModelConfig, features: FeatureMap, weights: Weights) -> Result<Self> {
+        let model = Self { config, features, weights };
+        model.check()?;
+        Ok(model)
+    }
+
+    /// Whether the parts fit each other.
+    fn check(&self) -> Result<()> {
+        let Self { config, features, weights } = self;
+        config.validate()?;
+        weights.check(config)?;
+        for block in 0..config.blocks {
+            let expected = config.units.get(block).expect("validated: a number of units for every block");
+            length("units of a block", expected, weights.units(0, block))?;
+        }
+        length("columns of the inputs", features.width(), weights.features())
     }
 
     /// Numbers in a graph's vector.
@@ -104,6 +118,66 @@ impl Model {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, |_| progress(0))?;
-        embed(&self.weights, &self.prepare(graphs, pyramid)?, &self.config, progress)
+        self.embed_prepared(&self.prepare(graphs, pyramid)?, None, progress)
     }
+
+    /// The same without the graphs that cannot be embedded: what becomes of the
+    /// others, and why these cannot, by their positions. Where there are any, every
+    /// graph is embedded once more, alone.
+    pub fn embed_possible(
+        &self,
+        graphs: &GraphBatch,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<(Embedding, Vec<(usize, Error)>)> {
+        match self.embed(graphs, &progress) {
+            Ok(embedding) => return Ok((embedding, Vec::new())),
+            Err(error) if error.graph().is_none() => return Err(error),
+            Err(_) => {}
+        }
+        let alone = |graph| self.embed(&graphs.select(&[graph]), |_| progress(0));
+        let found: Vec<Result<Embedding>> = (0..graphs.len()).into_par_iter().map(alone).collect();
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for (graph, found) in found.into_iter().enumerate() {
+            match found {
+                Ok(embedding) => good.push(embedding),
+                Err(error) if error.graph().is_some() => bad.push((graph, error)),
+                Err(error) => return Err(error),
+            }
+        }
+        let width = self.width();
+        let runs = self.weights.iter().count();
+        let mut embedding =
+            Embedding { vectors: Array2::zeros((0, width)), runs: Array2::default((0, runs)) };
+        for part in good {
+            embedding
+                .vectors
+                .append(Axis(0), part.vectors.view())
+                .expect("vectors of one model have one width");
+            embedding.runs.append(Axis(0), part.runs.view()).expect("one model has so many reservoirs");
+        }
+        Ok((embedding, bad))
+    }
+
+    /// Embeds prepared graphs: some of them, whose positions ascend, or all.
+    pub fn embed_prepared(
+        &self,
+        prepared: &Prepared,
+        graphs: Option<&[usize]>,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<Embedding> {
+        reservoir::embed_some(&self.weights, prepared, &self.config, graphs, progress)
+    }
+
+    /// The states of all vertices of prepared graphs: see [`reservoir::states`].
+    pub fn states(
+        &self,
+        prepared: &Prepared,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
+        reservoir::states(&self.weights, prepared, &self.config, progress)
+    }
+}
+
+fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
 }

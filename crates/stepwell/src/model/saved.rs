@@ -1,4 +1,4 @@
-//! A trained model as one file's bytes: safetensors, whose metadata key
+//! A model as one file's bytes: safetensors, whose metadata key
 //! `stepwell` holds a JSON header with everything that is not an array.
 //!
 //! All that could have been changed is covered by two SHA-256 sums in the
@@ -16,63 +16,19 @@ use sha2::{Digest, Sha256};
 
 use super::{Model, TrainedModel};
 use crate::config::ModelConfig;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unreadable};
 use crate::features::FeatureMap;
-use crate::readout::{Coefficients, Expansion, Landmarks, RandomFeatures, Readout, Task};
+use crate::readout::{Coefficients, Expansion, Landmarks, RandomFeatures, Readout};
 use crate::reservoir::{BlockWeights, Weights};
+use crate::targets::{Labels, Task};
 
 /// Raised when older programs could not read, or would misread, what is written.
-pub const FORMAT: u32 = 1;
+/// Format 1 (version 0.1.0) kept the names of classes as text, whatever they
+/// were, and had no file of a model without a readout.
+pub const FORMAT: u32 = 2;
 
 /// The key of the header in the file's metadata.
 pub(super) const KEY: &str = "stepwell";
-
-/// Why bytes are not a model.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unreadable {
-    /// Not a safetensors file, or not a whole one.
-    #[error("not a whole safetensors file ({0}): something else than a model, or one cut short")]
-    NotSafetensors(String),
-    /// Another program's file.
-    #[error("a safetensors file, but not a model of Stepwell: its metadata has no key 'stepwell'")]
-    NotAModel,
-    /// Written by a later version.
-    #[error(
-        "written by Stepwell {version} in format {found}; this version reads up to format {FORMAT}: upgrade to read it"
-    )]
-    Newer {
-        /// The format found.
-        found: u32,
-        /// The program that wrote it.
-        version: String,
-    },
-    /// The header cannot be understood.
-    #[error("the header of the model is broken: {0}")]
-    Header(String),
-    /// Some bytes are not what was written.
-    #[error("the {0} of the model were changed after it was written: their checksum differs")]
-    Changed(&'static str),
-    /// A tensor is missing or has another shape.
-    #[error("tensor '{name}': expected {expected}, found {found}")]
-    Tensor {
-        /// Its name.
-        name: String,
-        /// What should be there.
-        expected: String,
-        /// What is.
-        found: String,
-    },
-    /// The parts do not fit each other.
-    #[error("the parts of the model do not fit each other: {0}")]
-    Parts(#[from] Error),
-}
-
-impl From<Unreadable> for Error {
-    fn from(unreadable: Unreadable) -> Self {
-        Box::new(unreadable).into()
-    }
-}
 
 /// What every version of the header has.
 #[derive(Deserialize)]
@@ -89,42 +45,47 @@ struct Header {
     version: String,
     config: ModelConfig,
     features: FeatureMap,
-    task: Task,
-    classes: Vec<String>,
+    /// Of the readout; null where there is none.
+    task: Option<Task>,
+    classes: Labels,
     alpha: f64,
     sha256: String,
     header_sha256: String,
 }
 
-impl TrainedModel {
+/// What a model's file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Saved {
+    /// A model without a readout: graphs in, vectors out.
+    Untrained(Model),
+    /// A trained one.
+    Trained(TrainedModel),
+}
+
+impl Saved {
+    /// The part from graphs to vectors, which every model has.
+    pub fn model(&self) -> &Model {
+        match self {
+            Self::Untrained(model) => model,
+            Self::Trained(trained) => &trained.model,
+        }
+    }
+
+    /// The same, alone.
+    pub fn into_model(self) -> Model {
+        match self {
+            Self::Untrained(model) => model,
+            Self::Trained(trained) => trained.model,
+        }
+    }
+
     /// The model as a file's content. Equal models give equal bytes. A model whose
     /// parts have been changed and do not fit each other any more is refused.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.check()?;
-        let tensors = self.tensors();
-        let views: Vec<(&String, TensorView<'_>)> = tensors
-            .iter()
-            .map(|(name, shape, bytes)| Ok((name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
-            .collect::<Result<_, safetensors::SafeTensorError>>()
-            .map_err(unwritable)?;
-        // Which bytes tensors become is safetensors' business: write them once without a header.
-        let bare = serialize(views.clone(), None).map_err(unwritable)?;
-        let (_, metadata) = SafeTensors::read_metadata(&bare).map_err(unwritable)?;
-        let mut header = Header {
-            format: FORMAT,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            config: self.model.config.clone(),
-            features: self.model.features.clone(),
-            task: self.readout.task(),
-            classes: self.classes.clone(),
-            alpha: self.readout.alpha(),
-            sha256: hexadecimal(&[tensor_bytes(&bare)]),
-            header_sha256: String::new(),
-        };
-        let unsealed = serde_json::to_string(&header).map_err(unwritable)?;
-        header.header_sha256 = hexadecimal(&[unsealed.as_bytes(), table(&metadata).as_bytes()]);
-        let text = serde_json::to_string(&header).map_err(unwritable)?;
-        serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(unwritable)
+        match self {
+            Self::Untrained(model) => model.to_bytes(),
+            Self::Trained(trained) => trained.to_bytes(),
+        }
     }
 
     /// The model of a file's content.
@@ -133,48 +94,107 @@ impl TrainedModel {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(not_whole)?;
         let text = metadata.metadata().as_ref().and_then(|all| all.get(KEY)).ok_or(Unreadable::NotAModel)?;
         let header = Header::parse(text, &table(&metadata))?;
-        if hexadecimal(&[tensor_bytes(bytes)]) != header.sha256 {
+        let read = || {
+            let tensors = Tensors(SafeTensors::deserialize(bytes).map_err(not_whole)?);
+            header.config.validate()?;
+            let weights = tensors.weights(&header)?;
+            let width = weights.embedding_width(&header.config);
+            let readout = header.task.map(|task| tensors.readout(&header, task, width)).transpose()?;
+            Ok::<_, Unreadable>((weights, readout))
+        };
+        // Most of the time goes into these two.
+        let (sum, parts) = rayon::join(|| hexadecimal(&[tensor_bytes(bytes)]), read);
+        if sum != header.sha256 {
             return Err(Unreadable::Changed("tensors"));
         }
-        let tensors = Tensors(SafeTensors::deserialize(bytes).map_err(not_whole)?);
-        header.config.validate()?;
-        let weights = tensors.weights(&header)?;
-        let readout = tensors.readout(&header, weights.embedding_width(&header.config))?;
-        let model = Model { config: header.config, features: header.features, weights };
-        Ok(Self::from_parts(model, readout, header.classes)?)
+        let (weights, readout) = parts?;
+        let model = Model::with_weights(header.config, header.features, weights)?;
+        Ok(match readout {
+            Some(readout) => Self::Trained(TrainedModel::from_parts(model, readout, header.classes)?),
+            None => Self::Untrained(model),
+        })
+    }
+}
+
+impl Model {
+    /// The model as a file's content: see [`Saved`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.check()?;
+        write(self, None)
+    }
+}
+
+impl TrainedModel {
+    /// The model as a file's content: see [`Saved`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.check()?;
+        write(&self.model, Some(self))
     }
 
-    fn tensors(&self) -> Vec<(String, Vec<usize>, Vec<u8>)> {
-        let mut tensors = Vec::new();
-        let mut add = |name: String, shape: &[usize], values: &mut dyn Iterator<Item = &f64>| {
-            tensors.push((name, shape.to_vec(), values.flat_map(|value| value.to_le_bytes()).collect()));
-        };
-        for (names, weights) in names(&self.model.config).zip(self.model.weights.iter()) {
-            let [recurrent, input] = names;
-            add(recurrent, weights.recurrent.shape(), &mut weights.recurrent.iter());
-            add(input, weights.input.shape(), &mut weights.input.iter());
+    /// The model of a file's content. One without a readout is refused.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
+        match Saved::from_bytes(bytes)? {
+            Saved::Trained(trained) => Ok(trained),
+            Saved::Untrained(_) => Err(Unreadable::Untrained),
         }
-        let Coefficients { weights, intercept } = self.readout.coefficients();
-        add("readout.weights".into(), weights.shape(), &mut weights.iter());
-        add("readout.intercept".into(), intercept.shape(), &mut intercept.iter());
-        match self.readout.expansion() {
-            None => {}
-            Some(Expansion::Random(random)) => {
-                add("readout.random.weights".into(), random.weights().shape(), &mut random.weights().iter());
-                add("readout.random.bias".into(), random.bias().shape(), &mut random.bias().iter());
-            }
-            Some(Expansion::Landmarks(landmarks)) => {
-                add("readout.landmarks.mean".into(), landmarks.mean().shape(), &mut landmarks.mean().iter());
-                add(
-                    "readout.landmarks.scale".into(),
-                    landmarks.scale().shape(),
-                    &mut landmarks.scale().iter(),
-                );
-                add("readout.landmarks.rows".into(), landmarks.rows().shape(), &mut landmarks.rows().iter());
-            }
-        }
-        tensors
     }
+}
+
+fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
+    let tensors = tensors(model, trained.map(|trained| &trained.readout));
+    let views: Vec<(&String, TensorView<'_>)> = tensors
+        .iter()
+        .map(|(name, shape, bytes)| Ok((name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
+        .collect::<Result<_, safetensors::SafeTensorError>>()
+        .map_err(unwritable)?;
+    // Which bytes tensors become is safetensors' business: write them once without a header.
+    let bare = serialize(views.clone(), None).map_err(unwritable)?;
+    let (_, metadata) = SafeTensors::read_metadata(&bare).map_err(unwritable)?;
+    let mut header = Header {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        config: model.config.clone(),
+        features: model.features.clone(),
+        task: trained.map(|trained| trained.readout.task()),
+        classes: trained.map_or(Labels::NONE, |trained| trained.classes.clone()),
+        alpha: trained.map_or(0.0, |trained| trained.readout.alpha()),
+        sha256: hexadecimal(&[tensor_bytes(&bare)]),
+        header_sha256: String::new(),
+    };
+    let unsealed = serde_json::to_string(&header).map_err(unwritable)?;
+    header.header_sha256 = hexadecimal(&[unsealed.as_bytes(), table(&metadata).as_bytes()]);
+    let text = serde_json::to_string(&header).map_err(unwritable)?;
+    serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(unwritable)
+}
+
+fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Vec<usize>, Vec<u8>)> {
+    let mut tensors = Vec::new();
+    let mut add = |name: String, shape: &[usize], values: &mut dyn Iterator<Item = &f64>| {
+        tensors.push((name, shape.to_vec(), values.flat_map(|value| value.to_le_bytes()).collect()));
+    };
+    for (names, weights) in names(&model.config).zip(model.weights.iter()) {
+        let [recurrent, input] = names;
+        add(recurrent, weights.recurrent.shape(), &mut weights.recurrent.iter());
+        add(input, weights.input.shape(), &mut weights.input.iter());
+    }
+    let Some(readout) = readout else { return tensors };
+    let Coefficients { weights, intercept } = readout.coefficients();
+    add("readout.weights".into(), weights.shape(), &mut weights.iter());
+    add("readout.intercept".into(), intercept.shape(), &mut intercept.iter());
+    match readout.expansion() {
+        None => {}
+        Some(Expansion::Random(random)) => {
+            add("readout.random.weights".into(), random.weights().shape(), &mut random.weights().iter());
+            add("readout.random.bias".into(), random.bias().shape(), &mut random.bias().iter());
+        }
+        Some(Expansion::Landmarks(landmarks)) => {
+            let (mean, scale, rows) = (landmarks.mean(), landmarks.scale(), landmarks.rows());
+            add("readout.landmarks.mean".into(), mean.shape(), &mut mean.iter());
+            add("readout.landmarks.scale".into(), scale.shape(), &mut scale.iter());
+            add("readout.landmarks.rows".into(), rows.shape(), &mut rows.iter());
+        }
+    }
+    tensors
 }
 
 impl Header {
@@ -183,18 +203,32 @@ impl Header {
         let broken = |error: serde_json::Error| Unreadable::Header(error.to_string());
         let Version { format, version } = serde_json::from_str(text).map_err(broken)?;
         if format > FORMAT {
-            return Err(Unreadable::Newer { found: format, version });
+            return Err(Unreadable::Newer { found: format, version, known: FORMAT });
         }
         // The text itself is summed up, not what it is read as: fields may be added later.
-        let header: Self = serde_json::from_str(text).map_err(broken)?;
+        let mut header: Self = serde_json::from_str(text).map_err(broken)?;
         let sealed = format!("\"{}\"}}", header.header_sha256);
         let unsealed = text.strip_suffix(&sealed).map(|rest| format!("{rest}\"\"}}"));
-        match unsealed
+        if !unsealed
             .is_some_and(|text| hexadecimal(&[text.as_bytes(), table.as_bytes()]) == header.header_sha256)
         {
-            true => Ok(header),
-            false => Err(Unreadable::Changed("settings")),
+            return Err(Unreadable::Changed("settings"));
         }
+        if format == 1 {
+            header.classes = typed(header.classes);
+        }
+        Ok(header)
+    }
+}
+
+/// Names of classes that were kept as text: integers, if that is how all of them
+/// are written, in the order of integers.
+fn typed(names: Labels) -> Labels {
+    let Labels::Text(texts) = &names else { return names };
+    let integer = |text: &String| text.parse::<i64>().ok().filter(|value| value.to_string() == *text);
+    match texts.iter().map(integer).collect::<Option<Vec<i64>>>() {
+        Some(values) if values.windows(2).all(|pair| pair[0] < pair[1]) => Labels::Int(values),
+        _ => names,
     }
 }
 
@@ -218,7 +252,7 @@ impl Tensors<'_> {
         let mut list = Vec::new();
         for (index, [recurrent, input]) in names(config).enumerate() {
             let block = index / config.reservoirs % config.blocks;
-            let units = |block| config.units.get(block).unwrap_or_default();
+            let units = |block| config.units.get(block).expect("validated: units for every block");
             let inputs = block.checked_sub(1).map_or(header.features.width(), units);
             list.push(BlockWeights {
                 recurrent: self.matrix(&recurrent, (units(block), units(block)))?,
@@ -228,8 +262,8 @@ impl Tensors<'_> {
         Ok(Weights::from_list(list, config)?)
     }
 
-    fn readout(&self, header: &Header, width: usize) -> Result<Readout, Unreadable> {
-        let (columns, config) = (header.task.num_columns(), &header.config);
+    fn readout(&self, header: &Header, task: Task, width: usize) -> Result<Readout, Unreadable> {
+        let (columns, config) = (task.num_columns(), &header.config);
         let (rows, expansion) = if config.landmarks > 0 {
             // There may be fewer than asked for: graphs to learn from were.
             let found = self
@@ -257,7 +291,7 @@ impl Tensors<'_> {
             weights: self.matrix("readout.weights", (rows, columns))?,
             intercept: self.vector("readout.intercept", columns)?,
         };
-        Ok(Readout::from_parts(header.task, header.alpha, expansion, coefficients)?)
+        Ok(Readout::from_parts(task, header.alpha, expansion, coefficients)?)
     }
 
     fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<Array2<f64>, Unreadable> {

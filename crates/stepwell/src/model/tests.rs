@@ -9,8 +9,9 @@ use super::saved::{KEY, hexadecimal, table};
 use super::*;
 use crate::config::{Aggregate, Pool, Preset};
 use crate::graph::{BatchBuilder, EdgeList};
-use crate::readout::{Alpha, Targets};
+use crate::readout::Alpha;
 use crate::rng::Stream;
+use crate::targets::{Labels, Targets};
 
 /// Random graphs with labels and attributes.
 pub(super) fn graphs() -> GraphBatch {
@@ -37,13 +38,11 @@ pub(super) fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
     let model = Model::fit(config, &graphs).unwrap();
     let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;
     if classes == 0 {
-        let values = vectors.map_axis(ndarray::Axis(1), |row| row.sum().sin()).insert_axis(ndarray::Axis(1));
-        return TrainedModel::fit(model, vectors.view(), Targets::Values(values.view()), vec![]).unwrap();
+        let values = vectors.rows().into_iter().map(|row| row.sum().sin()).collect();
+        return TrainedModel::fit(model, vectors.view(), &Targets::numbers(values), None).unwrap();
     }
-    let which: Vec<usize> = (0..graphs.len()).map(|graph| graph % classes).collect();
-    let targets = Targets::Classes { classes: &which, num_classes: classes };
-    let names = (0..classes).map(|class| format!("class {class}")).collect();
-    TrainedModel::fit(model, vectors.view(), targets, names).unwrap()
+    let labels: Vec<String> = (0..graphs.len()).map(|graph| format!("class {}", graph % classes)).collect();
+    TrainedModel::fit(model, vectors.view(), &Targets::Classes(Labels::Text(labels)), None).unwrap()
 }
 
 fn configurations() -> Vec<(ModelConfig, usize)> {
@@ -83,6 +82,30 @@ fn a_saved_model_predicts_the_same_bits() {
 }
 
 #[test]
+fn names_of_classes_keep_their_type_and_models_need_no_readout() {
+    let graphs = graphs();
+    let each = |graph: usize| graph % 2 == 0;
+    for labels in [
+        Labels::Bool((0..30).map(each).collect()),
+        Labels::Int((0..30).map(|graph| graph % 2 * 7 - 3).collect()),
+        Labels::Float((0..30).map(|graph| f64::from(graph % 2) + 0.1).collect()),
+        Labels::Float((0..30).map(|graph| f64::from(graph % 2)).collect()),
+        Labels::Text((0..30).map(|graph| (graph % 2).to_string()).collect()),
+    ] {
+        let model = Model::fit(ModelConfig { units: 4.into(), ..Default::default() }, &graphs).unwrap();
+        let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(Saved::from_bytes(&bytes).unwrap(), Saved::Untrained(model.clone()));
+        let refused = TrainedModel::from_bytes(&bytes).unwrap_err().to_string();
+        assert!(refused.starts_with("a model without a readout"), "{refused}");
+        let trained =
+            TrainedModel::fit(model, vectors.view(), &Targets::Classes(labels.clone()), None).unwrap();
+        let again = TrainedModel::from_bytes(&trained.to_bytes().unwrap()).unwrap();
+        assert_eq!(again.classes, labels.distinct());
+    }
+}
+
+#[test]
 fn broken_files_are_told_apart() {
     let bytes = trained(configurations()[0].0.clone(), 2).to_bytes().unwrap();
     let refused = |bytes: &[u8]| TrainedModel::from_bytes(bytes).unwrap_err().to_string();
@@ -103,7 +126,7 @@ fn broken_files_are_told_apart() {
     assert!(
         replaced(r#"\"max_iter\":50"#, r#"\"max_iter\":51"#).contains("settings of the model were changed")
     );
-    assert!(replaced(r#"\"format\":1"#, r#"\"format\":7"#).contains("reads up to format 1: upgrade"));
+    assert!(replaced(r#"\"format\":2"#, r#"\"format\":7"#).contains("reads up to format 2: upgrade"));
     assert!(replaced(r#"\"lift\":true"#, r#"\"lift\":trve"#).contains("header of the model is broken"));
     assert!(replaced("\"stepwell\"", "\"stepwall\"").contains("not a model of Stepwell"));
 }
@@ -213,6 +236,10 @@ fn a_model_whose_parts_do_not_fit_any_more_is_not_written() {
     let told = "units of a block: expected 10, found 6";
     assert_eq!(changed(|model| model.model.config.units = 10.into()), told);
     let told = "names of classes: expected 3, found 2";
-    assert_eq!(changed(|model| drop(model.classes.pop())), told);
+    assert_eq!(changed(|model| model.classes = model.classes.select(&[0, 1])), told);
+    assert!(
+        changed(|model| model.classes = model.classes.select(&[2, 0, 1]))
+            .contains("names of classes must ascend")
+    );
     assert!(changed(|model| model.model.config.leak = f64::NAN).contains("leak"));
 }

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array2, ArrayView2};
 
-use super::Model;
+use super::{Model, length};
 use crate::error::{Error, Result};
 use crate::graph::GraphBatch;
-use crate::readout::{Piecewise, Readout, Targets, Task, decode_classes};
+use crate::readout::Readout;
 use crate::reservoir::Embedding;
+use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 
 /// A model whose readout was trained: graphs in, classes or numbers out. It
 /// goes to a file and back by [`to_bytes`](Self::to_bytes) and
@@ -19,7 +20,7 @@ use crate::reservoir::Embedding;
 /// use stepwell::config::ModelConfig;
 /// use stepwell::graph::{BatchBuilder, EdgeList};
 /// use stepwell::model::{Model, TrainedModel};
-/// use stepwell::readout::Targets;
+/// use stepwell::targets::{Labels, Targets};
 ///
 /// // Paths and rings of 4 to 9 vertices.
 /// let mut builder = BatchBuilder::default();
@@ -29,17 +30,15 @@ use crate::reservoir::Embedding;
 ///     builder.push(&EdgeList::new(n as usize, &from, &to))?;
 /// }
 /// let graphs = builder.finish();
-/// let classes: Vec<usize> = (0..graphs.len()).map(|graph| graph % 2).collect();
+/// let labels: Labels = (0..graphs.len()).map(|graph| ["path", "ring"][graph % 2]).collect();
 ///
 /// let model = Model::fit(ModelConfig::default(), &graphs)?;
 /// let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
-/// let targets = Targets::Classes { classes: &classes, num_classes: 2 };
-/// let trained = TrainedModel::fit(model, vectors.view(), targets, vec!["path".into(), "ring".into()])?;
+/// let trained = TrainedModel::fit(model, vectors.view(), &Targets::Classes(labels.clone()), None)?;
 ///
-/// let again = TrainedModel::from_bytes(&trained.to_bytes()?).expect("just written");
+/// let again = TrainedModel::from_bytes(&trained.to_bytes()?)?;
 /// let predictions = again.predict(&graphs, |_| Continue(()))?;
-/// assert_eq!(predictions.classes, classes);
-/// assert_eq!(again.classes[predictions.classes[1]], "ring");
+/// assert_eq!(again.classes.select(&predictions.classes), labels);
 /// # Ok::<(), stepwell::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +47,8 @@ pub struct TrainedModel {
     pub model: Model,
     /// From vectors to decisions.
     pub readout: Readout,
-    /// What the classes are called; empty where numbers are predicted.
-    pub classes: Vec<String>,
+    /// What the classes are called, ascending; none where numbers are predicted.
+    pub classes: Labels,
 }
 
 /// What a trained model says of some graphs.
@@ -66,33 +65,44 @@ pub struct Predictions {
 }
 
 impl TrainedModel {
-    /// Trains the readout on the vectors the model gave. `classes` are the
-    /// names of the classes, none for regression.
+    /// Trains the readout on the vectors the model gave. `weights` say how much
+    /// each graph counts, beside the class weights of the configuration.
     pub fn fit(
         model: Model,
         vectors: ArrayView2<'_, f64>,
-        targets: Targets<'_>,
-        classes: Vec<String>,
+        targets: &Targets,
+        weights: Option<&[f64]>,
     ) -> Result<Self> {
-        let readout = Readout::fit(vectors, targets, None, &model.config.readout(), model.config.seed)?;
-        Self::from_parts(model, readout, classes)
+        Self::fit_encoded(model, vectors, &Encoded::new(targets)?, weights)
     }
 
-    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`]. The
-    /// weights of rows are the caller's, those of `class_weight` included.
+    /// The same for targets that are encoded already, some of whose classes may
+    /// have no graph here.
+    pub fn fit_encoded(
+        model: Model,
+        vectors: ArrayView2<'_, f64>,
+        targets: &Encoded,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        let readout = Readout::fit(vectors, targets, weights, &model.config.readout(), model.config.seed)?;
+        Self::from_parts(model, readout, targets.classes().clone())
+    }
+
+    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`].
     pub fn fit_pieces<E: From<Error>>(
         model: Model,
-        task: Task,
-        classes: Vec<String>,
-        pass: impl FnMut(&mut Piecewise<'_>) -> Result<(), E>,
+        targets: &Targets,
+        weights: Option<&[f64]>,
+        pass: impl FnMut(&mut dyn FnMut(ArrayView2<'_, f64>) -> Result<()>) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let (options, seed) = (model.config.readout(), model.config.seed);
-        let readout = Readout::fit_pieces(model.width(), task, &options, seed, pass)?;
-        Ok(Self::from_parts(model, readout, classes)?)
+        let (encoded, options) = (Encoded::new(targets)?, model.config.readout());
+        let (width, seed) = (model.width(), model.config.seed);
+        let readout = Readout::fit_pieces(width, &encoded, weights, &options, seed, pass)?;
+        Ok(Self::from_parts(model, readout, encoded.classes().clone())?)
     }
 
     /// Puts parts together that fit each other.
-    pub fn from_parts(model: Model, readout: Readout, classes: Vec<String>) -> Result<Self> {
+    pub fn from_parts(model: Model, readout: Readout, classes: Labels) -> Result<Self> {
         let trained = Self { model, readout, classes };
         trained.check()?;
         Ok(trained)
@@ -100,23 +110,18 @@ impl TrainedModel {
 
     /// Whether the parts fit each other.
     pub(super) fn check(&self) -> Result<()> {
-        let length = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
         let Self { model, readout, classes } = self;
-        model.weights.check(&model.config)?;
-        for block in 0..model.config.blocks {
-            let expected = model.config.units.get(block).unwrap_or_default();
-            length("units of a block", expected, model.weights.units(0, block))?;
-        }
-        length("columns of the inputs", model.features.width(), model.weights.features())?;
+        model.check()?;
         length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
             Task::Classification { num_classes } => num_classes,
             Task::Regression { .. } => 0,
         };
-        length("names of classes", expected, classes.len())
+        length("names of classes", expected, classes.len())?;
+        if classes.are_classes() {
+            return Ok(());
+        }
+        Err(Error::NotAscending { what: "names of classes", position: 0 })
     }
 
     /// Embeds graphs and reads the vectors.

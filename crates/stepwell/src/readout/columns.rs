@@ -2,7 +2,9 @@
 
 use ndarray::{Array1, ArrayView2};
 
-use super::moments::{Scatter, deviations};
+use serde::{Deserialize, Serialize};
+
+use super::moments::deviations;
 use super::rows;
 use crate::error::Result;
 
@@ -17,7 +19,7 @@ use crate::error::Result;
 /// assert_eq!(columns.deviations().to_vec(), [1.0, 1.0]); // a constant is left as it is
 /// # Ok::<(), stepwell::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Columns {
     rows: u64,
     weight: f64,
@@ -55,6 +57,21 @@ impl Columns {
         Ok(())
     }
 
+    /// Adds those of other rows (Chan's rule).
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        rows::length("columns of the inputs", self.mean.len(), other.mean.len())?;
+        self.rows += other.rows;
+        if other.weight > 0.0 {
+            let total = self.weight + other.weight;
+            let share = other.weight / total;
+            let apart = &other.mean - &self.mean;
+            self.squares = &self.squares + &other.squares + &apart * &apart * (self.weight * share);
+            self.mean = &self.mean + &apart * share;
+            self.weight = total;
+        }
+        Ok(())
+    }
+
     /// The mean of every column.
     pub fn mean(&self) -> &Array1<f64> {
         &self.mean
@@ -68,14 +85,6 @@ impl Columns {
     /// The same, with another number where a column is constant.
     pub(super) fn deviations_or(&self, constant: f64) -> Array1<f64> {
         deviations(self.squares.iter().copied(), &self.mean, self.weight, self.rows as f64, constant)
-    }
-}
-
-/// Those of the inputs.
-impl From<&Scatter> for Columns {
-    fn from(scatter: &Scatter) -> Self {
-        let Scatter { rows, weight, x_mean, xx, .. } = scatter;
-        Self { rows: *rows, weight: *weight, mean: x_mean.clone(), squares: xx.diag().to_owned() }
     }
 }
 
@@ -94,11 +103,11 @@ mod tests {
         let weights: Vec<f64> = (0..70).map(|row| f64::from(row % 3)).collect();
         let mut moments = Moments::new(3, 0).unwrap();
         moments.observe(x.view(), Array2::zeros((70, 0)).view(), Some(&weights)).unwrap();
-        let expected = Columns::from(&moments.scatter());
+        let expected = moments.scatter();
         let mut whole = Columns::new(3);
         whole.observe(x.view(), Some(&weights)).unwrap();
         let close = |a: &Array1<f64>, b: &Array1<f64>| (a - b).iter().all(|off| off.abs() < 1e-9);
-        assert!(close(whole.mean(), expected.mean()));
+        assert!(close(whole.mean(), &expected.x_mean));
         assert!(close(&whole.deviations(), &expected.deviations()));
         let mut pieces = Columns::new(3);
         for (piece, x) in x.axis_chunks_iter(Axis(0), 11).enumerate() {
@@ -106,5 +115,12 @@ mod tests {
             pieces.observe(x.slice(s![.., ..]), Some(weights)).unwrap();
         }
         assert_eq!(pieces, whole);
+        let mut merged = Columns::new(3);
+        for rows in [0..20, 20..20, 20..70] {
+            let mut part = Columns::new(3);
+            part.observe(x.slice(s![rows.clone(), ..]), Some(&weights[rows])).unwrap();
+            merged.merge(&part).unwrap();
+        }
+        assert!(close(merged.mean(), whole.mean()) && close(&merged.deviations(), &whole.deviations()));
     }
 }

@@ -13,13 +13,15 @@ use std::collections::BTreeMap;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Columns, rows};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::rng::Stream;
 
 /// Landmarks, and how inputs are scaled before they are compared with them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Landmarks {
     mean: Array1<f64>,
     /// Inputs are divided by it: standard deviation times the root of their
@@ -115,7 +117,7 @@ fn kernel(product: f64, half: f64, other: f64) -> f64 {
 /// Rows picked for landmarks while all of them go by: those to which the lot
 /// falls. It is drawn for what a row holds, so that neither order nor pieces
 /// matter, and rows that are equal count once.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Picked {
     most: usize,
     seed: u64,
@@ -142,6 +144,14 @@ impl Picked {
             if self.by_lot.len() > self.most {
                 self.by_lot.pop_last();
             }
+        }
+    }
+
+    /// Takes in what was picked of other rows.
+    pub fn merge(&mut self, other: Self) {
+        self.by_lot.extend(other.by_lot);
+        while self.by_lot.len() > self.most {
+            self.by_lot.pop_last();
         }
     }
 
@@ -251,6 +261,11 @@ mod tests {
         let twice = ndarray::concatenate![Axis(0), x, x];
         assert_eq!(some, picked(&twice, 11, 30), "equal rows count once");
         assert_eq!(picked(&twice, 50, 500).nrows(), 200, "all of them");
+        let (mut here, mut there) = (Picked::new(30, 5), Picked::new(30, 5));
+        here.observe(x.slice(s![..90, ..]), None);
+        there.observe(x.slice(s![90.., ..]), None);
+        here.merge(there);
+        assert_eq!(some, here.rows(2).unwrap(), "wherever they were seen");
         let spread: f64 = some.column(0).mean().unwrap();
         assert!((spread - 199.0).abs() < 60.0, "from everywhere: {spread}");
     }

@@ -1,21 +1,23 @@
 //! The readout, all that is ever trained: ridge regression on embeddings, in f64.
 //!
-//! With rows at hand, [`Readout::fit`] does it all. Underneath, [`Moments`] of
-//! the rows are gathered piece by piece and merged, a [`RidgePath`] decomposes
-//! them once for all strengths `alpha` of the penalty, and [`LeaveOneOut`]
-//! compares these in one more pass over the rows, exactly. Rows too long to be
-//! written down are read through their inner products by [`DualRidge`]. Classes are targets
-//! of 1 and -1 with a column each ([`encode_classes`]), as in the paper, which
-//! follows scikit-learn's `RidgeClassifier`; so do the numbers that come out.
+//! With rows at hand, [`Readout::fit`] does it all. Underneath, a [`ReadoutFit`]
+//! goes from pass to pass: [`Moments`] of the rows are gathered piece by piece
+//! and merged, a [`RidgePath`] decomposes them once for all strengths `alpha` of
+//! the penalty, and [`LeaveOneOut`] compares these in one more pass over the
+//! rows, exactly. Rows too long to be written down are read through their inner
+//! products by [`DualRidge`]. Classes are targets of 1 and -1 with a column each
+//! ([`Encoded`](crate::targets::Encoded)), as in the paper, which follows
+//! scikit-learn's `RidgeClassifier`; so do the numbers that come out.
 //!
 //! ```
 //! use ndarray::{Axis, array};
-//! use stepwell::readout::{Alpha, LeaveOneOut, Moments, Readout, ReadoutOptions, RidgePath, Targets};
+//! use stepwell::readout::{Alpha, LeaveOneOut, Moments, Readout, ReadoutOptions, RidgePath};
+//! use stepwell::targets::{Encoded, Targets, decode_classes};
 //!
 //! let x = array![[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0], [5.0, 6.0]];
-//! let classes = Targets::Classes { classes: &[0, 0, 0, 1, 1, 1], num_classes: 2 };
-//! let readout = Readout::fit(x.view(), classes, None, &ReadoutOptions::default(), 0)?;
-//! assert_eq!(readout.classify(x.view())?, [0, 0, 0, 1, 1, 1]);
+//! let classes = Encoded::new(&Targets::integers(vec![0, 0, 0, 1, 1, 1]))?;
+//! let readout = Readout::fit(x.view(), &classes, None, &ReadoutOptions::default(), 0)?;
+//! assert_eq!(decode_classes(readout.predict(x.view())?.view()), [0, 0, 0, 1, 1, 1]);
 //!
 //! // The same steps on rows that come in pieces, here one by one.
 //! let y = array![[1.0], [3.0], [2.0], [5.0], [4.0], [6.0]];
@@ -31,9 +33,10 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
-mod classify;
+mod class_weight;
 mod columns;
 mod dual;
+mod fit;
 mod landmarks;
 mod leave_one_out;
 mod moments;
@@ -43,16 +46,17 @@ mod ridge;
 mod rows;
 mod trained;
 
-pub use classify::{ClassWeight, decode_classes, encode_classes};
+pub use class_weight::ClassWeight;
 pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
+pub use fit::{Gathered, Piecewise, ReadoutFit};
 pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use moments::{Moments, Scatter};
 pub use options::{Alpha, ReadoutOptions};
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
-pub use trained::{Expansion, Piecewise, Readout, Targets, Task};
+pub use trained::{Expansion, Readout};
 
 #[cfg(test)]
 mod tests;

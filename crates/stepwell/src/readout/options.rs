@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::classify::ClassWeight;
+use super::class_weight::ClassWeight;
 use super::ridge::check_alpha;
 use crate::error::{Error, Result};
 

@@ -2,6 +2,8 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Columns, rows};
 use crate::error::{Error, Result};
 use crate::linalg;
@@ -16,7 +18,7 @@ use crate::rng::Stream;
 /// inputs are centred and divided by their standard deviations first, and `R`
 /// is scaled so that what goes into a unit has a variance near 1 whatever the
 /// number of inputs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RandomFeatures {
     weights: Array2<f64>,
     bias: Array1<f64>,

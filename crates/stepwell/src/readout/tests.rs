@@ -7,6 +7,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::error::Error;
 use crate::rng::Stream;
+use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
+
+/// Classes named by their numbers, some of which may have no row.
+fn encoded(classes: &[usize], num_classes: i64) -> Encoded {
+    let targets = Targets::integers(classes.iter().map(|&class| class as i64).collect());
+    Encoded::with_classes(&targets, Labels::Int((0..num_classes).collect())).unwrap()
+}
 
 /// Rows with columns of different size and mean, and targets that depend on them.
 struct Rows {
@@ -250,9 +257,9 @@ fn threads_do_not_change_a_bit() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let targets = Targets::Values(rows.y.view());
+            let targets = Encoded::new(&Targets::Numbers(rows.y.clone())).unwrap();
             let options = ReadoutOptions { alpha: Alpha::Loo, random_features: 200, ..Default::default() };
-            let readout = Readout::fit(rows.x.view(), targets, Some(&rows.weights), &options, 3).unwrap();
+            let readout = Readout::fit(rows.x.view(), &targets, Some(&rows.weights), &options, 3).unwrap();
             let predictions = readout.predict(rows.x.view()).unwrap();
             let path = RidgePath::new(&rows.moments(), false).unwrap();
             (path.clone(), rows.leave_one_out(&path, &Alpha::LOO), readout, predictions)
@@ -268,8 +275,8 @@ fn a_row_is_predicted_alike_in_any_company() {
     let rows = rows(150, 37, 3, 8);
     for random_features in [0, 90] {
         let options = ReadoutOptions { random_features, ..Default::default() };
-        let targets = Targets::Values(rows.y.view());
-        let readout = Readout::fit(rows.x.view(), targets, None, &options, 1).unwrap();
+        let targets = Encoded::new(&Targets::Numbers(rows.y.clone())).unwrap();
+        let readout = Readout::fit(rows.x.view(), &targets, None, &options, 1).unwrap();
         let together = readout.predict(rows.x.view()).unwrap();
         for (begin, end) in [(0, 1), (3, 80), (64, 150), (149, 150)] {
             let apart = readout.predict(rows.x.slice(s![begin..end, ..])).unwrap();
@@ -395,10 +402,10 @@ fn a_class_with_one_member_and_one_without_any_can_be_trained() {
     rows.x.row_mut(5).fill(50.0);
     for class_weight in [ClassWeight::None, ClassWeight::Balanced] {
         let options = ReadoutOptions { class_weight, alpha: Alpha::Loo, ..Default::default() };
-        let targets = Targets::Classes { classes: &classes, num_classes: 4 };
-        let readout = Readout::fit(rows.x.view(), targets, None, &options, 0).unwrap();
+        let targets = encoded(&classes, 4);
+        let readout = Readout::fit(rows.x.view(), &targets, None, &options, 0).unwrap();
         assert_eq!(readout.predict(rows.x.view()).unwrap().dim(), (20, 4));
-        assert_eq!(readout.classify(rows.x.view()).unwrap()[5], 2);
+        assert_eq!(decode_classes(readout.predict(rows.x.view()).unwrap().view())[5], 2);
     }
 }
 
@@ -412,9 +419,9 @@ fn random_features_learn_what_is_not_linear() {
     let classes: Vec<usize> = x.rows().into_iter().map(|row| usize::from(inside(row))).collect();
     let accuracy = |random_features: usize| {
         let options = ReadoutOptions { random_features, alpha: Alpha::Loo, ..Default::default() };
-        let targets = Targets::Classes { classes: &classes, num_classes: 2 };
-        let readout = Readout::fit(x.view(), targets, None, &options, 0).unwrap();
-        let found = readout.classify(x.view()).unwrap();
+        let targets = encoded(&classes, 2);
+        let readout = Readout::fit(x.view(), &targets, None, &options, 0).unwrap();
+        let found = decode_classes(readout.predict(x.view()).unwrap().view());
         found.iter().zip(&classes).filter(|(a, b)| a == b).count() as f64 / 400.0
     };
     assert!(accuracy(0) < 0.7, "a line does not cut out a disc");
@@ -476,7 +483,7 @@ fn readouts_are_put_together_only_from_parts_that_fit() {
     let task = Task::Classification { num_classes: 3 };
     let whole = Readout::from_parts(task, 1.0, None, coefficients.clone()).unwrap();
     assert_eq!((whole.num_inputs(), whole.task(), whole.alpha()), (4, task, 1.0));
-    assert_eq!(whole.classify(Array2::zeros((2, 4)).view()).unwrap(), [0, 0]);
+    assert_eq!(decode_classes(whole.predict(Array2::zeros((2, 4)).view()).unwrap().view()), [0, 0]);
     assert!(whole.predict(Array2::zeros((2, 5)).view()).is_err());
     let refused = |task, features, coefficients: &Coefficients| {
         Readout::from_parts(task, 1.0, features, coefficients.clone()).is_err()
@@ -495,8 +502,7 @@ fn readouts_are_put_together_only_from_parts_that_fit() {
     assert!(refused(task, None, &nan));
     let regression = Task::Regression { targets: 1 };
     let one = Coefficients { weights: Array2::zeros((2, 1)), intercept: Array1::zeros(1) };
-    let regression = Readout::from_parts(regression, 0.0, None, one).unwrap();
-    assert!(regression.classify(Array2::zeros((1, 2)).view()).is_err());
+    assert!(Readout::from_parts(regression, 0.0, None, one).is_ok());
 }
 
 #[test]
@@ -521,7 +527,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
     for (n, d) in [(700, 12), (9, 30)] {
         let x = Array2::from_shape_simple_fn((n, d), || stream.normal());
         let classes: Vec<usize> = (0..n).map(|row| row % 3).collect();
-        let y = encode_classes(&classes, 3).unwrap();
+        let targets = encoded(&classes, 3);
         for (random_features, landmarks, size) in
             [(0, 0, 7), (40, 0, 1), (0, 20, 63), (0, 400, 1), (0, 400, 65)]
         {
@@ -529,15 +535,44 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                 let class_weight = ClassWeight::None;
                 let options =
                     ReadoutOptions { alpha, class_weight, random_features, landmarks, standardize: true };
-                let targets = Targets::Classes { classes: &classes, num_classes: 3 };
-                let whole = Readout::fit(x.view(), targets, None, &options, 4).unwrap();
-                let task = Task::Classification { num_classes: 3 };
-                let found = Readout::fit_pieces(d, task, &options, 4, |take| {
-                    let pieces = x.axis_chunks_iter(Axis(0), size).zip(y.axis_chunks_iter(Axis(0), size));
-                    pieces.into_iter().try_for_each(|(x, y)| take(x, y, None))
+                let whole = Readout::fit(x.view(), &targets, None, &options, 4).unwrap();
+                let found = Readout::fit_pieces(d, &targets, None, &options, 4, |take| {
+                    x.axis_chunks_iter(Axis(0), size).try_for_each(&mut *take)
                 });
                 assert_eq!(found.unwrap(), whole, "{n} {d} {random_features} {landmarks}");
+                // The same by workers that each have some of the rows, and send what they gather as text.
+                let mut fit = ReadoutFit::new(d, targets.task(), &options, 4).unwrap();
+                let merged = loop {
+                    let sent = serde_json::to_string(&fit).unwrap();
+                    let worker = |rows: std::ops::Range<usize>| {
+                        let fit: ReadoutFit = serde_json::from_str(&sent).unwrap();
+                        let y = targets.columns(rows.clone());
+                        let found = fit.gather(|take| take(x.slice(s![rows, ..]), y.view(), None)).unwrap();
+                        serde_json::from_str::<Gathered>(&serde_json::to_string(&found).unwrap()).unwrap()
+                    };
+                    let mut all = worker(0..n / 3);
+                    all.merge(worker(n / 3..n)).unwrap();
+                    if let Some(readout) = fit.advance(all).unwrap() {
+                        break readout;
+                    }
+                };
+                assert_eq!(merged.alpha(), whole.alpha());
+                let apart = merged.predict(x.view()).unwrap() - whole.predict(x.view()).unwrap();
+                assert!(apart.iter().all(|off| off.abs() < 1e-7), "{n} {d} {random_features} {landmarks}");
             }
         }
+    }
+}
+
+#[test]
+fn a_readout_knows_when_all_its_rows_were_one() {
+    let x = Array2::from_elem((30, 4), 0.7);
+    let targets = encoded(&(0..30).map(|row| row % 2).collect::<Vec<_>>(), 2);
+    for (random_features, landmarks) in [(0, 0), (5, 0), (0, 9)] {
+        let options = ReadoutOptions { random_features, landmarks, ..Default::default() };
+        assert!(Readout::fit(x.view(), &targets, None, &options, 0).unwrap().is_blind());
+        let mut other = x.clone();
+        other[(29, 3)] = 0.8;
+        assert!(!Readout::fit(other.view(), &targets, None, &options, 0).unwrap().is_blind());
     }
 }

@@ -13,6 +13,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::*;
+use stepwell::targets::Labels;
 
 /// A file made by `testdata/npz/make.py`.
 fn fixture(name: &str) -> PathBuf {
@@ -75,7 +76,7 @@ struct Dense {
 }
 
 fn dense(dataset: &Dataset) -> Vec<Dense> {
-    let Targets::Classes(classes) = &dataset.targets else { panic!("{:?}", dataset.targets) };
+    let Targets::Classes(Labels::Int(classes)) = &dataset.targets else { panic!("{:?}", dataset.targets) };
     let parts = dataset.parts.as_ref().unwrap();
     assert_eq!((classes.len(), parts.len()), (dataset.len(), dataset.len()));
     let graph = |(index, graph): (usize, GraphRef<'_>)| {
@@ -154,7 +155,9 @@ fn the_benchmark_files_hold_what_scipy_finds_in_them() {
         let dataset = read(&path).unwrap();
         assert_eq!(dataset.len(), 300);
         assert!(dataset.graphs.weights().is_none());
-        let Targets::Classes(classes) = &dataset.targets else { panic!("{name} has no classes") };
+        let Targets::Classes(Labels::Int(classes)) = &dataset.targets else {
+            panic!("{name} has no classes")
+        };
         let mut graphs = dataset.graphs.iter().zip(classes).zip(dataset.parts.as_ref().unwrap()).peekable();
         for (part, part_name) in Part::NAMES {
             let expected = &parts[part_name];

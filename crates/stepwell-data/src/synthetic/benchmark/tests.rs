@@ -3,13 +3,16 @@ use std::collections::BTreeMap;
 use stepwell::graph::GraphRef;
 
 use super::*;
+use stepwell::targets::Labels;
 
 fn named(name: &str, seed: u64) -> Dataset {
     generate(&BenchmarkOptions { seed, ..BenchmarkOptions::named(name).unwrap() }).unwrap()
 }
 
 fn classes(dataset: &Dataset) -> &[i64] {
-    let Targets::Classes(classes) = &dataset.targets else { unreachable!("{:?}", dataset.targets) };
+    let Targets::Classes(Labels::Int(classes)) = &dataset.targets else {
+        unreachable!("{:?}", dataset.targets)
+    };
     classes
 }
 

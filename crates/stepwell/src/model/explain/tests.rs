@@ -6,7 +6,7 @@ use std::ops::ControlFlow::Continue;
 use ndarray::Axis;
 
 use super::*;
-use crate::config::{Pool, Precision};
+use crate::config::{ModelConfig, Pool, Precision};
 use crate::model::tests::{graphs, trained};
 use crate::pool::Reduce;
 

@@ -1,64 +1,9 @@
-//! Classes as targets of a regression, and back.
+//! How much the rows of a class count.
 
-use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::rows;
 use crate::error::{Error, Result};
-
-/// The targets of rows of `classes`, counted from 0: a column for each of
-/// `num_classes` with 1 for its rows and -1 for the others. Of two classes the
-/// second column alone says it all.
-pub fn encode_classes(classes: &[usize], num_classes: usize) -> Result<Array2<f64>> {
-    check_num_classes(num_classes)?;
-    check_classes(classes, num_classes)?;
-    let columns = num_columns(num_classes);
-    let first = num_classes - columns;
-    let target = |(row, column): (usize, usize)| if classes[row] == first + column { 1.0 } else { -1.0 };
-    Ok(Array2::from_shape_fn((classes.len(), columns), target))
-}
-
-/// The class of every row of decision values: that of the largest value, of
-/// equal ones the first; of two classes the second where the value is above 0.
-pub fn decode_classes(decisions: ArrayView2<'_, f64>) -> Vec<usize> {
-    let class = |row: ndarray::ArrayView1<'_, f64>| match row.len() {
-        1 => usize::from(row[0] > 0.0),
-        _ => {
-            row.iter()
-                .enumerate()
-                .fold(
-                    (0, f64::NEG_INFINITY),
-                    |best, (class, &value)| {
-                        if value > best.1 { (class, value) } else { best }
-                    },
-                )
-                .0
-        }
-    };
-    decisions.rows().into_iter().map(class).collect()
-}
-
-/// Columns that the targets of so many classes have.
-pub(super) fn num_columns(num_classes: usize) -> usize {
-    if num_classes == 2 { 1 } else { num_classes }
-}
-
-pub(super) fn check_num_classes(found: usize) -> Result<()> {
-    match found >= 2 {
-        true => Ok(()),
-        false => {
-            let (expected, found) = ("at least 2 to tell apart".into(), found.to_string());
-            Err(Error::BadOption { name: "classes", expected, found })
-        }
-    }
-}
-
-fn check_classes(classes: &[usize], num_classes: usize) -> Result<()> {
-    match classes.iter().position(|&class| class >= num_classes) {
-        Some(row) => Err(Error::ClassOutOfRange { row, class: classes[row], num_classes }),
-        None => Ok(()),
-    }
-}
 
 /// How much the rows of a class count.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -111,7 +56,6 @@ impl ClassWeight {
         num_classes: usize,
         own: Option<&[f64]>,
     ) -> Result<Option<Vec<f64>>> {
-        check_classes(classes, num_classes)?;
         if let Some(own) = own {
             rows::length("weights", classes.len(), own.len())?;
         }
@@ -128,25 +72,7 @@ impl ClassWeight {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
-
     use super::*;
-
-    #[test]
-    fn classes_become_signs_and_signs_become_classes() {
-        let three = encode_classes(&[2, 0, 1], 3).unwrap();
-        assert_eq!(three, array![[-1.0, -1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0]]);
-        assert_eq!(decode_classes(three.view()), [2, 0, 1]);
-        let two = encode_classes(&[1, 0], 2).unwrap();
-        assert_eq!(two, array![[1.0], [-1.0]]);
-        assert_eq!(decode_classes(two.view()), [1, 0]);
-        // Ties go to the first.
-        assert_eq!(decode_classes(array![[0.0], [-0.0], [1e-300]].view()), [0, 0, 1]);
-        assert_eq!(decode_classes(array![[0.5, 0.7, 0.7], [0.1, 0.1, 0.1]].view()), [1, 0]);
-        assert!(encode_classes(&[0, 3], 3).unwrap_err().to_string().contains("row 1 has class 3"));
-        assert!(encode_classes(&[0, 0], 1).is_err());
-        assert_eq!(encode_classes(&[], 4).unwrap().dim(), (0, 4));
-    }
 
     #[test]
     fn balanced_classes_have_equal_total_weight() {
@@ -164,6 +90,5 @@ mod tests {
         assert_eq!(ClassWeight::None.per_row(&classes, 4, None).unwrap(), None);
         assert!(ClassWeight::Given(vec![1.0]).per_row(&classes, 4, None).is_err());
         assert!(ClassWeight::Given(vec![1.0, -1.0, 0.0, 0.0]).per_row(&classes, 4, None).is_err());
-        assert!(ClassWeight::None.per_row(&[4], 4, None).is_err());
     }
 }

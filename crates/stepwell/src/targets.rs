@@ -1,0 +1,561 @@
+//! What is to be predicted of graphs: a class each, or a row of values each.
+//!
+//! ```
+//! use stepwell::targets::{Labels, Targets};
+//! let targets = Targets::Classes(Labels::Int(vec![7, -1, 7]));
+//! let Targets::Classes(labels) = &targets else { unreachable!() };
+//! let names = labels.distinct();
+//! assert_eq!(names, Labels::Int(vec![-1, 7]));
+//! assert_eq!(labels.codes(&names)?, [1, 0, 1]);
+//! # Ok::<(), stepwell::Error>(())
+//! ```
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Names of classes, all of one type.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Labels {
+    /// Integers.
+    Int(Vec<i64>),
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// Real numbers, none of them NaN.
+    Float(Vec<f64>),
+    /// Strings.
+    Text(Vec<String>),
+}
+
+/// Does the same with the list of any type.
+macro_rules! each {
+    ($labels:expr, $values:ident => $work:expr) => {
+        match $labels {
+            Labels::Int($values) => $work,
+            Labels::Bool($values) => $work,
+            Labels::Float($values) => $work,
+            Labels::Text($values) => $work,
+        }
+    };
+}
+
+impl Labels {
+    /// No class at all: what a regression has.
+    pub const NONE: Self = Self::Int(Vec::new());
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        each!(self, values => values.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One of them as text.
+    ///
+    /// # Panics
+    /// When there is none at that position, as indexing a slice does.
+    pub fn name(&self, index: usize) -> String {
+        each!(self, values => values[index].to_string())
+    }
+
+    /// All of them as text.
+    pub fn names(&self) -> Vec<String> {
+        (0..self.len()).map(|index| self.name(index)).collect()
+    }
+
+    /// Each of them once, ascending as their type ascends.
+    pub fn distinct(&self) -> Self {
+        fn sorted<T: Clone>(values: &[T], order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+            let mut names = values.to_vec();
+            names.sort_by(&order);
+            names.dedup_by(|a, b| order(a, b) == Ordering::Equal);
+            names
+        }
+        match self {
+            Self::Int(values) => Self::Int(sorted(values, Ord::cmp)),
+            Self::Bool(values) => Self::Bool(sorted(values, Ord::cmp)),
+            Self::Float(values) => Self::Float(sorted(values, compare)),
+            Self::Text(values) => Self::Text(sorted(values, Ord::cmp)),
+        }
+    }
+
+    /// The position of each among `classes`, which ascend. Names of another type
+    /// are compared as text. One that is not there is an error.
+    pub fn codes(&self, classes: &Self) -> Result<Vec<usize>> {
+        let unknown = |row: usize| Error::UnknownClass { row, name: self.name(row) };
+        let found: Vec<Option<usize>> = match (self, classes) {
+            (Self::Int(values), Self::Int(names)) => search(values, names, Ord::cmp),
+            (Self::Bool(values), Self::Bool(names)) => search(values, names, Ord::cmp),
+            (Self::Float(values), Self::Float(names)) => search(values, names, compare),
+            (Self::Text(values), Self::Text(names)) => search(values, names, Ord::cmp),
+            _ => {
+                let known: HashMap<String, usize> = classes.names().into_iter().zip(0..).collect();
+                (0..self.len()).map(|row| known.get(&self.name(row)).copied()).collect()
+            }
+        };
+        found.into_iter().enumerate().map(|(row, code)| code.ok_or_else(|| unknown(row))).collect()
+    }
+
+    /// How often each name occurs.
+    pub fn counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        self.names().into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
+        counts
+    }
+
+    /// Those at some positions.
+    ///
+    /// # Panics
+    /// When there is no such position, as indexing a slice does.
+    pub fn select(&self, positions: &[usize]) -> Self {
+        fn chosen<T: Clone>(values: &[T], positions: &[usize]) -> Vec<T> {
+            positions.iter().map(|&position| values[position].clone()).collect()
+        }
+        match self {
+            Self::Int(values) => Self::Int(chosen(values, positions)),
+            Self::Bool(values) => Self::Bool(chosen(values, positions)),
+            Self::Float(values) => Self::Float(chosen(values, positions)),
+            Self::Text(values) => Self::Text(chosen(values, positions)),
+        }
+    }
+
+    /// Whether the list can name classes in the order of their positions: every
+    /// name once, ascending.
+    pub(crate) fn are_classes(&self) -> bool {
+        *self == self.distinct()
+    }
+
+    /// The numbers that names are, where they are numbers.
+    fn numbers(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Int(values) => Some(values.iter().map(|&value| value as f64).collect()),
+            Self::Bool(values) => Some(values.iter().map(|&value| f64::from(u8::from(value))).collect()),
+            Self::Float(values) => Some(values.clone()),
+            Self::Text(_) => None,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Int(_) => "integers",
+            Self::Bool(_) => "booleans",
+            Self::Float(_) => "real numbers as classes",
+            Self::Text(_) => "strings",
+        }
+    }
+}
+
+impl From<Vec<i64>> for Labels {
+    fn from(values: Vec<i64>) -> Self {
+        Self::Int(values)
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Labels {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
+        Self::Text(names.into_iter().map(str::to_owned).collect())
+    }
+}
+
+/// The order of real numbers, in which 0 and -0 are equal.
+fn compare(a: &f64, b: &f64) -> Ordering {
+    if a == b { Ordering::Equal } else { a.total_cmp(b) }
+}
+
+fn search<T>(values: &[T], names: &[T], order: impl Fn(&T, &T) -> Ordering) -> Vec<Option<usize>> {
+    values.iter().map(|value| names.binary_search_by(|name| order(name, value)).ok()).collect()
+}
+
+/// What is known about graphs and to be predicted of others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Targets {
+    /// Nothing.
+    #[default]
+    None,
+    /// The class of every graph.
+    Classes(Labels),
+    /// Numbers, a row per graph and a column per target. NaN means not known.
+    Numbers(Array2<f64>),
+    /// The same with 0 and 1 for targets that are or are not there.
+    Binary(Array2<f64>),
+}
+
+impl Targets {
+    /// One number per graph.
+    pub fn numbers(values: Vec<f64>) -> Self {
+        let rows = values.len();
+        Self::Numbers(Array2::from_shape_vec((rows, 1), values).expect("one column"))
+    }
+
+    /// Classes named by integers.
+    pub fn integers(values: Vec<i64>) -> Self {
+        Self::Classes(Labels::Int(values))
+    }
+
+    /// How many graphs they are of; 0 when nothing is known.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Classes(labels) => labels.len(),
+            Self::Numbers(values) | Self::Binary(values) => values.nrows(),
+        }
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The classes, where graphs have one each.
+    pub fn labels(&self) -> Option<&Labels> {
+        match self {
+            Self::Classes(labels) => Some(labels),
+            _ => None,
+        }
+    }
+
+    /// Each graph's class as a position in the list of class names, which ascend
+    /// as their type does. Nothing where graphs have no class.
+    pub fn classes(&self) -> Option<(Vec<usize>, Vec<String>)> {
+        let labels = self.labels()?;
+        let names = labels.distinct();
+        Some((labels.codes(&names).expect("every label is among the distinct ones"), names.names()))
+    }
+
+    /// The only column of numbers, where there is one.
+    pub fn column(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Numbers(values) if values.ncols() == 1 => Some(values.iter().copied().collect()),
+            _ => None,
+        }
+    }
+
+    /// Those of some graphs.
+    ///
+    /// # Panics
+    /// When there is no such graph, as indexing a slice does.
+    pub fn select(&self, graphs: &[usize]) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Classes(labels) => Self::Classes(labels.select(graphs)),
+            Self::Numbers(values) => Self::Numbers(values.select(Axis(0), graphs)),
+            Self::Binary(values) => Self::Binary(values.select(Axis(0), graphs)),
+        }
+    }
+
+    /// Adds those of more graphs, to the first as to later ones. Integers become
+    /// real numbers where either are; anything else of another kind is refused.
+    pub fn append(&mut self, more: Self) -> Result<()> {
+        match (&mut *self, more) {
+            (Self::None, more) => {
+                *self = more;
+                Ok(())
+            }
+            (Self::Classes(Labels::Int(mine)), Self::Classes(Labels::Int(more))) => {
+                mine.extend(more);
+                Ok(())
+            }
+            (Self::Classes(Labels::Bool(mine)), Self::Classes(Labels::Bool(more))) => {
+                mine.extend(more);
+                Ok(())
+            }
+            (Self::Classes(Labels::Float(mine)), Self::Classes(Labels::Float(more))) => {
+                mine.extend(more);
+                Ok(())
+            }
+            (Self::Classes(Labels::Text(mine)), Self::Classes(Labels::Text(more))) => {
+                mine.extend(more);
+                Ok(())
+            }
+            (Self::Numbers(mine), Self::Numbers(more)) | (Self::Binary(mine), Self::Binary(more)) => {
+                let (expected, found) = (mine.ncols(), more.ncols());
+                let differs = |_| Error::Length { what: "targets", expected, found };
+                mine.append(Axis(0), more.view()).map_err(differs)
+            }
+            (Self::Numbers(_), more @ Self::Classes(Labels::Int(_))) => self.append(more.into_numbers()?),
+            (Self::Classes(Labels::Int(mine)), more @ Self::Numbers(_)) => {
+                *self = Self::integers(std::mem::take(mine)).into_numbers()?;
+                self.append(more)
+            }
+            (mine, more) => {
+                let (expected, found) = (mine.kind().into(), more.kind().into());
+                Err(Error::Mixed { what: "targets", expected, found })
+            }
+        }
+    }
+
+    /// The same as numbers, for a regression. Strings are refused.
+    pub fn into_numbers(self) -> Result<Self> {
+        match self {
+            Self::Classes(labels) => match labels.numbers() {
+                Some(values) => Ok(Self::numbers(values)),
+                None => {
+                    let (expected, found) = ("numbers, for a regression".into(), "strings".into());
+                    Err(Error::BadOption { name: "targets", expected, found })
+                }
+            },
+            other => Ok(other),
+        }
+    }
+
+    /// How many distinct numbers there are, where real numbers look like the
+    /// names of classes: few, and all of them integers.
+    pub fn look_like_classes(&self) -> Option<usize> {
+        const FEW: usize = 20;
+        let mut met = Vec::new();
+        for value in self.column()? {
+            if value.fract() != 0.0 || met.len() > FEW {
+                return None;
+            }
+            if !met.contains(&value) {
+                met.push(value);
+            }
+        }
+        (2..=FEW).contains(&met.len()).then_some(met.len())
+    }
+
+    /// What they are, in words.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::None => "no targets",
+            Self::Classes(labels) => labels.kind(),
+            Self::Numbers(_) => "real numbers",
+            Self::Binary(_) => "binary labels",
+        }
+    }
+}
+
+/// What a readout is to predict.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// One of so many classes.
+    Classification {
+        /// How many, at least 2.
+        #[serde(rename = "classes")]
+        num_classes: usize,
+    },
+    /// Numbers.
+    Regression {
+        /// How many for a row, at least 1.
+        targets: usize,
+    },
+}
+
+impl Task {
+    /// Columns of what is regressed on, and of what comes out. Of two classes
+    /// the second column alone says it all.
+    pub fn num_columns(self) -> usize {
+        match self {
+            Self::Classification { num_classes: 2 } => 1,
+            Self::Classification { num_classes } => num_classes,
+            Self::Regression { targets } => targets,
+        }
+    }
+}
+
+/// Targets as the columns a ridge regression is trained on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Encoded {
+    task: Task,
+    classes: Labels,
+    rows: Rows,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Rows {
+    Codes(Vec<usize>),
+    Numbers(Array2<f64>),
+}
+
+impl Encoded {
+    /// Of all targets there are: the classes are those that occur.
+    pub fn new(targets: &Targets) -> Result<Self> {
+        let classes = targets.labels().map_or(Labels::NONE, Labels::distinct);
+        Self::with_classes(targets, classes)
+    }
+
+    /// Of some targets, where the classes of all of them are known.
+    pub fn with_classes(targets: &Targets, classes: Labels) -> Result<Self> {
+        let unusable = |found: &str| {
+            let (expected, found) = ("a class or numbers for every graph".into(), found.to_owned());
+            Err(Error::BadOption { name: "targets", expected, found })
+        };
+        match targets {
+            Targets::Classes(labels) => {
+                check_num_classes(classes.len())?;
+                let task = Task::Classification { num_classes: classes.len() };
+                Ok(Self { task, rows: Rows::Codes(labels.codes(&classes)?), classes })
+            }
+            Targets::Numbers(values) => {
+                if let Some(((row, _), _)) = values.indexed_iter().find(|(_, value)| value.is_nan()) {
+                    return unusable(&format!("none for graph {row}"));
+                }
+                let task = Task::Regression { targets: values.ncols() };
+                Ok(Self { task, classes: Labels::NONE, rows: Rows::Numbers(values.clone()) })
+            }
+            Targets::None => unusable("none"),
+            Targets::Binary(_) => unusable("several binary labels, which cannot be trained on yet"),
+        }
+    }
+
+    /// What is to be predicted.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// The names of the classes, by code; none for a regression.
+    pub fn classes(&self) -> &Labels {
+        &self.classes
+    }
+
+    /// The class of every row, by its position among the names.
+    pub fn codes(&self) -> Option<&[usize]> {
+        match &self.rows {
+            Rows::Codes(codes) => Some(codes),
+            Rows::Numbers(_) => None,
+        }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match &self.rows {
+            Rows::Codes(codes) => codes.len(),
+            Rows::Numbers(values) => values.nrows(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The only column of numbers, of a regression with one target.
+    pub fn numbers(&self) -> Option<ArrayView1<'_, f64>> {
+        match &self.rows {
+            Rows::Numbers(values) if values.ncols() == 1 => Some(values.column(0)),
+            _ => None,
+        }
+    }
+
+    /// The columns of all rows: see [`columns`](Self::columns).
+    pub fn matrix(&self) -> Array2<f64> {
+        self.columns(0..self.len())
+    }
+
+    /// The columns of some rows: numbers as they are; for classes a column each
+    /// with 1 for its rows and -1 for the others.
+    ///
+    /// # Panics
+    /// When there are no such rows, as indexing a slice does.
+    pub fn columns(&self, rows: Range<usize>) -> Array2<f64> {
+        match &self.rows {
+            Rows::Numbers(values) => values.slice(s![rows, ..]).to_owned(),
+            Rows::Codes(codes) => signs(&codes[rows], self.task),
+        }
+    }
+}
+
+/// A column for each class with 1 for its rows and -1 for the others.
+fn signs(codes: &[usize], task: Task) -> Array2<f64> {
+    let columns = task.num_columns();
+    let first = usize::from(columns == 1);
+    let sign = |(row, column): (usize, usize)| if codes[row] == first + column { 1.0 } else { -1.0 };
+    Array2::from_shape_fn((codes.len(), columns), sign)
+}
+
+/// Refuses to tell fewer than two classes apart.
+pub(crate) fn check_num_classes(found: usize) -> Result<()> {
+    if found >= 2 {
+        return Ok(());
+    }
+    let (expected, found) = ("at least 2 to tell apart".into(), found.to_string());
+    Err(Error::BadOption { name: "classes", expected, found })
+}
+
+/// The class of every row of decision values: that of the largest value, of
+/// equal ones the first; of two classes the second where the value is above 0.
+pub fn decode_classes(decisions: ArrayView2<'_, f64>) -> Vec<usize> {
+    let largest = |row: ArrayView1<'_, f64>| {
+        let mut best = (0, f64::NEG_INFINITY);
+        for (class, &value) in row.iter().enumerate() {
+            if value > best.1 {
+                best = (class, value);
+            }
+        }
+        best.0
+    };
+    let class = |row: ArrayView1<'_, f64>| {
+        if row.len() == 1 { usize::from(row[0] > 0.0) } else { largest(row) }
+    };
+    decisions.rows().into_iter().map(class).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn classes_ascend_as_their_type_does_and_keep_it() {
+        let check = |labels: Labels, names: Labels, codes: &[usize]| {
+            assert_eq!(labels.distinct(), names);
+            assert_eq!(labels.codes(&names).unwrap(), codes);
+            let text = serde_json::to_string(&names).unwrap();
+            assert_eq!(serde_json::from_str::<Labels>(&text).unwrap(), names, "{text}");
+        };
+        check(Labels::Int(vec![10, -1, 10, 2]), Labels::Int(vec![-1, 2, 10]), &[2, 0, 2, 1]);
+        check(["b", "a"].into_iter().collect(), ["a", "b"].into_iter().collect(), &[1, 0]);
+        check(Labels::Bool(vec![true, false]), Labels::Bool(vec![false, true]), &[1, 0]);
+        check(Labels::Float(vec![2.0, 0.0, -0.0, 0.5]), Labels::Float(vec![0.0, 0.5, 2.0]), &[2, 0, 0, 1]);
+        let texts: Labels = ["2", "10"].into_iter().collect();
+        assert_eq!(texts.codes(&Labels::Int(vec![2, 10])).unwrap(), [0, 1], "compared as text");
+        let unknown = Labels::Int(vec![3]).codes(&Labels::Int(vec![1, 2])).unwrap_err();
+        assert_eq!(unknown.to_string(), "row 0 has class 3, which is not one of the classes");
+    }
+
+    #[test]
+    fn integers_give_way_to_real_numbers() {
+        let mut targets = Targets::integers(vec![1]);
+        targets.append(Targets::numbers(vec![0.5])).unwrap();
+        targets.append(Targets::integers(vec![2])).unwrap();
+        assert_eq!(targets, Targets::numbers(vec![1.0, 0.5, 2.0]));
+        assert!(targets.append(Targets::Classes(["x"].into_iter().collect())).is_err());
+    }
+
+    #[test]
+    fn classes_become_signs_and_signs_become_classes() {
+        let encoded = |values: Vec<i64>, of: Vec<i64>| {
+            let encoded = Encoded::with_classes(&Targets::integers(values), Labels::Int(of)).unwrap();
+            encoded.columns(0..encoded.len())
+        };
+        let three = encoded(vec![2, 0, 1], vec![0, 1, 2]);
+        assert_eq!(three, array![[-1.0, -1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0]]);
+        assert_eq!(decode_classes(three.view()), [2, 0, 1]);
+        let two = encoded(vec![1, 0], vec![0, 1]);
+        assert_eq!(two, array![[1.0], [-1.0]]);
+        assert_eq!(decode_classes(two.view()), [1, 0]);
+        // Ties go to the first.
+        assert_eq!(decode_classes(array![[0.0], [-0.0], [1e-300]].view()), [0, 0, 1]);
+        assert_eq!(decode_classes(array![[0.5, 0.7, 0.7], [0.1, 0.1, 0.1]].view()), [1, 0]);
+        assert!(Encoded::new(&Targets::integers(vec![4, 4])).is_err(), "one class");
+        assert_eq!(encoded(vec![], vec![0, 1, 2, 3]).dim(), (0, 4));
+    }
+
+    #[test]
+    fn unknown_numbers_are_refused_by_graph() {
+        let refused = Encoded::new(&Targets::numbers(vec![1.0, f64::NAN])).unwrap_err().to_string();
+        assert_eq!(refused, "targets: expected a class or numbers for every graph, found none for graph 1");
+        assert!(Encoded::new(&Targets::None).is_err());
+    }
+}
