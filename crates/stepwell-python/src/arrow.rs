@@ -44,15 +44,9 @@ fn exception(bad: BadRow) -> PyErr {
 
 /// All graphs of Arrow data as a dataset.
 #[pyfunction]
-pub fn arrow_dataset(
-    py: Python<'_>,
-    data: AnyRecordBatch,
-    like: Option<PyRef<'_, RawDataset>>,
-) -> PyResult<RawDataset> {
+pub fn arrow_dataset(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawDataset> {
     let rows = open(data, true)?;
-    let whole = py.detach(|| rows.whole()).map_err(exception)?;
-    RawDataset::new(whole, like.as_ref().map(|dataset| dataset.feature_map()))
-        .map_err(crate::dataset::exception)
+    py.detach(|| rows.whole()).map(RawDataset::from).map_err(exception)
 }
 
 /// Goes through Arrow data, in pieces of some ten thousand vertices.
@@ -82,7 +76,7 @@ impl RawRows {
     #[staticmethod]
     fn whole(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawBatch> {
         let rows = open(data, false)?;
-        RawBatch::of_rows(py.detach(|| rows.whole()).map_err(exception)?)
+        Ok(RawBatch::new(py.detach(|| rows.whole()).map_err(exception)?.graphs))
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -116,6 +110,6 @@ impl RawRows {
         let mut skipped = bad.iter().map(|(row, _)| *row).peekable();
         let rows = (first..end).filter(|row| skipped.next_if_eq(row).is_none());
         let rows: Vec<i64> = rows.map(|row| row as i64).collect();
-        Ok(Some((RawBatch::of_rows(graphs)?, rows.into_pyarray(py), bad)))
+        Ok(Some((RawBatch::new(graphs.graphs), rows.into_pyarray(py), bad)))
     }
 }

@@ -5,13 +5,14 @@
 
 mod arrow;
 mod batch;
+mod cluster;
 mod dataset;
-mod features;
 mod graph;
+mod model;
+mod options;
 mod picture;
 mod pool;
 mod readout;
-mod reservoir;
 mod threads;
 
 use std::ffi::OsString;
@@ -29,20 +30,20 @@ mod _stepwell {
     #[pymodule_export]
     use super::dataset::{RawDataset, load_dataset, make_benchmark, save_dataset};
     #[pymodule_export]
-    use super::features::RawFeatureFit;
+    use super::cluster::{RawFeatureFit, RawGathered, RawReadoutFit};
     #[pymodule_export]
     use super::graph::RawGraph;
+    #[pymodule_export]
+    use super::model::{RawModel, decoded};
+    #[pymodule_export]
+    use super::options::{check_options, option_table, preset_options};
     #[pymodule_export]
     use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_pyramid};
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
+
     #[pymodule_export]
-    use super::readout::{
-        RawAlphaErrors, RawMoments, RawRidgePath, decode_classes, encode_classes, fit_classes, fit_values,
-        random_tanh, read_out, readout_alphas,
-    };
-    #[pymodule_export]
-    use super::reservoir::{RawPrepared, check_options, preset_options, random_weights};
+    use super::readout::RawReadout;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

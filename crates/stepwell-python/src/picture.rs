@@ -2,23 +2,22 @@
 
 use std::path::PathBuf;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use stepwell::model;
+use pyo3::types::PyDict;
+use stepwell::Unreadable;
+use stepwell::model::Saved;
 use stepwell::pyramid::Pyramid;
-use stepwell::readout::Task;
-use stepwell::reservoir::Prepared;
-use stepwell_data::Targets;
+use stepwell::targets::{Labels, Targets};
 use stepwell_lab::Error;
 use stepwell_lab::picture::embedding::{self, Method, Vectors};
 use stepwell_lab::picture::explanation::{self, Shares};
 use stepwell_lab::picture::{Picture, Subject, pyramid};
 
-use crate::batch::RawBatch;
 use crate::graph::RawGraph;
-use crate::readout::{LandmarkParts, RandomParts, readout};
-use crate::reservoir::{Pair, collect, parse, refused};
+use crate::model::{RawModel, Values};
+use crate::options::refused;
 use crate::{pool, threads};
 
 /// A picture that was drawn.
@@ -55,14 +54,6 @@ fn exception(error: Error) -> PyErr {
     }
 }
 
-/// What colours points.
-#[derive(FromPyObject)]
-pub enum Labels {
-    Whole(Vec<i64>),
-    Text(Vec<String>),
-    Real(Vec<f64>),
-}
-
 /// The picture, where each row lies, and the share that each axis shows.
 type Plotted<'py> = (RawPicture, Bound<'py, PyArray2<f64>>, Vec<f64>);
 
@@ -71,19 +62,18 @@ type Plotted<'py> = (RawPicture, Bound<'py, PyArray2<f64>>, Vec<f64>);
 pub fn plot_embedding<'py>(
     py: Python<'py>,
     rows: PyReadonlyArray2<'_, f64>,
-    labels: Option<Labels>,
+    labels: Option<Values<'_>>,
     ids: Vec<String>,
     method: Option<&str>,
     name: &str,
 ) -> PyResult<Plotted<'py>> {
-    let targets = match labels {
+    let targets = match labels.map(Values::targets) {
         None => Targets::None,
-        Some(Labels::Whole(values)) => Targets::Classes(values),
-        Some(Labels::Text(values)) => Targets::Text(values),
-        Some(Labels::Real(values)) => Targets::Real(values),
+        Some(Targets::Classes(Labels::Float(values))) => Targets::numbers(values),
+        Some(targets) => targets,
     };
     let method = match (method, &targets) {
-        (Some("lda"), _) | (None, Targets::Classes(_) | Targets::Text(_)) => Method::Lda,
+        (Some("lda"), _) | (None, Targets::Classes(_)) => Method::Lda,
         (Some("pca") | None, _) => Method::Pca,
         (Some(other), _) => {
             return Err(PyValueError::new_err(format!("method: expected 'lda' or 'pca', found '{other}'")));
@@ -105,7 +95,7 @@ pub fn plot_embedding<'py>(
 pub fn plot_pyramid(
     py: Python<'_>,
     graph: &RawGraph,
-    pooling: Option<&str>,
+    pooling: Option<&Bound<'_, PyDict>>,
     levels: usize,
     coordinates: Option<PyReadonlyArray2<'_, f64>>,
     name: &str,
@@ -146,41 +136,26 @@ fn places(graph: &RawGraph, given: Option<PyReadonlyArray2<'_, f64>>) -> PyResul
 type Explained<'py> =
     (RawPicture, f64, f64, Vec<(usize, Bound<'py, PyArray1<f64>>)>, Bound<'py, PyArray1<f64>>);
 
-/// What the vertices of one graph add to a decision value: of `classes` classes,
-/// or of none for a regression, the one at `column`.
+/// What the vertices of one graph add to the decision value at `column`.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "a fitted model, piece by piece")]
 pub fn plot_explanation<'py>(
     py: Python<'py>,
-    batch: &RawBatch,
+    model: &RawModel,
     graph: &RawGraph,
-    options: &str,
-    weights: Vec<Pair<'_>>,
-    coefficients: PyReadonlyArray2<'_, f64>,
-    intercept: PyReadonlyArray1<'_, f64>,
-    random_features: Option<RandomParts<'_>>,
-    landmarks: Option<LandmarkParts<'_>>,
-    classes: Option<usize>,
     column: usize,
     coordinates: Option<PyReadonlyArray2<'_, f64>>,
     names: (String, String),
 ) -> PyResult<Explained<'py>> {
-    let config = parse(options)?;
-    let weights = collect(&weights, &config)?;
-    let task = match classes {
-        Some(num_classes) => Task::Classification { num_classes },
-        None => Task::Regression { targets: intercept.as_array().len() },
-    };
-    let readout = readout(task, &coefficients, &intercept, random_features, landmarks)?;
-    let (graphs, inputs) = batch.parts();
+    model.trained()?;
+    let saved = model.0.clone();
+    let graphs = graph.batch.select(&[graph.index]);
     let coordinates = places(graph, coordinates)?;
     let explained = threads::run_owned(py, 0, None, move |watch| -> Result<_, Error> {
-        let pyramid = match config.pooling() {
-            Some(pooling) => pooling.coarsen(&graphs, config.levels(), |done| watch.at(done))?,
-            None => Pyramid::default(),
+        let Saved::Trained(trained) = &*saved else {
+            return Err(stepwell::Error::from(Unreadable::Untrained).into());
         };
-        let prepared = Prepared::with_pyramid(&graphs, &inputs, &pyramid, &config)?;
-        let explanations = model::explain(&weights, &prepared, &config, &readout, |done| watch.at(done))?;
+        let pyramid = trained.model.coarsen(&graphs, |done| watch.at(done))?;
+        let explanations = trained.explain(&graphs, &pyramid, |done| watch.at(done))?;
         let (name, what) = names;
         let subject = Subject {
             name: &name,

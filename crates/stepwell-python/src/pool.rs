@@ -1,18 +1,18 @@
 //! Poolings: graphs in, coarse graphs out.
 
 use std::iter;
-use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use stepwell::Error;
 use stepwell::graph::{GraphBatch, GraphRef};
 use stepwell::pool::{Assignments, NmfOptions, Notes, Pooling, factorize, ndp};
 use stepwell::pyramid::{Level, Pyramid};
 
 use crate::graph::{Csr, RawGraph};
-use crate::reservoir::without_place;
+use crate::options::{from_python, to_python};
 use crate::threads;
 
 /// The names of all poolings.
@@ -21,15 +21,14 @@ pub fn pooling_names() -> [&'static str; 4] {
     Pooling::NAMES
 }
 
-/// Checks a pooling given as JSON and fills in the options that are left out.
+/// Checks a pooling and fills in the options that are left out.
 #[pyfunction]
-pub fn check_pooling(options: &str) -> PyResult<String> {
-    serde_json::to_string(&parse(options)?).map_err(|error| PyValueError::new_err(error.to_string()))
+pub fn check_pooling<'py>(options: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    to_python(options.py(), &parse(options)?)
 }
 
-pub(crate) fn parse(options: &str) -> PyResult<Pooling> {
-    let pooling =
-        serde_json::from_str(options).map_err(|error| PyValueError::new_err(without_place(&error)))?;
+pub(crate) fn parse(options: &Bound<'_, PyDict>) -> PyResult<Pooling> {
+    let pooling = from_python(options)?;
     if let Pooling::Ndp(options) = &pooling {
         options.validate().map_err(refused)?;
     }
@@ -44,7 +43,7 @@ type RawLevel<'py> = (RawGraph, Csr<'py>, Option<Bound<'py, PyArray1<i64>>>, Vec
 pub fn coarsen<'py>(
     py: Python<'py>,
     graph: &RawGraph,
-    pooling: &str,
+    pooling: &Bound<'_, PyDict>,
     levels: usize,
 ) -> PyResult<Vec<RawLevel<'py>>> {
     let pooling = parse(pooling)?;
@@ -58,7 +57,7 @@ pub fn coarsen<'py>(
 fn raw_level(py: Python<'_>, level: Level) -> RawLevel<'_> {
     let notes = named(level.notes);
     let kept = level.kept.map(|kept| kept.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py));
-    (RawGraph::new(Arc::new(level.graphs), None, 0), csr(py, &level.assignments), kept, notes)
+    (RawGraph::alone(level.graphs), csr(py, &level.assignments), kept, notes)
 }
 
 /// What happened, by name; nothing that did not happen.
@@ -114,7 +113,7 @@ pub fn kron_reduce(py: Python<'_>, graph: &RawGraph, keep: PyReadonlyArray1<'_, 
     let (batch, index, keep) = (graph.batch.clone(), graph.index, keep.as_array().to_vec());
     let reduced = threads::run_owned(py, 0, None, move |_| ndp::kron_reduce(batch.graph(index), &keep))?;
     let reduced = reduced.map_err(refused)?;
-    Ok(RawGraph::new(Arc::new(reduced.into_batch()), None, 0))
+    Ok(RawGraph::alone(reduced.into_batch()))
 }
 
 /// `Q`, `F`, and after how many iterations.

@@ -46,7 +46,7 @@ impl Watch {
         self.go_on()
     }
 
-    fn go_on(&self) -> ControlFlow<()> {
+    pub fn go_on(&self) -> ControlFlow<()> {
         match self.stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

@@ -289,6 +289,11 @@ impl FeatureMap {
         Ok(fit.finish())
     }
 
+    /// The map whose inputs are so many attributes, as they are.
+    pub fn as_given(attributes: usize) -> Self {
+        Self { attributes, means: vec![0.0; attributes], scales: vec![1.0; attributes], ..Self::default() }
+    }
+
     /// Attributes that every vertex must carry.
     pub fn attributes(&self) -> usize {
         self.attributes + self.ignored

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._foreign import as_graph
     from ._graphs import Graph
     from ._pictures import Picture, plot_embedding, plot_explanation, plot_pyramid
-    from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+    from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, load
     from ._reservoir import PyramidalReservoir
     from ._saving import save_dataset
     from ._tables import from_edges
@@ -29,6 +29,7 @@ __all__ = [
     "coarsen",
     "from_edges",
     "kron_reduce",
+    "load",
     "load_dataset",
     "make_benchmark",
     "maxcut",
@@ -46,7 +47,7 @@ _HOMES = {
     "_foreign": ["as_graph"],
     "_graphs": ["Graph"],
     "_pictures": ["Picture", "plot_embedding", "plot_explanation", "plot_pyramid"],
-    "_readout": ["PyramidalReservoirClassifier", "PyramidalReservoirRegressor"],
+    "_readout": ["PyramidalReservoirClassifier", "PyramidalReservoirRegressor", "load"],
     "_reservoir": ["PyramidalReservoir"],
     "_saving": ["save_dataset"],
     "_tables": ["from_edges"],

@@ -19,10 +19,11 @@ def as_batch(graphs: AnyGraphs) -> RawBatch:
     if isinstance(graphs, RawBatch):
         return graphs
     if isinstance(graphs, _Graphs):
-        raw = graphs._raw
-        return raw if isinstance(raw, RawBatch) else RawBatch.of_dataset(raw)
+        return graphs._raw
     if is_joined(graphs):
         return _of_joined(graphs)
+    if is_series(graphs):
+        graphs = graphs.tolist()
     table = as_arrow(graphs)
     if table is not None:
         return _of_table(table)
@@ -32,6 +33,11 @@ def as_batch(graphs: AnyGraphs) -> RawBatch:
     graphs = list(graphs)
     batch = _of_matrices(graphs)
     return _one_by_one(graphs) if batch is None else batch
+
+
+def is_series(value):
+    """Whether it is one column of a data frame, such as a column of graphs."""
+    return hasattr(value, "tolist") and hasattr(value, "name") and not hasattr(value, "columns")
 
 
 def as_arrow(value):

@@ -1,6 +1,5 @@
 """Poolings of single graphs, and the two steps NDP is made of."""
 
-import json
 import operator
 import warnings
 from dataclasses import dataclass, field
@@ -136,18 +135,16 @@ def kron_reduce(graph: AnyGraph, keep: ArrayLike) -> sp.csr_matrix:
 
 
 def _pooling(pool, options):
-    """The pooling as JSON, or an exception that says what is wrong with it."""
+    """The pooling as a dictionary, or an exception that says what is wrong with it."""
     names = _stepwell.pooling_names()
     if pool not in names:
         raise ValueError(f"pool: expected one of {', '.join(names)}, found {pool!r}")
-    check = lambda given: _stepwell.check_pooling(json.dumps({"method": pool, **given}, allow_nan=False))
-    known = [name for name in json.loads(check({})) if name != "method"]
+    check = lambda given: _stepwell.check_pooling({"method": pool, **given})
+    known = [name for name in check({}) if name != "method"]
     filled = {}
     for name, value in options.items():
         if name not in known:
             raise TypeError(f"{pool} has no option {name!r}; it has {', '.join(known)}")
-        if isinstance(value, np.generic):
-            value = value.item()
         try:
             check({name: value})
         except (TypeError, ValueError) as error:

@@ -17,7 +17,11 @@ from ._types import AnyTable, RandomState
 
 
 class _Graphs(Sequence[Graph]):
-    """The graphs of a dataset; each is made when it is asked for."""
+    """The graphs of a dataset; each is made when it is asked for.
+
+    A slice, a list of positions or a mask selects some of them, without copying
+    them into Python.
+    """
 
     def __init__(self, raw):
         self._raw = raw
@@ -28,17 +32,26 @@ class _Graphs(Sequence[Graph]):
     @overload
     def __getitem__(self, key: int | np.integer[Any]) -> Graph: ...
     @overload
-    def __getitem__(self, key: slice | list[int] | list[bool] | NDArray[Any]) -> list[Graph]: ...
-    def __getitem__(self, key: Any) -> Graph | list[Graph]:
+    def __getitem__(self, key: slice | list[int] | list[bool] | NDArray[Any]) -> "_Graphs": ...
+    def __getitem__(self, key: Any) -> "Graph | _Graphs":
         if isinstance(key, slice):
-            return [self[i] for i in range(*key.indices(len(self)))]
-        if isinstance(key, (list, np.ndarray)):
-            key = np.asarray(key)
-            return [self[i] for i in (np.flatnonzero(key) if key.dtype == bool else key)]
+            return _Graphs(self._raw.select(list(range(*key.indices(len(self))))))
+        if hasattr(key, "__iter__"):
+            return _Graphs(self._raw.select(_positions(key, len(self))))
         index = operator.index(key)
         if not -len(self) <= index < len(self):
             raise IndexError(f"graph {index} of {len(self)}")
         return Graph._wrap(self._raw.graph(index % len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (_Graphs, list)):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: "Sequence[Graph]") -> list[Graph]:
+        return list(self) + list(other)
 
     def __reduce__(self):
         # A copy elsewhere is an ordinary list of graphs.
@@ -48,17 +61,32 @@ class _Graphs(Sequence[Graph]):
         return f"<{len(self)} graphs>"
 
 
+def _positions(key, count):
+    """The graphs that a list of positions, or a mask, names."""
+    key = np.asarray(key)
+    if key.dtype == bool:
+        if key.shape != (count,):
+            raise IndexError(f"graphs: expected a mask of {count} values, found shape {key.shape}")
+        return np.flatnonzero(key).tolist()
+    if key.size == 0:
+        return []
+    if key.dtype.kind not in "iu" or key.ndim != 1:
+        raise IndexError(f"graphs: expected positions or a mask, found {key.dtype} of shape {key.shape}")
+    outside = key[(key < -count) | (key >= count)]
+    if outside.size:
+        raise IndexError(f"graph {outside[0]} of {count}")
+    return (key % count).tolist()
+
+
 @dataclass(frozen=True, repr=False)
 class Dataset:
     """Graphs and what is known about them."""
 
     #: What people call it.
     name: str
-    #: The graphs, as a sequence of :class:`Graph`. Their features are ready
-    #: for the model: standardised attributes and one-hot labels, or the
-    #: standardised degree where vertices carry nothing.
+    #: The graphs, as a sequence of :class:`Graph`, with what their vertices carry.
     graphs: _Graphs
-    #: What is to be predicted: whole numbers, texts or reals; None if unknown.
+    #: What is to be predicted: integers, strings, booleans or floats; None if unknown.
     y: NDArray[Any] | Any  # no type checker is to ask whether it is None
     #: The graphs' names, or None.
     ids: list[Any] | None
@@ -78,7 +106,7 @@ def _wrap(raw):
         warnings.warn(note, stacklevel=3)
     return Dataset(
         name=raw.name,
-        graphs=_Graphs(raw),
+        graphs=_Graphs(raw.graphs()),
         y=raw.y(),
         ids=raw.ids(),
         split=None if split is None else np.array(split),
@@ -98,15 +126,11 @@ def load_dataset(
     name: str | os.PathLike[str] | AnyTable,
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
-    like: Dataset | None = None,
 ) -> Dataset:
     """Loads a dataset by path or name, or from Arrow data.
 
-    Features are made here: attributes z-scored (taken as they are from JSON
-    lines and Parquet), labels as one-hot columns, the z-scored degree where
-    vertices carry neither. Means, scales and labels are those of the graphs in
-    the file; to predict for graphs of another file, load it ``like`` the one
-    the model was fitted on.
+    Graphs come with what the source says of them: attributes as ``features``,
+    and ``labels``. Models make their inputs of these when they are fitted.
 
     Parameters
     ----------
@@ -119,8 +143,6 @@ def load_dataset(
         Where to look first.
     download : bool
         Whether it may be downloaded.
-    like : Dataset, optional
-        Make the features with the means, scales and labels of this dataset.
 
     Returns
     -------
@@ -135,13 +157,9 @@ def load_dataset(
     data_dir = None if data_dir is None else os.fspath(data_dir)
     if isinstance(name, os.PathLike):
         name = os.path.join(os.curdir, name)  # a path, whatever it looks like
-    if like is not None:
-        like = getattr(getattr(like, "graphs", None), "_raw", like)
-        if not isinstance(like, _stepwell.RawDataset):
-            raise TypeError(f"like: expected a Dataset that was loaded, found {type(like).__name__}")
     if hasattr(name, "__arrow_c_stream__") or hasattr(name, "__arrow_c_array__"):
-        return _wrap(_stepwell.arrow_dataset(name, like))
-    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), like))
+        return _wrap(_stepwell.arrow_dataset(name))
+    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download)))
 
 
 def make_benchmark(

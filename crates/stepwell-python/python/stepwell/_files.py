@@ -1,7 +1,6 @@
 """Parquet files of graphs, on this machine or in an object store, by row group."""
 
 import glob
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,16 +28,15 @@ class RowGroups:
     def __init__(self, paths):
         #: What :func:`read` takes, one per row group.
         self.tasks = []
-        #: The first row, as a mapping, and whether attributes are taken as they are.
-        self.first, self.raw = None, True
+        #: The first row, as a mapping.
+        self.first = None
         #: The columns of the first file.
         self.schema = None
         files, position = list(_files(paths)), 0
         with ThreadPoolExecutor(16) as pool:  # most of it is waiting for footers
             footers = list(pool.map(_footer, files))
-        for path, (groups, schema, raw) in zip(files, footers):
-            if self.schema is None:
-                self.schema, self.raw = schema, raw
+        for path, (groups, schema) in zip(files, footers):
+            self.schema = schema if self.schema is None else self.schema
             row = 0
             for group, rows in enumerate(groups):
                 self.tasks.append({"path": path, "group": group, "row": row, "position": position})
@@ -64,12 +62,10 @@ def read(task, limit=None):
 
 
 def _footer(path):
-    """How many rows the row groups of a file have, its columns, and whether attributes are taken as they are."""
+    """How many rows the row groups of a file have, and its columns."""
     file = _open(path)
-    facts = (file.schema_arrow.metadata or {}).get(b"stepwell")
-    features = {} if facts is None else json.loads(facts).get("features", {})
     groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
-    return groups, file.schema_arrow, bool(features.get("raw", not features))
+    return groups, file.schema_arrow
 
 
 def _open(path):

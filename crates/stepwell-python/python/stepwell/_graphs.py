@@ -23,13 +23,13 @@ class Graph:
         The adjacency matrix, or the ends of the edges. An undirected edge may
         be given once or in both directions.
     features : array of shape (N, F), optional
-        One row per vertex. The model takes them as they are.
+        One row per vertex. Models z-score them unless ``raw``.
     num_nodes : int, optional
         The number of vertices, where neither the matrix nor the features tell.
     weights : array of shape (E,), optional
         Edge weights, for edges given as an array.
     labels : integer array of shape (N,), optional
-        One whole number per vertex, naming its kind. Models give every label
+        One integer per vertex, naming its kind. Models give every label
         they were fitted on a column of its own.
     directed : bool
         Whether edges have a direction.
@@ -120,7 +120,7 @@ class Graph:
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """One whole number per vertex, or None. Those of a loaded dataset have become features."""
+        """One integer per vertex, or None."""
         return self._raw.labels()
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         adjacency = self.adjacency if self.directed else sp.triu(self.adjacency, format="csr")
-        return _rebuild, (adjacency, self.features, self.directed, self.labels, self._raw.carried())
+        return _rebuild, (adjacency, self.features, self.directed, self.labels)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -146,11 +146,8 @@ def kind_of(value):
     return ".".join([*modules, type(value).__qualname__])
 
 
-def _rebuild(adjacency, features, directed, labels=None, carried=None):
-    graph = Graph(adjacency, features, labels=labels, directed=directed)
-    if carried is not None:  # one of a loaded dataset
-        graph._raw = graph._raw.with_carried(*carried)
-    return graph
+def _rebuild(adjacency, features, directed, labels=None):
+    return Graph(adjacency, features, labels=labels, directed=directed)
 
 
 def _from_matrix(matrix):
@@ -206,12 +203,12 @@ def as_labels(values, name):
     if values.size == 0:
         values = values.astype(np.int32)
     if values.dtype.kind not in "iu":
-        raise TypeError(f"{name}: expected whole numbers, found {values.dtype}")
+        raise TypeError(f"{name}: expected integers, found {values.dtype}")
     if values.ndim != 1:
         raise ValueError(f"{name}: expected 1 dimension, found {values.ndim}")
     outside = values[(values < -(2**31)) | (values >= 2**31)]
     if outside.size:
-        raise ValueError(f"{name}: expected whole numbers of 32 bits, found {outside[0]}")
+        raise ValueError(f"{name}: expected integers of 32 bits, found {outside[0]}")
     return np.ascontiguousarray(values, dtype=np.int32)
 
 
@@ -219,7 +216,7 @@ def _agree(name, value, unit, size):
     if value is None:
         return size
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-        raise TypeError(f"{name}: expected a whole number, found {type(value).__name__}")
+        raise TypeError(f"{name}: expected an integer, found {type(value).__name__}")
     if value < 0 or value >= 2**32 or (size is not None and value != size):
         raise ValueError(f"{name}: expected {'a size from 0' if size is None else size} {unit}, found {value}")
     return int(value)

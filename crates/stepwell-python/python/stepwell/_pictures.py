@@ -1,7 +1,6 @@
 """Pictures that a notebook shows: embeddings, pyramids, explanations."""
 
 import html
-import json
 import operator
 import os
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from . import _stepwell
-from ._batches import as_batch
 from ._coarsen import _pooling
 from ._foreign import as_graph
 from ._graphs import _as_floats
@@ -256,11 +254,9 @@ def plot_explanation(
     """
     if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
         raise TypeError(f"model: expected a classifier or regressor of Stepwell, found {type(model).__name__}")
-    check_is_fitted(model, "coef_")
+    check_is_fitted(model)
     graph = as_graph(graph)
-    coefficients, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     if isinstance(model, PyramidalReservoirClassifier):
-        classes = len(model.classes_)
         label = model.predict([graph])[0] if label is None else label
         found = np.flatnonzero(model.classes_ == label)
         if not len(found):
@@ -268,23 +264,13 @@ def plot_explanation(
             raise ValueError(f"label: expected one of {known}, found {label!r}")
         column, what = int(found[0]), f"class {label}"
     else:
-        classes, column = None, 0 if label is None else operator.index(label)
-        if not 0 <= column < len(intercept):
-            raise ValueError(f"label: expected a target from 0 to {len(intercept) - 1}, found {label!r}")
-        what = "the prediction" if len(intercept) == 1 else f"target {column}"
+        targets = np.size(model.intercept_)
+        column = 0 if label is None else operator.index(label)
+        if not 0 <= column < targets:
+            raise ValueError(f"label: expected a target from 0 to {targets - 1}, found {label!r}")
+        what = "the prediction" if targets == 1 else f"target {column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
-        model._with_features(as_batch([graph])),
-        graph._raw,
-        json.dumps(model._kept),
-        model.weights_,
-        coefficients,
-        intercept,
-        model.random_features_,
-        model.landmarks_,
-        classes,
-        column,
-        _places(coordinates),
-        (name, what),
+        model._model, graph._raw, column, _places(coordinates), (name, what)
     )
     figures = {"intercept": intercept, "decision": decision, "contributions": dict(levels), "vertices": vertices}
     return ExplanationPicture(raw, **figures)

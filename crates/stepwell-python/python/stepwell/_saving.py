@@ -4,13 +4,12 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _stepwell
 from ._batches import as_batch
 from ._datasets import Dataset
-from ._targets import refuse_gaps
+from ._targets import as_array, as_labels
 from ._types import AnyGraphs
 
 
@@ -33,13 +32,11 @@ def save_dataset(
         layout, which is refused where it has no place for something.
     graphs : sequence of graphs
         As models take them. Their features become attributes (``x``), labels
-        ``node_label``; graphs of a loaded dataset are written with what they
-        came with, unscaled. Of a whole :class:`Dataset`, ``y``, ``ids`` and
-        ``split`` are written too, unless given, and Parquet says whether
-        attributes are to be scaled again.
+        ``node_label``. Of a whole :class:`Dataset`, ``y``, ``ids`` and ``split``
+        are written too, unless given.
     y : array, optional
-        What is to be predicted, one per graph: whole numbers or texts for
-        classes, real numbers for numbers.
+        What is to be predicted, one per graph: integers, strings or booleans
+        for classes, floats for numbers.
     ids : sequence, optional
         The graphs' names.
     split : sequence of str, optional
@@ -49,8 +46,11 @@ def save_dataset(
     --------
     >>> import networkx as nx
     >>> from stepwell import load_dataset, save_dataset
-    >>> save_dataset("both.parquet", [nx.cycle_graph(5), nx.path_graph(4)], ["ring", "path"])
-    >>> load_dataset("both.parquet").y
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "both.parquet")
+    ...     save_dataset(path, [nx.cycle_graph(5), nx.path_graph(4)], ["ring", "path"])
+    ...     load_dataset(path).y
     array(['ring', 'path'], dtype='<U4')
     """
     if isinstance(graphs, Dataset):
@@ -68,14 +68,8 @@ def save_dataset(
 
 
 def _as_targets(y):
-    """A list of whole numbers, of real ones, or of texts."""
-    y = np.asarray(y)
+    """A list of integers, floats, booleans or strings."""
+    y = as_array(y)
     if y.ndim != 1:
         raise ValueError(f"y: expected 1 dimension, found {y.ndim}")
-    refuse_gaps(y)
-    if y.dtype.kind == "O":
-        if not all(isinstance(value, str) for value in y):
-            y = np.array(y.tolist())
-    if y.dtype.kind not in "biufUO" or (y.dtype.kind == "O" and not all(isinstance(value, str) for value in y)):
-        raise TypeError(f"y: expected whole numbers, real numbers or texts, found {y.dtype}")
-    return y.astype(np.int64).tolist() if y.dtype.kind == "b" else y.tolist()
+    return as_labels(y)

@@ -81,7 +81,8 @@ def fit(
 ) -> PyramidalReservoir:
     """A fitted copy of a model: features as all graphs ask for, then weights.
 
-    Where features are taken as they are, no graph is looked at but the first.
+    With ``raw=True`` and vertices that carry features alone, no graph is looked at
+    but the first.
     The result is the model that ``model.fit`` makes of the same graphs on one
     machine, to the bit.
     """
@@ -139,13 +140,12 @@ def predict(
         there are any, ``prediction`` and, of a classifier, ``scores``: what
         ``decision_function`` tells.
     """
-    readout = _cluster.Readout.of(model)
-    plan = _cluster.plan_of(model, skip_bad=skip_bad, keep=tuple(dict.fromkeys(["id", "y", *keep])))
-    return _source(data, ray_options).map(partial(_predict, plan, readout))
+    plan = _cluster.trained_plan(model, skip_bad=skip_bad, keep=tuple(dict.fromkeys(["id", "y", *keep])))
+    return _source(data, ray_options).map(partial(_predict, plan))
 
 
-def _predict(plan, readout, tables):
-    yield from _cluster.predict(plan, readout, tables)
+def _predict(plan, tables):
+    yield from _cluster.predict(plan, tables)
 
 
 def _embed(plan, tables):
@@ -164,9 +164,6 @@ def _source(data, ray_options):
 
 class _Rows:
     """A dataset whose blocks go to the workers."""
-
-    #: What a file said about its features, Ray does not tell.
-    raw = True
 
     def __init__(self, dataset, ray_options):
         self._dataset, self._options = dataset, ray_options
@@ -192,7 +189,7 @@ class _Files(_Rows):
 
     def __init__(self, paths, ray_options):
         groups = _files.RowGroups(paths)
-        self._options, self.first, self.raw = ray_options, groups.first, groups.raw
+        self._options, self.first = ray_options, groups.first
         blocks = min(max(len(groups.tasks), 1), _MOST_TASKS)
         self._dataset = ray.data.from_items(groups.tasks, override_num_blocks=blocks)
 

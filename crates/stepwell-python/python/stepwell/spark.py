@@ -98,7 +98,8 @@ def _schema(kept, made, skip_bad):
 def fit(data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False) -> PyramidalReservoir:
     """A fitted copy of a model: features as all graphs ask for, then weights.
 
-    Where features are taken as they are, no graph is looked at but the first.
+    With ``raw=True`` and vertices that carry features alone, no graph is looked at
+    but the first.
     The result is the model that ``model.fit`` makes of the same graphs on one
     machine, to the bit.
     """
@@ -152,15 +153,15 @@ def predict(
         there are any, ``prediction`` and, of a classifier, ``scores``: what
         ``decision_function`` tells.
     """
-    readout, source = _cluster.Readout.of(model), _source(data)
+    source = _source(data)
     kept = _kept(source, keep)
-    plan = _cluster.plan_of(model, skip_bad=skip_bad, keep=tuple(kept))
-    made = {name: from_arrow_type(kind) for name, kind in readout.types.items()}
-    return source.map(partial(_predict, plan, readout), _schema(kept, made, skip_bad))
+    plan = _cluster.trained_plan(model, skip_bad=skip_bad, keep=tuple(kept))
+    made = {name: from_arrow_type(kind) for name, kind in plan.answers.items()}
+    return source.map(partial(_predict, plan), _schema(kept, made, skip_bad))
 
 
-def _predict(plan, readout, tables):
-    yield from _cluster.predict(plan, readout, tables)
+def _predict(plan, tables):
+    yield from _cluster.predict(plan, tables)
 
 
 def _source(data):
@@ -169,9 +170,6 @@ def _source(data):
 
 class _Rows:
     """A data frame whose partitions go to the workers."""
-
-    #: What a file said about its features, Spark does not tell.
-    raw = True
 
     def __init__(self, df):
         self._located = _located(df)
@@ -197,7 +195,7 @@ class _Files(_Rows):
         if session is None:
             raise RuntimeError("paths are read on the active Spark session, and there is none: make one first")
         groups = _files.RowGroups(paths)
-        self.first, self.raw, self._schema = groups.first, groups.raw, groups.schema
+        self.first, self._schema = groups.first, groups.schema
         rows = [(task["path"], task["group"], task["row"], task["position"]) for task in groups.tasks]
         tasks = session.createDataFrame(rows, "path string, group long, row long, position long")
         # A worker is told of its own row groups alone, neighbours in a file together.

@@ -193,6 +193,14 @@ impl Sums {
 }
 
 impl Gathered {
+    /// The leave-one-out errors of all alphas, if that is what was gathered.
+    pub fn errors(&self) -> Option<&AlphaErrors> {
+        match &self.0 {
+            Kind::Errors(errors) => Some(errors),
+            _ => None,
+        }
+    }
+
     /// Adds what the same pass has gathered of other rows.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         match (&mut self.0, other.0) {

@@ -1,0 +1,138 @@
+"""Options of a model as parameters of an estimator.
+
+The library defines every option once: name, type, default, doc and range. What
+Python needs of them is made here: signatures, docstrings, and the types in
+``_parameters.py``, which ``python -m stepwell._options`` writes.
+"""
+
+import inspect
+import re
+import textwrap
+from typing import Any
+
+from ._stepwell import option_table, preset_options
+
+#: Options that scikit-learn calls otherwise, or means otherwise: name, type, doc.
+_SPELLED = {
+    "seed": (
+        "random_state",
+        "int | np.integer[Any] | np.random.RandomState | None",
+        "Seed of the random weights: an integer, a ``RandomState``, or None for a new one each time.",
+    ),
+    "class_weight": (
+        "class_weight",
+        'Literal["balanced"] | Mapping[Any, float] | None',
+        "Weight of the graphs of a class: None (all graphs count alike), \"balanced\" (all classes count "
+        "alike), or a weight for each label.",
+    ),
+}
+
+#: Parameters that are not options of the model.
+_OWN = {
+    "n_jobs": (
+        "int | None",
+        None,
+        "Number of threads. None means 1, -1 one per core; there are never more than that. Results do not "
+        "depend on it.",
+    ),
+    "verbose": ("bool", False, "Report progress on stderr."),
+}
+
+
+def spelled(name: str) -> str:
+    """What an option is called here."""
+    return _SPELLED[name][0] if name in _SPELLED else name
+
+
+def defaults(groups: tuple[str, ...], preset: str, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The parameters of such options, and the values a preset gives them."""
+    values = preset_options(preset)
+    found = {name: values[name] for name, group, *_ in option_table() if group in groups and name not in without}
+    found = {spelled(name): _frozen(value) for name, value in found.items()}
+    if found.get("class_weight") == "none":
+        found["class_weight"] = None
+    return found | {name: default for name, (_, default, _) in _OWN.items()}
+
+
+def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ...] = ()):
+    """Gives a class an ``__init__`` with these parameters, and their description
+    in place of ``**parameters`` in its docstring."""
+    known = defaults(groups, preset, without)
+
+    def decorate(cls):
+        def __init__(self, **given):
+            unknown = [name for name in given if name not in known]
+            if unknown:
+                raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}")
+            vars(self).update(known | given)
+
+        kind = inspect.Parameter.KEYWORD_ONLY
+        listed = [inspect.Parameter(name, kind, default=value) for name, value in known.items()]
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        __init__.__signature__ = inspect.Signature([first, *listed])
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        __init__.__module__ = cls.__module__
+        cls.__init__ = __init__
+        cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("**parameters", _described(known))
+        cls._defaults = known
+        return cls
+
+    return decorate
+
+
+def _rows():
+    """Every parameter with its type and doc."""
+    for name, group, annotation, doc in option_table():
+        if name in _SPELLED:
+            name, annotation, doc = _SPELLED[name]
+        yield group, name, annotation, re.sub("`+", "``", doc)
+    for name, (annotation, _, doc) in _OWN.items():
+        yield "Model", name, annotation, doc
+
+
+def _described(known):
+    entries = []
+    for _, name, annotation, doc in _rows():
+        if name in known:
+            kind = re.sub(r'Literal\[(.*?)\]', r"{\1}", annotation).replace(" | ", " or ")
+            kind = re.sub(r"Sequence\[(.*?)\]", r"list of \1", kind).replace("np.integer[Any] or np.random.", "")
+            default = known[name]
+            text = textwrap.fill(doc, 76, break_on_hyphens=False)
+            entries.append(f"{name} : {kind}, default={default!r}\n{textwrap.indent(text, '    ')}")
+    return "\n".join(entries)
+
+
+def _frozen(value):
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def source() -> str:
+    """The content of ``_parameters.py``."""
+    lines = [
+        '"""Types of the estimators\' parameters. Written by ``python -m stepwell._options``; do not edit."""',
+        "",
+        "from collections.abc import Mapping, Sequence",
+        "from typing import Any, Literal, TypedDict",
+        "",
+        "import numpy as np",
+        "",
+    ]
+    classes = [
+        ("ReservoirParameters", "TypedDict, total=False", ("Model", "Pooling"), ()),
+        ("RegressorParameters", "ReservoirParameters, total=False", ("Readout",), ("class_weight",)),
+        ("ClassifierParameters", "RegressorParameters, total=False", ("Readout",), None),
+    ]
+    for name, base, groups, without in classes:
+        lines += ["", f"class {name}({base}):"]
+        for group, parameter, annotation, _ in _rows():
+            wanted = parameter == "class_weight" if without is None else parameter not in without
+            if group in groups and wanted:
+                lines.append(f"    {parameter}: {annotation}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    import pathlib
+
+    pathlib.Path(__file__).with_name("_parameters.py").write_text(source())

@@ -1,0 +1,203 @@
+//! What workers gather of their rows, and what is made of it.
+
+use std::sync::{Arc, Mutex};
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde::{Deserialize, Serialize};
+use stepwell::features::FeatureFit;
+use stepwell::readout::{Gathered, ReadoutFit};
+use stepwell::targets::{Encoded, Labels, Targets, Task};
+
+use crate::batch::RawBatch;
+use crate::model::Values;
+use crate::options::{config, refused, to_python};
+use crate::readout::RawReadout;
+use crate::threads;
+
+fn to_bytes<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyBytes>> {
+    let text = serde_json::to_vec(value).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyBytes::new(py, &text))
+}
+
+fn of_bytes<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> PyResult<T> {
+    serde_json::from_slice(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A feature map in the making, which can be sent around and merged.
+#[pyclass(module = "stepwell._stepwell")]
+pub struct RawFeatureFit(FeatureFit);
+
+#[pymethods]
+impl RawFeatureFit {
+    #[new]
+    fn new(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self(FeatureFit::new(&config(options)?.features())))
+    }
+
+    /// Takes graphs into account.
+    fn observe(&mut self, graphs: &RawBatch) -> PyResult<()> {
+        self.0.observe(&graphs.batch).map_err(refused)
+    }
+
+    /// Adds what was seen of other graphs.
+    fn merge(&mut self, other: PyRef<'_, Self>) -> PyResult<()> {
+        self.0.merge(&other.0).map_err(refused)
+    }
+
+    /// The map.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0.clone().finish())
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        of_bytes(bytes).map(Self)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (to_bytes(py, &self.0)?,)))
+    }
+}
+
+/// A readout in the making: what one pass over all rows gathers decides on the next.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawReadoutFit(Mutex<Arc<Fit>>);
+
+#[derive(Clone, Deserialize, Serialize)]
+struct Fit {
+    fit: ReadoutFit,
+    classes: Labels,
+    /// The weight of each class.
+    weights: Option<Vec<f64>>,
+}
+
+/// What workers have gathered in one pass.
+#[pyclass(module = "stepwell._stepwell")]
+pub struct RawGathered(Option<Gathered>);
+
+#[pymethods]
+impl RawReadoutFit {
+    /// For vectors of some width, the classes there are (none for numbers) and how
+    /// often each occurs.
+    #[new]
+    #[pyo3(signature = (options, width, classes=None, counts=vec![]))]
+    fn new(
+        options: &Bound<'_, PyDict>,
+        width: usize,
+        classes: Option<Values<'_>>,
+        counts: Vec<u64>,
+    ) -> PyResult<Self> {
+        let config = config(options)?;
+        let options = config.readout();
+        let (mut task, mut weights) = (Task::Regression { targets: 1 }, None);
+        let classes = match classes.map(Values::targets) {
+            Some(Targets::Classes(labels)) => {
+                task = Task::Classification { num_classes: labels.len() };
+                weights = Some(options.class_weight.per_class(&counts).map_err(refused)?);
+                labels
+            }
+            _ => Labels::NONE,
+        };
+        let fit = ReadoutFit::new(width, task, &options, config.seed).map_err(refused)?;
+        Ok(Self(Mutex::new(Arc::new(Fit { fit, classes, weights }))))
+    }
+
+    /// Takes rows into account: those of a worker are given all at once or in turn.
+    fn gather(
+        &self,
+        py: Python<'_>,
+        vectors: PyReadonlyArray2<'_, f64>,
+        targets: Values<'_>,
+        sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<RawGathered> {
+        // Shared, since a decomposition that is made for one table serves the next.
+        let state = self.0.lock().map_err(poisoned)?.clone();
+        let classes = &state.classes;
+        let targets = match targets.targets() {
+            Targets::Classes(Labels::Float(values)) if classes.is_empty() => Targets::numbers(values),
+            Targets::Classes(labels) if classes.is_empty() => {
+                Targets::Classes(labels).into_numbers().map_err(refused)?
+            }
+            targets => targets,
+        };
+        let encoded = Encoded::with_classes(&targets, classes.clone()).map_err(refused)?;
+        let vectors = vectors.as_array().to_owned();
+        let own = sample_weight.map(|weights| weights.as_array().to_vec());
+        let gathered = threads::run_owned(py, 1, None, move |_| {
+            let of_class = state.weights.as_ref().zip(encoded.codes()).map(|(weights, codes)| {
+                codes.iter().map(|&code| weights[code]).collect::<Vec<f64>>()
+            });
+            let weights = match (of_class, own) {
+                (Some(of_class), Some(own)) => Some(of_class.iter().zip(own).map(|(a, b)| a * b).collect()),
+                (of_class, own) => of_class.or(own),
+            };
+            let weights: Option<Vec<f64>> = weights;
+            state.fit.gather(|take| take(vectors.view(), encoded.matrix().view(), weights.as_deref()))
+        })?;
+        Ok(RawGathered(Some(gathered.map_err(refused)?)))
+    }
+
+    /// Goes on with what all rows have given: a readout, or nothing if one more
+    /// pass is needed.
+    fn advance(
+        &self,
+        py: Python<'_>,
+        mut gathered: PyRefMut<'_, RawGathered>,
+    ) -> PyResult<Option<RawReadout>> {
+        let gathered = gathered.0.take().ok_or_else(|| PyValueError::new_err("this was used already"))?;
+        let mut state = self.0.lock().map_err(poisoned)?;
+        let mut fit = state.fit.clone();
+        let (fit, readout) = threads::run_owned(py, 0, None, move |_| {
+            let readout = fit.advance(gathered);
+            (fit, readout)
+        })?;
+        Arc::make_mut(&mut state).fit = fit;
+        let readout = readout.map_err(refused)?.map(Arc::new);
+        Ok(readout.map(|readout| RawReadout { readout, classes: state.classes.clone() }))
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        of_bytes(bytes).map(|fit| Self(Mutex::new(Arc::new(fit))))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let state = self.0.lock().map_err(poisoned)?;
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (to_bytes(py, &**state)?,)))
+    }
+}
+
+#[pymethods]
+impl RawGathered {
+    /// The leave-one-out errors of the alphas, if that is what was gathered.
+    #[getter]
+    fn errors(&self) -> Option<Vec<f64>> {
+        Some(self.0.as_ref()?.errors()?.means())
+    }
+
+    fn merge(&mut self, mut other: PyRefMut<'_, Self>) -> PyResult<()> {
+        match (&mut self.0, other.0.take()) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs).map_err(refused),
+            (mine, theirs) => {
+                *mine = mine.take().or(theirs);
+                Ok(())
+            }
+        }
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        of_bytes(bytes).map(Self)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (to_bytes(py, &self.0)?,)))
+    }
+}
+
+fn poisoned<T>(_: std::sync::PoisonError<T>) -> PyErr {
+    PyValueError::new_err("a pass before this one has failed")
+}

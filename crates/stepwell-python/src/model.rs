@@ -1,0 +1,375 @@
+//! The model: the same object as on the command line, and the same file.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use stepwell::Unreadable;
+use stepwell::features::FeatureMap;
+use stepwell::graph::GraphBatch;
+use stepwell::model::{Model, Saved, TrainedModel};
+use stepwell::pool::Notes;
+use stepwell::readout::Readout;
+use stepwell::reservoir::{BlockWeights, Convergence, Embedding, Run, Weights};
+use stepwell::targets::{Labels, Targets, Task, decode_classes};
+use stepwell_data::models;
+
+use crate::batch::RawBatch;
+use crate::options::{all, config, from_python, refused, to_python};
+use crate::readout::{Matrix, RawReadout, Vector};
+use crate::threads::Watch;
+use crate::{dataset, pool, readout, threads};
+
+/// A model, trained or not.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawModel(pub(crate) Arc<Saved>);
+
+/// `W` and `V` of one reservoir, from Python.
+type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
+
+/// What happened to graphs on their way: sweeps and whether they converged, a
+/// row per graph; what poolings did; what the graphs of every level have lost.
+type Journey<'py> = (
+    Bound<'py, PyArray2<u32>>,
+    Bound<'py, PyArray2<bool>>,
+    Vec<(&'static str, usize)>,
+    Vec<pool::Losses>,
+);
+
+/// What is known of an embedding beside the vectors.
+pub(crate) struct Passed {
+    runs: Array2<Run>,
+    notes: Notes,
+    losses: Vec<pool::Losses>,
+}
+
+impl Passed {
+    fn told<'py>(self, py: Python<'py>) -> Journey<'py> {
+        let sweeps = self.runs.mapv(|run| run.sweeps).into_pyarray(py);
+        let converged = self.runs.mapv(|run| run.converged != Convergence::No).into_pyarray(py);
+        (sweeps, converged, pool::named(self.notes), self.losses)
+    }
+}
+
+/// Pools, prepares and embeds; how many are pooled goes to `watch`, then how many embedded.
+fn embed(model: &Model, graphs: &GraphBatch, watch: &Watch) -> stepwell::Result<(Array2<f64>, Passed)> {
+    let pyramid = model.coarsen(graphs, |done| watch.at(done))?;
+    let (notes, losses) = (pyramid.notes(), pool::losses(graphs, &pyramid));
+    let prepared = model.prepare(graphs, pyramid)?;
+    let Embedding { vectors, runs } = model.embed_prepared(&prepared, None, |done| watch.at(done))?;
+    Ok((vectors, Passed { runs, notes, losses }))
+}
+
+/// What is to be predicted, from Python.
+#[derive(FromPyObject)]
+pub enum Values<'py> {
+    Bool(Vec<bool>),
+    Int(Vec<i64>),
+    Float(Vec<f64>),
+    Text(Vec<String>),
+    Numbers(PyReadonlyArray2<'py, f64>),
+}
+
+impl Values<'_> {
+    /// As classes, or as rows of numbers.
+    pub(crate) fn targets(self) -> Targets {
+        Targets::Classes(match self {
+            Self::Bool(values) => Labels::Bool(values),
+            Self::Int(values) => Labels::Int(values),
+            Self::Float(values) => Labels::Float(values),
+            Self::Text(values) => Labels::Text(values),
+            Self::Numbers(values) => return Targets::Numbers(values.as_array().to_owned()),
+        })
+    }
+}
+
+/// Names of classes as a NumPy array of their type.
+pub(crate) fn names<'py>(py: Python<'py>, labels: &Labels) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match labels {
+        Labels::Int(values) => values.clone().into_pyarray(py).into_any(),
+        Labels::Bool(values) => values.clone().into_pyarray(py).into_any(),
+        Labels::Float(values) => values.clone().into_pyarray(py).into_any(),
+        Labels::Text(values) => py.import("numpy")?.call_method1("array", (PyList::new(py, values)?,))?,
+    })
+}
+
+impl RawModel {
+    pub(crate) fn new(saved: Saved) -> Self {
+        Self(Arc::new(saved))
+    }
+
+    pub(crate) fn trained(&self) -> PyResult<&TrainedModel> {
+        match &*self.0 {
+            Saved::Trained(trained) => Ok(trained),
+            Saved::Untrained(_) => Err(PyValueError::new_err(Unreadable::Untrained.to_string())),
+        }
+    }
+}
+
+#[pymethods]
+impl RawModel {
+    /// Fits the feature map on graphs and draws the weights.
+    #[staticmethod]
+    fn fit(py: Python<'_>, options: &Bound<'_, PyDict>, graphs: &RawBatch) -> PyResult<Self> {
+        let (config, batch) = (config(options)?, graphs.batch.clone());
+        let model = threads::run_owned(py, 1, None, move |_| Model::fit(config, &batch))?;
+        Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
+    }
+
+    /// The same with a feature map that was fitted elsewhere.
+    #[staticmethod]
+    fn with_features(options: &Bound<'_, PyDict>, features: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let model = Model::new(config(options)?, from_python(features)?);
+        Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
+    }
+
+    /// A model with given weights, listed by stack, block and reservoir. Without a
+    /// feature map, vertex attributes are its inputs, as they are.
+    #[staticmethod]
+    #[pyo3(signature = (options, features, weights))]
+    fn with_weights(
+        options: &Bound<'_, PyDict>,
+        features: Option<&Bound<'_, PyAny>>,
+        weights: Vec<Pair<'_>>,
+    ) -> PyResult<Self> {
+        let config = config(options)?;
+        let own = |array: &PyReadonlyArray2<'_, f64>| -> Array2<f64> { array.as_array().to_owned() };
+        let blocks = weights.iter().map(|(w, v)| BlockWeights { recurrent: own(w), input: own(v) });
+        let weights = Weights::from_list(blocks.collect(), &config).map_err(refused)?;
+        let features = match features {
+            Some(features) => from_python(features)?,
+            None => FeatureMap::as_given(weights.features()),
+        };
+        let model = Model::with_weights(config, features, weights).map_err(refused)?;
+        Ok(Self::new(Saved::Untrained(model)))
+    }
+
+    /// Embeds graphs and trains a readout on their vectors.
+    #[pyo3(signature = (graphs, targets, sample_weight, n_threads, report=None))]
+    fn train<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        targets: Values<'_>,
+        sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+        n_threads: usize,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<(Self, Journey<'py>)> {
+        let (saved, batch, targets) = (self.0.clone(), graphs.batch.clone(), targets.targets());
+        let weights = sample_weight.map(|weights| weights.as_array().to_vec());
+        let trained = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
+            let model = saved.model();
+            let (vectors, passed) = embed(model, &batch, watch)?;
+            if watch.go_on() == ControlFlow::Break(()) {
+                return Err(stepwell::Error::Cancelled);
+            }
+            let trained = TrainedModel::fit(model.clone(), vectors.view(), &targets, weights.as_deref())?;
+            Ok((trained, passed))
+        })?;
+        let (trained, passed) = trained.map_err(refused)?;
+        Ok((Self::new(Saved::Trained(trained)), passed.told(py)))
+    }
+
+    /// A row per graph.
+    #[pyo3(signature = (graphs, n_threads, report=None))]
+    fn embed<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        n_threads: usize,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<(Matrix<'py>, Journey<'py>)> {
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
+            embed(saved.model(), &batch, watch)
+        })?;
+        let (vectors, passed) = found.map_err(refused)?;
+        Ok((vectors.into_pyarray(py), passed.told(py)))
+    }
+
+    /// A row per graph that can be embedded, and why others cannot, by position.
+    fn embed_possible<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+    ) -> PyResult<(Matrix<'py>, Vec<(usize, String)>)> {
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, 1, None, move |watch| {
+            saved.model().embed_possible(&batch, |done| watch.at(done))
+        })?;
+        let (embedding, bad) = found.map_err(refused)?;
+        let bad = bad.into_iter().map(|(graph, error)| (graph, error.to_string())).collect();
+        Ok((embedding.vectors.into_pyarray(py), bad))
+    }
+
+    /// The states of all vertices, one array per block that goes into the embedding.
+    fn states<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        n_threads: usize,
+    ) -> PyResult<Vec<Matrix<'py>>> {
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, None, move |watch| {
+            let model = saved.model();
+            let pyramid = model.coarsen(&batch, |_| watch.go_on())?;
+            model.states(&model.prepare(&batch, pyramid)?, |done| watch.at(done))
+        })?;
+        let (tables, _) = found.map_err(refused)?;
+        Ok(tables.into_iter().map(|table| table.into_pyarray(py)).collect())
+    }
+
+    /// Predicted numbers, or decision values (of two classes one column), a row
+    /// per graph.
+    #[pyo3(signature = (graphs, n_threads, report=None))]
+    fn decide<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        n_threads: usize,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<(Matrix<'py>, Journey<'py>)> {
+        self.trained()?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
+            let (vectors, passed) = embed(saved.model(), &batch, watch)?;
+            let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
+            Ok((trained.readout.predict(vectors.view())?, passed))
+        })?;
+        let (values, passed) = found.map_err(refused)?;
+        Ok((values.into_pyarray(py), passed.told(py)))
+    }
+
+    /// The same for vectors that the model gave.
+    fn read<'py>(&self, py: Python<'py>, vectors: PyReadonlyArray2<'_, f64>) -> PyResult<Matrix<'py>> {
+        let values = self.trained()?.readout.predict(vectors.as_array()).map_err(refused)?;
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Its options, all of them.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        all(py, &self.0.model().config)
+    }
+
+    /// How inputs are made of what vertices carry.
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0.model().features)
+    }
+
+    /// How many attributes vertices must have, and whether labels.
+    #[getter]
+    fn expected(&self) -> (usize, bool) {
+        let features = &self.0.model().features;
+        (features.attributes(), !features.labels().is_empty())
+    }
+
+    /// Numbers in a graph's vector.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.model().width()
+    }
+
+    /// `W` and `V`, listed by stack, block and reservoir.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Vec<(Matrix<'py>, Matrix<'py>)> {
+        let arrays = |block: &BlockWeights| {
+            (block.recurrent.clone().into_pyarray(py), block.input.clone().into_pyarray(py))
+        };
+        self.0.model().weights.iter().map(arrays).collect()
+    }
+
+    /// What it predicts: "classification", "regression", or nothing.
+    #[getter]
+    fn task(&self) -> Option<&'static str> {
+        match &*self.0 {
+            Saved::Untrained(_) => None,
+            Saved::Trained(trained) => Some(match trained.readout.task() {
+                Task::Classification { .. } => "classification",
+                Task::Regression { .. } => "regression",
+            }),
+        }
+    }
+
+    /// The names of the classes.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        names(py, &self.trained()?.classes)
+    }
+
+    #[getter]
+    fn alpha(&self) -> PyResult<f64> {
+        Ok(self.trained()?.readout.alpha())
+    }
+
+    /// Whether all graphs it was trained on had the same vector.
+    #[getter]
+    fn is_blind(&self) -> PyResult<bool> {
+        Ok(self.trained()?.readout.is_blind())
+    }
+
+    /// Coefficients as scikit-learn has them, a row for each target, and intercepts.
+    #[getter]
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<(Matrix<'py>, Vector<'py>)> {
+        Ok(readout::coefficients(py, &self.trained()?.readout))
+    }
+
+    /// Weights and biases of random tanh units, if there are any.
+    #[getter]
+    fn random_features<'py>(&self, py: Python<'py>) -> PyResult<Option<(Matrix<'py>, Vector<'py>)>> {
+        Ok(readout::random_features(py, &self.trained()?.readout))
+    }
+
+    /// Means and scales of the vectors, and the landmarks, scaled, if there are any.
+    #[getter]
+    #[expect(clippy::type_complexity, reason = "three arrays, if any")]
+    fn landmarks<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(Vector<'py>, Vector<'py>, Matrix<'py>)>> {
+        Ok(readout::landmarks(py, &self.trained()?.readout))
+    }
+
+    /// The same model with a readout that was trained on its vectors.
+    fn with_readout(&self, readout: &RawReadout) -> PyResult<Self> {
+        let (model, found) = (self.0.model().clone(), Readout::clone(&readout.readout));
+        let trained = TrainedModel::from_parts(model, found, readout.classes.clone());
+        Ok(Self::new(Saved::Trained(trained.map_err(refused)?)))
+    }
+
+    /// Writes the model to a file, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let bytes = self.0.to_bytes().map_err(refused)?;
+        py.detach(|| models::write(&path, &bytes)).map_err(dataset::exception)
+    }
+
+    /// The model of a file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| models::read(&path)).map(Self::new).map_err(dataset::exception)
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let saved = Saved::from_bytes(bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self::new(saved))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = PyBytes::new(py, &self.0.to_bytes().map_err(refused)?);
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes,)))
+    }
+}
+
+/// The class that each row of decision values stands for.
+#[pyfunction(name = "decode_classes")]
+pub fn decoded<'py>(py: Python<'py>, decisions: PyReadonlyArray2<'_, f64>) -> Bound<'py, PyArray1<i64>> {
+    let classes = decode_classes(decisions.as_array());
+    classes.into_iter().map(|class| class as i64).collect::<Vec<_>>().into_pyarray(py)
+}
