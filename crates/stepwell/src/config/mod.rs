@@ -73,7 +73,7 @@ pub struct ModelConfig {
     Model stacks: usize = 1, Range::Between(1, MAX_BLOCKS);
     /// Seed of the random weights.
     Model seed: u64 = 0;
-    /// Normalise the adjacency matrix: states spread by `Ã` in place of `A`.
+    /// Normalise the adjacency matrix before states spread along its edges.
     Model normalize: bool = true;
     /// Share the computation of vertices that must have equal states.
     Model lift: bool = true;
