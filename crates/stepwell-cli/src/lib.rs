@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod embedding;
 mod model;
+mod options;
 mod output;
 mod picture;
 mod pooling;

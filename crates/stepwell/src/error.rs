@@ -145,6 +145,12 @@ pub enum Error {
         /// The value it has.
         found: String,
     },
+    /// No option of a model has this name.
+    #[error("unknown option '{name}'")]
+    UnknownOption {
+        /// The name found.
+        name: String,
+    },
     /// A matrix has the wrong number of rows or columns.
     #[error("{what} of stack {stack}, block {block}: expected {} x {}, found {} x {}", expected.0, expected.1, found.0, found.1)]
     Shape {

@@ -15,7 +15,7 @@ use stepwell_lab::splits::{self, Fold};
 use super::train::real_classes;
 use crate::BadUsage;
 use crate::args::{Caching, Input};
-use crate::model::{ModelArgs, named, set};
+use crate::model::{ModelArgs, named};
 use crate::protocol::{Bench, FoldReport, ProtocolArgs, Report, Subject};
 use crate::terminal::{Terminal, table};
 
@@ -87,7 +87,7 @@ impl Evaluate {
             true => {
                 let (protocols, alpha) =
                     self.protocol.fixed(config.seed, self.on_validation).context(BadUsage)?;
-                set(&mut config.alpha, &alpha);
+                config.alpha = alpha.unwrap_or(config.alpha);
                 protocols
             }
             false => self.protocol.protocols(&self.model, config.seed).context(BadUsage)?,

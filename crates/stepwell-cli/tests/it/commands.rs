@@ -165,8 +165,32 @@ fn embedding_reports_and_takes_options_from_a_file() {
     );
     fs::write(&config, "unitz = 4\n").unwrap();
     assert!(failure(&["embed", "ring:9", "--config", &config], 2).contains("unitz"));
-    assert!(failure(&["embed", "ring:9", "--leak", "0"], 2).contains("leak"));
+    assert!(failure(&["embed", "ring:9", "--leak", "0"], 2).contains("--leak"));
+    let together = failure(&["embed", "ring:9", "--blocks", "3", "--units", "4,5"], 2);
+    assert!(together.contains("--units: expected one value, or 3 of them, one per block"), "{together}");
+    fs::write(&config, "units = [4, 6]\n").unwrap();
+    let together = failure(&["embed", "ring:9", "--config", &config, "--blocks", "3"], 2);
+    assert!(together.contains("model.toml: units: expected one value, or 3 of them"), "{together}");
     failure(&["embed", "ring:9", "--solver", "newton"], 2);
+}
+
+#[test]
+fn options_come_from_a_pipe_and_flags_turn_off_what_a_preset_has() {
+    // 'evaluate' asks the options twice: what is searched, and what the model is.
+    let evaluate = ["evaluate", "b-easy-small", "--configs", "1", "--inits", "1", "--folds", "2", "--json"];
+    let done = stepwell()
+        .args(evaluate)
+        .args(["--config", "/dev/stdin"])
+        .write_stdin("units = 4\nspectral_radius = 0.25\n")
+        .assert()
+        .success();
+    let report: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(report["folds"][0]["config"]["spectral_radius"].as_f64(), Some(0.25), "{report}");
+    let columns = |flags: &[&str]| {
+        let embed = ["embed", "ring:9", "--preset", "accurate", "--units", "2", "--json"];
+        json(&[&embed[..], flags].concat())["columns"].as_u64().unwrap()
+    };
+    assert_eq!(columns(&[]), 3 * columns(&["--no-concat"]));
 }
 
 #[test]

@@ -9,122 +9,151 @@
 //! ```
 
 mod choices;
+#[macro_use]
+mod options;
+mod readout;
 
-use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 pub use choices::{Aggregate, InputPattern, PerBlock, Pool, Precision, Preset, Recurrence, Scaling, Solver};
+use options::OptionValue;
+pub use options::{Group, Kind, OptionInfo, Range, option, variants};
+pub(crate) use readout::check_alpha;
+pub use readout::{Alpha, ClassWeight, ReadoutOptions};
 
 use crate::error::{Error, Result};
 use crate::features::{FeatureOptions, StructuralFeature};
 use crate::pool::ndp::{NdpOptions, Side, Sparsify};
 use crate::pool::{GraclusOptions, KMisOptions, NmfOptions, Pooling, Reduce};
-use crate::readout::{Alpha, ClassWeight, ReadoutOptions};
 
+/// More units than any machine has use for; keeps `H²` and index sums in range.
+const MAX_UNITS: usize = 1 << 15;
+const MAX_BLOCKS: usize = 1 << 10;
+const MAX_SWEEPS: usize = u32::MAX as usize;
+
+define_options! {
 /// Everything that defines a model: reservoirs, the pooling between them, how
-/// fixed points are found, and what is read off. Graphs without vertices embed
+/// fixed points are found, and how they are read. Graphs without vertices embed
 /// as zeros.
 ///
 /// Field names are the same everywhere: keys of a configuration file, flags of
-/// the command line (with dashes), parameters in Python.
+/// the command line (with dashes), parameters in Python; [`options`] lists them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// Reservoirs on top of each other, L.
-    pub blocks: usize,
+    /// Number of blocks, L: reservoirs stacked on top of each other.
+    Model blocks: usize = 2, Range::Between(1, MAX_BLOCKS);
     /// Units of a reservoir, H.
-    pub units: PerBlock<usize>,
-    /// Size of `W`, rho: see [`scaling`](Self::scaling). Below 1 unless
-    /// states that never settle are wanted.
-    pub spectral_radius: PerBlock<f64>,
-    /// What `spectral_radius` measures.
-    pub scaling: Scaling,
-    /// Scale of the first block's `V`, omega_in.
-    pub input_scaling: f64,
-    /// Scale of the other blocks' `V`, omega_hid; in a list, the first entry is not used.
-    pub hidden_scaling: PerBlock<f64>,
-    /// Pattern of `W`.
-    pub recurrence: Recurrence,
-    /// Pattern of `V`.
-    pub input_pattern: InputPattern,
-    /// Share of entries that are not zero in sparse `W` and `V`.
-    pub density: f64,
-    /// Whether the second and all later blocks share one `W` and one `V`.
-    pub tied: bool,
-    /// Reservoirs side by side in every block, their states added up (ARMA).
-    pub reservoirs: usize,
-    /// Models side by side, their vectors joined.
-    pub stacks: usize,
-    /// Seed of all weights.
-    pub seed: u64,
-    /// Whether states spread by `Ã` (or, if not, by `A` itself).
-    pub normalize: bool,
-    /// Whether vertices that must have equal states are computed once.
-    pub lift: bool,
-    /// The numbers the states are computed in.
-    pub precision: Precision,
-    /// The order in which vertices take their new states.
-    pub solver: Solver,
-    /// Share of the new state in `(1-leak)·h + leak·tanh(…)`, in (0, 1].
-    pub leak: f64,
-    /// Stop once a sweep changes the states by less than this (Frobenius norm).
-    pub tol: f64,
-    /// Stop after this many sweeps in any case.
-    pub max_iter: usize,
-    /// Make exactly this many sweeps, whatever the change.
-    pub fixed_sweeps: Option<usize>,
-    /// What makes graphs smaller between blocks.
-    pub pool: Pool,
-    /// Blocks that run on the graphs themselves, before the first pooling.
+    Model units: PerBlock<usize> = 50.into(), Range::Between(1, MAX_UNITS);
+    /// Size of the recurrent matrix `W`, rho, measured as `scaling` says. At 1
+    /// and above, states may never settle.
+    Model spectral_radius: PerBlock<f64> = 0.9.into(), Range::NotNegative;
+    /// What `spectral_radius` measures: the largest modulus of the eigenvalues
+    /// of `W`, or its 2-norm.
+    Model scaling: Scaling = Scaling::Radius;
+    /// Scale of the first block's input matrix `V`, omega_in.
+    Model input_scaling: f64 = 0.5, Range::NotNegative;
+    /// Scale of the later blocks' input matrices `V`, omega_hid. In a list, the
+    /// first entry is not used.
+    Model hidden_scaling: PerBlock<f64> = 0.8.into(), Range::NotNegative;
+    /// Pattern of the recurrent matrix `W`.
+    Model recurrence: Recurrence = Recurrence::Dense;
+    /// Pattern of the input matrix `V`.
+    Model input_pattern: InputPattern = InputPattern::Uniform;
+    /// Share of nonzero entries in sparse `W` and `V`.
+    Model density: f64 = 0.1, Range::Share;
+    /// Use one `W` and one `V` for all blocks but the first.
+    Model tied: bool = false;
+    /// Reservoirs side by side in each block; their states are added up (ARMA).
+    Model reservoirs: usize = 1, Range::Between(1, MAX_BLOCKS);
+    /// Models side by side; their vectors are concatenated.
+    Model stacks: usize = 1, Range::Between(1, MAX_BLOCKS);
+    /// Seed of the random weights.
+    Model seed: u64 = 0;
+    /// Normalise the adjacency matrix before states spread along its edges.
+    Model normalize: bool = true;
+    /// Share the computation of vertices that must have equal states.
+    Model lift: bool = true;
+    /// Floating-point precision of the states.
+    Model precision: Precision = Precision::F32;
+    /// Order of updates: colour by colour from the newest states, or all
+    /// vertices at once, as in the paper.
+    Model solver: Solver = Solver::GaussSeidel;
+    /// Share of the new state in an update, above 0 and at most 1.
+    Model leak: f64 = 1.0, Range::Share;
+    /// Stop when a sweep changes a graph's states by less than this (Frobenius
+    /// norm).
+    Model tol: f64 = 1e-5, Range::NotNegative;
+    /// Stop after this many sweeps at the latest.
+    Model max_iter: usize = 50, Range::Between(1, MAX_SWEEPS);
+    /// Make exactly this many sweeps; `tol` and `max_iter` are ignored.
+    Model fixed_sweeps: Option<usize> = None, Range::Between(1, MAX_SWEEPS);
+    /// Pooling between blocks.
+    Pooling pool: Pool = Pool::None;
+    /// Number of blocks that run on the original graphs, before the first pooling.
     #[serde(skip_serializing_if = "is_one")]
-    pub pool_after: usize,
-    /// Whether the states of the last block are pooled once more before they
-    /// are aggregated, where there is a pooling.
-    pub pool_last: bool,
-    /// Seed of the poolings that draw lots.
-    pub pool_seed: u64,
-    /// Graclus, k-MIS: how the states of a cluster become one.
-    pub reduce: Reduce,
-    /// NDP: links with a smaller weight are dropped.
-    pub delta: f64,
-    /// NDP: when they are dropped.
-    pub sparsify: Sparsify,
-    /// NDP: which side of the cut is kept.
-    pub side: Side,
-    /// NDP: where joining the kept vertices would take too many links, drop
-    /// small ones on the way instead of refusing.
-    pub approximate: bool,
-    /// NDP: pairs of vertices that may be joined before it is too many.
-    pub fill_budget: u64,
-    /// What makes one vector of all states; several are joined.
-    pub aggregate: Vec<Aggregate>,
-    /// Whether all blocks go into the vector, not the last one alone.
-    pub concat: bool,
-    /// Whether attributes are taken as they are instead of z-scored.
-    #[serde(with = "raw")]
-    pub raw: bool,
-    /// Columns read off the structure, beside what vertices carry.
-    pub structure: Vec<StructuralFeature>,
-    /// Columns read off the structure where vertices carry nothing; the degree
-    /// unless said.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bare_structure: Vec<StructuralFeature>,
-    /// Readout: strength of the penalty.
-    pub alpha: Alpha,
-    /// Readout: how much the graphs of a class count.
-    pub class_weight: ClassWeight,
-    /// Readout: whether columns are divided by their standard deviations, as
-    /// far as the penalty is concerned.
-    pub standardize: bool,
-    /// Readout: random tanh units between the vectors and the regression.
-    pub random_features: usize,
-    /// Readout: at most so many training graphs as landmarks, similarities to
-    /// which are read in place of the vectors; 0 for none.
+    Model pool_after: usize = 1, Range::Between(1, MAX_BLOCKS);
+    /// Pool the states of the last block once more before they are aggregated.
+    Model pool_last: bool = false;
+    /// Seed of the poolings that use random numbers.
+    Pooling pool_seed: u64 = 0;
+    /// Graclus, k-MIS: how the states of a cluster are combined.
+    Pooling reduce: Reduce = Reduce::Mean;
+    /// NDP: drop links of the coarse graph weaker than this.
+    Pooling delta: f64 = NdpOptions::default().delta, Range::NotNegative;
+    /// NDP: drop weak links before the next level is made, or after.
+    Pooling sparsify: Sparsify = Sparsify::EachLevel;
+    /// NDP: side of the cut to keep: that of the eigenvector's largest entry,
+    /// the one with fewer vertices, or the one with more.
+    Pooling side: Side = Side::Largest;
+    /// NDP: above `fill_budget`, drop small links on the way instead of failing.
+    Pooling approximate: bool = false;
+    /// NDP: pairs of vertices that may be joined before pooling fails.
+    Pooling fill_budget: u64 = NdpOptions::default().fill_budget;
+    /// How the states of all vertices become one vector; several vectors are
+    /// concatenated.
+    #[serde(deserialize_with = "one_or_many")]
+    Model aggregate: Vec<Aggregate> = vec![Aggregate::Sum], Range::Count(1, 4);
+    /// Concatenate the vectors of all blocks instead of using the last block's.
+    Model concat: bool = false;
+    /// Use vertex attributes as they are instead of z-scoring them.
+    #[serde(with = "null_for_false")]
+    Model raw: bool = false;
+    /// Structural columns added to what vertices carry.
+    #[serde(deserialize_with = "one_or_many")]
+    Model structure: Vec<StructuralFeature> = Vec::new();
+    /// Structural columns where vertices carry nothing; if none, the degree.
+    #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    Model bare_structure: Vec<StructuralFeature> = Vec::new();
+    /// Strength of the ridge penalty: a number, several to choose from by
+    /// leave-one-out, or loo for the powers of ten from 1e-6 to 1e6.
+    Readout alpha: Alpha = Alpha::Loo;
+    /// Weight of the graphs of a class: none (all graphs count alike), balanced
+    /// (all classes count alike), or one number per class.
+    Readout class_weight: ClassWeight = ClassWeight::None;
+    /// Divide columns by their standard deviations before the regression.
+    /// Landmarks do so in any case.
+    Readout standardize: bool = false;
+    /// Number of random tanh units between vectors and regression.
+    Readout random_features: usize = 0, Range::Between(0, MAX_UNITS);
+    /// Largest number of training graphs to use as landmarks: the regression
+    /// reads similarities to them (linear and Gaussian kernel) in place of
+    /// vectors. 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
-    pub landmarks: usize,
+    Readout landmarks: usize = 0, Range::Between(0, MAX_UNITS);
+}
+}
+
+/// All options of a model, in the order of the fields of [`ModelConfig`].
+pub fn options() -> &'static [OptionInfo] {
+    &OPTIONS
 }
 
 /// Options that came later are written only where they are used, so that what
-/// was said of a model before still is.
+/// was written before them stays valid.
 fn is_zero(value: &usize) -> bool {
     *value == 0
 }
@@ -133,71 +162,32 @@ fn is_one(value: &usize) -> bool {
     *value == 1
 }
 
-/// Not raw is written as no value: so it was when datasets had an opinion on it,
-/// and what was said of a model then still is.
-mod raw {
+/// Reads a name as a list of one.
+fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(source: D) -> Result<Vec<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a name, or a list of names")]
+    enum Written<T> {
+        One(T),
+        Many(Vec<T>),
+    }
+    Ok(match Written::deserialize(source)? {
+        Written::One(value) => vec![value],
+        Written::Many(values) => values,
+    })
+}
+
+/// `false` was once the absence of an answer, and is still written so.
+mod null_for_false {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(raw: &bool, serializer: S) -> Result<S::Ok, S::Error> {
-        raw.then_some(true).serialize(serializer)
+    pub fn serialize<S: Serializer>(value: &bool, target: S) -> Result<S::Ok, S::Error> {
+        value.then_some(true).serialize(target)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-        Ok(Option::deserialize(deserializer)?.unwrap_or(false))
-    }
-}
-
-impl Default for ModelConfig {
-    fn default() -> Self {
-        Self {
-            blocks: 2,
-            units: 50.into(),
-            spectral_radius: 0.9.into(),
-            scaling: Scaling::Radius,
-            input_scaling: 0.5,
-            hidden_scaling: 0.8.into(),
-            recurrence: Recurrence::Dense,
-            input_pattern: InputPattern::Uniform,
-            density: 0.1,
-            tied: false,
-            reservoirs: 1,
-            stacks: 1,
-            seed: 0,
-            normalize: true,
-            lift: true,
-            precision: Precision::F32,
-            solver: Solver::GaussSeidel,
-            leak: 1.0,
-            tol: 1e-5,
-            max_iter: 50,
-            fixed_sweeps: None,
-            pool: Pool::None,
-            pool_after: 1,
-            pool_last: false,
-            pool_seed: 0,
-            reduce: Reduce::Mean,
-            delta: NdpOptions::default().delta,
-            sparsify: Sparsify::EachLevel,
-            side: Side::Largest,
-            approximate: false,
-            fill_budget: NdpOptions::default().fill_budget,
-            aggregate: vec![Aggregate::Sum],
-            concat: false,
-            raw: false,
-            structure: Vec::new(),
-            bare_structure: Vec::new(),
-            alpha: Alpha::Loo,
-            class_weight: ClassWeight::None,
-            standardize: false,
-            random_features: 0,
-            landmarks: 0,
-        }
+    pub fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<bool, D::Error> {
+        Option::deserialize(source).map(|value| value == Some(true))
     }
 }
-
-/// More units than any machine has use for; keeps `H²` and index sums in range.
-const MAX_UNITS: usize = 1 << 15;
-const MAX_BLOCKS: usize = 1 << 10;
 
 impl ModelConfig {
     /// The configuration of that name.
@@ -291,43 +281,42 @@ impl ModelConfig {
         }
     }
 
-    /// Checks every value.
+    /// This configuration with the given options in place of its own, checked.
+    /// Random features replace landmarks that are not given with them.
+    pub fn overlay(&self, given: &Map<String, Value>) -> Result<Self> {
+        let mut config = self.clone();
+        for (name, value) in given {
+            option(name)?.set(&mut config, value.clone())?;
+        }
+        if given.contains_key("random_features")
+            && config.random_features > 0
+            && !given.contains_key("landmarks")
+        {
+            config.landmarks = 0;
+        }
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Checks every value, and what options must fulfil together.
     pub fn validate(&self) -> Result<()> {
-        self.readout().validate()?;
-        between("blocks", self.blocks, 1, MAX_BLOCKS)?;
-        between("pool after", self.pool_after, 1, self.blocks)?;
+        options().iter().try_for_each(|option| option.check(self))?;
+        options().iter().try_for_each(|option| option.check_blocks(self))?;
+        self.alpha.validate()?;
+        if self.pool_after > self.blocks {
+            return Err(bad("pool_after", format!("1 to {}", self.blocks), self.pool_after));
+        }
         if self.pool != Pool::None && self.pool_after > 1 && self.levels() == 0 {
             let expected = format!("1 to {}, since nothing would be pooled", self.blocks - 1);
-            let found = self.pool_after.to_string();
-            return Err(Error::BadOption { name: "pool after", expected, found });
+            return Err(bad("pool_after", expected, self.pool_after));
         }
-        between("stacks", self.stacks, 1, MAX_BLOCKS)?;
-        between("reservoirs", self.reservoirs, 1, MAX_BLOCKS)?;
-        lengths("units", &self.units, self.blocks)?;
-        lengths("spectral radius", &self.spectral_radius, self.blocks)?;
-        lengths("hidden scaling", &self.hidden_scaling, self.blocks)?;
-        for &units in self.units.as_slice() {
-            between("units", units, 1, MAX_UNITS)?;
-        }
-        for &radius in self.spectral_radius.as_slice() {
-            finite("spectral radius", radius)?;
-        }
-        for &scale in self.hidden_scaling.as_slice() {
-            finite("hidden scaling", scale)?;
-        }
-        finite("input scaling", self.input_scaling)?;
-        finite("tol", self.tol)?;
-        finite("delta", self.delta)?;
-        share("density", self.density)?;
-        share("leak", self.leak)?;
-        between("max iter", self.max_iter, 1, u32::MAX as usize)?;
-        if let Some(sweeps) = self.fixed_sweeps {
-            between("fixed sweeps", sweeps, 1, u32::MAX as usize)?;
-        }
-        between("number of aggregates", self.aggregate.len(), 1, 4)?;
         let units = |block| self.units.get(block);
         if self.tied && (2..self.blocks).any(|block| units(block) != units(1) || units(0) != units(1)) {
             return Err(bad("units", "one value, since blocks are tied", "several"));
+        }
+        if self.random_features > 0 && self.landmarks > 0 {
+            let expected = "0, since there are random features (some presets have landmarks)";
+            return Err(bad("landmarks", expected, self.landmarks));
         }
         Ok(())
     }
@@ -342,39 +331,10 @@ fn bad(name: &'static str, expected: impl Into<String>, found: impl ToString) ->
     Error::BadOption { name, expected: expected.into(), found: found.to_string() }
 }
 
-fn between(name: &'static str, found: usize, low: usize, high: usize) -> Result<()> {
-    match (low..=high).contains(&found) {
-        true => Ok(()),
-        false => Err(bad(name, format!("{low} to {high}"), found)),
-    }
-}
-
-fn finite(name: &'static str, found: f64) -> Result<()> {
-    match found.is_finite() && found >= 0.0 {
-        true => Ok(()),
-        false => Err(bad(name, "a finite number that is not negative", found)),
-    }
-}
-
-fn share(name: &'static str, found: f64) -> Result<()> {
-    match found > 0.0 && found <= 1.0 {
-        true => Ok(()),
-        false => Err(bad(name, "more than 0 and at most 1", found)),
-    }
-}
-
-fn lengths<T: Copy>(name: &'static str, values: &PerBlock<T>, blocks: usize) -> Result<()> {
-    match values {
-        PerBlock::Each(values) if values.len() != blocks => {
-            let expected = format!("one value, or {blocks} of them, one per block");
-            Err(bad(name, expected, format!("{} values", values.len())))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn refused(change: impl FnOnce(&mut ModelConfig)) -> String {
@@ -393,12 +353,12 @@ mod tests {
         assert!(refused(|o| o.tol = f64::NAN).starts_with("tol: expected a finite number"));
         assert!(refused(|o| o.spectral_radius = (-0.5).into()).contains("found -0.5"));
         assert!(refused(|o| o.blocks = 0).starts_with("blocks"));
-        assert_eq!(refused(|o| o.pool_after = 3), "pool after: expected 1 to 2, found 3");
+        assert_eq!(refused(|o| o.pool_after = 3), "pool_after: expected 1 to 2, found 3");
         let never = |o: &mut ModelConfig| (o.pool, o.pool_after) = (Pool::Ndp, 2);
-        assert_eq!(refused(never), "pool after: expected 1 to 1, since nothing would be pooled, found 2");
+        assert_eq!(refused(never), "pool_after: expected 1 to 1, since nothing would be pooled, found 2");
         let last = ModelConfig { pool: Pool::Ndp, pool_after: 2, pool_last: true, ..Default::default() };
         assert!(last.validate().is_ok());
-        assert!(refused(|o| o.aggregate.clear()).starts_with("number of aggregates"));
+        assert!(refused(|o| o.aggregate.clear()).starts_with("aggregate: expected 1 to 4 values"));
         let found = refused(|o| o.units = PerBlock::Each(vec![3, 4, 5]));
         assert_eq!(found, "units: expected one value, or 2 of them, one per block, found 3 values");
         let tied = refused(|o| {
@@ -406,5 +366,84 @@ mod tests {
             o.units = PerBlock::Each(vec![5, 5, 6]);
         });
         assert!(tied.contains("tied"));
+    }
+
+    #[test]
+    fn what_is_written_stays_what_it_was() {
+        // Fingerprints of records are sums over this text, written by version 0.1.0.
+        let paper = r#"{"blocks":2,"units":50,"spectral_radius":0.9,"scaling":"radius","input_scaling":0.5,"hidden_scaling":0.8,"recurrence":"dense","input_pattern":"uniform","density":0.1,"tied":false,"reservoirs":1,"stacks":1,"seed":0,"normalize":true,"lift":true,"precision":"f32","solver":"gauss-seidel","leak":1.0,"tol":0.00001,"max_iter":50,"fixed_sweeps":null,"pool":"none","pool_last":false,"pool_seed":0,"reduce":"mean","delta":0.1,"sparsify":"each-level","side":"largest","approximate":false,"fill_budget":67108864,"aggregate":["sum"],"concat":false,"raw":null,"structure":[],"alpha":"loo","class_weight":"none","standardize":false,"random_features":0}"#;
+        assert_eq!(serde_json::to_string(&ModelConfig::default()).unwrap(), paper);
+        let reference = ModelConfig::preset(Preset::Reference);
+        assert!(serde_json::to_string(&reference).unwrap().contains(r#""raw":true,"structure":["degree""#));
+        for (written, raw) in [("null", false), ("false", false), ("true", true)] {
+            let read: ModelConfig = serde_json::from_str(&format!(r#"{{"raw":{written}}}"#)).unwrap();
+            assert_eq!(read.raw, raw);
+        }
+    }
+
+    #[test]
+    fn the_table_names_every_field_once() {
+        let unusual = ModelConfig {
+            pool_after: 2,
+            bare_structure: vec![StructuralFeature::Degree],
+            landmarks: 1,
+            ..Default::default()
+        };
+        let Value::Object(fields) = serde_json::to_value(&unusual).unwrap() else { panic!("a struct") };
+        let mut names: Vec<&str> = options().iter().map(|option| option.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, fields.keys().collect::<Vec<_>>());
+        for preset in [Preset::Paper, Preset::Accurate, Preset::Reference] {
+            let config = ModelConfig::preset(preset);
+            let all =
+                options().iter().map(|option| (option.name.to_owned(), option.value(&config))).collect();
+            assert_eq!(ModelConfig::default().overlay(&all).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused_by_name() {
+        for option in options() {
+            let wrong = match option.range {
+                Range::Any => continue,
+                Range::Between(_, high) => Value::from(high + 1),
+                Range::Count(..) => Value::Array(Vec::new()),
+                Range::NotNegative => Value::from(-1.0),
+                Range::Share => Value::from(1.5),
+            };
+            let refusal = option.set(&mut ModelConfig::default(), wrong).unwrap_err().to_string();
+            assert!(refusal.starts_with(&format!("{}: expected {}", option.name, option.range)), "{refusal}");
+        }
+        assert!(option("unitz").unwrap_err().to_string().contains("'unitz'"));
+    }
+
+    #[test]
+    fn given_options_replace_those_of_a_preset() {
+        let given = |value: Value| value.as_object().unwrap().clone();
+        let accurate = ModelConfig::preset(Preset::Accurate);
+        let config = accurate.overlay(&given(json!({ "aggregate": "max", "random_features": 10 }))).unwrap();
+        assert_eq!(
+            (config.aggregate, config.random_features, config.landmarks),
+            (vec![Aggregate::Max], 10, 0)
+        );
+        let both = accurate.overlay(&given(json!({ "landmarks": 9, "random_features": 10 })));
+        assert!(both.unwrap_err().to_string().starts_with("landmarks: expected 0"));
+        let wrong = accurate.overlay(&given(json!({ "blocks": 2, "units": [5, 6, 7] }))).unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "units: expected one value, or 2 of them, one per block, found 3 values"
+        );
+    }
+
+    #[test]
+    fn types_are_written_as_python_has_them() {
+        for (name, annotation) in [
+            ("units", "int | Sequence[int]"),
+            ("fixed_sweeps", "int | None"),
+            ("scaling", r#"Literal["radius", "norm"]"#),
+            ("pool", r#"Literal["none", "graclus", "nmf", "ndp", "kmis"]"#),
+        ] {
+            assert_eq!(option(name).unwrap().annotation(), annotation);
+        }
     }
 }

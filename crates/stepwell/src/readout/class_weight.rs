@@ -1,24 +1,8 @@
 //! How much the rows of a class count.
 
-use serde::{Deserialize, Serialize};
-
 use super::rows;
+use crate::config::ClassWeight;
 use crate::error::{Error, Result};
-
-/// How much the rows of a class count.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClassWeight {
-    /// Every row as much as any other.
-    #[default]
-    None,
-    /// Every class that has rows as much as any other: rows / (classes · rows of
-    /// the class).
-    Balanced,
-    /// These weights, one per class.
-    #[serde(untagged)]
-    Given(Vec<f64>),
-}
 
 impl ClassWeight {
     /// The weight of a row of each class, given how many rows the classes have.
@@ -39,7 +23,7 @@ impl ClassWeight {
                 match weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
                     None => Ok(weights.clone()),
                     Some(weight) => Err(Error::BadOption {
-                        name: "class weight",
+                        name: "class_weight",
                         expected: "finite numbers that are not negative".to_string(),
                         found: weight.to_string(),
                     }),

@@ -3,8 +3,8 @@
 use ndarray::{Array1, Array2, Axis};
 
 use super::leave_one_out::AlphaErrors;
-use super::ridge::check_alpha;
 use super::rows;
+use crate::config::check_alpha;
 use crate::error::{Error, Result};
 use crate::linalg;
 

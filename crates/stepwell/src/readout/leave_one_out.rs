@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
-use super::ridge::{RidgePath, check_alpha};
+use super::ridge::RidgePath;
 use super::rows::{self, Pending};
+use crate::config::check_alpha;
 use crate::error::{Error, Result};
 use crate::linalg;
 

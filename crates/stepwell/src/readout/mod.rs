@@ -40,23 +40,22 @@ mod fit;
 mod landmarks;
 mod leave_one_out;
 mod moments;
-mod options;
 mod random_features;
 mod ridge;
 mod rows;
 mod trained;
 
-pub use class_weight::ClassWeight;
 pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
 pub use fit::{Gathered, Piecewise, ReadoutFit};
 pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use moments::{Moments, Scatter};
-pub use options::{Alpha, ReadoutOptions};
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
 pub use trained::{Expansion, Readout};
+
+pub use crate::config::{Alpha, ClassWeight, ReadoutOptions};
 
 #[cfg(test)]
 mod tests;

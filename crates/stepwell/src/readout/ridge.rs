@@ -4,6 +4,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::moments::{Moments, Scatter, deviations};
 use super::rows;
+use crate::config::check_alpha;
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::linalg::spectrum::{self, Singular, Spectrum};
@@ -237,24 +238,11 @@ impl RidgePath {
 
     /// The diagonal of `(L + alpha)⁻¹`; where that says nothing, 0.
     pub(super) fn inverse(&self, alpha: f64) -> Array1<f64> {
-        self.values.mapv(|value| match value > self.negligible || alpha > 0.0 {
-            true => 1.0 / (value + alpha),
-            false => 0.0,
-        })
-    }
-}
-
-/// Refuses penalties that are negative or not finite, and 0 unless that is allowed.
-pub(super) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
-    let (good, expected) = match zero_allowed {
-        true => (alpha >= 0.0, "a finite number that is not negative"),
-        false => (alpha > 0.0, "a finite number above 0"),
-    };
-    match good && alpha.is_finite() {
-        true => Ok(()),
-        false => {
-            Err(Error::BadOption { name: "alpha", expected: expected.to_string(), found: alpha.to_string() })
-        }
+        self.values.mapv(
+            |value| {
+                if value > self.negligible || alpha > 0.0 { 1.0 / (value + alpha) } else { 0.0 }
+            },
+        )
     }
 }
 

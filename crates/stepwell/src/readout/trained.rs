@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::landmarks::Landmarks;
 use super::random_features::RandomFeatures;
-use super::ridge::{Coefficients, check_alpha};
+use super::ridge::Coefficients;
 use super::rows;
+use crate::config::check_alpha;
 use crate::error::Result;
 use crate::linalg::symmetric::dot;
 use crate::targets::{Task, check_num_classes};

@@ -175,12 +175,12 @@ fn draw_reservoir(
     // A stream has two indices; blocks number fewer than 2³².
     let indices = [stack as u64, (reservoir as u64) << 32 | block as u64];
     let units = options.units.get(block).ok_or(missing("units"))?;
-    let radius = options.spectral_radius.get(block).ok_or(missing("spectral radius"))?;
+    let radius = options.spectral_radius.get(block).ok_or(missing("spectral_radius"))?;
     let (inputs, scale) = match block.checked_sub(1) {
         None => (features, options.input_scaling),
         Some(below) => (
             options.units.get(below).ok_or(missing("units"))?,
-            options.hidden_scaling.get(block).ok_or(missing("hidden scaling"))?,
+            options.hidden_scaling.get(block).ok_or(missing("hidden_scaling"))?,
         ),
     };
     let recurrent = draw_recurrent(

@@ -1,11 +1,10 @@
-//! What a readout can be asked for.
+//! Options of the readout.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::class_weight::ClassWeight;
-use super::ridge::check_alpha;
+use super::ModelConfig;
 use crate::error::{Error, Result};
 
 /// The strength of the penalty on the coefficients, or how to find it.
@@ -49,6 +48,19 @@ impl Alpha {
     }
 }
 
+/// Refuses penalties that are negative or not finite, and 0 unless that is allowed.
+pub(crate) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
+    let (good, expected) = if zero_allowed {
+        (alpha >= 0.0, "a finite number that is not negative")
+    } else {
+        (alpha > 0.0, "a finite number above 0")
+    };
+    if good && alpha.is_finite() {
+        return Ok(());
+    }
+    Err(Error::BadOption { name: "alpha", expected: expected.to_string(), found: alpha.to_string() })
+}
+
 /// `loo`, a number, or several separated by commas.
 impl FromStr for Alpha {
     type Err = Error;
@@ -58,9 +70,10 @@ impl FromStr for Alpha {
             return Ok(Self::Loo);
         }
         let number = |part: &str| part.trim().parse::<f64>().map_err(|_| bad(text));
-        let alpha = match text.contains(',') {
-            true => Self::BestOf(text.split(',').map(number).collect::<Result<_>>()?),
-            false => Self::Fixed(number(text)?),
+        let alpha = if text.contains(',') {
+            Self::BestOf(text.split(',').map(number).collect::<Result<_>>()?)
+        } else {
+            Self::Fixed(number(text)?)
         };
         alpha.validate().map(|()| alpha)
     }
@@ -106,45 +119,42 @@ impl From<Alpha> for Written {
     }
 }
 
-/// Everything that defines how a readout is trained.
+/// How much the graphs of a class count.
+///
+/// Written as `"none"`, `"balanced"`, or a list of numbers.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ReadoutOptions {
-    /// The strength of the penalty.
-    pub alpha: Alpha,
-    /// How much the rows of a class count.
-    pub class_weight: ClassWeight,
-    /// Whether inputs are divided by their standard deviations, as far as the
-    /// penalty is concerned.
-    pub standardize: bool,
-    /// Random tanh units between the inputs and the regression; 0 for none.
-    pub random_features: usize,
-    /// At most so many rows as [`Landmarks`](super::Landmarks), similarities to
-    /// which are read in place of the inputs; 0 for none.
-    pub landmarks: usize,
+#[serde(rename_all = "kebab-case")]
+pub enum ClassWeight {
+    /// Every graph counts as much as any other.
+    #[default]
+    None,
+    /// Every class that has graphs counts as much as any other:
+    /// graphs / (classes · graphs of the class).
+    Balanced,
+    /// These weights, one per class.
+    #[serde(untagged)]
+    Given(Vec<f64>),
 }
 
-/// More than any machine has use for.
-const MAX_EXPANSION: usize = 1 << 15;
+/// Everything that defines how a readout is trained: the options of
+/// [`ModelConfig`] with the same names.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct ReadoutOptions {
+    pub alpha: Alpha,
+    pub class_weight: ClassWeight,
+    pub standardize: bool,
+    pub random_features: usize,
+    pub landmarks: usize,
+}
 
 impl ReadoutOptions {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
-        self.alpha.validate()?;
-        for (name, found) in [("random features", self.random_features), ("landmarks", self.landmarks)] {
-            if found > MAX_EXPANSION {
-                let expected = format!("0 to {MAX_EXPANSION}");
-                return Err(Error::BadOption { name, expected, found: found.to_string() });
-            }
-        }
-        match self.random_features > 0 && self.landmarks > 0 {
-            false => Ok(()),
-            true => Err(Error::BadOption {
-                name: "landmarks",
-                expected: "0, since there are random features (some presets have landmarks)".into(),
-                found: self.landmarks.to_string(),
-            }),
-        }
+        let Self { alpha, class_weight, standardize, random_features, landmarks } = self.clone();
+        let others = ModelConfig::default();
+        ModelConfig { alpha, class_weight, standardize, random_features, landmarks, ..others }.validate()
     }
 }
 
@@ -170,7 +180,9 @@ mod tests {
     fn the_defaults_are_valid() {
         ReadoutOptions::default().validate().unwrap();
         let options = ReadoutOptions { random_features: 1 << 20, ..ReadoutOptions::default() };
-        assert!(options.validate().unwrap_err().to_string().starts_with("random features"));
+        assert!(
+            options.validate().unwrap_err().to_string().starts_with("random_features: expected 0 to 32768")
+        );
         let options = ReadoutOptions { random_features: 1, landmarks: 1, ..ReadoutOptions::default() };
         assert!(options.validate().unwrap_err().to_string().starts_with("landmarks"));
     }

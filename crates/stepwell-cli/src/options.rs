@@ -1,0 +1,380 @@
+//! The options of a model as flags, made from the table in [`stepwell::config`].
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use serde_json::{Map, Value};
+use stepwell::Error;
+use stepwell::config::{Group, Kind, ModelConfig, OptionInfo, Preset, option, options};
+
+/// The flags of one group of options, with what was given, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Flags<const GROUP: u8> {
+    pub given: Map<String, Value>,
+}
+
+pub type ModelFlags = Flags<{ Group::Model as u8 }>;
+pub type PoolFlags = Flags<{ Group::Pooling as u8 }>;
+pub type ReadoutArgs = Flags<{ Group::Readout as u8 }>;
+
+impl<const GROUP: u8> Flags<GROUP> {
+    fn options() -> impl Iterator<Item = &'static OptionInfo> {
+        options().iter().filter(|option| option.group as u8 == GROUP)
+    }
+
+    /// Puts what was given in place of what is there, and checks the whole.
+    pub fn apply(&self, config: &mut ModelConfig) -> Result<()> {
+        *config = config.overlay(&self.given).map_err(|error| blamed(error, &self.given, None))?;
+        Ok(())
+    }
+}
+
+impl<const GROUP: u8> Args for Flags<GROUP> {
+    fn augment_args(command: Command) -> Command {
+        command.args(Self::options().flat_map(arguments))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<const GROUP: u8> FromArgMatches for Flags<GROUP> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for option in Self::options() {
+            let value = match option.kind {
+                Kind::Bool if matches.get_flag(option.name) => true.into(),
+                Kind::Bool if matches.get_flag(&off(option)) => false.into(),
+                Kind::Bool => continue,
+                _ => match matches.get_many::<Value>(option.name) {
+                    None => continue,
+                    // A flag that is repeated adds to its list.
+                    Some(values) if values.len() > 1 => {
+                        values.filter_map(Value::as_array).flatten().cloned().collect()
+                    }
+                    Some(mut values) => values.next().cloned().unwrap_or_default(),
+                },
+            };
+            self.given.insert(option.name.to_owned(), value);
+        }
+        Ok(())
+    }
+}
+
+/// An error about a flag names the flag, one about a key of a file the file.
+pub fn blamed(error: Error, flags: &Map<String, Value>, file: Option<&ConfigFile>) -> anyhow::Error {
+    let Error::BadOption { name, expected, found } = &error else { return error.into() };
+    if flags.contains_key(*name) {
+        return anyhow!("--{}: expected {expected}, found {found}", dashed(name));
+    }
+    match file.filter(|file| file.given.contains_key(*name)) {
+        Some(file) => anyhow!("{}: {error}", file.path.display()),
+        None => error.into(),
+    }
+}
+
+fn dashed(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// The flag that turns an option off.
+fn off(option: &OptionInfo) -> String {
+    format!("no_{}", option.name)
+}
+
+/// The flag of an option; two, each the opposite of the other, where it is on or off.
+fn arguments(option: &'static OptionInfo) -> Vec<Arg> {
+    let flag = |id: String| Arg::new(id.clone()).long(dashed(&id)).help_heading(option.group.name());
+    if option.kind != Kind::Bool {
+        return vec![valued(flag(option.name.to_owned()).help(help(option)), option)];
+    }
+    let usually_on = option.default() == Value::Bool(true);
+    let help = help(option);
+    let (on_help, off_help) = if usually_on {
+        (String::new(), format!("Do not {}", uncapitalised(&help)))
+    } else {
+        (help, String::new())
+    };
+    let one = |id: String, other: String, help: String, hidden: bool| {
+        flag(id).overrides_with(other).help(help).hide(hidden).action(ArgAction::SetTrue)
+    };
+    let name = || option.name.to_owned();
+    vec![one(name(), off(option), on_help, usually_on), one(off(option), name(), off_help, !usually_on)]
+}
+
+fn valued(argument: Arg, option: &'static OptionInfo) -> Arg {
+    let parser = match option.kind {
+        Kind::Choice(names) => ValueParser::new(PossibleValuesParser::new(names).map(Value::from)),
+        _ => ValueParser::new(move |text: &str| read(option, text)),
+    };
+    let (name, action) = match option.kind {
+        Kind::Integer | Kind::OptionalInteger | Kind::IntegerPerBlock => ("N", ArgAction::Set),
+        Kind::Choices(_) => ("NAMES", ArgAction::Append),
+        Kind::Choice(_) | Kind::ClassWeight => ("NAME", ArgAction::Set),
+        _ => ("X", ArgAction::Set),
+    };
+    argument.value_name(name).value_parser(parser).action(action).hide_possible_values(true)
+}
+
+/// A value as people type it: a number or a name, or several with commas between.
+fn read(option: &OptionInfo, text: &str) -> Result<Value, String> {
+    let one = |text: &str| match (text.parse::<u64>(), text.parse::<f64>()) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(number)) if number.is_finite() => number.into(),
+        _ => Value::from(text),
+    };
+    let value = match option.kind {
+        Kind::OptionalInteger if text == "none" => Value::Null,
+        Kind::Choices(_) => text.split(',').map(|part| one(part.trim())).collect(),
+        _ if text.contains(',') => text.split(',').map(|part| one(part.trim())).collect(),
+        _ => one(text),
+    };
+    match option.set(&mut ModelConfig::default(), value.clone()) {
+        Ok(()) => Ok(value),
+        // Flag and value are named by clap.
+        Err(Error::BadOption { expected, .. }) => Err(format!("expected {expected}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What an option means, what it can be, and what the presets have.
+fn help(option: &OptionInfo) -> String {
+    let mut text = option.doc.trim_end_matches('.').to_owned();
+    for other in options() {
+        text = text.replace(&format!("`{}`", other.name), &format!("--{}", dashed(other.name)));
+    }
+    text = text.replace('`', "");
+    match option.kind {
+        Kind::Choice(names) => text += &format!(" ({})", names.join(", ")),
+        Kind::Choices(names) => text += &format!(" (any of {})", names.join(", ")),
+        Kind::IntegerPerBlock | Kind::FloatPerBlock => text += " (one number, or one per block)",
+        _ => {}
+    }
+    let [paper, accurate] =
+        [Preset::Paper, Preset::Accurate].map(|preset| typed(&option.value(&ModelConfig::preset(preset))));
+    match (paper == accurate, option.kind) {
+        // The flag itself tells what is usual.
+        (true, Kind::Bool) => text,
+        (true, _) => format!("{text} [{paper}]"),
+        (false, _) => format!("{text} [{paper}; accurate: {accurate}]"),
+    }
+}
+
+/// A value as people would type it.
+fn typed(value: &Value) -> String {
+    match value {
+        Value::Null => "none".into(),
+        Value::Bool(on) => if *on { "yes" } else { "no" }.into(),
+        Value::String(name) => name.clone(),
+        Value::Array(values) if values.is_empty() => "none".into(),
+        Value::Array(values) => values.iter().map(typed).collect::<Vec<_>>().join(","),
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => number.to_string(),
+            None => format!("{:?}", number.as_f64().unwrap_or(f64::NAN)).trim_end_matches(".0").to_owned(),
+        },
+        Value::Object(_) => value.to_string(),
+    }
+}
+
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
+}
+
+/// A TOML file of options.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    pub given: Map<String, Value>,
+}
+
+impl ConfigFile {
+    /// What clap reads a path with. It does so once, so that a pipe will do.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        clap::builder::PathBufValueParser::new()
+            .try_map(|path| Self::read(&path).map_err(|error| format!("{error:#}")))
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path)?;
+        let entries: std::collections::BTreeMap<String, toml::Spanned<Value>> = toml::from_str(&text)?;
+        let mut given = Map::new();
+        for (name, value) in entries {
+            let line = 1 + text[..value.span().start].matches('\n').count();
+            option(&name)
+                .and_then(|option| option.set(&mut ModelConfig::default(), value.get_ref().clone()))
+                .map_err(|error| anyhow!("line {line}: {error}"))?;
+            given.insert(name, value.into_inner());
+        }
+        Ok(Self { path: path.to_owned(), given })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parsed<const GROUP: u8>(arguments: &[String]) -> Result<Map<String, Value>, clap::Error> {
+        let command = Flags::<GROUP>::augment_args(Command::new("flags").no_binary_name(true));
+        Ok(Flags::<GROUP>::from_arg_matches(&command.try_get_matches_from(arguments)?)?.given)
+    }
+
+    /// The flags of an option's group.
+    fn flags(option: &OptionInfo, arguments: &[String]) -> Map<String, Value> {
+        let given = match option.group {
+            Group::Model => parsed::<{ Group::Model as u8 }>(arguments),
+            Group::Pooling => parsed::<{ Group::Pooling as u8 }>(arguments),
+            Group::Readout => parsed::<{ Group::Readout as u8 }>(arguments),
+        };
+        given.unwrap_or_else(|error| panic!("{}: {error}", option.name))
+    }
+
+    /// A configuration with nothing but these options.
+    fn configured(given: Map<String, Value>) -> ModelConfig {
+        let mut config = ModelConfig::default();
+        for (name, value) in given {
+            super::option(&name).unwrap().set(&mut config, value).unwrap();
+        }
+        config
+    }
+
+    /// What is typed to give an option this value.
+    fn words(option: &OptionInfo, value: &Value) -> Vec<String> {
+        let flag = dashed(option.name);
+        match value {
+            Value::Bool(true) => vec![format!("--{flag}")],
+            Value::Bool(false) => vec![format!("--no-{flag}")],
+            Value::Array(values) if values.is_empty() => Vec::new(),
+            value => vec![format!("--{flag}"), typed(value)],
+        }
+    }
+
+    /// A value that is not the default.
+    fn another(option: &OptionInfo) -> Value {
+        let other = |names: &[&str]| {
+            names.iter().map(|&name| Value::from(name)).find(|name| *name != option.default()).unwrap()
+        };
+        match option.kind {
+            Kind::Bool => (option.default() == json!(false)).into(),
+            Kind::Integer | Kind::OptionalInteger => 7.into(),
+            Kind::Float | Kind::Alpha => 0.25.into(),
+            Kind::IntegerPerBlock => json!([3, 4]),
+            Kind::FloatPerBlock => json!([0.25, 0.75]),
+            Kind::Choice(names) => other(names),
+            Kind::Choices(names) => json!([names[2], names[1]]),
+            Kind::ClassWeight => json!([1.0, 2.5]),
+        }
+    }
+
+    #[test]
+    fn flags_and_files_set_the_same_field() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for option in options() {
+            for value in [another(option), option.default()] {
+                let flagged = configured(flags(option, &words(option, &value)));
+                assert_eq!(option.value(&flagged), value, "--{}", option.name);
+                if value.is_null() {
+                    continue; // In a file, what is nothing is left out.
+                }
+                let fields = serde_json::from_value(json!({ option.name: value })).unwrap();
+                assert_eq!(flagged, fields, "--{}", option.name);
+                // Numbers, names and lists are written alike in TOML and JSON.
+                std::fs::write(&file, format!("{} = {value}", option.name)).unwrap();
+                let read = ConfigFile::read(file.path()).unwrap();
+                assert_eq!(configured(read.given), flagged, "{}", option.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_help_tells_of_the_presets_gives_their_values() {
+        let mut told = 0;
+        for option in options() {
+            let shown = arguments(option).into_iter().filter(|argument| !argument.is_hide_set());
+            let help: Vec<String> = shown.map(|argument| argument.get_help().unwrap().to_string()).collect();
+            assert_eq!(help.len(), 1, "{}", option.name);
+            let brackets = help[0].strip_suffix(']').and_then(|help| help.rsplit_once('['));
+            let default = typed(&option.default());
+            let (paper, accurate) = match brackets {
+                None => (default.as_str(), default.as_str()),
+                Some((_, told)) => told.split_once("; accurate: ").unwrap_or((told, told)),
+            };
+            for (preset, told) in [(Preset::Paper, paper), (Preset::Accurate, accurate)] {
+                let arguments = match (option.kind, told) {
+                    (Kind::Bool, told) => words(option, &(told == "yes").into()),
+                    (Kind::Choices(_), "none") => Vec::new(),
+                    _ => vec![format!("--{}", dashed(option.name)), told.to_owned()],
+                };
+                let given = configured(flags(option, &arguments));
+                let is = option.value(&ModelConfig::preset(preset));
+                assert_eq!(option.value(&given), is, "{preset:?}: {}", help[0]);
+            }
+            told += usize::from(brackets.is_some());
+        }
+        assert!(told > 30, "{told}");
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_refused_by_the_name_of_its_flag() {
+        let refused = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+            parsed::<{ Group::Model as u8 }>(&arguments).unwrap_err().to_string()
+        };
+        for (arguments, said) in [
+            (["--units", "0"], "'0' for '--units <N>': expected 1 to 32768"),
+            (
+                ["--units", "5,x"],
+                "'5,x' for '--units <N>': expected a whole number, or one per block, 1 to 32768",
+            ),
+            (["--leak", "nan"], "'nan' for '--leak <X>': expected a number, more than 0 and at most 1"),
+            (["--fixed-sweeps", "0"], "'0' for '--fixed-sweeps <N>': expected 1 to"),
+            (["--aggregate", "sum,total"], "expected any of sum, mean, max, std"),
+            (["--solver", "newton"], "[possible values: gauss-seidel, jacobi]"),
+        ] {
+            let found = refused(&arguments);
+            assert!(found.contains(said), "{found}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_opposite_flags_counts_and_lists_add_up() {
+        let given = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+            Value::Object(parsed::<{ Group::Model as u8 }>(&arguments).unwrap())
+        };
+        assert_eq!(given(&["--no-concat", "--concat"]), json!({ "concat": true }));
+        assert_eq!(given(&["--lift", "--no-lift"]), json!({ "lift": false }));
+        assert_eq!(
+            given(&["--aggregate", "sum", "--aggregate", "max,std"]),
+            json!({ "aggregate": ["sum", "max", "std"] })
+        );
+        assert_eq!(given(&["--fixed-sweeps", "none"]), json!({ "fixed_sweeps": null }));
+    }
+
+    #[test]
+    fn errors_of_a_file_name_the_line() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (text, said) in [
+            ("units = 5\n\nleak = 0", "line 3: leak: expected more than 0 and at most 1, found 0"),
+            ("# here\nunitz = 5", "line 2: unknown option 'unitz'"),
+            (
+                "units = \"many\"",
+                "line 1: units: expected a whole number, or one per block, 1 to 32768, found \"many\"",
+            ),
+            ("units = 5\nlift", "line 2"),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let found = format!("{:#}", ConfigFile::read(file.path()).unwrap_err());
+            assert!(found.contains(said), "{found}");
+        }
+    }
+}
