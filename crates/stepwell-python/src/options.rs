@@ -49,7 +49,9 @@ fn object(entries: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
         .iter()
         .map(|(name, value)| {
             let name: String = name.extract()?;
-            let value = json(&value).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
+            let value = json(&value).map_err(|error| {
+                PyTypeError::new_err(format!("{name}: {}", error.value(value.py())))
+            })?;
             Ok((name, value))
         })
         .collect()
@@ -92,7 +94,8 @@ pub(crate) fn from_python<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyRe
 
 /// A configuration: what is given, and defaults for the rest.
 pub(crate) fn config(given: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
-    ModelConfig::default().overlay(&object(given)?).map_err(refused)
+    let given = object(given).map_err(|error| PyValueError::new_err(error.value(given.py()).to_string()))?;
+    ModelConfig::default().overlay(&given).map_err(refused)
 }
 
 /// All options a configuration has.

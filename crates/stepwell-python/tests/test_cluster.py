@@ -10,7 +10,7 @@ import pytest
 
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from stepwell import _cluster as cluster
-from stepwell._stepwell import RawFeatureFit, RawMoments, RawRows
+from stepwell._stepwell import RawFeatureFit, RawRows
 
 MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
 
@@ -18,8 +18,8 @@ MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
 class Serial:
     """A cluster of one: pieces of a table, each with a worker of its own."""
 
-    def __init__(self, table, raw=True, cut=7):
-        self._table, self.raw, self._cut = table, raw, cut
+    def __init__(self, table, cut=7):
+        self._table, self._cut = table, cut
         self.first = table[:1].to_pylist()[0] if len(table) else None
 
     def pieces(self):
@@ -62,15 +62,13 @@ def vectors_of(table):
 @pytest.mark.parametrize("raw", [True, False], ids=["raw", "scaled"])
 def test_maps_and_vectors_are_those_of_one_machine(parts, structure, raw):
     table = make_table(60, 1, *parts)
-    facts = None if raw else {"stepwell": '{"features": {"raw": false}}'}
-    local = PyramidalReservoir(**MODEL, structure=structure).fit(table.replace_schema_metadata(facts))
-    serial = Serial(table, raw)
-    fitted, _ = cluster.fit(serial, PyramidalReservoir(**MODEL, structure=structure))
+    local = PyramidalReservoir(**MODEL, structure=structure, raw=raw).fit(table)
+    serial = Serial(table)
+    fitted, _ = cluster.fit(serial, PyramidalReservoir(**MODEL, structure=structure, raw=raw))
     assert fitted.feature_map_ == local.feature_map_
-    expected = local.transform(table.replace_schema_metadata(facts)).astype(np.float32)
+    expected = local.transform(table).astype(np.float32)
     for model in (fitted, local, pickle.loads(pickle.dumps(local))):
         plan = cluster.fitted_plan(serial, model, False, ["id", "y", "nothing"])
-        assert plan.weights is None, "weights are drawn, not sent"
         found = serial.embed(plan)
         assert found.column_names == ["id", "y", "embedding"]
         assert np.array_equal(vectors_of(found), expected)
@@ -192,21 +190,16 @@ def test_what_is_asked_for_wrongly(make, kind, message):
 
 def test_what_is_gathered_travels():
     table = make_table(30, 7)
-    options = '{"blocks": 2}'
-    whole = RawFeatureFit(options, True)
+    whole = RawFeatureFit({"blocks": 2})
     whole.observe(RawRows.whole(table))
-    merged = RawFeatureFit(options, True)
+    merged = RawFeatureFit({"blocks": 2})
     for start in (20, 0, 10):
-        part = RawFeatureFit(options, True)
+        part = RawFeatureFit({"blocks": 2})
         part.observe(RawRows.whole(table[start : start + 10]))
         merged.merge(pickle.loads(pickle.dumps(part)))
     assert merged.finish() == whole.finish()
     with pytest.raises(ValueError):
-        RawFeatureFit.from_json('{"map": 1}')
-    moments = RawMoments(2, 1)
-    moments.observe(np.arange(8.0).reshape(4, 2) ** 2, np.arange(4.0).reshape(4, 1))
-    once, path = moments.solve(0.5), moments.path().solve(0.5)
-    assert np.allclose(once[0], path[0]) and np.allclose(once[1], path[1])
+        RawFeatureFit.from_bytes(b'{"map": 1}')
 
 
 @pytest.mark.parametrize("name, needs", [("ray", "ray"), ("spark", "pyspark")])

@@ -262,11 +262,10 @@ def test_presets():
     for kind in ALL:
         model = kind.from_preset("reference", units=10)
         assert (model.pool_last, model.tied, model.scaling, model.units) == (True, True, "norm", 10)
-    as_lists = lambda model: {k: list(v) if isinstance(v, tuple) else v for k, v in model.get_params().items()}
     for kind in ALL[1:]:
-        assert as_lists(kind.from_preset("accurate")) == as_lists(kind())
+        assert kind.from_preset("accurate").get_params() == kind().get_params()
     paper = PyramidalReservoirClassifier.from_preset("paper").get_params()
-    assert paper.items() >= {**PyramidalReservoir().get_params(), "aggregate": ["sum"], "structure": [], "bare_structure": []}.items()
+    assert paper.items() >= PyramidalReservoir().get_params().items()
     assert (paper["landmarks"], paper["random_features"], paper["alpha"]) == (0, 0, "loo")
 
 
@@ -349,7 +348,7 @@ def test_progress(kind, monkeypatch):
     assert told.getvalue() == "", "silent unless asked"
     kind.from_preset("paper", pool="ndp", verbose=True, **QUICK).fit(GRAPHS, target(kind)).transform(GRAPHS)
     lines = told.getvalue().splitlines()
-    assert f"pooling: {len(GRAPHS)} graphs" in lines[0] and f"embedding: {len(GRAPHS)} graphs" in lines[1]
+    assert f"pooling and embedding: {len(GRAPHS)} graphs" in lines[0]
     assert "\r" not in told.getvalue(), "a log is not a terminal"
 
 
@@ -395,8 +394,8 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
         (lambda fit: fit().predict([GOOD, None]), TypeError, "graph 1: expected a stepwell.Graph"),
         (lambda fit: fit().predict(GOOD), TypeError, "graphs: expected a sequence of graphs, found stepwell.Graph"),
         (lambda fit: fit().predict([GRAPHS[0], Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "graph 1: "),
-        (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "expected 5"),
-        (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "expected features"),
+        (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "the model was made for graphs with 5, these have 3"),
+        (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "the model was made for graphs with 5, these have none"),
     ],
 )
 def test_what_is_wrong_is_said(make, kind, words):

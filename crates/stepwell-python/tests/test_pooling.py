@@ -159,7 +159,7 @@ PATH = Graph([[0, 1, 2], [1, 2, 3]])
     ("make", "kind", "words"),
     [
         (lambda: coarsen(PATH, "none"), ValueError, "pool: expected one of graclus, nmf, ndp, kmis, found 'none'"),
-        (lambda: coarsen(PATH, "ndp", dlta=0.1), TypeError, "ndp has no option 'dlta'; it has delta, sparsify, side"),
+        (lambda: coarsen(PATH, "ndp", dlta=0.1), TypeError, "ndp has no option 'dlta'; it has approximate, delta, fill_budget"),
         (lambda: coarsen(PATH, "kmis", delta=0.1), TypeError, "kmis has no option 'delta'; it has k, reduce"),
         (lambda: coarsen(PATH, "ndp", delta="a"), ValueError, "delta: invalid type: string"),
         (lambda: coarsen(PATH, "ndp", delta=float("nan")), ValueError, "delta: "),

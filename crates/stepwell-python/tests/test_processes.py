@@ -18,7 +18,7 @@ import os, signal, threading, time
 import networkx as nx
 import numpy as np
 import stepwell
-from stepwell._stepwell import fit_values
+from stepwell._stepwell import RawReadout
 
 # A shell that starts something in the background has it ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -46,7 +46,7 @@ for name, work in {
     "pooling": lambda: stepwell.PyramidalReservoirRegressor(pool="ndp", blocks=5).fit(meshes, y),
     "coarsening": lambda: [stepwell.coarsen(meshes[0], "kmis", levels=1024, k=0) for _ in iter(int, 1)],
     "one step of a pooling": lambda: stepwell.coarsen(large, "nmf", levels=1),
-    "reading out": lambda: fit_values("{}", x, x[:, :1].copy(), None, 1),
+    "reading out": lambda: RawReadout.fit({}, x, x[:, :1].copy()),
 }.items():
     pressed = []
     threading.Thread(target=press).start()
@@ -57,7 +57,7 @@ for name, work in {
 
 # The last one cannot be stopped where it is: it has its only thread for seconds to come.
 start = time.monotonic()
-fit_values("{}", x[:9, :2].copy(), x[:9, :1].copy(), None, 1)
+RawReadout.fit({}, x[:9, :2].copy(), x[:9, :1].copy())
 print(f"{time.monotonic() - start:.2f} s for the next work", flush=True)
 """
 
@@ -80,7 +80,7 @@ graphs = [stepwell.Graph([[0], [1]], np.ones((2, 1)))]
 for n_jobs in (-1, 3, 20_000, 2**64, -(2**64), np.int64(5)):
     stepwell.PyramidalReservoir(units=2, n_jobs=n_jobs).fit_transform(graphs)
 for n_threads in range(1, 33):
-    stepwell._stepwell.read_out(np.ones((1, 1)), np.ones((1, 1)), np.ones(1), None, None, n_threads)
+    stepwell._stepwell.RawReadout.fit({"alpha": 1.0}, np.eye(3), np.ones((3, 1)), None, n_threads)
 print(len(os.listdir("/proc/self/task")))
 """
 

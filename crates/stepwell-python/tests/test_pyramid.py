@@ -98,7 +98,7 @@ def check(pool, how, **model):
     graphs = list(GRAPHS.values())
     for precision, error in (("f32", 1e-5), ("f64", 1e-10)):
         reservoir = PyramidalReservoir(
-            pool=pool, units=9, spectral_radius=0.5, tol=0, max_iter=200, precision=precision, random_state=4,
+            pool=pool, units=9, raw=True, spectral_radius=0.5, tol=0, max_iter=200, precision=precision, random_state=4,
             **how, **model,
         ).fit(graphs)  # fmt: skip
         vectors = reservoir.transform(graphs)

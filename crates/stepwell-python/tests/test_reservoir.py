@@ -72,7 +72,7 @@ GRAPHS = dict(kinds_of_graphs())
 def test_states_are_the_fixed_point(kind, precision, error, solver, units):
     graph = GRAPHS[kind]
     model = PyramidalReservoir(
-        units=units, spectral_radius=0.5, tol=0, max_iter=200, precision=precision, solver=solver, concat=True
+        units=units, spectral_radius=0.5, tol=0, max_iter=200, precision=precision, solver=solver, concat=True, raw=True
     ).fit([graph])
     expected, _ = stack(graph, model.weights_)
     for found, right in zip(model.transform_nodes([graph]), expected):
@@ -87,7 +87,7 @@ def test_states_are_the_fixed_point(kind, precision, error, solver, units):
 def test_jacobi_counts_the_paper_s_sweeps(lift, leak):
     graphs = list(GRAPHS.values())
     model = PyramidalReservoir(
-        units=20, spectral_radius=0.6, solver="jacobi", precision="f64", lift=lift, leak=leak, max_iter=500
+        units=20, spectral_radius=0.6, solver="jacobi", precision="f64", lift=lift, leak=leak, max_iter=500, raw=True
     ).fit(graphs)
     model.transform(graphs)
     expected = [stack(graph, model.weights_, tol=1e-5, leak=leak)[1] for graph in graphs]
@@ -97,7 +97,7 @@ def test_jacobi_counts_the_paper_s_sweeps(lift, leak):
 
 def test_unconverged_states_are_jacobi_s_and_flagged():
     graphs = list(GRAPHS.values())
-    model = PyramidalReservoir(units=10, solver="jacobi", precision="f64", max_iter=3, tol=0).fit(graphs)
+    model = PyramidalReservoir(units=10, solver="jacobi", precision="f64", max_iter=3, tol=0, raw=True).fit(graphs)
     with pytest.warns(ConvergenceWarning, match="did not converge in 3 sweeps"):
         found = model.transform(graphs)
     for graph, vector in zip(graphs, found):
@@ -120,7 +120,7 @@ def test_aggregates_and_their_order():
     graphs = list(GRAPHS.values())
     model = PyramidalReservoir(
         units=6, stacks=2, aggregate=["sum", "mean", "max", "std"], concat=True, precision="f64",
-        spectral_radius=0.5, tol=1e-13, max_iter=500,
+        spectral_radius=0.5, tol=1e-13, max_iter=500, raw=True,
     ).fit(graphs)  # fmt: skip
     found = model.transform(graphs)
     assert found.shape == (len(graphs), 2 * 2 * 4 * 6)

@@ -1,16 +1,38 @@
 """Types that are written down twice say the same."""
 
 import inspect
-from typing import get_type_hints
+from pathlib import Path
 
+import pytest
 import stepwell
-from stepwell._types import ReservoirOptions
+from stepwell import _options, _parameters
+from stepwell._stepwell import check_options, option_table, preset_options
 
 
-def test_estimators_pass_on_all_options_of_the_reservoir():
-    own = get_type_hints(stepwell.PyramidalReservoir.__init__)
-    assert own.pop("return") is type(None)
-    assert get_type_hints(ReservoirOptions) == own
+def test_types_of_parameters_are_those_of_the_options():
+    written = Path(_parameters.__file__).read_text()
+    assert written == _options.source(), "run python -m stepwell._options"
+    for kind, types in [
+        (stepwell.PyramidalReservoir, _parameters.ReservoirParameters),
+        (stepwell.PyramidalReservoirRegressor, _parameters.RegressorParameters),
+        (stepwell.PyramidalReservoirClassifier, _parameters.ClassifierParameters),
+    ]:
+        assert sorted(kind().get_params()) == sorted(types.__annotations__)
+        for name in types.__annotations__:
+            assert f"\n{name} : " in kind.__doc__, name
+
+
+def test_every_option_is_a_parameter_with_its_default():
+    known = stepwell.PyramidalReservoirClassifier().get_params()
+    accurate, paper = preset_options("accurate"), preset_options("paper")
+    for name, group, annotation, doc in option_table():
+        assert group in ("Model", "Pooling", "Readout") and annotation and doc.endswith(".")
+        assert check_options({name: paper[name]}) == paper, name
+        value = known[_options.spelled(name)]
+        if name != "class_weight":
+            assert (list(value) if isinstance(value, tuple) else value) == accurate[name], name
+        with pytest.raises(ValueError, match=f"^{name}: expected "):
+            check_options({name: {"no": "value"}})
 
 
 def test_public_functions_are_annotated():

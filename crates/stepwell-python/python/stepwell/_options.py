@@ -48,7 +48,7 @@ def defaults(groups: tuple[str, ...], preset: str, without: tuple[str, ...] = ()
     """The parameters of such options, and the values a preset gives them."""
     values = preset_options(preset)
     found = {name: values[name] for name, group, *_ in option_table() if group in groups and name not in without}
-    found = {spelled(name): _frozen(value) for name, value in found.items()}
+    found = {spelled(name): frozen(value) for name, value in found.items()}
     if found.get("class_weight") == "none":
         found["class_weight"] = None
     return found | {name: default for name, (_, default, _) in _OWN.items()}
@@ -102,8 +102,9 @@ def _described(known):
     return "\n".join(entries)
 
 
-def _frozen(value):
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def frozen(value):
+    """The value with tuples in place of lists, as defaults should be."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
 def source() -> str:

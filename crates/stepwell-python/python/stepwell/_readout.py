@@ -172,7 +172,8 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
 
     def predict(self, graphs: AnyGraphs) -> NDArray[Any]:
         """A label for each graph."""
-        return self.classes_[decode_classes(self._values(graphs))]
+        decisions = self._values(graphs)
+        return self.classes_[decode_classes(decisions)]
 
 
 @with_parameters(("Model", "Pooling", "Readout"), "accurate", without=("class_weight",))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._batches import as_batch
 from ._coarsen import warn_of_losses
 from ._datasets import seed_of
-from ._options import spelled, with_parameters
+from ._options import frozen, spelled, with_parameters
 from ._parameters import ReservoirParameters
 from ._progress import Progress
 from ._stepwell import RawModel, check_options, preset_options
@@ -182,7 +182,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._n_features_out = model.width
 
     def _progress(self, batch):
-        return Progress(self.verbose, "embedding", len(batch))
+        pooled = self._model.options["pool"] if hasattr(self, "_model") else self.pool
+        return Progress(self.verbose, "embedding" if pooled == "none" else "pooling and embedding", len(batch))
 
     def _arrived(self, batch, journey):
         """Keeps what happened to graphs on their way, and warns of what a user should know."""
@@ -205,7 +206,7 @@ def _as_parameters(cls, options):
     found = {spelled(name): value for name, value in options.items()}
     if found["class_weight"] == "none":
         found["class_weight"] = None
-    return {name: found[name] for name in cls._defaults if name in found}
+    return {name: frozen(found[name]) for name in cls._defaults if name in found}
 
 
 def _threads(n_jobs):
