@@ -195,6 +195,12 @@ impl Terminal {
     }
 }
 
+/// A table of the lab for people.
+pub fn shown(found: &stepwell_lab::table::Table) -> String {
+    let header: Vec<&str> = found.header.iter().map(String::as_str).collect();
+    table(&header, found.rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect()))
+}
+
 /// A table for people: numbers to the right, texts to the left.
 pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();

@@ -15,12 +15,12 @@ use crate::args::Input;
 use crate::model::ModelArgs;
 use crate::terminal::{Terminal, table};
 
-/// Compare what is proved about convergence with what happens
+/// Compare the proved bounds on convergence with measurements
 ///
 /// For every block: the contraction factor K, the number of sweeps T that the
-/// paper's theorem allows, the sweeps made, and how far from the fixed point
-/// the states can be at most. Where K is 1 or more there is no certificate,
-/// though most such iterations converge all the same.
+/// paper's theorem allows, the sweeps made, and a bound on the distance to the
+/// fixed point. Where K is 1 or more there is no bound, though most such
+/// iterations converge.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell converge MUTAG --spectral-radius 0.4
@@ -38,15 +38,15 @@ pub struct Converge {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ConvergenceSummary {
     dataset: String,
     graphs: usize,
-    blocks: Vec<BlockReport>,
+    blocks: Vec<BlockConvergence>,
 }
 
 /// One block, over all graphs.
 #[derive(Clone, Default, Serialize)]
-struct BlockReport {
+struct BlockConvergence {
     stack: usize,
     block: usize,
     /// The largest contraction factor.
@@ -74,7 +74,7 @@ impl Converge {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let options = ModelConfig { concat: true, ..self.model.config().context(BadUsage)? };
         if options.levels() > 0 || options.reservoirs > 1 {
-            let refusal = "'converge' looks at one reservoir after the other on graphs as they are: leave out --pool and --reservoirs";
+            let refusal = "'converge' supports neither pooling nor several reservoirs per block: remove --pool and --reservoirs";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let source = terminal.open(&self.input)?;
@@ -96,19 +96,19 @@ impl Converge {
                 Ok::<(), anyhow::Error>(())
             })
         })?;
-        let report = Report {
+        let summary = ConvergenceSummary {
             dataset: source.name,
             graphs,
             blocks: tallies
                 .iter()
                 .enumerate()
-                .map(|(index, tally)| tally.report(index / options.blocks, index % options.blocks))
+                .map(|(index, tally)| tally.summary(index / options.blocks, index % options.blocks))
                 .collect(),
         };
         if self.json {
-            return terminal.json(&report);
+            return terminal.json(&summary);
         }
-        terminal.print(&describe(&report))
+        terminal.print(&describe(&summary))
     }
 }
 
@@ -137,7 +137,7 @@ impl Piece<'_> {
 #[derive(Clone, Default)]
 struct Tally {
     graphs: usize,
-    report: BlockReport,
+    block: BlockConvergence,
     bounds: Mean,
     rates: Mean,
     sweeps: Mean,
@@ -174,7 +174,7 @@ impl Tally {
     ) -> Result<()> {
         let drive = piece.drive(index, block, weights)?;
         let size = RecurrentSize::of(weights.recurrent.view())?;
-        let report = &mut self.report;
+        let found = &mut self.block;
         for graph in piece.dataset.graphs.iter() {
             let offsets = &piece.dataset.graphs.vertex_offsets()[graph.index()..];
             let rows = |table: &'_ Array2<f64>| -> Array2<f64> {
@@ -190,9 +190,9 @@ impl Tally {
             self.graphs += 1;
             self.sweeps.add(f64::from(run.sweeps));
             self.converged += usize::from(run.converged != Convergence::No);
-            report.sweeps_max = report.sweeps_max.max(run.sweeps);
-            report.residual_max = report.residual_max.max(residual);
-            report.contraction_max = report.contraction_max.max(stability.contraction);
+            found.sweeps_max = found.sweeps_max.max(run.sweeps);
+            found.residual_max = found.residual_max.max(residual);
+            found.contraction_max = found.contraction_max.max(stability.contraction);
             if let Some(necessary) = stability.necessary {
                 self.necessary.add(f64::from(u8::from(necessary)));
             }
@@ -202,19 +202,19 @@ impl Tally {
             let contraction = leaky_contraction(stability.contraction, options.leak);
             if let Some(bound) = sweeps_bound(contraction, options.tol, first) {
                 self.bounds.add(bound as f64);
-                report.bound_max = report.bound_max.max(Some(bound));
+                found.bound_max = found.bound_max.max(Some(bound));
             }
             if let Some(distance) = distance_bound(stability.contraction, residual) {
                 self.certified += 1;
-                report.distance_max = Some(report.distance_max.unwrap_or(0.0).max(distance));
+                found.distance_max = Some(found.distance_max.unwrap_or(0.0).max(distance));
             }
         }
         Ok(())
     }
 
-    fn report(&self, stack: usize, block: usize) -> BlockReport {
+    fn summary(&self, stack: usize, block: usize) -> BlockConvergence {
         let share = |count: usize| count as f64 / self.graphs.max(1) as f64;
-        BlockReport {
+        BlockConvergence {
             stack,
             block,
             certified: share(self.certified),
@@ -223,7 +223,7 @@ impl Tally {
             sweeps_mean: self.sweeps.get().unwrap_or(0.0),
             converged: share(self.converged),
             rate_mean: self.rates.get(),
-            ..self.report.clone()
+            ..self.block.clone()
         }
     }
 }
@@ -232,9 +232,9 @@ fn norm(table: ArrayView2<'_, f64>) -> f64 {
     table.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-fn describe(report: &Report) -> String {
+fn describe(summary: &ConvergenceSummary) -> String {
     let none = || "none".to_owned();
-    let rows = report.blocks.iter().map(|block| {
+    let rows = summary.blocks.iter().map(|block| {
         vec![
             format!("{}.{}", block.stack + 1, block.block + 1),
             format!("{:.3}", block.contraction_max),
@@ -260,5 +260,5 @@ fn describe(report: &Report) -> String {
         "residual",
         "distance ≤",
     ];
-    format!("{}, {} graphs\n{}", report.dataset, report.graphs, table(&header, rows))
+    format!("{}, {} graphs\n{}", summary.dataset, summary.graphs, table(&header, rows))
 }

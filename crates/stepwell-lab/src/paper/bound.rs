@@ -10,10 +10,10 @@ use stepwell::reservoir::{Prepared, Weights, embed};
 use stepwell::theory::{RecurrentSize, stability, sweeps_bound};
 use stepwell_data::Dataset;
 
+use super::figures::PaperFigure;
 use crate::error::Result;
 use crate::picture::Picture;
 use crate::picture::figures::{Line, LinePanel, lines};
-use crate::report::Extra;
 
 /// Spectral radii that are tried.
 pub const RADII: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
@@ -54,7 +54,7 @@ pub fn sweeps(dataset: &Dataset, recurrence: Recurrence, radius: f64) -> Result<
     let vertices = dataset.graphs.num_vertices();
     let mut rows = Vec::with_capacity(vertices * inputs.width());
     (0..vertices).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
-    let rows = Array2::from_shape_vec((vertices, inputs.width()), rows).unwrap_or_default();
+    let rows = Array2::from_shape_vec((vertices, inputs.width()), rows).expect("a row per vertex");
     let first = rows.dot(&block.input).mapv(f64::tanh);
     let mut bounds = Some(0.0);
     for graph in dataset.graphs.iter() {
@@ -93,5 +93,5 @@ pub fn figure(dataset: &Dataset) -> Result<Picture> {
         })
     };
     let panels = [panel(Recurrence::Dense, "dense")?, panel(Recurrence::Orthogonal, "orthogonal")?];
-    Ok(lines(Extra::Bound.title(), &panels))
+    Ok(lines(PaperFigure::Bound.title(), &panels))
 }

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
-use super::results::{POOLS, ResultRow, find};
-use super::sheet::Sheet;
+use super::accuracies::{PoolResult, datasets, find};
+use super::measurements::Experiment;
 use super::times::TimeRow;
-use crate::run::{Experiment, Known};
+use crate::results::POOLS;
+use crate::run::Known;
+use crate::table::{Cell, Table};
 
 /// A claim of the paper beside what was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,7 +65,7 @@ const POOLED: [&str; 3] = ["graclus", "nmf", "ndp"];
 
 /// Every claim something is known about. Times are those with the paper's
 /// sweeps where they were taken, so that like is compared with like.
-pub fn claims(results: &[ResultRow], times: &[TimeRow], known: &Known) -> Vec<Claim> {
+pub fn claims(results: &[PoolResult], times: &[TimeRow], known: &Known) -> Vec<Claim> {
     let seen = Seen { results, times, datasets: complete(results) };
     [
         seen.unpooled_is_best(),
@@ -102,31 +104,29 @@ pub fn claims(results: &[ResultRow], times: &[TimeRow], known: &Known) -> Vec<Cl
 }
 
 /// Datasets on which all architectures are finished, for 2 and for 3 blocks.
-fn complete(results: &[ResultRow]) -> [Vec<String>; 2] {
+fn complete(results: &[PoolResult]) -> [Vec<String>; 2] {
     [2, 3].map(|blocks| {
-        let mut names: Vec<String> = results.iter().map(|row| row.dataset.clone()).collect();
-        names.dedup();
-        names.retain(|name| POOLS.iter().all(|pool| find(results, name, pool, blocks).is_some()));
-        names
+        let all = |name: &&str| POOLS.iter().all(|pool| find(results, name, pool, blocks).is_some());
+        datasets(results).into_iter().filter(all).map(str::to_owned).collect()
     })
 }
 
 struct Seen<'a> {
-    results: &'a [ResultRow],
+    results: &'a [PoolResult],
     times: &'a [TimeRow],
     datasets: [Vec<String>; 2],
 }
 
 impl Seen<'_> {
     fn accuracy(&self, dataset: &str, pool: &str, blocks: usize) -> f64 {
-        find(self.results, dataset, pool, blocks).map_or(f64::NAN, |row| row.accuracy)
+        find(self.results, dataset, pool, blocks).map_or(f64::NAN, |row| row.ours.accuracy)
     }
 
     fn best<'p>(&self, dataset: &str, pools: &[&'p str], blocks: usize) -> &'p str {
         let better = |a: &&&str, b: &&&str| {
             self.accuracy(dataset, a, blocks).total_cmp(&self.accuracy(dataset, b, blocks))
         };
-        pools.iter().max_by(better).copied().unwrap_or_default()
+        pools.iter().max_by(better).copied().expect("there are poolings to compare")
     }
 
     fn unpooled_is_best(&self) -> Option<Claim> {
@@ -213,10 +213,14 @@ impl Seen<'_> {
         })
     }
 
+    fn time(&self, dataset: &str, pool: &str, blocks: usize) -> Option<&TimeRow> {
+        let is = |row: &&TimeRow| row.dataset == dataset && row.pool == pool && row.blocks == blocks;
+        self.times.iter().find(is)
+    }
+
     /// How many times as fast a pooling is as none: with the paper's sweeps if known, or else ours.
     fn speedup(&self, dataset: &str, pool: &str, blocks: usize) -> Option<f64> {
-        let is = |row: &&TimeRow| row.dataset == dataset && row.pool == pool && row.blocks == blocks;
-        self.times.iter().find(is).and_then(|row| row.plain_speedup.or(row.speedup))
+        self.time(dataset, pool, blocks).and_then(|row| row.plain_speedup.or(row.speedup))
     }
 
     fn time_saved(&self) -> Option<Claim> {
@@ -282,8 +286,7 @@ impl Seen<'_> {
     }
 
     fn reddit(&self, pool: &str, claim: &str, verdict: fn(f64) -> Verdict) -> Option<Claim> {
-        let is = |row: &&TimeRow| row.dataset == "REDDIT-BINARY" && row.pool == pool && row.blocks == 3;
-        let row = self.times.iter().find(is)?;
+        let row = self.time("REDDIT-BINARY", pool, 3)?;
         let judged = row.plain_speedup.or(row.speedup)?;
         let text = |times: Option<f64>| times.map_or("?".into(), |times| format!("{times:.2}"));
         Some(Claim {
@@ -302,8 +305,7 @@ impl Seen<'_> {
         let mut counts = [0; 4];
         for name in &self.datasets[0] {
             let of = |pool: &&str| {
-                let is = |row: &&TimeRow| row.dataset == *name && row.pool == **pool && row.blocks == 2;
-                let row = self.times.iter().find(is)?;
+                let row = self.time(name, pool, 2)?;
                 let seconds = row.plain_seconds.unwrap_or(row.seconds());
                 Some(self.accuracy(name, pool, 2) / seconds)
             };
@@ -332,7 +334,7 @@ impl Seen<'_> {
 fn smaller_rho(known: &Known) -> Option<Claim> {
     // The radius after the last pooling, by dataset.
     let of = |pool: &str| -> Vec<(&str, f64)> {
-        let rows = known.statistics.iter().filter(|row| row.pool == pool);
+        let rows = known.paper.statistics.iter().filter(|row| row.pool == pool);
         rows.filter_map(|row| Some((row.summary.dataset.as_str(), row.summary.levels.last()?.rho?))).collect()
     };
     let (ndp, others) = (of("ndp"), [of("graclus"), of("nmf")]);
@@ -357,13 +359,13 @@ fn smaller_rho(known: &Known) -> Option<Claim> {
 }
 
 fn deep_is_cheaper(known: &Known) -> Option<Claim> {
-    let at = |blocks| known.measured.get(&(Experiment::Blocks, blocks)).copied();
+    let at = |blocks| known.paper.measured.get(&(Experiment::Blocks, blocks)).copied();
     let (one, two, four) = (at(1)?, at(2)?, at(4)?);
     Some(Claim {
         claim: "For the same total number of units a deep model costs less than a shallow one.".into(),
         found: format!(
             "b-hard, {} units in all: 2 blocks take {:.2}, 4 blocks {:.2} of the time of one.",
-            crate::experiments::UNITS,
+            super::growth::UNITS,
             two / one,
             four / one
         ),
@@ -372,11 +374,8 @@ fn deep_is_cheaper(known: &Known) -> Option<Claim> {
 }
 
 fn linear_in_vertices(known: &Known) -> Option<Claim> {
-    let points: Vec<(f64, f64)> = known
-        .measured
-        .range((Experiment::Vertices, 0)..=(Experiment::Vertices, usize::MAX))
-        .map(|(&(_, vertices), &seconds)| ((vertices as f64).ln(), seconds.ln()))
-        .collect();
+    let measured = known.paper.of(Experiment::Vertices);
+    let points: Vec<(f64, f64)> = measured.iter().map(|(vertices, s)| (vertices.ln(), s.ln())).collect();
     let (&(first, _), &(last, _)) = (points.first()?, points.last()?);
     let count = points.len() as f64;
     let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;
@@ -395,10 +394,11 @@ fn linear_in_vertices(known: &Known) -> Option<Claim> {
 }
 
 /// A line for each claim.
-pub fn sheet(claims: &[Claim]) -> Sheet {
-    let mut sheet = Sheet::new(["the paper's claim", "found", ""], 3);
-    for claim in claims {
-        sheet.rows.push(vec![claim.claim.clone(), claim.found.clone(), claim.verdict.text().into()]);
-    }
-    sheet
+pub(super) fn table(claims: &[Claim]) -> Table {
+    let mut table = Table::new("", ["the paper's claim", "found", ""]);
+    let row = |claim: &Claim| {
+        [claim.claim.as_str(), &claim.found, claim.verdict.text()].map(Cell::sentence).to_vec()
+    };
+    table.rows.extend(claims.iter().map(row));
+    table
 }
