@@ -3,6 +3,7 @@
 //! tables and figures of the paper beside ours.
 
 pub mod baselines;
+pub mod convergence;
 mod error;
 pub mod evaluate;
 pub mod fingerprint;

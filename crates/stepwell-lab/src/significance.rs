@@ -28,10 +28,9 @@ pub struct Test {
 }
 
 impl Test {
-    /// Difference, t and p, for a table.
-    pub(crate) fn cells(&self) -> [Cell; 3] {
-        let difference = Cell::sorted(format!("{:+.2}", self.mean), self.mean);
-        [difference, Cell::number(self.t, 2), Cell::number(self.p, 4)]
+    /// The mean difference, for a table.
+    pub(crate) fn difference(&self) -> Cell {
+        Cell::sorted(format!("{:+.2}", self.mean), self.mean)
     }
 }
 

@@ -95,7 +95,17 @@ impl Cell {
     }
 }
 
+/// A column of a table: its name, and its cell for a row.
+pub type Column<T> = (&'static str, fn(&T) -> Cell);
+
 impl Table {
+    /// A table with a row for each of some values.
+    pub fn of<T>(caption: &str, rows: &[T], columns: &[Column<T>]) -> Self {
+        let mut table = Self::new(caption, columns.iter().map(|(name, _)| *name));
+        table.rows.extend(rows.iter().map(|row| columns.iter().map(|(_, cell)| cell(row)).collect()));
+        table
+    }
+
     /// A table without rows.
     pub fn new<S: Into<String>>(caption: &str, header: impl IntoIterator<Item = S>) -> Self {
         let header = header.into_iter().map(Into::into).collect();

@@ -14,7 +14,7 @@ use stepwell_data::{Dataset, LevelSummary, Part};
 use stepwell_lab::metrics::mean_and_std;
 use stepwell_lab::picture::figures::{Cloud, CloudRow};
 use stepwell_lab::report::{self as page, Architecture};
-use stepwell_lab::table::{Cell, Table};
+use stepwell_lab::table::{Cell, Column, Table};
 
 use crate::embedding::Embedder;
 use crate::terminal::{Terminal, table};
@@ -210,36 +210,22 @@ fn measure(
 }
 
 fn csv(result: &DemoResult) -> String {
-    let header = [
-        "pool",
-        "accuracy_mean",
-        "accuracy_std",
-        "coarsen_seconds",
-        "prepare_seconds",
-        "embed_seconds",
-        "train_seconds",
-        "accuracy_per_second",
-        "vertices_last_level",
-        "edges_last_level",
-    ];
-    let mut table = Table::new("", header);
-    for found in &result.architectures {
-        let last = found.levels.last().map_or((0.0, 0.0), |level| (level.avg_vertices, level.avg_edges));
-        let numbers = [
-            found.accuracy_mean,
-            found.accuracy_std,
-            found.coarsen_seconds,
-            found.prepare_seconds,
-            found.embed_seconds,
-            found.train_seconds,
-            found.accuracy_per_second,
-            last.0,
-            last.1,
-        ];
-        let numbers = numbers.map(|number| Cell::number(number, 6));
-        table.rows.push(std::iter::once(Cell::text(&found.pool)).chain(numbers).collect());
+    fn last(found: &Architecture, value: fn(&LevelSummary) -> f64) -> Cell {
+        Cell::optional(found.levels.last().map(value), 1)
     }
-    table.csv()
+    let columns: [Column<Architecture>; 10] = [
+        ("pool", |found| Cell::text(&found.pool)),
+        ("accuracy_mean", |found| Cell::number(found.accuracy_mean, 3)),
+        ("accuracy_std", |found| Cell::number(found.accuracy_std, 3)),
+        ("coarsen_seconds", |found| Cell::number(found.coarsen_seconds, 3)),
+        ("prepare_seconds", |found| Cell::number(found.prepare_seconds, 3)),
+        ("embed_seconds", |found| Cell::number(found.embed_seconds, 3)),
+        ("train_seconds", |found| Cell::number(found.train_seconds, 3)),
+        ("accuracy_per_second", |found| Cell::number(found.accuracy_per_second, 3)),
+        ("vertices_last_level", |found| last(found, |level| level.avg_vertices)),
+        ("edges_last_level", |found| last(found, |level| level.avg_edges)),
+    ];
+    Table::of("", &result.architectures, &columns).csv()
 }
 
 fn describe(result: &DemoResult) -> String {

@@ -8,7 +8,7 @@ use super::{order, printed};
 use crate::baselines::Baseline;
 use crate::results::{ModelResult, POOLS, pool_order, results};
 use crate::run::{CellKey, CellState};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 
 /// A model's result beside the paper's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,37 +101,21 @@ pub fn wide(rows: &[PoolResult], blocks: usize) -> Table {
 
 /// Every cell on a line of its own.
 pub(super) fn long(rows: &[PoolResult]) -> Table {
-    let header = [
-        "dataset",
-        "model",
-        "pool",
-        "blocks",
-        "accuracy",
-        "std",
-        "balanced_accuracy",
-        "macro_f1",
-        "auroc",
-        "paper_accuracy",
-        "paper_std",
-        "difference",
+    let columns: [Column<PoolResult>; 12] = [
+        ("dataset", |row| Cell::text(&row.ours.dataset)),
+        ("model", |row| Cell::text(&row.ours.model)),
+        ("pool", |row| Cell::text(&row.ours.pool)),
+        ("blocks", |row| Cell::count(row.ours.blocks)),
+        ("accuracy", |row| Cell::number(row.ours.accuracy, 2)),
+        ("std", |row| Cell::number(row.ours.std, 2)),
+        ("balanced_accuracy", |row| Cell::optional(row.ours.balanced_accuracy, 2)),
+        ("macro_f1", |row| Cell::optional(row.ours.macro_f1, 2)),
+        ("auroc", |row| Cell::optional(row.ours.auroc, 4)),
+        ("paper_accuracy", |row| Cell::optional(row.paper_accuracy, 1)),
+        ("paper_std", |row| Cell::optional(row.paper_std, 1)),
+        ("difference", |row| Cell::optional(row.difference, 2)),
     ];
-    let mut table = Table::new("", header);
-    for PoolResult { ours, paper_accuracy, paper_std, difference } in rows {
-        let mut row = [&ours.dataset, &ours.model, &ours.pool].map(Cell::text).to_vec();
-        row.extend([
-            Cell::count(ours.blocks),
-            Cell::number(ours.accuracy, 2),
-            Cell::number(ours.std, 2),
-            Cell::optional(ours.balanced_accuracy, 2),
-            Cell::optional(ours.macro_f1, 2),
-            Cell::optional(ours.auroc, 4),
-            Cell::optional(*paper_accuracy, 1),
-            Cell::optional(*paper_std, 1),
-            Cell::optional(*difference, 2),
-        ]);
-        table.rows.push(row);
-    }
-    table
+    Table::of("", rows, &columns)
 }
 
 /// The best model with reservoirs beside the baselines.

@@ -3,14 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use ndarray::{Array2, s};
 use stepwell::config::{ModelConfig, Precision, Recurrence, Solver};
-use stepwell::features::FeatureMap;
-use stepwell::reservoir::{Prepared, Weights, embed};
-use stepwell::theory::{RecurrentSize, stability, sweeps_bound};
+use stepwell::model::Model;
 use stepwell_data::Dataset;
 
 use super::figures::PaperFigure;
+use crate::convergence::{BlockConvergence, ConvergenceStudy};
 use crate::error::Result;
 use crate::picture::Picture;
 use crate::picture::figures::{Line, LinePanel, lines};
@@ -31,43 +29,26 @@ pub struct Sweeps {
 
 /// Counts the sweeps of one block on all graphs.
 pub fn sweeps(dataset: &Dataset, recurrence: Recurrence, radius: f64) -> Result<Sweeps> {
-    let config = ModelConfig {
-        blocks: 1,
-        recurrence,
-        spectral_radius: radius.into(),
-        precision: Precision::F64,
-        max_iter: 2000,
-        ..ModelConfig::default()
+    let block = |solver: Solver| -> Result<BlockConvergence> {
+        let config = ModelConfig {
+            blocks: 1,
+            recurrence,
+            spectral_radius: radius.into(),
+            precision: Precision::F64,
+            max_iter: 2000,
+            solver,
+            ..ModelConfig::default()
+        };
+        let model = Model::fit(config, &dataset.graphs)?;
+        let mut study = ConvergenceStudy::new(&model);
+        study.add(&dataset.graphs, |_| ControlFlow::Continue(()))?;
+        Ok(study.blocks().remove(0))
     };
-    let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
-    let inputs = map.apply(&dataset.graphs)?;
-    let weights = Weights::random(&config, inputs.width())?;
-    let count = dataset.len().max(1) as f64;
-    let taken = |solver: Solver| -> Result<f64> {
-        let config = ModelConfig { solver, ..config.clone() };
-        let prepared = Prepared::new(&dataset.graphs, &inputs, &config)?;
-        let runs = embed(&weights, &prepared, &config, |_| ControlFlow::Continue(()))?.runs;
-        Ok(runs.iter().map(|run| f64::from(run.sweeps)).sum::<f64>() / count)
-    };
-    let block = &weights.stacks()[0][0][0];
-    let size = RecurrentSize::of(block.recurrent.view())?;
-    let vertices = dataset.graphs.num_vertices();
-    let mut rows = Vec::with_capacity(vertices * inputs.width());
-    (0..vertices).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
-    let rows = Array2::from_shape_vec((vertices, inputs.width()), rows).expect("a row per vertex");
-    let first = rows.dot(&block.input).mapv(f64::tanh);
-    let mut bounds = Some(0.0);
-    for graph in dataset.graphs.iter() {
-        let offsets = &dataset.graphs.vertex_offsets()[graph.index()..];
-        let norm = first.slice(s![offsets[0]..offsets[1], ..]).iter().map(|x| x * x).sum::<f64>().sqrt();
-        let contraction = stability(graph, config.normalize, size)?.contraction;
-        let bound = sweeps_bound(contraction, config.tol, norm);
-        bounds = bounds.zip(bound).map(|(sum, bound)| sum + bound as f64);
-    }
+    let (jacobi, gauss_seidel) = (block(Solver::Jacobi)?, block(Solver::GaussSeidel)?);
     Ok(Sweeps {
-        bound: bounds.map(|sum| sum / count),
-        jacobi: taken(Solver::Jacobi)?,
-        gauss_seidel: taken(Solver::GaussSeidel)?,
+        bound: jacobi.bound_mean.filter(|_| jacobi.certified == 1.0),
+        jacobi: jacobi.sweeps_mean,
+        gauss_seidel: gauss_seidel.sweeps_mean,
     })
 }
 

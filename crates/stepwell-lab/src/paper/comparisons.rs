@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::accuracies::PoolResult;
 use crate::significance::Test;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 
 /// Two architectures on one dataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,13 +45,14 @@ pub fn comparisons(rows: &[PoolResult]) -> Vec<Comparison> {
 
 /// A line for each pair.
 pub fn table(comparisons: &[Comparison]) -> Table {
-    let header = ["dataset", "first", "second", "blocks", "difference", "t", "p"];
-    let mut table = Table::new("First minus second", header);
-    for Comparison { dataset, blocks, first, second, test } in comparisons {
-        let mut row = [dataset, first, second].map(Cell::text).to_vec();
-        row.push(Cell::count(*blocks));
-        row.extend(test.cells());
-        table.rows.push(row);
-    }
-    table
+    let columns: [Column<Comparison>; 7] = [
+        ("dataset", |pair| Cell::text(&pair.dataset)),
+        ("first", |pair| Cell::text(&pair.first)),
+        ("second", |pair| Cell::text(&pair.second)),
+        ("blocks", |pair| Cell::count(pair.blocks)),
+        ("difference", |pair| pair.test.difference()),
+        ("t", |pair| Cell::number(pair.test.t, 2)),
+        ("p", |pair| Cell::number(pair.test.p, 4)),
+    ];
+    Table::of("First minus second", comparisons, &columns)
 }

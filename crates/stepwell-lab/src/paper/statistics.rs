@@ -5,7 +5,7 @@ use stepwell_data::{LevelSummary, Summary};
 
 use super::{order, printed};
 use crate::results::pool_order;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 
 /// A dataset with the levels of one pooling.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -69,75 +69,46 @@ pub(super) fn pooled(all: &[Statistics]) -> Vec<PooledRow<'_>> {
     rows
 }
 
-/// Table 1.
+/// Table 1: every column of ours before the paper's.
 pub(super) fn datasets_table(rows: &[DatasetRow<'_>]) -> Table {
-    let header = [
-        "dataset",
-        "graphs",
-        "paper",
-        "classes",
-        "paper",
-        "avg. vertices",
-        "paper",
-        "avg. edges",
-        "paper",
-        "attributes",
-        "paper",
-        "labels",
-        "paper",
-    ];
-    let mut table = Table::new("Table 1: the datasets, ours beside the paper's", header);
-    for DatasetRow { ours, paper } in rows {
-        let yes = |labels: bool| Cell::text(if labels { "yes" } else { "no" });
-        table.rows.push(vec![
-            Cell::text(&ours.dataset),
-            Cell::count(ours.graphs),
-            paper.map_or_else(Cell::none, |paper| Cell::count(paper.graphs)),
-            Cell::count(ours.classes.unwrap_or(0)),
-            paper.map_or_else(Cell::none, |paper| Cell::count(paper.classes)),
-            Cell::number(ours.avg_vertices, 2),
-            Cell::optional(paper.map(|paper| paper.vertices), 2),
-            Cell::number(ours.avg_edges, 2),
-            Cell::optional(paper.map(|paper| paper.edges), 2),
-            Cell::count(ours.attributes),
-            paper.map_or_else(Cell::none, |paper| Cell::count(paper.attributes)),
-            yes(ours.node_labels > 0),
-            paper.map_or_else(Cell::none, |paper| yes(paper.labels)),
-        ]);
+    fn count(value: Option<usize>) -> Cell {
+        value.map_or_else(Cell::none, Cell::count)
     }
-    table
+    fn yes(labels: Option<bool>) -> Cell {
+        labels.map_or_else(Cell::none, |labels| Cell::text(if labels { "yes" } else { "no" }))
+    }
+    let columns: [Column<DatasetRow<'_>>; 13] = [
+        ("dataset", |row| Cell::text(&row.ours.dataset)),
+        ("graphs", |row| Cell::count(row.ours.graphs)),
+        ("paper", |row| count(row.paper.map(|paper| paper.graphs))),
+        ("classes", |row| Cell::count(row.ours.classes.unwrap_or(0))),
+        ("paper", |row| count(row.paper.map(|paper| paper.classes))),
+        ("avg. vertices", |row| Cell::number(row.ours.avg_vertices, 2)),
+        ("paper", |row| Cell::optional(row.paper.map(|paper| paper.vertices), 2)),
+        ("avg. edges", |row| Cell::number(row.ours.avg_edges, 2)),
+        ("paper", |row| Cell::optional(row.paper.map(|paper| paper.edges), 2)),
+        ("attributes", |row| Cell::count(row.ours.attributes)),
+        ("paper", |row| count(row.paper.map(|paper| paper.attributes))),
+        ("labels", |row| yes(Some(row.ours.node_labels > 0))),
+        ("paper", |row| yes(row.paper.map(|paper| paper.labels))),
+    ];
+    Table::of("Table 1: the datasets, ours beside the paper's", rows, &columns)
 }
 
 /// Table 4.
 pub(super) fn pooled_table(rows: &[PooledRow<'_>]) -> Table {
-    let header = [
-        "dataset",
-        "pool",
-        "level",
-        "vertices",
-        "paper",
-        "edges",
-        "stored entries",
-        "paper's edges",
-        "rho",
-        "paper",
-        "bipartite",
+    let columns: [Column<PooledRow<'_>>; 11] = [
+        ("dataset", |row| Cell::text(row.dataset)),
+        ("pool", |row| Cell::text(row.pool)),
+        ("level", |row| Cell::count(row.ours.level)),
+        ("vertices", |row| Cell::number(row.ours.avg_vertices, 1)),
+        ("paper", |row| Cell::optional(row.paper.and_then(|paper| paper.vertices), 1)),
+        ("edges", |row| Cell::number(row.ours.avg_edges, 1)),
+        ("stored entries", |row| Cell::number(row.ours.avg_nnz, 1)),
+        ("paper's edges", |row| Cell::optional(row.paper.and_then(|paper| paper.edges), 1)),
+        ("rho", |row| Cell::optional(row.ours.rho, 2)),
+        ("paper", |row| Cell::optional(row.paper.and_then(|paper| paper.rho), 2)),
+        ("bipartite", |row| Cell::number(row.ours.bipartite, 2)),
     ];
-    let mut table = Table::new("Means over graphs, ours beside the paper's Table 4", header);
-    for PooledRow { dataset, pool, ours, paper } in rows {
-        table.rows.push(vec![
-            Cell::text(*dataset),
-            Cell::text(*pool),
-            Cell::count(ours.level),
-            Cell::number(ours.avg_vertices, 1),
-            Cell::optional(paper.and_then(|paper| paper.vertices), 1),
-            Cell::number(ours.avg_edges, 1),
-            Cell::number(ours.avg_nnz, 1),
-            Cell::optional(paper.and_then(|paper| paper.edges), 1),
-            ours.rho.map_or_else(|| Cell::missing("?"), |rho| Cell::number(rho, 2)),
-            Cell::optional(paper.and_then(|paper| paper.rho), 2),
-            Cell::number(ours.bipartite, 2),
-        ]);
-    }
-    table
+    Table::of("Means over graphs, ours beside the paper's Table 4", rows, &columns)
 }

@@ -14,7 +14,7 @@ use crate::evaluate::{Evaluation, Inputs};
 use crate::results::pool_order;
 use crate::run::{CellKey, CellState, Sweeps, Times};
 use crate::subject::{Ready, Subject};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 
 /// The times of a model with reservoirs on a dataset: one run of a fold's
 /// winner on one thread, a mean over folds.
@@ -141,41 +141,22 @@ impl Subject {
 
 /// A line for each cell.
 pub(super) fn table(rows: &[TimeRow]) -> Table {
-    let header = [
-        "dataset",
-        "pool",
-        "blocks",
-        "train s",
-        "test s",
-        "accuracy per s",
-        "paper's",
-        "times faster than none",
-        "with the paper's sweeps",
-        "in the paper",
-        "pooling s",
-        "passes to pay for it",
-    ];
-    let mut table = Table::new("Times, each a mean over folds", header);
-    for row in rows {
-        let is_pooled = row.pool != "none";
-        let passes = match (row.passes_to_pay, row.coarsen_seconds) {
-            (None, Some(_)) if is_pooled => Cell::missing("never"),
+    let columns: [Column<TimeRow>; 12] = [
+        ("dataset", |row| Cell::text(&row.dataset)),
+        ("pool", |row| Cell::text(&row.pool)),
+        ("blocks", |row| Cell::count(row.blocks)),
+        ("train s", |row| Cell::number(row.train_seconds, 3)),
+        ("test s", |row| Cell::number(row.test_seconds, 3)),
+        ("accuracy per s", |row| Cell::optional(row.accuracy_per_second, 0)),
+        ("paper's", |row| Cell::optional(row.paper_accuracy_per_second, 1)),
+        ("times faster than none", |row| Cell::optional(row.speedup, 2)),
+        ("with the paper's sweeps", |row| Cell::optional(row.plain_speedup, 2)),
+        ("in the paper", |row| Cell::optional(row.paper_speedup, 2)),
+        ("pooling s", |row| Cell::optional(row.coarsen_seconds.filter(|_| row.pool != "none"), 2)),
+        ("passes to pay for it", |row| match (row.passes_to_pay, row.coarsen_seconds) {
+            (None, Some(_)) if row.pool != "none" => Cell::missing("never"),
             (passes, _) => Cell::optional(passes, 1),
-        };
-        table.rows.push(vec![
-            Cell::text(&row.dataset),
-            Cell::text(&row.pool),
-            Cell::count(row.blocks),
-            Cell::number(row.train_seconds, 3),
-            Cell::number(row.test_seconds, 3),
-            Cell::optional(row.accuracy_per_second, 0),
-            Cell::optional(row.paper_accuracy_per_second, 1),
-            Cell::optional(row.speedup, 2),
-            Cell::optional(row.plain_speedup, 2),
-            Cell::optional(row.paper_speedup, 2),
-            Cell::optional(row.coarsen_seconds.filter(|_| is_pooled), 2),
-            passes,
-        ]);
-    }
-    table
+        }),
+    ];
+    Table::of("Times, each a mean over folds", rows, &columns)
 }

@@ -51,11 +51,6 @@ impl Page {
         Self { body: format!("<h1>{title}</h1>\n"), title }
     }
 
-    /// Another heading.
-    pub fn heading(&mut self, text: &str) {
-        let _ = writeln!(self.body, "<h2>{}</h2>", escaped(&shortened(text, LONGEST)));
-    }
-
     /// Some sentences.
     pub fn paragraph(&mut self, text: &str) {
         let _ = writeln!(self.body, "<p>{}</p>", escaped(text));

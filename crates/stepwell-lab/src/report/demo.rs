@@ -8,7 +8,7 @@ use crate::picture::figures::{CloudRow, Field, Spot, benchmark, clouds, frontier
 use crate::picture::page::Page;
 use crate::picture::svg::shortened;
 use crate::run::Known;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 
 /// What the demonstration shows.
 #[derive(Clone, Debug)]
@@ -96,30 +96,19 @@ impl Demo<'_> {
     }
 
     fn table(&self) -> Table {
-        let header = [
-            "pooling",
-            "accuracy (%)",
-            "seconds",
-            "points per second",
-            "seconds of pooling",
-            "vertices",
-            "edges",
+        fn levels(found: &Architecture, value: fn(&LevelSummary) -> f64) -> Cell {
+            Cell::sorted(found.by_level(value, " → "), found.levels.last().map_or(0.0, value))
+        }
+        let columns: [Column<Architecture>; 7] = [
+            ("pooling", |found| Cell::text(&found.pool)),
+            ("accuracy (%)", |found| Cell::spread(100.0 * found.accuracy_mean, 100.0 * found.accuracy_std)),
+            ("seconds", |found| Cell::number(found.seconds(), 2)),
+            ("points per second", |found| Cell::number(100.0 * found.accuracy_per_second, 0)),
+            ("seconds of pooling", |found| Cell::number(found.coarsen_seconds, 2)),
+            ("vertices", |found| levels(found, |level| level.avg_vertices)),
+            ("edges", |found| levels(found, |level| level.avg_edges)),
         ];
-        let mut table = Table::new("Accuracy on the test graphs; sizes are means, level by level", header);
-        table.rows.extend(self.architectures.iter().map(|found| {
-            let kept = |value: fn(&LevelSummary) -> f64| {
-                Cell::sorted(found.by_level(value, " → "), found.levels.last().map_or(0.0, value))
-            };
-            vec![
-                Cell::text(&found.pool),
-                Cell::spread(100.0 * found.accuracy_mean, 100.0 * found.accuracy_std),
-                Cell::number(found.seconds(), 2),
-                Cell::number(100.0 * found.accuracy_per_second, 0),
-                Cell::number(found.coarsen_seconds, 2),
-                kept(|level| level.avg_vertices),
-                kept(|level| level.avg_edges),
-            ]
-        }));
-        table
+        let caption = "Accuracy on the test graphs; sizes are means, level by level";
+        Table::of(caption, self.architectures, &columns)
     }
 }

@@ -86,9 +86,9 @@ fn comparisons(results: &[&ModelResult]) -> Table {
     for (index, first) in results.iter().enumerate() {
         for second in &results[index + 1..] {
             if let Some(test) = first.compare(second) {
-                let mut row = vec![Cell::text(name(first)), Cell::text(name(second))];
-                row.extend(test.cells());
-                table.rows.push(row);
+                let (t, p) = (Cell::number(test.t, 2), Cell::number(test.p, 4));
+                let names = [first, second].map(|result| Cell::text(name(result)));
+                table.rows.push(names.into_iter().chain([test.difference(), t, p]).collect());
             }
         }
     }
