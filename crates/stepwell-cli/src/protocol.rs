@@ -53,23 +53,20 @@ impl ProtocolArgs {
         readout: &ReadoutArgs,
         usual: (Preset, usize),
     ) -> Result<(ModelConfig, Vec<Protocol>)> {
-        let start = model.config_or(usual.0)?;
-        let mut config = start.clone();
+        let mut config = model.config_or(usual.0)?;
         readout.apply(&mut config)?;
         let mut protocol = Protocol {
             configurations: self.configs.unwrap_or(usual.1),
             initialisations: self.inits,
+            searched: model.searched()?,
             ..Protocol::default()
         };
         protocol.folds = self.folds.unwrap_or(protocol.folds);
-        protocol.searched = model.searched()?;
         // Unless others are given, a search chooses among the paper's penalties.
-        let papers = Alpha::BestOf(protocol.alphas.clone());
-        let alpha = if start.alpha == Alpha::Loo { papers } else { start.alpha.clone() };
-        let mut penalties = ModelConfig { alpha, ..start };
-        readout.apply(&mut penalties)?;
-        protocol.leave_one_out = penalties.alpha == Alpha::Loo;
-        protocol.alphas = penalties.alpha.candidates().to_vec();
+        if readout.given.contains_key("alpha") || config.alpha != Alpha::default() {
+            protocol.leave_one_out = config.alpha == Alpha::Loo;
+            protocol.alphas = config.alpha.candidates().to_vec();
+        }
         if protocol.searches() && config.landmarks + config.random_features == 0 {
             config.alpha = Alpha::default();
         }
@@ -146,20 +143,25 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The subject made ready.
-    pub fn evaluation<'e>(
-        &'e self,
-        subject: &'e Subject,
-        pyramid: impl Into<Cow<'e, Pyramid>>,
-        protocol: &Protocol,
-    ) -> Result<Evaluation<'e>> {
-        let folds = self.splits.map(<[Fold]>::to_vec);
-        Ok(Evaluation::new(self.dataset, subject, pyramid, protocol.clone(), folds)?)
+    /// The same for one of the protocols: pooled once, lent, and given away to the last.
+    pub fn lend<'p>(
+        &self,
+        subject: &Subject,
+        index: usize,
+        kept: &'p mut Option<Pyramid>,
+    ) -> Result<Cow<'p, Pyramid>> {
+        let pyramid = match kept.take() {
+            Some(pyramid) => pyramid,
+            None => self.pyramid(subject, self.cache)?,
+        };
+        let is_last = index + 1 == self.protocols.len();
+        Ok(if is_last { Cow::Owned(pyramid) } else { Cow::Borrowed(kept.insert(pyramid)) })
     }
 
-    /// The pyramid for one of the protocols: lent, and given away to the last.
-    pub fn for_seed<'p>(&self, seed: usize, pyramid: &'p mut Pyramid) -> Cow<'p, Pyramid> {
-        if seed + 1 == self.protocols.len() { std::mem::take(pyramid).into() } else { (&*pyramid).into() }
+    /// The subject in one of the protocols; nothing is prepared yet.
+    pub fn evaluation<'e>(&'e self, subject: &'e Subject, protocol: &Protocol) -> Result<Evaluation<'e>> {
+        let folds = self.splits.map(<[Fold]>::to_vec);
+        Ok(Evaluation::new(self.dataset, subject, protocol.clone(), folds)?)
     }
 
     /// Does what is missing of the search, and trains and tests the model of
@@ -202,17 +204,19 @@ impl Evaluator<'_> {
 
     /// Everything about one subject, all seeds together, times included.
     pub fn evaluate(&self, subject: &Subject) -> Result<EvaluationResult> {
-        let clock = Instant::now();
-        let mut pyramid = self.pyramid(subject, self.cache)?;
-        let coarsen_seconds = clock.elapsed().as_secs_f64();
-        let mut result: Option<EvaluationResult> = None;
+        let (mut result, mut kept): (Option<EvaluationResult>, _) = (None, None);
         for (index, protocol) in self.protocols.iter().enumerate() {
-            let clock = Instant::now();
-            let evaluation = self.evaluation(subject, self.for_seed(index, &mut pyramid), protocol)?;
-            let prepare_seconds = clock.elapsed().as_secs_f64();
+            let mut evaluation = self.evaluation(subject, protocol)?;
+            let result = result.get_or_insert_with(|| EvaluationResult::new(&evaluation));
+            if !evaluation.state(self.run)?.is_done() {
+                let clock = Instant::now();
+                let pyramid = self.lend(subject, index, &mut kept)?;
+                result.coarsen_seconds += clock.elapsed().as_secs_f64();
+                let clock = Instant::now();
+                evaluation.prepare(pyramid)?;
+                result.prepare_seconds = clock.elapsed().as_secs_f64();
+            }
             let judged = self.judge(&evaluation, "", true)?.context("all units were done")?;
-            let result = result.get_or_insert_with(|| EvaluationResult::new(&evaluation, coarsen_seconds));
-            result.prepare_seconds = prepare_seconds;
             result.embed_seconds = judged.embed_seconds.or(result.embed_seconds);
             let seed = protocol.seed;
             result.folds.extend(judged.folds.into_iter().map(|(result, times)| FoldOfSeed {
@@ -235,7 +239,7 @@ impl Evaluator<'_> {
 
 impl EvaluationResult {
     /// The result of an evaluation before its folds are known.
-    fn new(evaluation: &Evaluation<'_>, coarsen_seconds: f64) -> Self {
+    fn new(evaluation: &Evaluation<'_>) -> Self {
         let key = evaluation.key().clone();
         Self {
             dataset: key.dataset,
@@ -248,7 +252,7 @@ impl EvaluationResult {
             mae_mean: None,
             r2_mean: None,
             folds: Vec::new(),
-            coarsen_seconds,
+            coarsen_seconds: 0.0,
             prepare_seconds: 0.0,
             embed_seconds: None,
             peak_memory_bytes: None,

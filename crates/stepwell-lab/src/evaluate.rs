@@ -49,6 +49,8 @@ pub struct Evaluation<'a> {
 
 /// Where the graphs' inputs come from.
 pub(crate) enum Inputs<'a> {
+    /// Nothing is prepared yet.
+    Missing,
     /// From a map of all graphs: one pass serves all folds.
     Shared(Ready<'a>),
     /// From a map of each fold's training graphs; with the pyramid of all graphs.
@@ -65,12 +67,12 @@ pub struct Progress {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Takes a dataset with its pyramid. Folds are drawn from the protocol's
-    /// seed, unless given.
+    /// Takes a dataset. Folds are drawn from the protocol's seed, unless given.
+    /// What earlier runs have found can be read from now on; for the rest, graphs
+    /// must be [prepared](Self::prepare).
     pub fn new(
         dataset: &'a Dataset,
         subject: &'a Subject,
-        pyramid: impl Into<Cow<'a, Pyramid>>,
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
@@ -92,13 +94,18 @@ impl<'a> Evaluation<'a> {
                 Fingerprint::new(dataset, config, &folds, (config, used))
             }
         };
-        let inputs = if protocol.searches() {
-            Inputs::Shared(Ready::new(dataset, subject, pyramid.into(), None)?)
+        let (inputs, sweeps) = (Inputs::Missing, Sweeps::Own);
+        Ok(Self { dataset, subject, key, protocol, targets, folds, fingerprint, inputs, sweeps })
+    }
+
+    /// Prepares all graphs, with their pyramid.
+    pub fn prepare(&mut self, pyramid: impl Into<Cow<'a, Pyramid>>) -> Result<()> {
+        self.inputs = if self.protocol.searches() {
+            Inputs::Shared(Ready::new(self.dataset, self.subject, pyramid.into(), None)?)
         } else {
             Inputs::PerFold(pyramid.into())
         };
-        let sweeps = Sweeps::Own;
-        Ok(Self { dataset, subject, key, protocol, targets, folds, fingerprint, inputs, sweeps })
+        Ok(())
     }
 
     /// Which cell this is.
@@ -118,10 +125,7 @@ impl<'a> Evaluation<'a> {
 
     /// What features are fitted on; it sees no labels in any case.
     pub fn features_fitted_on(&self) -> &'static str {
-        match self.inputs {
-            Inputs::Shared(_) => "all graphs, without labels",
-            Inputs::PerFold(_) => "training graphs of each fold",
-        }
+        if self.protocol.searches() { "all graphs, without labels" } else { "training graphs of each fold" }
     }
 
     /// What is known of the cell.
@@ -141,12 +145,14 @@ impl<'a> Evaluation<'a> {
 
     /// Does what is missing of this process' share of the units, and returns
     /// all that are there: none where nothing is searched.
+    ///
+    /// # Panics
+    /// When a unit is missing and graphs were not prepared.
     pub fn search(
         &self,
         run: &Run,
         mut progress: impl FnMut(Progress, &[Unit]) -> ControlFlow<()>,
     ) -> Result<Vec<Unit>> {
-        let Inputs::Shared(ready) = &self.inputs else { return Ok(Vec::new()) };
         let known = self.state(run)?;
         let mut units: Vec<Unit> = known.units.values().cloned().collect();
         let all = self.protocol.configurations * self.protocol.initialisations;
@@ -161,7 +167,7 @@ impl<'a> Evaluation<'a> {
             if progress(Progress { done: units.len(), units: all }, &units).is_break() {
                 return Err(stepwell::Error::Cancelled.into());
             }
-            let (unit, embedding_seconds) = self.unit(ready, key)?;
+            let (unit, embedding_seconds) = self.unit(self.shared(), key)?;
             if effort.passes == 0 {
                 journal = self.journal(run, &known, all)?;
             }
@@ -181,6 +187,13 @@ impl<'a> Evaluation<'a> {
         }
         let _ = progress(Progress { done: units.len(), units: all }, &units);
         Ok(units)
+    }
+
+    fn shared(&self) -> &Ready<'a> {
+        match &self.inputs {
+            Inputs::Shared(ready) => ready,
+            _ => panic!("graphs must be prepared first"),
+        }
     }
 
     /// One pass over all graphs, read in every fold with every alpha; and the
@@ -298,13 +311,12 @@ impl<'a> Evaluation<'a> {
     ) -> Result<(FoldResult, Option<Times>)> {
         let (learnt, _) = self.parts(fold);
         let own;
-        let ready = match &self.inputs {
-            Inputs::Shared(ready) => ready,
-            Inputs::PerFold(pyramid) => {
-                let pyramid = Cow::Borrowed(&**pyramid);
-                own = Ready::new(self.dataset, self.subject, pyramid, Some(&learnt))?;
-                &own
-            }
+        let ready = if let Inputs::PerFold(pyramid) = &self.inputs {
+            let pyramid = Cow::Borrowed(&**pyramid);
+            own = Ready::new(self.dataset, self.subject, pyramid, Some(&learnt))?;
+            &own
+        } else {
+            self.shared()
         };
         let (mut alpha, mut times, mut qualities) = (0.0, None, Vec::new());
         for draw in 0..self.protocol.initialisations {
@@ -328,14 +340,14 @@ impl<'a> Evaluation<'a> {
     /// Takes the time of the model of every fold on one thread, unless an
     /// earlier run has; nothing until all units are there.
     pub fn time(&self, run: &Run, units: &[Unit]) -> Result<()> {
-        let (Some(chosen), Inputs::Shared(ready)) = (self.chosen(units), &self.inputs) else { return Ok(()) };
+        let Some(chosen) = self.chosen(units) else { return Ok(()) };
         let known = self.state(run)?.times;
         let mut journal = run.clock_journal()?;
         for (fold, winner) in chosen.iter().enumerate() {
             if known.contains_key(&(self.sweeps, fold)) {
                 continue;
             }
-            let times = on_one_thread(|| self.once(ready, fold, winner.as_ref(), 0))?.times;
+            let times = on_one_thread(|| self.once(self.shared(), fold, winner.as_ref(), 0))?.times;
             if let Some(journal) = &mut journal {
                 let cell = self.key.clone();
                 journal.write(&Record::Time { cell, fold, sweeps: self.sweeps, times })?;
@@ -442,8 +454,7 @@ mod tests {
         let pyramid =
             pooling.coarsen(&dataset.graphs, model.levels(), |_| ControlFlow::Continue(())).unwrap();
         let subject = Subject::Model("accurate".into(), Box::new(model));
-        let evaluation =
-            Evaluation::new(dataset, &subject, &pyramid, unsearched(4, 3), Some(folds.to_vec())).unwrap();
+        let evaluation = Evaluation::new(dataset, &subject, unsearched(4, 3), Some(folds.to_vec())).unwrap();
         let (learnt, judged) = evaluation.parts(0);
         let ready = Ready::new(dataset, &subject, Cow::Borrowed(&pyramid), Some(&learnt)).unwrap();
         let key = UnitKey { configuration: 0, initialisation: 1 };
@@ -517,8 +528,11 @@ mod tests {
             Subject::Model("accurate".into(), Box::new(config))
         };
         let (five, six) = (subject(5), subject(6));
-        let evaluation =
-            |subject| Evaluation::new(&dataset, subject, &pyramid, unsearched(3, 2), None).unwrap();
+        let evaluation = |subject| {
+            let mut evaluation = Evaluation::new(&dataset, subject, unsearched(3, 2), None).unwrap();
+            evaluation.prepare(&pyramid).unwrap();
+            evaluation
+        };
         let folder = tempfile::tempdir().unwrap();
         let run = Run { folder: Some(folder.path().to_owned()), ..Run::default() };
         let results = |found: Option<Vec<(FoldResult, Option<Times>)>>| -> Vec<FoldResult> {
@@ -556,7 +570,8 @@ mod tests {
             change(&mut config);
             let subject = Subject::Model("reservoir".into(), Box::new(config));
             let protocol = Protocol { configurations: 2, ..unsearched(3, 1) };
-            let evaluation = Evaluation::new(&dataset, &subject, Pyramid::default(), protocol, None).unwrap();
+            let mut evaluation = Evaluation::new(&dataset, &subject, protocol, None).unwrap();
+            evaluation.prepare(Pyramid::default()).unwrap();
             let units = evaluation.search(&Run::default(), |_, _| ControlFlow::Continue(())).unwrap();
             assert!(evaluation.judge(&Run::default(), &units, false, going).unwrap().is_some());
             units
@@ -576,8 +591,7 @@ mod tests {
     fn fingerprints_of_committed_records_stay_valid() {
         let dataset = generate(&BenchmarkOptions::named("b-easy").unwrap()).unwrap();
         let subject = Subject::Model("reservoir".into(), Box::default());
-        let pyramid = Pyramid::default();
-        let evaluation = Evaluation::new(&dataset, &subject, &pyramid, Protocol::default(), None).unwrap();
+        let evaluation = Evaluation::new(&dataset, &subject, Protocol::default(), None).unwrap();
         let results = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
         let known = Run::read(&results).unwrap();
         let committed = &known.cells[evaluation.key()].fingerprint.checksum;

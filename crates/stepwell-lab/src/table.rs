@@ -117,14 +117,6 @@ impl Table {
         self.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.value.is_some()))
     }
 
-    /// The same under another caption, without the first column.
-    pub fn without_first(mut self, caption: &str) -> Self {
-        caption.clone_into(&mut self.caption);
-        drop(self.header.drain(..self.header.len().min(1)));
-        self.rows.iter_mut().for_each(|row| drop(row.drain(..row.len().min(1))));
-        self
-    }
-
     /// As Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: &mut dyn Iterator<Item = &String>| {

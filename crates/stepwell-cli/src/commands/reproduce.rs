@@ -237,20 +237,23 @@ impl Work<'_> {
         let all = subjects.len() * self.protocols.len();
         let mut place = 0;
         for subject in &subjects {
-            let mut pyramid = evaluator.pyramid(subject, self.cache.as_ref())?;
-            for (seed, protocol) in self.protocols.iter().enumerate() {
+            let mut kept = None;
+            for (index, protocol) in self.protocols.iter().enumerate() {
                 place += 1;
-                let pyramid = evaluator.for_seed(seed, &mut pyramid);
-                let evaluation = evaluator.evaluation(subject, pyramid, protocol)?;
+                let mut evaluation = evaluator.evaluation(subject, protocol)?;
+                let is_done = evaluation.state(&self.run)?.is_done();
+                if !is_done {
+                    evaluation.prepare(evaluator.lend(subject, index, &mut kept)?)?;
+                }
                 match evaluator.judge(&evaluation, &format!("[{place}/{all}] "), false)? {
-                    Some(found) => {
-                        self.terminal.note(&line(evaluation.key(), &found.folds));
-                        self.write_tables()?;
-                    }
+                    Some(found) => self.terminal.note(&line(evaluation.key(), &found.folds)),
                     None => {
                         let words = "waiting for passes of other shards";
                         self.terminal.note(&format!("{}: {words}", evaluation.key()));
                     }
+                }
+                if !is_done {
+                    self.write_tables()?;
                 }
             }
         }
@@ -278,7 +281,8 @@ impl Work<'_> {
                 let missing = state.making.is_none();
                 let making = missing.then(|| self.making(&evaluator, &subject, protocol)).transpose()?;
                 let pyramid = || evaluator.pyramid(&subject, self.cache.as_ref());
-                let evaluation = evaluator.evaluation(&subject, pyramid()?, protocol)?;
+                let mut evaluation = evaluator.evaluation(&subject, protocol)?;
+                evaluation.prepare(pyramid()?)?;
                 making.map_or(Ok(()), |making| evaluation.made(&self.run, making))?;
                 evaluation.time(&self.run, &units)?;
                 if let Some(plain) = subject.with_plain_sweeps() {
@@ -297,7 +301,7 @@ impl Work<'_> {
             let pyramid = evaluator.pyramid(subject, None)?;
             let coarsen_seconds = clock.elapsed().as_secs_f64();
             let clock = Instant::now();
-            evaluator.evaluation(subject, pyramid, protocol)?;
+            evaluator.evaluation(subject, protocol)?.prepare(pyramid)?;
             Ok(Making { coarsen_seconds, prepare_seconds: clock.elapsed().as_secs_f64() })
         })
     }

@@ -203,26 +203,11 @@ pub(super) fn dataset(page: &mut Page, run: &PaperRun<'_>, name: &str, anchor: &
         let is_papers = printed::datasets().any(|known| known == name);
         let beside: Option<models::Beside<'_>> =
             if is_papers { Some((&["paper", "difference"], &cells)) } else { None };
-        models::section(page, &models, &models::results(&models, beside), |page| charts_of(page, run, name));
+        models::section(page, &models, &models::results(&models, beside), |page| {
+            let caption = "Seconds of training and testing on one thread here, and as the paper has them.";
+            charts::both(run, name).iter().for_each(|picture| page.figure(&picture.svg, caption));
+        });
     });
-}
-
-/// Times and tests of a dataset.
-fn charts_of(page: &mut Page, run: &PaperRun<'_>, name: &str) {
-    if let Some(picture) = charts::both(run, name) {
-        let caption = "Seconds of training and testing on one thread here, and as the paper has them.";
-        page.figure(&picture.svg, caption);
-    }
-    let here: Vec<_> = run.times.iter().filter(|row| row.dataset == name).cloned().collect();
-    if !here.is_empty() {
-        page.table(&times::table(&here).without_first("Times"));
-    }
-    let mut pairs = comparisons(&run.results);
-    pairs.retain(|pair| pair.dataset == name);
-    if !pairs.is_empty() {
-        let caption = "Corrected resampled t-tests over folds, first minus second";
-        page.table(&comparisons::table(&pairs).without_first(caption));
-    }
 }
 
 fn graphs(page: &mut Page, run: &PaperRun<'_>, name: &str) {

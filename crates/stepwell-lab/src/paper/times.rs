@@ -124,7 +124,7 @@ impl<'a> Evaluation<'a> {
         pyramid: impl FnOnce() -> Result<Pyramid, E>,
     ) -> Result<Self, E> {
         self.sweeps = Sweeps::Plain;
-        self.inputs = Inputs::PerFold(Pyramid::default().into());
+        self.inputs = Inputs::Missing;
         self.inputs = Inputs::Shared(Ready::new(self.dataset, plain, pyramid()?.into(), None)?);
         Ok(self)
     }

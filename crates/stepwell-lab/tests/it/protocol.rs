@@ -53,7 +53,9 @@ fn subject(config: &ModelConfig) -> Subject {
 
 fn evaluation<'a>(dataset: &'a Dataset, subject: &'a Subject) -> Evaluation<'a> {
     let Subject::Model(_, config) = subject else { unreachable!("a model") };
-    Evaluation::new(dataset, subject, pyramid(dataset, config), protocol(), None).unwrap()
+    let mut evaluation = Evaluation::new(dataset, subject, protocol(), None).unwrap();
+    evaluation.prepare(pyramid(dataset, config)).unwrap();
+    evaluation
 }
 
 fn judge(evaluation: &Evaluation<'_>, run: &Run, units: &[Unit]) -> stepwell_lab::Result<Vec<FoldResult>> {
