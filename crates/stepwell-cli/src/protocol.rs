@@ -12,7 +12,7 @@ use stepwell::pyramid::Pyramid;
 use stepwell::readout::Alpha;
 use stepwell_data::Dataset;
 use stepwell_data::cache::PyramidCache;
-use stepwell_lab::evaluate::{Evaluation, Progress, peak_memory};
+use stepwell_lab::evaluate::{Evaluation, Progress, TimedFold, peak_memory};
 use stepwell_lab::metrics::{Quality, mean_and_std};
 use stepwell_lab::protocol::{Protocol, Unit, winners};
 use stepwell_lab::run::{FoldResult, Run, Times};
@@ -118,7 +118,7 @@ pub struct FoldOfSeed {
 
 /// All folds of one seed.
 pub struct Judged {
-    pub folds: Vec<(FoldResult, Option<Times>)>,
+    pub folds: Vec<TimedFold>,
     /// Mean of the passes of a search made here, if any were.
     embed_seconds: Option<f64>,
 }

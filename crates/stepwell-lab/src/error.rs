@@ -30,6 +30,9 @@ pub enum Error {
     /// A dataset could not be read, or a file not be written.
     #[error(transparent)]
     Data(#[from] stepwell_data::Error),
+    /// Something is missing that needs graphs, and they were not prepared.
+    #[error("graphs must be prepared before they are embedded")]
+    Unprepared,
     /// A file or folder could not be used.
     #[error("{}: {source}", path.display())]
     Io {

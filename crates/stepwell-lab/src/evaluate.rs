@@ -23,7 +23,7 @@ use stepwell::pyramid::Pyramid;
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::metrics::Quality;
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
@@ -56,6 +56,9 @@ pub(crate) enum Inputs<'a> {
     /// From a map of each fold's training graphs; with the pyramid of all graphs.
     PerFold(Cow<'a, Pyramid>),
 }
+
+/// A fold, and how long it took if that is known.
+pub type TimedFold = (FoldResult, Option<Times>);
 
 /// A message while work goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,9 +148,6 @@ impl<'a> Evaluation<'a> {
 
     /// Does what is missing of this process' share of the units, and returns
     /// all that are there: none where nothing is searched.
-    ///
-    /// # Panics
-    /// When a unit is missing and graphs were not prepared.
     pub fn search(
         &self,
         run: &Run,
@@ -167,7 +167,7 @@ impl<'a> Evaluation<'a> {
             if progress(Progress { done: units.len(), units: all }, &units).is_break() {
                 return Err(stepwell::Error::Cancelled.into());
             }
-            let (unit, embedding_seconds) = self.unit(self.shared(), key)?;
+            let (unit, embedding_seconds) = self.unit(self.shared()?, key)?;
             if effort.passes == 0 {
                 journal = self.journal(run, &known, all)?;
             }
@@ -189,10 +189,10 @@ impl<'a> Evaluation<'a> {
         Ok(units)
     }
 
-    fn shared(&self) -> &Ready<'a> {
+    fn shared(&self) -> Result<&Ready<'a>> {
         match &self.inputs {
-            Inputs::Shared(ready) => ready,
-            _ => panic!("graphs must be prepared first"),
+            Inputs::Shared(ready) => Ok(ready),
+            _ => Err(Error::Unprepared),
         }
     }
 
@@ -271,7 +271,7 @@ impl<'a> Evaluation<'a> {
         units: &[Unit],
         timed: bool,
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Option<Vec<(FoldResult, Option<Times>)>>> {
+    ) -> Result<Option<Vec<TimedFold>>> {
         let Some(chosen) = self.chosen(units) else { return Ok(None) };
         let known = self.state(run)?;
         let draws = self.protocol.initialisations;
@@ -316,7 +316,7 @@ impl<'a> Evaluation<'a> {
             own = Ready::new(self.dataset, self.subject, pyramid, Some(&learnt))?;
             &own
         } else {
-            self.shared()
+            self.shared()?
         };
         let (mut alpha, mut times, mut qualities) = (0.0, None, Vec::new());
         for draw in 0..self.protocol.initialisations {
@@ -347,7 +347,7 @@ impl<'a> Evaluation<'a> {
             if known.contains_key(&(self.sweeps, fold)) {
                 continue;
             }
-            let times = on_one_thread(|| self.once(self.shared(), fold, winner.as_ref(), 0))?.times;
+            let times = on_one_thread(|| self.once(self.shared()?, fold, winner.as_ref(), 0))?.times;
             if let Some(journal) = &mut journal {
                 let cell = self.key.clone();
                 journal.write(&Record::Time { cell, fold, sweeps: self.sweeps, times })?;
@@ -535,7 +535,7 @@ mod tests {
         };
         let folder = tempfile::tempdir().unwrap();
         let run = Run { folder: Some(folder.path().to_owned()), ..Run::default() };
-        let results = |found: Option<Vec<(FoldResult, Option<Times>)>>| -> Vec<FoldResult> {
+        let results = |found: Option<Vec<TimedFold>>| -> Vec<FoldResult> {
             found.unwrap().into_iter().map(|(result, _)| result).collect()
         };
         let whole = results(evaluation(&five).judge(&Run::default(), &[], true, going).unwrap());

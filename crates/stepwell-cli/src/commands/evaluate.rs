@@ -59,6 +59,10 @@ pub struct Evaluate {
     #[arg(long)]
     json: bool,
 
+    /// Predict integer targets as numbers, not as classes
+    #[arg(long)]
+    regression: bool,
+
     /// Train on the training graphs alone and score on the validation graphs, to compare
     /// models without touching the test graphs
     #[arg(long, conflicts_with_all = ["baselines", "baseline"])]
@@ -95,7 +99,11 @@ impl Evaluate {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
-        let dataset = terminal.load(&self.input)?;
+        let mut dataset = terminal.load(&self.input)?;
+        if self.regression {
+            let targets = std::mem::take(&mut dataset.targets).into_numbers();
+            dataset.targets = targets.with_context(|| dataset.name.clone()).context(BadUsage)?;
+        }
         let folds = self.folds(&dataset, protocols[0].folds, terminal)?;
         let subject = match (self.baseline, self.model.preset().unwrap_or(Preset::Accurate)) {
             (Some(baseline), _) => Subject::Baseline(baseline),
@@ -126,7 +134,7 @@ impl Evaluate {
             crate::report::write(&path, &evaluation(&Run::read(folder)?, &crate::report::provenance()))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
-        remarks(&found, &dataset).iter().for_each(|text| terminal.note(&format!("note: {text}")));
+        self.remarks(&found, &dataset).iter().for_each(|text| terminal.note(&format!("note: {text}")));
         if self.json { terminal.json(&found) } else { terminal.print(&describe(&found)) }
     }
 
@@ -161,22 +169,22 @@ impl Evaluate {
         }
         Ok(None)
     }
-}
 
-/// What a person may not expect, or should try next.
-fn remarks(found: &EvaluationResult, dataset: &Dataset) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if let Some(values) = dataset.targets.look_like_classes() {
-        remarks.push(real_classes(values));
+    /// What a person may not expect, or should try next.
+    fn remarks(&self, found: &EvaluationResult, dataset: &Dataset) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(values) = dataset.targets.look_like_classes().filter(|_| !self.regression) {
+            remarks.push(real_classes(values));
+        }
+        let better = found.baselines.iter().filter(|simple| is_better(simple, found));
+        if let Some(best) = better.reduce(|best, next| if is_better(next, best) { next } else { best }) {
+            remarks.push(format!(
+                "the baseline '{}' is better here ({}): try other inputs (--structure log-degree,clustering) or another preset",
+                best.model, figure(best)
+            ));
+        }
+        remarks
     }
-    let better = found.baselines.iter().filter(|simple| is_better(simple, found));
-    if let Some(best) = better.reduce(|best, next| if is_better(next, best) { next } else { best }) {
-        remarks.push(format!(
-            "the baseline '{}' is better here ({}): try other inputs (--structure log-degree,clustering) or another preset",
-            best.model, figure(best)
-        ));
-    }
-    remarks
 }
 
 fn is_better(one: &EvaluationResult, other: &EvaluationResult) -> bool {
@@ -235,7 +243,10 @@ fn describe(found: &EvaluationResult) -> String {
 
 fn figure(found: &EvaluationResult) -> String {
     match (found.accuracy_mean, found.accuracy_std, found.mae_mean) {
-        (Some(mean), Some(std), _) => format!("accuracy {:.1} ± {:.1} %", 100.0 * mean, 100.0 * std),
+        (Some(mean), Some(std), _) if found.folds.len() > 1 => {
+            format!("accuracy {:.1} ± {:.1} %", 100.0 * mean, 100.0 * std)
+        }
+        (Some(mean), ..) => format!("accuracy {:.1} %", 100.0 * mean),
         (_, _, Some(mae)) => {
             let r2 = found.r2_mean.map_or(String::new(), |r2| format!(", R² {r2:.3}"));
             format!("mean absolute error {mae:.4}{r2}")

@@ -14,7 +14,7 @@ use stepwell_lab::metrics::mean_and_std;
 use stepwell_lab::paper::growth::{BLOCKS, SIDES, depth_seconds, grid_seconds};
 use stepwell_lab::paper::{self, Experiment, PaperRecord, Statistics};
 use stepwell_lab::protocol::Protocol;
-use stepwell_lab::run::{CellKey, FoldResult, Known, Making, Run, Sweeps, Times};
+use stepwell_lab::run::{CellKey, FoldResult, Known, Making, Run, Sweeps};
 use stepwell_lab::subject::Subject;
 
 use crate::BadUsage;
@@ -235,25 +235,27 @@ impl Work<'_> {
         let evaluator = self.evaluator(dataset);
         let subjects = self.subjects();
         let all = subjects.len() * self.protocols.len();
-        let mut place = 0;
-        for subject in &subjects {
+        for (place, subject) in subjects.iter().enumerate() {
             let mut kept = None;
             for (index, protocol) in self.protocols.iter().enumerate() {
-                place += 1;
                 let mut evaluation = evaluator.evaluation(subject, protocol)?;
-                let is_done = evaluation.state(&self.run)?.is_done();
-                if !is_done {
-                    evaluation.prepare(evaluator.lend(subject, index, &mut kept)?)?;
+                let state = evaluation.state(&self.run)?;
+                if state.is_done() {
+                    self.terminal.note(&line(evaluation.key(), state.folds.values()));
+                    continue;
                 }
-                match evaluator.judge(&evaluation, &format!("[{place}/{all}] "), false)? {
-                    Some(found) => self.terminal.note(&line(evaluation.key(), &found.folds)),
+                evaluation.prepare(evaluator.lend(subject, index, &mut kept)?)?;
+                let place = format!("[{}/{all}] ", place * self.protocols.len() + index + 1);
+                match evaluator.judge(&evaluation, &place, false)? {
+                    Some(found) => {
+                        let folds = found.folds.iter().map(|(fold, _)| fold);
+                        self.terminal.note(&line(evaluation.key(), folds));
+                        self.write_tables()?;
+                    }
                     None => {
                         let words = "waiting for passes of other shards";
                         self.terminal.note(&format!("{}: {words}", evaluation.key()));
                     }
-                }
-                if !is_done {
-                    self.write_tables()?;
                 }
             }
         }
@@ -339,9 +341,9 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     if this < of { Ok((this, of)) } else { Err(wrong()) }
 }
 
-fn line(key: &CellKey, folds: &[(FoldResult, Option<Times>)]) -> String {
+fn line<'f>(key: &CellKey, folds: impl Iterator<Item = &'f FoldResult>) -> String {
     let accuracies: Vec<f64> =
-        folds.iter().filter_map(|(fold, _)| fold.quality.accuracy.map(|share| 100.0 * share)).collect();
+        folds.filter_map(|fold| fold.quality.accuracy.map(|share| 100.0 * share)).collect();
     let (mean, std) = mean_and_std(&accuracies);
     let printed = paper::result(&key.dataset, &key.pool, key.blocks).filter(|_| key.is_papers());
     let printed = printed.and_then(|row| row.accuracy.zip(row.std));
