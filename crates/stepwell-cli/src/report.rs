@@ -1,5 +1,4 @@
-//! Pages that commands write: what is told about how they were made, and where
-//! they go.
+//! Pages that commands write: how they were made, and where they go.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,8 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use stepwell_data::files;
+use stepwell_lab::paper::PaperFigure;
 use stepwell_lab::picture::Picture;
-use stepwell_lab::report::{Extra, Facts, Machine};
+use stepwell_lab::report::{Machine, Provenance};
 
 /// The command that runs.
 static COMMAND: Mutex<String> = Mutex::new(String::new());
@@ -27,16 +27,17 @@ pub fn remember_command(arguments: &[OsString]) {
 /// A word as a shell reads it back.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
-/// What is told about a page that is written now.
-pub fn facts() -> Facts {
+/// How a page that is written now is made.
+pub fn provenance() -> Provenance {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    Facts {
+    Provenance {
         command: COMMAND.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         date: date(seconds),
@@ -79,8 +80,8 @@ pub fn write_figures(folder: &Path, charts: &[(String, Picture)]) -> Result<()> 
 }
 
 /// The figures that were computed before.
-pub fn drawn(folder: &Path) -> BTreeMap<Extra, String> {
-    Extra::read(&folder.join("figures"))
+pub fn drawn(folder: &Path) -> BTreeMap<PaperFigure, String> {
+    PaperFigure::read(&folder.join("figures"))
 }
 
 #[cfg(test)]

@@ -61,12 +61,10 @@ impl Terminal {
 
     /// A sign of life while `work` runs, on a terminal.
     pub fn busy<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
-        let spinner = self.bar(ProgressBar::new_spinner());
-        spinner.set_message(what.to_owned());
-        spinner.enable_steady_tick(Duration::from_millis(100));
-        let result = work();
-        spinner.finish_and_clear();
-        result
+        self.with_bar(ProgressBar::new_spinner(), "{spinner} {msg}", what, |bar| {
+            bar.enable_steady_tick(Duration::from_millis(100));
+            work()
+        })
     }
 
     /// Runs a download with a bar of bytes.
@@ -75,21 +73,16 @@ impl Terminal {
         what: &str,
         work: impl FnOnce(&mut dyn FnMut(Fetched) -> ControlFlow<()>) -> T,
     ) -> T {
-        let bar = self.bar(ProgressBar::no_length());
         let style = "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            bar.set_style(style);
-        }
-        bar.set_message(what.to_owned());
-        let result = work(&mut |fetched| {
-            if let Some(total) = fetched.total {
-                bar.set_length(total);
-            }
-            bar.set_position(fetched.bytes);
-            ControlFlow::Continue(())
-        });
-        bar.finish_and_clear();
-        result
+        self.with_bar(ProgressBar::no_length(), style, what, |bar| {
+            work(&mut |fetched| {
+                if let Some(total) = fetched.total {
+                    bar.set_length(total);
+                }
+                bar.set_position(fetched.bytes);
+                ControlFlow::Continue(())
+            })
+        })
     }
 
     /// A count of graphs done, on a terminal. Work calls back from any thread.
@@ -98,33 +91,39 @@ impl Terminal {
         what: &str,
         work: impl FnOnce(&(dyn Fn(usize) -> ControlFlow<()> + Sync)) -> T,
     ) -> T {
-        let bar = self.bar(ProgressBar::no_length());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}: {human_pos} graphs, {per_sec}") {
-            bar.set_style(style);
-        }
-        bar.set_message(what.to_owned());
-        let result = work(&|graphs| {
-            bar.set_position(graphs as u64);
-            ControlFlow::Continue(())
-        });
-        bar.finish_and_clear();
-        result
+        let style = "{spinner} {msg}: {human_pos} graphs, {per_sec}";
+        self.with_bar(ProgressBar::no_length(), style, what, |bar| {
+            work(&|graphs| {
+                bar.set_position(graphs as u64);
+                ControlFlow::Continue(())
+            })
+        })
     }
 
     /// A bar of steps with the time left, on a terminal. Work calls back with
     /// the steps done, all steps, and a few words.
     pub fn stepping<T>(&self, what: &str, work: impl FnOnce(&dyn Fn(usize, usize, &str)) -> T) -> T {
-        let bar = self.bar(ProgressBar::new(1));
-        let style = "{prefix} {bar:30} {pos} of {len}, {eta} left  {msg}";
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(what.to_owned());
-        let result = work(&|done, all, words| {
-            bar.set_length(all as u64);
-            bar.set_position(done as u64);
-            bar.set_message(words.to_owned());
-        });
+        let style = "{msg} {bar:30} {pos} of {len}, {eta} left  {prefix}";
+        self.with_bar(ProgressBar::new(1), style, what, |bar| {
+            work(&|done, all, words| {
+                bar.set_length(all as u64);
+                bar.set_position(done as u64);
+                bar.set_prefix(words.to_owned());
+            })
+        })
+    }
+
+    fn with_bar<T>(
+        &self,
+        bar: ProgressBar,
+        style: &str,
+        what: &str,
+        work: impl FnOnce(&ProgressBar) -> T,
+    ) -> T {
+        let bar = if self.quiet || !io::stderr().is_terminal() { ProgressBar::hidden() } else { bar };
+        bar.set_style(ProgressStyle::with_template(style).expect("a checked template"));
+        bar.set_message(what.to_owned());
+        let result = work(&bar);
         bar.finish_and_clear();
         result
     }
@@ -189,10 +188,12 @@ impl Terminal {
         }
         Ok(self.busy(&format!("reading {name}"), || read(&mut |_| ControlFlow::Continue(())))?)
     }
+}
 
-    fn bar(&self, bar: ProgressBar) -> ProgressBar {
-        if self.quiet || !io::stderr().is_terminal() { ProgressBar::hidden() } else { bar }
-    }
+/// A table of the lab for people.
+pub fn shown(found: &stepwell_lab::table::Table) -> String {
+    let header: Vec<&str> = found.header.iter().map(String::as_str).collect();
+    table(&header, found.rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect()))
 }
 
 /// A table for people: numbers to the right, texts to the left.

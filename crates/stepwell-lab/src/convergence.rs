@@ -1,97 +1,154 @@
-//! Sweeps that the theorem allows beside those it takes (paper §5), for one
-//! spectral radius after the other.
+//! What is proved about the sweeps of a model's blocks (paper §5), beside what
+//! happens on graphs.
 
 use std::ops::ControlFlow;
 
 use ndarray::{Array2, s};
-use stepwell::config::{ModelConfig, Precision, Recurrence, Solver};
-use stepwell::features::FeatureMap;
-use stepwell::reservoir::{Prepared, Weights, embed};
-use stepwell::theory::{RecurrentSize, stability, sweeps_bound};
-use stepwell_data::Dataset;
+use serde::Serialize;
+use stepwell::graph::GraphBatch;
+use stepwell::model::Model;
+use stepwell::pyramid::Pyramid;
+use stepwell::reservoir::Convergence;
+use stepwell::theory::{
+    RecurrentSize, contraction_rate, distance_bound, leaky_contraction, residual, stability, sweeps_bound,
+};
 
 use crate::error::Result;
-use crate::picture::Picture;
-use crate::picture::figures::{Line, LinePanel, lines};
-use crate::report::Extra;
 
-/// Spectral radii that are tried.
-pub const RADII: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
-
-/// Means over graphs, at one spectral radius.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sweeps {
-    /// What the theorem allows; nothing where it says nothing of some graph.
-    pub bound: Option<f64>,
-    /// What Jacobi's iteration takes, which the theorem is about.
-    pub jacobi: f64,
-    /// What Gauss and Seidel's takes.
-    pub gauss_seidel: f64,
+/// One block, over all graphs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BlockConvergence {
+    /// Which stack, from 0.
+    pub stack: usize,
+    /// Which block of it, from 0.
+    pub block: usize,
+    /// The largest contraction factor.
+    pub contraction_max: f64,
+    /// Share of graphs with a certificate, K < 1.
+    pub certified: f64,
+    /// Share of graphs that meet the necessary condition, of those it could be decided for.
+    pub necessary: f64,
+    /// Mean of the bound T over the certified graphs.
+    pub bound_mean: Option<f64>,
+    /// The largest T.
+    pub bound_max: Option<u64>,
+    /// Mean number of sweeps.
+    pub sweeps_mean: f64,
+    /// The most sweeps.
+    pub sweeps_max: u32,
+    /// Share of graphs that converged.
+    pub converged: f64,
+    /// Mean factor by which changes shrank from sweep to sweep.
+    pub rate_mean: Option<f64>,
+    /// The largest distance from the fixed point that the certificate leaves open.
+    pub distance_max: Option<f64>,
+    /// The largest change another sweep would make.
+    pub residual_max: f64,
 }
 
-/// Counts the sweeps of one block on all graphs.
-pub fn sweeps(dataset: &Dataset, recurrence: Recurrence, radius: f64) -> Result<Sweeps> {
-    let config = ModelConfig {
-        blocks: 1,
-        recurrence,
-        spectral_radius: radius.into(),
-        precision: Precision::F64,
-        max_iter: 2000,
-        ..ModelConfig::default()
-    };
-    let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
-    let inputs = map.apply(&dataset.graphs)?;
-    let weights = Weights::random(&config, inputs.width())?;
-    let count = dataset.len().max(1) as f64;
-    let taken = |solver: Solver| -> Result<f64> {
-        let config = ModelConfig { solver, ..config.clone() };
-        let prepared = Prepared::new(&dataset.graphs, &inputs, &config)?;
-        let runs = embed(&weights, &prepared, &config, |_| ControlFlow::Continue(()))?.runs;
-        Ok(runs.iter().map(|run| f64::from(run.sweeps)).sum::<f64>() / count)
-    };
-    let block = &weights.stacks()[0][0][0];
-    let size = RecurrentSize::of(block.recurrent.view())?;
-    let vertices = dataset.graphs.num_vertices();
-    let mut rows = Vec::with_capacity(vertices * inputs.width());
-    (0..vertices).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
-    let rows = Array2::from_shape_vec((vertices, inputs.width()), rows).unwrap_or_default();
-    let first = rows.dot(&block.input).mapv(f64::tanh);
-    let mut bounds = Some(0.0);
-    for graph in dataset.graphs.iter() {
-        let offsets = &dataset.graphs.vertex_offsets()[graph.index()..];
-        let norm = first.slice(s![offsets[0]..offsets[1], ..]).iter().map(|x| x * x).sum::<f64>().sqrt();
-        let contraction = stability(graph, config.normalize, size)?.contraction;
-        let bound = sweeps_bound(contraction, config.tol, norm);
-        bounds = bounds.zip(bound).map(|(sum, bound)| sum + bound as f64);
+/// One block on one graph.
+struct GraphConvergence {
+    contraction: f64,
+    necessary: Option<bool>,
+    bound: Option<u64>,
+    sweeps: u32,
+    converged: bool,
+    rate: Option<f64>,
+    distance: Option<f64>,
+    residual: f64,
+}
+
+/// A model without pooling, on graphs that come piece by piece.
+pub struct ConvergenceStudy<'a> {
+    model: &'a Model,
+    /// By stack and block.
+    blocks: Vec<Vec<GraphConvergence>>,
+}
+
+impl<'a> ConvergenceStudy<'a> {
+    /// Nothing is known yet.
+    pub fn new(model: &'a Model) -> Self {
+        let blocks = model.config.stacks * model.config.blocks;
+        Self { model, blocks: (0..blocks).map(|_| Vec::new()).collect() }
     }
-    Ok(Sweeps {
-        bound: bounds.map(|sum| sum / count),
-        jacobi: taken(Solver::Jacobi)?,
-        gauss_seidel: taken(Solver::GaussSeidel)?,
-    })
+
+    /// Looks at more graphs.
+    pub fn add(
+        &mut self,
+        graphs: &GraphBatch,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<()> {
+        let (model, config) = (self.model, &self.model.config);
+        let inputs = model.features.apply(graphs)?;
+        let prepared = model.prepare(graphs, Pyramid::default())?;
+        let (states, runs) = model.states(&prepared, progress)?;
+        for (index, found) in self.blocks.iter_mut().enumerate() {
+            let (stack, block) = (index / config.blocks, index % config.blocks);
+            let weights = &model.weights.stacks()[stack][block][0];
+            let size = RecurrentSize::of(weights.recurrent.view())?;
+            // What drives the block: X V, or H V of the block before.
+            let drive = if block > 0 {
+                states[index - 1].dot(&weights.input)
+            } else {
+                let shape = (graphs.num_vertices(), inputs.width());
+                let mut rows = Vec::with_capacity(shape.0 * shape.1);
+                (0..shape.0).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
+                Array2::from_shape_vec(shape, rows).expect("a row per vertex").dot(&weights.input)
+            };
+            for graph in graphs.iter() {
+                let offsets = &graphs.vertex_offsets()[graph.index()..];
+                let vertices = s![offsets[0]..offsets[1], ..];
+                let (drive, state) = (drive.slice(vertices), states[index].slice(vertices));
+                let run = runs[[graph.index(), index]];
+                let stability = stability(graph, config.normalize, size)?;
+                let first = config.leak * drive.iter().map(|x| x.tanh().powi(2)).sum::<f64>().sqrt();
+                let residual = residual(graph, config.normalize, weights.recurrent.view(), drive, state);
+                let contraction = leaky_contraction(stability.contraction, config.leak);
+                found.push(GraphConvergence {
+                    contraction: stability.contraction,
+                    necessary: stability.necessary,
+                    bound: sweeps_bound(contraction, config.tol, first),
+                    sweeps: run.sweeps,
+                    converged: run.converged != Convergence::No,
+                    rate: contraction_rate(run.first_change, run.change, run.sweeps),
+                    distance: distance_bound(stability.contraction, residual),
+                    residual,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// All blocks, stack by stack.
+    pub fn blocks(&self) -> Vec<BlockConvergence> {
+        let each = self.model.config.blocks;
+        let summary = |(index, graphs): (usize, &Vec<GraphConvergence>)| {
+            let share = |is: fn(&GraphConvergence) -> bool| {
+                mean(graphs.iter().map(|graph| f64::from(u8::from(is(graph))))).unwrap_or(0.0)
+            };
+            let most = |value: fn(&GraphConvergence) -> f64| graphs.iter().map(value).fold(0.0, f64::max);
+            let necessary = graphs.iter().filter_map(|graph| graph.necessary);
+            BlockConvergence {
+                stack: index / each,
+                block: index % each,
+                contraction_max: most(|graph| graph.contraction),
+                certified: share(|graph| graph.distance.is_some()),
+                necessary: mean(necessary.map(|is| f64::from(u8::from(is)))).unwrap_or(0.0),
+                bound_mean: mean(graphs.iter().filter_map(|graph| graph.bound).map(|bound| bound as f64)),
+                bound_max: graphs.iter().filter_map(|graph| graph.bound).max(),
+                sweeps_mean: mean(graphs.iter().map(|graph| f64::from(graph.sweeps))).unwrap_or(0.0),
+                sweeps_max: graphs.iter().map(|graph| graph.sweeps).max().unwrap_or(0),
+                converged: share(|graph| graph.converged),
+                rate_mean: mean(graphs.iter().filter_map(|graph| graph.rate)),
+                distance_max: graphs.iter().filter_map(|graph| graph.distance).reduce(f64::max),
+                residual_max: most(|graph| graph.residual),
+            }
+        };
+        self.blocks.iter().enumerate().map(summary).collect()
+    }
 }
 
-/// The figure: dense weights, whose norm soon exceeds 1, and orthogonal ones,
-/// whose norm is their radius.
-pub fn figure(dataset: &Dataset) -> Result<Picture> {
-    let panel = |recurrence: Recurrence, words: &str| -> Result<LinePanel> {
-        let mut found = [const { Vec::new() }; 3];
-        for radius in RADII {
-            let sweeps = sweeps(dataset, recurrence, radius)?;
-            found[0].extend(sweeps.bound.map(|bound| (radius, bound)));
-            found[1].push((radius, sweeps.jacobi));
-            found[2].push((radius, sweeps.gauss_seidel));
-        }
-        let names = ["the theorem's bound", "measured, Jacobi", "measured, Gauss–Seidel"];
-        let line = |(name, points): (&str, Vec<(f64, f64)>)| Line { name: name.to_owned(), points };
-        Ok(LinePanel {
-            heading: format!("{words} weights, {}", dataset.name),
-            x_label: "spectral radius".to_owned(),
-            x_is_log: false,
-            y_label: "sweeps, mean over graphs".to_owned(),
-            lines: names.into_iter().zip(found).map(line).collect(),
-        })
-    };
-    let panels = [panel(Recurrence::Dense, "dense")?, panel(Recurrence::Orthogonal, "orthogonal")?];
-    Ok(lines(Extra::Bound.title(), &panels))
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
+    (count > 0).then(|| sum / f64::from(count))
 }

@@ -30,6 +30,9 @@ pub enum Error {
     /// A dataset could not be read, or a file not be written.
     #[error(transparent)]
     Data(#[from] stepwell_data::Error),
+    /// Something is missing that needs graphs, and they were not prepared.
+    #[error("graphs must be prepared before they are embedded")]
+    Unprepared,
     /// A file or folder could not be used.
     #[error("{}: {source}", path.display())]
     Io {
@@ -39,7 +42,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A record is not what was written.
-    #[error("{}, line {line}: {problem}; what comes before it is intact: remove this line and those behind it to go on", path.display())]
+    #[error("{}, line {line}: {problem}; the lines before it are intact: delete this line and all after it to resume", path.display())]
     Record {
         /// The file.
         path: PathBuf,
@@ -48,11 +51,13 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// The run began with other data or other options.
-    #[error("{}: this run began with something else for {what}; give it another folder, or go on as it began", path.display())]
+    /// The run was started with other data or other options.
+    #[error("{}: {cell}: this run was started with {what}; use another --out folder, or repeat the original options", path.display())]
     Changed {
         /// The run's folder.
         path: PathBuf,
+        /// The model and dataset.
+        cell: String,
         /// What changed.
         what: String,
     },

@@ -1,42 +1,64 @@
-//! One model on one dataset, through the whole protocol.
+//! One subject on one dataset, evaluated in every fold.
 //!
-//! Work is done in units: a configuration with one draw of its weights is
-//! embedded once and read in every fold with every alpha. What a unit tells is
-//! recorded before the next begins, so that a run that was ended goes on where
-//! it was. When all units are there, the winner of each fold is run once more
-//! for all measures of quality, and once for the clock.
+//! A model is trained in each fold the way `stepwell train` would: features,
+//! weights and readout come from the graphs it is trained on, and nothing from
+//! those it is tested on.
+//!
+//! Where configurations are searched, work is done in units first: a
+//! configuration with one draw of its weights is embedded once, with features
+//! fitted on all graphs (without labels), and read in every fold with every
+//! penalty. A unit is recorded before the next begins, so that an interrupted
+//! run can be resumed. When all units are there, the winner of each fold is
+//! trained and tested like any other model.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use ndarray::Axis;
 use rayon::prelude::*;
-use serde::Serialize;
-use stepwell::config::{ModelConfig, Solver};
+use serde_json::json;
+use stepwell::config::ModelConfig;
 use stepwell::pyramid::Pyramid;
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
-use crate::baselines::{Baseline, Rows};
-use crate::basis::Basis;
-use crate::contender::Contender;
 use crate::error::{Error, Result};
-use crate::outcome::{FoldOutcome, Quality, Times};
+use crate::fingerprint::Fingerprint;
+use crate::metrics::Quality;
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
-use crate::run::{CellKey, CellState, Effort, Making, Record, Run, Sweeps};
+use crate::readouts::{Design, Readouts, class_weights};
+use crate::records::Journal;
+use crate::run::{CellKey, CellState, Effort, FoldResult, Making, Record, Run, Sweeps, Times};
 use crate::splits::Fold;
+use crate::subject::{Drawn, Ready, Subject};
 use crate::targets;
 
-/// A model on a dataset, ready for the protocol.
+/// A subject on a dataset.
 pub struct Evaluation<'a> {
+    pub(crate) dataset: &'a Dataset,
+    subject: &'a Subject,
     key: CellKey,
     protocol: Protocol,
-    contender: Contender<'a>,
-    sweeps: Sweeps,
     targets: Encoded,
     folds: Vec<Fold>,
-    basis: Basis,
+    fingerprint: Fingerprint,
+    pub(crate) inputs: Inputs<'a>,
+    pub(crate) sweeps: Sweeps,
 }
+
+/// Where the graphs' inputs come from.
+pub(crate) enum Inputs<'a> {
+    /// Nothing is prepared yet.
+    Missing,
+    /// From a map of all graphs: one pass serves all folds.
+    Shared(Ready<'a>),
+    /// From a map of each fold's training graphs; with the pyramid of all graphs.
+    PerFold(Cow<'a, Pyramid>),
+}
+
+/// A fold, and how long it took if that is known.
+pub type TimedFold = (FoldResult, Option<Times>);
 
 /// A message while work goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,71 +70,45 @@ pub struct Progress {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Takes a dataset with its pyramid. Folds are drawn from the protocol's
-    /// seed, unless given. The map to the inputs is fitted on all graphs, which
-    /// needs no labels. A pyramid that is given away is let go piece by piece.
-    pub fn new<'p>(
-        dataset: &Dataset,
-        pyramid: impl Into<Cow<'p, Pyramid>>,
-        model: ModelConfig,
-        protocol: Protocol,
-        folds: Option<Vec<Fold>>,
-    ) -> Result<Self> {
-        let key = CellKey::of_model(&dataset.name, &model, protocol.seed);
-        let (structure, settings) = (model.clone(), (model.clone(), protocol.clone()));
-        Self::with(dataset, key, protocol, folds, &structure, settings, || {
-            Contender::reservoirs(dataset, pyramid.into(), model)
-        })
-    }
-
-    /// Takes a baseline: its settings are the configurations, and nothing is drawn.
-    pub fn baseline(
+    /// Takes a dataset. Folds are drawn from the protocol's seed, unless given.
+    /// What earlier runs have found can be read from now on; for the rest, graphs
+    /// must be [prepared](Self::prepare).
+    pub fn new(
         dataset: &'a Dataset,
-        baseline: Baseline,
+        subject: &'a Subject,
         protocol: Protocol,
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
-        let key = CellKey::of_baseline(&dataset.name, baseline, protocol.seed);
-        let configurations = baseline.settings().len();
-        let protocol = Protocol { configurations, initialisations: 1, ..protocol };
-        let settings = (baseline.settings(), protocol.clone());
-        Self::with(dataset, key, protocol, folds, &ModelConfig::default(), settings, || {
-            Contender::baseline(dataset, baseline)
-        })
-    }
-
-    fn with(
-        dataset: &Dataset,
-        key: CellKey,
-        protocol: Protocol,
-        folds: Option<Vec<Fold>>,
-        structure: &ModelConfig,
-        settings: impl Serialize,
-        contender: impl FnOnce() -> Result<Contender<'a>>,
-    ) -> Result<Self> {
+        let protocol = subject.protocol(protocol);
         let targets = targets::of(dataset)?;
         let folds = protocol.split(&targets, folds)?;
-        let basis = Basis::new(dataset, structure, &folds, settings);
-        Ok(Self { key, protocol, contender: contender()?, sweeps: Sweeps::Own, targets, folds, basis })
+        let key = CellKey::new(&dataset.name, subject, protocol.seed);
+        let fingerprint = match subject {
+            Subject::Baseline(baseline) => {
+                Fingerprint::new(dataset, &ModelConfig::default(), &folds, (baseline.settings(), &protocol))
+            }
+            Subject::Model(_, config) if protocol.searches() => {
+                Fingerprint::new(dataset, config, &folds, (config, &protocol))
+            }
+            // The rest of the protocol changes nothing.
+            Subject::Model(_, config) => {
+                let Protocol { initialisations, seed, on_validation, .. } = protocol;
+                let used = json!({ "initialisations": initialisations, "seed": seed, "on_validation": on_validation });
+                Fingerprint::new(dataset, config, &folds, (config, used))
+            }
+        };
+        let (inputs, sweeps) = (Inputs::Missing, Sweeps::Own);
+        Ok(Self { dataset, subject, key, protocol, targets, folds, fingerprint, inputs, sweeps })
     }
 
-    /// The same model with the paper's sweeps, for the clock: all vertices at
-    /// once, and each of them computed. The pyramid is made after what was made
-    /// ready has gone: two would be many gigabytes of some sets.
-    pub fn plain<E: From<Error>>(
-        self,
-        dataset: &Dataset,
-        pyramid: impl FnOnce() -> Result<Pyramid, E>,
-    ) -> Result<Self, E> {
-        Ok(match self.contender {
-            Contender::Reservoirs { model, prepared } => {
-                drop(prepared);
-                let model = ModelConfig { solver: Solver::Jacobi, lift: false, ..*model };
-                let contender = Contender::reservoirs(dataset, pyramid()?.into(), model)?;
-                Self { contender, sweeps: Sweeps::Plain, ..self }
-            }
-            Contender::Baseline { .. } => self,
-        })
+    /// Prepares all graphs, with their pyramid.
+    pub fn prepare(&mut self, pyramid: impl Into<Cow<'a, Pyramid>>) -> Result<()> {
+        self.inputs = if self.protocol.searches() {
+            Inputs::Shared(Ready::new(self.dataset, self.subject, pyramid.into(), None)?)
+        } else {
+            Inputs::PerFold(pyramid.into())
+        };
+        Ok(())
     }
 
     /// Which cell this is.
@@ -120,18 +116,38 @@ impl<'a> Evaluation<'a> {
         &self.key
     }
 
-    /// What the cell's units are made of: a baseline's protocol is shorter.
+    /// The protocol as it applies to the subject.
     pub fn protocol(&self) -> &Protocol {
         &self.protocol
     }
 
-    /// What is known of the cell.
-    pub fn state(&self, run: &Run) -> Result<CellState> {
-        run.state(&self.key, &self.basis)
+    /// The graphs of every fold.
+    pub fn folds(&self) -> &[Fold] {
+        &self.folds
     }
 
-    /// Does what is missing of this process' share of the units, and answers
-    /// with all that are there.
+    /// What features are fitted on; it sees no labels in any case.
+    pub fn features_fitted_on(&self) -> &'static str {
+        if self.protocol.searches() { "all graphs, without labels" } else { "training graphs of each fold" }
+    }
+
+    /// What is known of the cell.
+    pub fn state(&self, run: &Run) -> Result<CellState> {
+        run.state(&self.key, &self.fingerprint)
+    }
+
+    /// Opens the run's records, and notes what the cell is made of if this is the first.
+    fn journal(&self, run: &Run, known: &CellState, units: usize) -> Result<Option<Journal>> {
+        let mut journal = run.journal()?;
+        if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.checksum.is_empty()) {
+            let (cell, fingerprint) = (self.key.clone(), self.fingerprint.clone());
+            journal.write(&Record::Cell { cell, fingerprint, units })?;
+        }
+        Ok(journal)
+    }
+
+    /// Does what is missing of this process' share of the units, and returns
+    /// all that are there: none where nothing is searched.
     pub fn search(
         &self,
         run: &Run,
@@ -151,13 +167,9 @@ impl<'a> Evaluation<'a> {
             if progress(Progress { done: units.len(), units: all }, &units).is_break() {
                 return Err(stepwell::Error::Cancelled.into());
             }
-            let (unit, embedding_seconds) = self.unit(key)?;
-            if journal.is_none() {
-                journal = run.journal()?;
-                if let Some(journal) = journal.as_mut().filter(|_| known.basis.is_new()) {
-                    let (cell, basis) = (self.key.clone(), self.basis.clone());
-                    journal.write(&Record::Cell { cell, basis, units: all })?;
-                }
+            let (unit, embedding_seconds) = self.unit(self.shared()?, key)?;
+            if effort.passes == 0 {
+                journal = self.journal(run, &known, all)?;
             }
             if let Some(journal) = &mut journal {
                 journal.write(&Record::Unit { cell: self.key.clone(), unit: unit.clone() })?;
@@ -177,22 +189,30 @@ impl<'a> Evaluation<'a> {
         Ok(units)
     }
 
+    fn shared(&self) -> Result<&Ready<'a>> {
+        match &self.inputs {
+            Inputs::Shared(ready) => Ok(ready),
+            _ => Err(Error::Unprepared),
+        }
+    }
+
     /// One pass over all graphs, read in every fold with every alpha; and the
     /// seconds of it in which graphs were embedded.
-    fn unit(&self, key: UnitKey) -> Result<(Unit, f64)> {
+    fn unit(&self, ready: &Ready<'_>, key: UnitKey) -> Result<(Unit, f64)> {
         let graphs: Vec<usize> = (0..self.targets.len()).collect();
         let clock = Instant::now();
-        let rows = self.contender.vectors(&self.protocol, key, &graphs)?;
+        let drawn = ready.draw(&self.protocol, key)?;
+        let rows = drawn.rows(&graphs)?;
         let embedding_seconds = clock.elapsed().as_secs_f64();
-        let (table, _) = rows.into_table();
-        let y = self.targets.matrix();
+        let design = Design::new(rows);
         let scores = |learnt: &[usize], judged: &[usize]| -> Result<Vec<f64>> {
-            let reader = table.train(learnt, &y, &self.protocol)?;
-            let seen = table.seen(judged, learnt);
+            let readouts = self.train(&drawn, &design, learnt, learnt)?;
+            let shown = design.of(judged, learnt);
             let score = |index| {
-                Ok(targets::score(&self.targets, judged, reader.solve(index)?.decisions(seen.view()).view()))
+                let decisions = readouts.solve(index)?.decisions(shown.view())?;
+                Ok(targets::score(&self.targets, judged, decisions.view()))
             };
-            (0..reader.alphas.len()).map(score).collect()
+            (0..readouts.len()).map(score).collect()
         };
         let (validation, test) = self
             .folds
@@ -204,54 +224,136 @@ impl<'a> Evaluation<'a> {
         Ok((Unit { key, validation, test }, embedding_seconds))
     }
 
-    /// Judges the winner of every fold, or reads what an earlier run found;
-    /// nothing until all units are there.
-    pub fn judge(&self, run: &Run, units: &[Unit]) -> Result<Option<Vec<FoldOutcome>>> {
-        let Some(winners) = winners(&self.protocol, units) else { return Ok(None) };
-        let known = self.state(run)?.folds;
-        let mut journal = None;
+    /// Trains on some graphs, which stand in these rows of the design.
+    fn train(
+        &self,
+        drawn: &Drawn<'_>,
+        design: &Design,
+        rows: &[usize],
+        graphs: &[usize],
+    ) -> Result<Readouts> {
+        let x = design.of(rows, rows);
+        let y = || self.targets.matrix().select(Axis(0), graphs);
+        let (weights, standardize) = match drawn {
+            Drawn::Model { model, .. } => {
+                let config = &model.config;
+                if !self.protocol.searches() || config.landmarks + config.random_features > 0 {
+                    let classes = self.targets.classes().clone();
+                    let known = Encoded::with_classes(&self.dataset.targets.select(graphs), classes)?;
+                    return Readouts::own((**model).clone(), x.view(), &known);
+                }
+                (class_weights(&config.class_weight, &self.targets, graphs)?, config.standardize)
+            }
+            Drawn::Baseline { .. } => (None, false),
+        };
+        match design {
+            Design::Vectors(_) => Readouts::searched(x, y(), weights.as_deref(), standardize, &self.protocol),
+            Design::Products(..) => Readouts::dual(x, y(), &self.protocol),
+        }
+    }
+
+    /// The model of every fold: the winner of a search, or the only one; nothing
+    /// until all units of the search are there.
+    fn chosen(&self, units: &[Unit]) -> Option<Vec<Option<Winner>>> {
+        if self.protocol.searches() {
+            Some(winners(&self.protocol, units)?.into_iter().map(Some).collect())
+        } else {
+            Some(vec![None; self.folds.len()])
+        }
+    }
+
+    /// Trains and tests the model of every fold, or reads what an earlier run
+    /// found; nothing until all units are there. If `timed`, the first draw runs
+    /// on one thread, for the clock.
+    pub fn judge(
+        &self,
+        run: &Run,
+        units: &[Unit],
+        timed: bool,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Option<Vec<TimedFold>>> {
+        let Some(chosen) = self.chosen(units) else { return Ok(None) };
+        let known = self.state(run)?;
+        let draws = self.protocol.initialisations;
+        let all = chosen.len() * draws;
+        let (mut is_open, mut journal, mut clock) = (false, None, None);
         let mut found = Vec::new();
-        for (fold, winner) in winners.iter().enumerate() {
-            if let Some(known) = known.get(&fold) {
-                found.push(known.clone());
+        for (fold, winner) in chosen.iter().enumerate() {
+            if let Some(result) = known.folds.get(&fold) {
+                found.push((result.clone(), known.times.get(&(self.sweeps, fold)).copied()));
                 continue;
             }
-            let outcome = self.run_winner(fold, winner)?;
-            if journal.is_none() {
-                journal = run.journal()?;
+            let step = |draw| progress(Progress { done: fold * draws + draw, units: all });
+            let (result, times) = self.judge_fold(fold, winner.as_ref(), timed, step)?;
+            if !std::mem::replace(&mut is_open, true) {
+                journal = self.journal(run, &known, chosen.len())?;
+                clock = if timed { run.clock_journal()? } else { None };
+            }
+            let cell = self.key.clone();
+            if let Some((clock, times)) = clock.as_mut().zip(times) {
+                clock.write(&Record::Time { cell: cell.clone(), fold, sweeps: self.sweeps, times })?;
             }
             if let Some(journal) = &mut journal {
-                let (cell, outcome) = (self.key.clone(), Box::new(outcome.clone()));
-                journal.write(&Record::Fold { cell, fold, outcome })?;
+                journal.write(&Record::Fold { cell, fold, result: Box::new(result.clone()) })?;
             }
-            found.push(outcome);
+            found.push((result, times));
         }
+        let _ = progress(Progress { done: all, units: all });
         Ok(Some(found))
     }
 
-    /// Takes the time of the winner of every fold on one thread, unless an
+    fn judge_fold(
+        &self,
+        fold: usize,
+        winner: Option<&Winner>,
+        timed: bool,
+        mut progress: impl FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<(FoldResult, Option<Times>)> {
+        let (learnt, _) = self.parts(fold);
+        let own;
+        let ready = if let Inputs::PerFold(pyramid) = &self.inputs {
+            let pyramid = Cow::Borrowed(&**pyramid);
+            own = Ready::new(self.dataset, self.subject, pyramid, Some(&learnt))?;
+            &own
+        } else {
+            self.shared()?
+        };
+        let (mut alpha, mut times, mut qualities) = (0.0, None, Vec::new());
+        for draw in 0..self.protocol.initialisations {
+            if progress(draw).is_break() {
+                return Err(stepwell::Error::Cancelled.into());
+            }
+            let once = || self.once(ready, fold, winner, draw);
+            let is_timed = timed && draw == 0;
+            let tested = if is_timed { on_one_thread(once)? } else { once()? };
+            if draw == 0 {
+                (alpha, times) = (tested.alpha, is_timed.then_some(tested.times));
+            }
+            qualities.push(tested.quality);
+        }
+        let configuration = winner.map_or(0, |winner| winner.configuration);
+        let (config, setting) = self.subject.settings(&self.protocol, configuration);
+        let validation = winner.map(|winner| winner.validation / self.folds[fold].validation.len() as f64);
+        Ok((FoldResult { config, setting, alpha, validation, quality: Quality::mean(&qualities) }, times))
+    }
+
+    /// Takes the time of the model of every fold on one thread, unless an
     /// earlier run has; nothing until all units are there.
-    pub fn time(&self, run: &Run, units: &[Unit]) -> Result<Option<Vec<Times>>> {
-        let Some(winners) = winners(&self.protocol, units) else { return Ok(None) };
+    pub fn time(&self, run: &Run, units: &[Unit]) -> Result<()> {
+        let Some(chosen) = self.chosen(units) else { return Ok(()) };
         let known = self.state(run)?.times;
-        let mut journal = None;
-        let mut found = Vec::new();
-        for (fold, winner) in winners.iter().enumerate() {
-            if let Some(known) = known.get(&(self.sweeps, fold)) {
-                found.push(*known);
+        let mut journal = run.clock_journal()?;
+        for (fold, winner) in chosen.iter().enumerate() {
+            if known.contains_key(&(self.sweeps, fold)) {
                 continue;
             }
-            let times = on_one_thread(|| self.once(fold, winner, 0))?.1;
-            if journal.is_none() {
-                journal = run.clock_journal()?;
-            }
+            let times = on_one_thread(|| self.once(self.shared()?, fold, winner.as_ref(), 0))?.times;
             if let Some(journal) = &mut journal {
                 let cell = self.key.clone();
                 journal.write(&Record::Time { cell, fold, sweeps: self.sweeps, times })?;
             }
-            found.push(times);
         }
-        Ok(Some(found))
+        Ok(())
     }
 
     /// Records what it took to make this cell ready.
@@ -262,51 +364,45 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn run_winner(&self, fold: usize, winner: &Winner) -> Result<FoldOutcome> {
-        let judged: Vec<Judged> = (0..self.protocol.initialisations)
-            .map(|initialisation| Ok(self.once(fold, winner, initialisation)?.0))
-            .collect::<Result<_>>()?;
-        let (config, setting) = self.contender.settings(&self.protocol, winner.configuration);
-        Ok(FoldOutcome {
-            config,
-            setting,
-            alpha: judged.first().map_or(0.0, |judged| judged.alpha),
-            validation: Some(winner.validation / self.folds[fold].validation.len() as f64),
-            quality: Quality::mean(&judged.iter().map(|judged| judged.quality).collect::<Vec<_>>()),
-        })
+    /// The graphs that a fold's model is trained on, and those it is tested on.
+    fn parts(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
+        let fold = &self.folds[fold];
+        let (mut learnt, mut judged) = if self.protocol.on_validation {
+            (fold.train.clone(), fold.validation.clone())
+        } else {
+            (fold.learnt(), fold.test.clone())
+        };
+        learnt.sort_unstable();
+        judged.sort_unstable();
+        (learnt, judged)
     }
 
-    /// Trains a winner on all it may learn from, and judges it by the test graphs.
-    fn once(&self, fold: usize, winner: &Winner, initialisation: usize) -> Result<(Judged, Times)> {
-        let key = UnitKey { configuration: winner.configuration, initialisation };
-        let learnt = self.folds[fold].learnt();
-        let mut judged = self.folds[fold].test.clone();
-        judged.sort_unstable();
-        let y = self.targets.matrix().select(ndarray::Axis(0), &learnt);
+    /// Trains the model of a fold with one draw of its weights, and tests it.
+    fn once(&self, ready: &Ready<'_>, fold: usize, winner: Option<&Winner>, draw: usize) -> Result<Tested> {
+        let (learnt, judged) = self.parts(fold);
+        let configuration = winner.map_or(0, |winner| winner.configuration);
+        let drawn = ready.draw(&self.protocol, UnitKey { configuration, initialisation: draw })?;
 
         let clock = Instant::now();
-        let (table, counts) = self.contender.vectors(&self.protocol, key, &learnt)?.into_table();
+        let design = Design::new(drawn.rows(&learnt)?);
         let rows: Vec<usize> = (0..learnt.len()).collect();
-        let reader = table.train(&rows, &y, &self.protocol)?;
-        let solved = reader.solve(winner.alpha)?;
+        let readouts = self.train(&drawn, &design, &rows, &learnt)?;
+        let solved = readouts.solve(winner.map_or(0, |winner| winner.alpha))?;
         let train_seconds = clock.elapsed().as_secs_f64();
 
         let clock = Instant::now();
-        let seen = match (self.contender.vectors(&self.protocol, key, &judged)?, counts) {
-            (Rows::Counts(found), learnt) => found.products(&learnt.unwrap_or_default()),
-            (Rows::Vectors(vectors), _) => vectors,
-        };
-        let decisions = solved.decisions(seen.view());
+        let decisions = solved.decisions(design.of_new(drawn.rows(&judged)?).view())?;
         let test_seconds = clock.elapsed().as_secs_f64();
         let quality = Quality::of(&self.targets, &judged, &decisions);
-        let alpha = reader.alphas[winner.alpha];
-        Ok((Judged { alpha, quality }, Times { train_seconds, test_seconds }))
+        Ok(Tested { alpha: solved.alpha(), quality, times: Times { train_seconds, test_seconds } })
     }
 }
 
-struct Judged {
+/// How one draw of a model did on graphs it was not trained on.
+struct Tested {
     alpha: f64,
     quality: Quality,
+    times: Times,
 }
 
 /// Runs work on one thread, so that its time says what it costs.
@@ -322,4 +418,183 @@ pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+    use stepwell::config::{Pool, Preset};
+    use stepwell::graph::{Attributes, GraphBatch};
+    use stepwell::model::TrainedModel;
+    use stepwell::readout::ClassWeight;
+    use stepwell::rng::Stream;
+    use stepwell::targets::{Labels, Targets};
+    use stepwell_data::synthetic::{BenchmarkOptions, generate};
+
+    use super::*;
+    use crate::splits;
+
+    fn going(_: Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn unsearched(folds: usize, initialisations: usize) -> Protocol {
+        Protocol { folds, initialisations, configurations: 0, ..Protocol::default() }
+    }
+
+    /// The model of the first fold, and its decisions about the test graphs.
+    fn trained(dataset: &Dataset, folds: &[Fold]) -> (TrainedModel, Array2<f64>) {
+        let model = ModelConfig {
+            units: 8.into(),
+            pool: Pool::Graclus,
+            landmarks: 30,
+            ..ModelConfig::preset(Preset::Accurate)
+        };
+        let pooling = model.pooling().unwrap();
+        let pyramid =
+            pooling.coarsen(&dataset.graphs, model.levels(), |_| ControlFlow::Continue(())).unwrap();
+        let subject = Subject::Model("accurate".into(), Box::new(model));
+        let evaluation = Evaluation::new(dataset, &subject, unsearched(4, 3), Some(folds.to_vec())).unwrap();
+        let (learnt, judged) = evaluation.parts(0);
+        let ready = Ready::new(dataset, &subject, Cow::Borrowed(&pyramid), Some(&learnt)).unwrap();
+        let key = UnitKey { configuration: 0, initialisation: 1 };
+        let drawn = ready.draw(&evaluation.protocol, key).unwrap();
+        let design = Design::new(drawn.rows(&learnt).unwrap());
+        let rows: Vec<usize> = (0..learnt.len()).collect();
+        let readouts = evaluation.train(&drawn, &design, &rows, &learnt).unwrap();
+        let shown = design.of_new(drawn.rows(&judged).unwrap());
+        let decisions = readouts.solve(0).unwrap().decisions(shown.view()).unwrap();
+        let Readouts::Own(trained) = readouts else { unreachable!("nothing is searched") };
+        (*trained, decisions)
+    }
+
+    /// A benchmark whose vertices carry numbers, of one kind of graph or another.
+    fn carrying(dataset: &Dataset, other: &Dataset, replaced: &[usize]) -> Dataset {
+        let mut graphs = GraphBatch::default();
+        let mut stream = Stream::new(1, "evaluate test", [0, 0]);
+        for graph in 0..dataset.len() {
+            let is_replaced = replaced.contains(&graph);
+            let alone = if is_replaced { other } else { dataset }.graphs.select(&[graph]).bare();
+            // Drawn for every graph, so that those that stay are the same.
+            let drawn: Vec<f64> = (0..2 * 1000).map(|_| stream.normal()).collect();
+            let shift = if is_replaced { 100.0 } else { 3.0 };
+            let values = drawn.iter().take(2 * alone.num_vertices()).map(|value| value + shift).collect();
+            graphs.append(&alone.with_vertex_attributes(Attributes { width: 2, values }).unwrap()).unwrap();
+        }
+        Dataset { graphs, ..dataset.clone() }
+    }
+
+    #[test]
+    fn nothing_is_learnt_from_the_graphs_it_is_judged_by() {
+        let options = BenchmarkOptions { graphs_per_class: 20, ..BenchmarkOptions::named("b-hard").unwrap() };
+        let dataset = generate(&options).unwrap();
+        let other = generate(&BenchmarkOptions { seed: 9, ..options }).unwrap();
+        let folds = splits::stratified(&targets::strata(&targets::of(&dataset).unwrap()), 4, 0.2, 3).unwrap();
+        for bare in [false, true] {
+            let made = |replaced: &[usize]| {
+                let mut made = carrying(&dataset, &other, replaced);
+                made.graphs = if bare { made.graphs.bare() } else { made.graphs };
+                made
+            };
+            let whole = made(&[]);
+            let (expected, decisions) = trained(&whole, &folds);
+
+            // Other labels for the test graphs.
+            let mut relabelled = whole.clone();
+            let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
+            folds[0].test.iter().for_each(|&graph| classes[graph] = (classes[graph] + 1) % 3);
+            assert_eq!(trained(&relabelled, &folds), (expected.clone(), decisions.clone()));
+
+            // Other graphs in their places: the model is the same, what it says of them is not.
+            let (found, said) = trained(&made(&folds[0].test), &folds);
+            assert_eq!(found, expected);
+            assert_ne!(said, decisions);
+
+            // Another graph to learn from is another model.
+            assert_ne!(
+                trained(&made(&folds[0].train[..1]), &folds).0.model.features,
+                expected.model.features
+            );
+        }
+    }
+
+    #[test]
+    fn folds_that_are_known_are_not_judged_again() {
+        let options = BenchmarkOptions { graphs_per_class: 12, ..BenchmarkOptions::named("b-easy").unwrap() };
+        let dataset = generate(&options).unwrap();
+        let pyramid = Pyramid::default();
+        let subject = |units: usize| {
+            let config = ModelConfig { units: units.into(), ..ModelConfig::preset(Preset::Accurate) };
+            Subject::Model("accurate".into(), Box::new(config))
+        };
+        let (five, six) = (subject(5), subject(6));
+        let evaluation = |subject| {
+            let mut evaluation = Evaluation::new(&dataset, subject, unsearched(3, 2), None).unwrap();
+            evaluation.prepare(&pyramid).unwrap();
+            evaluation
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run { folder: Some(folder.path().to_owned()), ..Run::default() };
+        let results = |found: Option<Vec<TimedFold>>| -> Vec<FoldResult> {
+            found.unwrap().into_iter().map(|(result, _)| result).collect()
+        };
+        let whole = results(evaluation(&five).judge(&Run::default(), &[], true, going).unwrap());
+        // Ended in the second fold.
+        let stopping = |progress: Progress| match progress.done {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        assert!(evaluation(&five).judge(&run, &[], true, stopping).is_err());
+        let known = || Run::read(folder.path()).unwrap().cells.remove(evaluation(&five).key()).unwrap();
+        assert_eq!(known().folds.len(), 1);
+        let mut steps = Vec::new();
+        let counting = |progress: Progress| {
+            steps.push(progress.done);
+            ControlFlow::Continue(())
+        };
+        let found = evaluation(&five).judge(&run, &[], true, counting).unwrap().unwrap();
+        assert!(found.iter().all(|(_, times)| times.is_some()));
+        assert_eq!(results(Some(found)), whole);
+        assert_eq!(steps, [2, 3, 4, 5, 6]);
+        assert!(known().is_done());
+        let refusal = evaluation(&six).judge(&run, &[], true, going).unwrap_err().to_string();
+        assert!(refusal.contains("started with units = 5, not 6; use"), "{refusal}");
+    }
+
+    #[test]
+    fn a_search_reads_vectors_as_the_model_does() {
+        let options = BenchmarkOptions { graphs_per_class: 15, ..BenchmarkOptions::named("b-easy").unwrap() };
+        let dataset = generate(&options).unwrap();
+        let scores = |change: fn(&mut ModelConfig)| {
+            let mut config = ModelConfig { units: 5.into(), ..ModelConfig::default() };
+            change(&mut config);
+            let subject = Subject::Model("reservoir".into(), Box::new(config));
+            let protocol = Protocol { configurations: 2, ..unsearched(3, 1) };
+            let mut evaluation = Evaluation::new(&dataset, &subject, protocol, None).unwrap();
+            evaluation.prepare(Pyramid::default()).unwrap();
+            let units = evaluation.search(&Run::default(), |_, _| ControlFlow::Continue(())).unwrap();
+            assert!(evaluation.judge(&Run::default(), &units, false, going).unwrap().is_some());
+            units
+        };
+        let plain = scores(|_| {});
+        assert_eq!(plain[0].validation[0].len(), 5, "a score for every penalty");
+        let weights =
+            |config: &mut ModelConfig| config.class_weight = ClassWeight::Given(vec![1.0, 5.0, 0.1]);
+        assert_ne!(scores(weights), plain);
+        assert_ne!(scores(|config| config.standardize = true), plain);
+        let kernel = scores(|config| config.landmarks = 20);
+        assert_eq!(kernel[0].validation[0].len(), 1, "its own penalty");
+    }
+
+    /// What the committed records of the paper's tables were made with.
+    #[test]
+    fn fingerprints_of_committed_records_stay_valid() {
+        let dataset = generate(&BenchmarkOptions::named("b-easy").unwrap()).unwrap();
+        let subject = Subject::Model("reservoir".into(), Box::default());
+        let evaluation = Evaluation::new(&dataset, &subject, Protocol::default(), None).unwrap();
+        let results = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+        let known = Run::read(&results).unwrap();
+        let committed = &known.cells[evaluation.key()].fingerprint.checksum;
+        assert_eq!(&evaluation.fingerprint.checksum, committed);
+    }
 }

@@ -1,27 +1,25 @@
-//! Experiments: the paper's protocol, its records on disk, its figures, and
-//! what we measure beside them; and pictures of all that.
+//! Experiments: how models are evaluated, with records on disk that a run is
+//! resumed from; pictures and pages of the results; and, in [`paper`], the
+//! tables and figures of the paper beside ours.
 
 pub mod baselines;
-pub mod basis;
-mod contender;
 pub mod convergence;
 mod error;
 pub mod evaluate;
-pub mod experiments;
-pub mod fixed;
+pub mod fingerprint;
 pub mod metrics;
-pub mod outcome;
 pub mod paper;
 pub mod picture;
 pub mod protocol;
-pub mod reading;
+mod readouts;
 pub mod records;
 pub mod report;
+pub mod results;
 pub mod run;
 pub mod significance;
 pub mod splits;
-pub mod tables;
+pub mod subject;
+pub mod table;
 pub mod targets;
-pub mod visualization;
 
 pub use error::{Error, Result};

@@ -1,5 +1,82 @@
 //! How good predictions are.
 
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+use stepwell::targets::{Encoded, decode_classes};
+
+/// All measures of some predictions; those that the kind of target has.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Quality {
+    /// Share of the graphs that are classified correctly.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub accuracy: Option<f64>,
+    /// The mean of that over classes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub balanced_accuracy: Option<f64>,
+    /// The mean F1 over classes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub macro_f1: Option<f64>,
+    /// Area under the ROC curve; of several classes, the mean of each against the rest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub auroc: Option<f64>,
+    /// Mean absolute error, for regression.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mae: Option<f64>,
+    /// Share of the variance explained, for regression.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub r2: Option<f64>,
+}
+
+impl Quality {
+    /// All measures for decisions about some graphs.
+    pub fn of(targets: &Encoded, judged: &[usize], decisions: &Array2<f64>) -> Self {
+        let mut quality = Self::default();
+        match targets.codes() {
+            Some(codes) => {
+                let names = targets.classes();
+                let expected: Vec<usize> = judged.iter().map(|&graph| codes[graph]).collect();
+                let metrics = ClassMetrics::of(&decode_classes(decisions.view()), &expected, names.len());
+                let area = |column: usize, class: usize| {
+                    let is: Vec<bool> = expected.iter().map(|&found| found == class).collect();
+                    auroc(&decisions.column(column).to_vec(), &is)
+                };
+                let areas: Vec<f64> = match names.len() {
+                    2 => area(0, 1).into_iter().collect(),
+                    classes => (0..classes).filter_map(|class| area(class, class)).collect(),
+                };
+                quality.accuracy = Some(metrics.accuracy);
+                quality.balanced_accuracy = Some(metrics.balanced_accuracy);
+                quality.macro_f1 = Some(metrics.macro_f1);
+                quality.auroc = (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64);
+            }
+            None => {
+                let values = targets.numbers().expect("checked: one number for every graph");
+                let expected: Vec<f64> = judged.iter().map(|&graph| values[graph]).collect();
+                let found = decisions.column(0).to_vec();
+                quality.mae = Some(mean_absolute_error(&found, &expected));
+                quality.r2 = r2(&found, &expected);
+            }
+        }
+        quality
+    }
+
+    /// The mean of every measure that all have.
+    pub fn mean(all: &[Self]) -> Self {
+        let mean = |value: fn(&Self) -> Option<f64>| {
+            let sum = all.iter().map(value).sum::<Option<f64>>();
+            sum.filter(|_| !all.is_empty()).map(|sum| sum / all.len() as f64)
+        };
+        Self {
+            accuracy: mean(|quality| quality.accuracy),
+            balanced_accuracy: mean(|quality| quality.balanced_accuracy),
+            macro_f1: mean(|quality| quality.macro_f1),
+            auroc: mean(|quality| quality.auroc),
+            mae: mean(|quality| quality.mae),
+            r2: mean(|quality| quality.r2),
+        }
+    }
+}
+
 /// Accuracy, balanced accuracy and macro-averaged F1 of predicted classes.
 ///
 /// As scikit-learn has them: balanced accuracy is the mean recall of the
@@ -57,6 +134,13 @@ pub fn auroc(scores: &[f64], positive: &[bool]) -> Option<f64> {
     }
     let high = positive.iter().filter(|&&positive| positive).count() as f64;
     (high > 0.0 && below > 0.0).then(|| area / (high * below))
+}
+
+/// Mean and standard deviation (of the values themselves, not of a sample).
+pub fn mean_and_std(values: &[f64]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
 }
 
 /// The mean absolute error.

@@ -1,5 +1,6 @@
-//! The paper's protocol (§6.3): which configurations are tried, how often, and
-//! how one of them is chosen.
+//! How a model is evaluated: folds, draws of the weights and, where options are
+//! searched (the paper's protocol, §6.3), which configurations are tried and how
+//! one of them is chosen.
 
 use serde::{Deserialize, Serialize};
 use stepwell::config::ModelConfig;
@@ -14,25 +15,25 @@ use crate::targets::strata;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Protocol {
-    /// Outer folds; a file of splits has its own number.
+    /// Outer folds; given splits have their own number.
     pub folds: usize,
     /// The share of an outer training fold that configurations are compared on.
     pub held_out: f64,
-    /// Configurations drawn at random.
+    /// Configurations drawn at random; 0 evaluates the model as it is.
     pub configurations: usize,
     /// Draws of the weights for each of them, averaged.
     pub initialisations: usize,
-    /// Penalties of the readout to choose from.
+    /// Search: penalties of a linear readout to choose from.
     pub alphas: Vec<f64>,
-    /// Whether the penalty is chosen by leave-one-out on the graphs learnt
-    /// from, instead of on the validation graphs.
+    /// Search: whether the penalty is chosen by leave-one-out on the training
+    /// graphs, instead of on the validation graphs.
     pub leave_one_out: bool,
     /// Seed of folds, configurations and weights.
     pub seed: u64,
-    /// What is drawn; the rest is as the model has it.
+    /// Search: what is drawn; the rest is as the model has it.
     pub searched: Searched,
-    /// Whether a model with nothing to choose is judged by the validation
-    /// graphs, trained on the training graphs: for comparing models.
+    /// Whether the model is trained on the training graphs and scored on the
+    /// validation graphs, to compare models without touching the test graphs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_validation: bool,
 }
@@ -47,11 +48,6 @@ pub struct Searched {
     pub input_scaling: bool,
     /// omega_hid, in [0.1, 0.8].
     pub hidden_scaling: bool,
-}
-
-impl Searched {
-    /// Nothing at all.
-    pub const NOTHING: Self = Self { spectral_radius: false, input_scaling: false, hidden_scaling: false };
 }
 
 impl Default for Searched {
@@ -79,30 +75,54 @@ impl Default for Protocol {
 impl Protocol {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
-        let positive = |name, found: usize| match found {
-            0 => Err(Error::BadOption { name, expected: "at least 1".into(), found: "0".into() }),
-            _ => Ok(()),
+        let bad = |name, expected: &str, found: String| {
+            Err(Error::BadOption { name, expected: expected.into(), found })
         };
-        positive("configurations", self.configurations)?;
-        positive("initialisations", self.initialisations)?;
-        positive("alphas", self.alphas.len())?;
+        if self.initialisations == 0 {
+            return bad("initialisations", "at least 1", "0".into());
+        }
+        if self.alphas.is_empty() {
+            return bad("alphas", "at least 1", "0".into());
+        }
         match self.alphas.iter().find(|alpha| !(alpha.is_finite() && **alpha > 0.0)) {
             None => Ok(()),
-            Some(alpha) => Err(Error::BadOption {
-                name: "alphas",
-                expected: "finite numbers above 0".into(),
-                found: alpha.to_string(),
-            }),
+            Some(alpha) => bad("alphas", "finite numbers above 0", alpha.to_string()),
         }
     }
 
-    /// Checks every value, and draws the folds for such targets, unless they are given.
+    /// Whether configurations are compared on validation graphs.
+    pub fn searches(&self) -> bool {
+        self.configurations > 0
+    }
+
+    /// Checks every value, and draws the folds for these targets unless they
+    /// are given. A search in given folds without validation graphs holds some
+    /// of their training graphs out.
     pub fn split(&self, targets: &Encoded, given: Option<Vec<Fold>>) -> Result<Vec<Fold>> {
         self.validate()?;
-        match given {
-            Some(folds) => Ok(folds),
-            None => splits::stratified(&strata(targets), self.folds, self.held_out, self.seed),
+        let strata = strata(targets);
+        let mut folds = match given {
+            Some(folds) => folds,
+            None => splits::stratified(&strata, self.folds, self.held_out, self.seed)?,
+        };
+        for (number, fold) in folds.iter_mut().enumerate() {
+            if self.searches() && fold.validation.is_empty() {
+                let stream = Stream::new(self.seed, "held out", [number as u64, 0]);
+                fold.hold_out(&strata, self.held_out, stream);
+            }
+            let by_validation = self.searches() || self.on_validation;
+            for (part, graphs, needed) in [
+                ("training", &fold.train, true),
+                ("validation", &fold.validation, by_validation),
+                ("test", &fold.test, !self.on_validation),
+            ] {
+                if needed && graphs.is_empty() {
+                    let expected = format!("{part} graphs in every fold");
+                    return Err(Error::Split { expected, found: format!("none in fold {}", number + 1) });
+                }
+            }
         }
+        Ok(folds)
     }
 
     /// A model with the settings of one configuration and the weights' seed of
@@ -113,13 +133,13 @@ impl Protocol {
         // All are drawn in any case: what is fixed does not change what is searched.
         let (radius, input, hidden) =
             (stream.uniform_in(0.1, 0.9), stream.uniform_in(0.1, 0.8), stream.uniform_in(0.1, 0.8));
-        if self.searched.spectral_radius {
+        if self.searches() && self.searched.spectral_radius {
             config.spectral_radius = radius.into();
         }
-        if self.searched.input_scaling {
+        if self.searches() && self.searched.input_scaling {
             config.input_scaling = input;
         }
-        if self.searched.hidden_scaling {
+        if self.searches() && self.searched.hidden_scaling {
             config.hidden_scaling = hidden.into();
         }
         let indices = [configuration as u64, initialisation as u64];
@@ -146,10 +166,9 @@ pub struct UnitKey {
     pub initialisation: usize,
 }
 
-/// What one pass over all graphs tells: scores in every fold, for every alpha
-/// (for the one chosen by leave-one-out, if it is).
-/// A score is the number of graphs that are right, or minus the sum of squared
-/// errors where numbers are predicted.
+/// The scores of one pass over all graphs: in every fold, for every alpha (or
+/// for the one that leave-one-out chose). A score is the number of graphs
+/// classified correctly or, for regression, minus the sum of squared errors.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
     /// Which one.
@@ -217,6 +236,26 @@ mod tests {
         let other = protocol.configure(&model, 3, 2);
         assert_eq!(ModelConfig { seed: free.seed, ..other.clone() }, free);
         assert_ne!(other.seed, free.seed);
+    }
+
+    #[test]
+    fn parts_of_a_fold_are_asked_for_where_they_are_needed() {
+        let targets = Encoded::new(&stepwell::targets::Targets::numbers(vec![0.0; 40])).unwrap();
+        let given = |validation: &[usize]| {
+            vec![Fold { train: (0..30).collect(), validation: validation.to_vec(), test: (35..40).collect() }]
+        };
+        let plain = Protocol { configurations: 0, ..Protocol::default() };
+        assert_eq!(plain.split(&targets, Some(given(&[]))).unwrap(), given(&[]));
+        // A search holds some of the training graphs out where there is no validation part.
+        let searched = Protocol::default().split(&targets, Some(given(&[]))).unwrap();
+        assert_eq!((searched[0].train.len(), searched[0].validation.len()), (27, 3));
+        assert_eq!(Protocol::default().split(&targets, Some(given(&[31]))).unwrap(), given(&[31]));
+        let early = Protocol { on_validation: true, ..plain };
+        let refused = early.split(&targets, Some(given(&[]))).unwrap_err().to_string();
+        assert!(
+            refused.contains("expected validation graphs in every fold, found none in fold 1"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn whole(bytes: &[u8]) -> usize {
 fn text(line: &[u8]) -> Result<&str, String> {
     let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let (sum, text) = line.split_once(' ').unwrap_or(("", line));
-    if sum == digest(text) { Ok(text) } else { Err("its checksum differs, so it was changed".into()) }
+    if sum == digest(text) { Ok(text) } else { Err("its checksum differs, so it was edited".into()) }
 }
 
 /// More than the records of any run.
@@ -133,16 +133,17 @@ fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in entries {
         let path = entry.map_err(refused(folder))?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let packed = name.ends_with(".jsonl.gz");
         if !packed && !name.ends_with(".jsonl") {
             continue;
         }
         let mut bytes = Vec::new();
         let file = File::open(&path).map_err(refused(&path))?;
-        let read = match packed {
-            true => MultiGzDecoder::new(&file).take(MOST_UNPACKED).read_to_end(&mut bytes),
-            false => (&file).read_to_end(&mut bytes),
+        let read = if packed {
+            MultiGzDecoder::new(&file).take(MOST_UNPACKED).read_to_end(&mut bytes)
+        } else {
+            (&file).read_to_end(&mut bytes)
         };
         read.map_err(refused(&path))?;
         files.insert(path, bytes);

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use stepwell::config::ModelConfig;
 
-use crate::baselines::Baseline;
-use crate::basis::Basis;
 use crate::error::{Error, Result};
-use crate::outcome::{FoldOutcome, Times};
+use crate::fingerprint::Fingerprint;
+use crate::metrics::Quality;
+use crate::paper::{PaperMeasurements, PaperRecord};
 use crate::protocol::{Unit, UnitKey};
 use crate::records::{self, Journal};
-use crate::tables::Statistics;
+use crate::subject::Subject;
 
 /// Names a model on a dataset.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct CellKey {
     /// The dataset's name.
     pub dataset: String,
-    /// "reservoir"; "accurate" where nothing of it is searched, as with that preset; or a baseline's name.
+    /// The preset's name, or a baseline's; "reservoir" for the preset `paper` with a search.
     #[serde(skip_serializing_if = "is_reservoir", default = "reservoir")]
     pub model: String,
     /// The pooling's name.
@@ -44,21 +44,14 @@ fn is_first(seed: &u64) -> bool {
 }
 
 impl CellKey {
-    /// That of a model with reservoirs.
-    pub fn of_model(dataset: &str, model: &ModelConfig, seed: u64) -> Self {
-        let pool = model.pooling().map_or("none", |pooling| pooling.name()).into();
-        Self { dataset: dataset.into(), model: reservoir(), pool, blocks: model.blocks, seed }
-    }
-
-    /// That of a model that is taken as it is.
-    pub fn of_fixed(dataset: &str, model: &ModelConfig, seed: u64) -> Self {
-        Self { model: "accurate".into(), ..Self::of_model(dataset, model, seed) }
-    }
-
-    /// That of a baseline.
-    pub fn of_baseline(dataset: &str, baseline: Baseline, seed: u64) -> Self {
-        let (model, pool) = (baseline.name().into(), "none".into());
-        Self { dataset: dataset.into(), model, pool, blocks: 0, seed }
+    /// That of a subject on a dataset.
+    pub fn new(dataset: &str, subject: &Subject, seed: u64) -> Self {
+        let (model, pooling, blocks) = match subject {
+            Subject::Model(name, config) => (name.clone(), config.pooling(), config.blocks),
+            Subject::Baseline(baseline) => (baseline.name().into(), None, 0),
+        };
+        let pool = pooling.map_or("none", |pooling| pooling.name()).into();
+        Self { dataset: dataset.into(), model, pool, blocks, seed }
     }
 
     /// Whether it is a model, and not a baseline.
@@ -66,15 +59,24 @@ impl CellKey {
         self.blocks > 0
     }
 
-    /// Whether it is a model with reservoirs whose settings were searched.
-    pub fn has_reservoirs(&self) -> bool {
+    /// Whether it is the paper's model, with a search.
+    pub fn is_papers(&self) -> bool {
         is_reservoir(&self.model)
+    }
+
+    /// The subject, without the dataset.
+    pub fn subject(&self) -> String {
+        match (self.is_papers(), self.blocks) {
+            (true, blocks) => format!("{}, {blocks} blocks", self.pool),
+            (false, 0) => self.model.clone(),
+            (false, blocks) => format!("{}, {}, {blocks} blocks", self.model, self.pool),
+        }
     }
 }
 
 impl std::fmt::Display for CellKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.has_reservoirs(), self.blocks) {
+        match (self.is_papers(), self.blocks) {
             (true, blocks) => write!(f, "{} {} L={blocks}", self.dataset, self.pool)?,
             (false, 0) => write!(f, "{} {}", self.dataset, self.model)?,
             (false, blocks) => write!(f, "{} {} {} L={blocks}", self.dataset, self.model, self.pool)?,
@@ -83,18 +85,47 @@ impl std::fmt::Display for CellKey {
     }
 }
 
+/// How good the model of a fold is on its test graphs, a mean over initialisations.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct FoldResult {
+    /// The settings that were searched, and the rest of the model.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub config: Option<ModelConfig>,
+    /// The setting of a baseline.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub setting: Option<String>,
+    /// The penalty that was chosen, for the first initialisation.
+    pub alpha: f64,
+    /// Accuracy on the validation graphs, or minus their mean squared error;
+    /// nothing where nothing was searched.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub validation: Option<f64>,
+    /// How good it is.
+    #[serde(flatten)]
+    pub quality: Quality,
+}
+
+/// Seconds of training and testing the model of a fold once, on one thread.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Times {
+    /// Embedding the graphs to train on, and training the readout.
+    pub train_seconds: f64,
+    /// Embedding the test graphs, and predicting.
+    pub test_seconds: f64,
+}
+
 /// A line of a run's records.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub enum Record {
-    /// What a cell is made of, before anything is found about it.
+    /// What a cell is made of, before its first result.
     Cell {
         /// Which cell.
         #[serde(flatten)]
         cell: CellKey,
         /// Data, splits, model and protocol.
         #[serde(flatten)]
-        basis: Basis,
+        fingerprint: Fingerprint,
         /// How many units it takes.
         units: usize,
     },
@@ -114,9 +145,9 @@ pub enum Record {
         cell: CellKey,
         /// Which fold, from 0.
         fold: usize,
-        /// What came of it.
+        /// How good it is.
         #[serde(flatten)]
-        outcome: Box<FoldOutcome>,
+        result: Box<FoldResult>,
     },
     /// How long the winner of a fold took. This and what follows stands in a
     /// file of its own, as no two runs agree on it.
@@ -150,27 +181,9 @@ pub enum Record {
         #[serde(flatten)]
         effort: Effort,
     },
-    /// Sizes of a dataset's graphs, in a file of their own.
-    Statistics(Statistics),
-    /// A time that belongs to no cell.
-    Measured {
-        /// What was measured.
-        experiment: Experiment,
-        /// At which size: vertices, or blocks.
-        at: usize,
-        /// How long it took, on one thread.
-        seconds: f64,
-    },
-}
-
-/// What is measured beside the cells.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Experiment {
-    /// Embedding a grid of so many vertices.
-    Vertices,
-    /// Embedding a dataset with so many blocks, the sum of their units being the same.
-    Blocks,
+    /// What the paper's tables need beside the cells.
+    #[serde(untagged)]
+    Paper(PaperRecord),
 }
 
 /// How the fixed points were found when a time was taken.
@@ -210,13 +223,13 @@ pub struct Effort {
 #[derive(Clone, Debug, Default)]
 pub struct CellState {
     /// Data, splits, model and protocol.
-    pub basis: Basis,
-    /// How many units there are to do; of a fixed model, folds.
+    pub fingerprint: Fingerprint,
+    /// How many units there are to do; where nothing is searched, folds.
     pub all_units: usize,
     /// Units that are done, by key.
     pub units: BTreeMap<UnitKey, Unit>,
-    /// Folds whose winner was judged.
-    pub folds: BTreeMap<usize, FoldOutcome>,
+    /// Folds that are done.
+    pub folds: BTreeMap<usize, FoldResult>,
     /// Times of the winners.
     pub times: BTreeMap<(Sweeps, usize), Times>,
     /// What preceded the passes.
@@ -231,7 +244,12 @@ impl CellState {
         if self.units.is_empty() { self.folds.len() } else { self.units.len() }
     }
 
-    /// Whether every fold has been judged.
+    /// Whether configurations were searched.
+    pub fn is_searched(&self) -> bool {
+        !self.units.is_empty()
+    }
+
+    /// Whether every fold is done.
     pub fn is_done(&self) -> bool {
         match self.units.values().next() {
             Some(unit) => self.units.len() == self.all_units && self.folds.len() == unit.test.len(),
@@ -245,10 +263,8 @@ impl CellState {
 pub struct Known {
     /// Models on datasets.
     pub cells: BTreeMap<CellKey, CellState>,
-    /// Sizes of graphs.
-    pub statistics: Vec<Statistics>,
-    /// Times of experiments, by size; of several the last.
-    pub measured: BTreeMap<(Experiment, usize), f64>,
+    /// What was measured for the paper's tables.
+    pub paper: PaperMeasurements,
 }
 
 /// Where records are kept, and this process' share of the work.
@@ -270,18 +286,18 @@ impl Default for Run {
 impl Run {
     /// What a folder holds.
     pub fn read(folder: &Path) -> Result<Known> {
-        let Known { mut cells, mut statistics, mut measured } = Known::default();
+        let Known { mut cells, mut paper } = Known::default();
         for record in records::read(&folder.join("records"))? {
             match record {
-                Record::Cell { cell, basis, units } => {
+                Record::Cell { cell, fingerprint, units } => {
                     let state = cells.entry(cell).or_default();
-                    (state.basis, state.all_units) = (basis, units);
+                    (state.fingerprint, state.all_units) = (fingerprint, units);
                 }
                 Record::Unit { cell, unit } => {
                     cells.entry(cell).or_default().units.insert(unit.key, unit);
                 }
-                Record::Fold { cell, fold, outcome } => {
-                    cells.entry(cell).or_default().folds.insert(fold, *outcome);
+                Record::Fold { cell, fold, result } => {
+                    cells.entry(cell).or_default().folds.insert(fold, *result);
                 }
                 Record::Time { cell, fold, sweeps, times } => {
                     cells.entry(cell).or_default().times.insert((sweeps, fold), times);
@@ -294,22 +310,20 @@ impl Run {
                     all.embedding_seconds += effort.embedding_seconds;
                     all.peak_memory_bytes = all.peak_memory_bytes.max(effort.peak_memory_bytes);
                 }
-                Record::Statistics(found) => statistics.push(found),
-                Record::Measured { experiment, at, seconds } => {
-                    measured.insert((experiment, at), seconds);
-                }
+                Record::Paper(record) => paper.add(record),
             }
         }
-        Ok(Known { cells, statistics, measured })
+        Ok(Known { cells, paper })
     }
 
     /// What is known of one cell, which must have begun with the same data and options.
-    pub(crate) fn state(&self, key: &CellKey, basis: &Basis) -> Result<CellState> {
+    pub(crate) fn state(&self, key: &CellKey, now: &Fingerprint) -> Result<CellState> {
         let Some(folder) = &self.folder else { return Ok(CellState::default()) };
-        let state = Self::read(folder)?.cells.remove(key).unwrap_or_default();
-        if !state.basis.is_new() && state.basis.fingerprint != basis.fingerprint {
-            let what = format!("{key}: {}", state.basis.difference(basis));
-            return Err(Error::Changed { path: folder.clone(), what });
+        let Some(state) = Self::read(folder)?.cells.remove(key) else { return Ok(CellState::default()) };
+        let before = &state.fingerprint;
+        if !before.checksum.is_empty() && before.checksum != now.checksum {
+            let (cell, what) = (key.to_string(), before.difference(now));
+            return Err(Error::Changed { path: folder.clone(), cell, what });
         }
         Ok(state)
     }
@@ -320,32 +334,28 @@ impl Run {
         index % of.max(1) == this
     }
 
-    /// The file this process writes what it finds to.
+    /// The file this process writes its results to.
     pub(crate) fn journal(&self) -> Result<Option<Journal>> {
-        let (this, of) = self.shard;
-        self.open(if of == 1 { "run.jsonl".to_owned() } else { format!("run-{this}-of-{of}.jsonl") })
+        self.open_share("run")
     }
 
-    /// The file for what it took.
+    /// The file for how long things took, on which no two runs agree.
     pub(crate) fn clock_journal(&self) -> Result<Option<Journal>> {
+        self.open_share("times")
+    }
+
+    fn open_share(&self, name: &str) -> Result<Option<Journal>> {
         let (this, of) = self.shard;
-        self.open(if of == 1 { "times.jsonl".to_owned() } else { format!("times-{this}-of-{of}.jsonl") })
+        self.open(if of == 1 { format!("{name}.jsonl") } else { format!("{name}-{this}-of-{of}.jsonl") })
     }
 
-    /// Adds sizes of graphs.
-    pub fn write_statistics(&self, statistics: Statistics) -> Result<()> {
-        match self.open("statistics.jsonl".into())? {
-            Some(mut journal) => journal.write(&Record::Statistics(statistics)),
-            None => Ok(()),
-        }
-    }
-
-    /// Adds the time of an experiment.
-    pub fn write_measured(&self, experiment: Experiment, at: usize, seconds: f64) -> Result<()> {
-        match self.clock_journal()? {
-            Some(mut journal) => journal.write(&Record::Measured { experiment, at, seconds }),
-            None => Ok(()),
-        }
+    /// Adds what was measured for the paper's tables.
+    pub fn write_measurement(&self, record: PaperRecord) -> Result<()> {
+        let journal = match record {
+            PaperRecord::Statistics(_) => self.open("statistics.jsonl".into())?,
+            PaperRecord::Measured { .. } => self.clock_journal()?,
+        };
+        journal.map_or(Ok(()), |mut journal| journal.write(&Record::Paper(record)))
     }
 
     fn open(&self, name: String) -> Result<Option<Journal>> {

@@ -13,6 +13,8 @@
 //! assert!(test.p < 0.05);
 //! ```
 
+use crate::table::Cell;
+
 /// What a test says.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Test {
@@ -23,6 +25,13 @@ pub struct Test {
     /// How likely a statistic at least as far from 0 is when there is no
     /// difference.
     pub p: f64,
+}
+
+impl Test {
+    /// The mean difference, for a table.
+    pub(crate) fn difference(&self) -> Cell {
+        Cell::sorted(format!("{:+.2}", self.mean), self.mean)
+    }
 }
 
 /// Tests whether paired differences are about 0; `ratio` is test graphs over

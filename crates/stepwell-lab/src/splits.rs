@@ -1,4 +1,4 @@
-//! Which graphs are learnt from, chosen by, and judged by.
+//! Which graphs a model is trained, chosen and tested on.
 //!
 //! ```
 //! use stepwell_lab::splits::stratified;
@@ -13,6 +13,7 @@
 
 use serde::Deserialize;
 use stepwell::rng::Stream;
+use stepwell_data::Part;
 
 use crate::error::{Error, Result};
 
@@ -21,23 +22,49 @@ use crate::error::{Error, Result};
 pub struct Fold {
     /// Graphs that configurations are trained on while one is being chosen.
     pub train: Vec<usize>,
-    /// Graphs that they are compared on.
+    /// Graphs that they are compared on; may be empty where nothing is chosen.
     pub validation: Vec<usize>,
     /// Graphs that nothing was chosen by.
     pub test: Vec<usize>,
 }
 
 impl Fold {
+    /// The split that a dataset comes with.
+    pub fn of_parts(parts: &[Part]) -> Self {
+        let of = |part| (0..parts.len()).filter(|&graph| parts[graph] == part).collect();
+        Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
+    }
+
     /// All graphs the chosen configuration may be trained on.
     pub fn learnt(&self) -> Vec<usize> {
         let mut graphs: Vec<usize> = self.train.iter().chain(&self.validation).copied().collect();
         graphs.sort_unstable();
         graphs
     }
+
+    /// Moves a share of the training graphs to the validation part: of every
+    /// class the same share, or, where classes are too small for that, of all.
+    pub fn hold_out(&mut self, classes: &[usize], share: f64, mut stream: Stream) {
+        let count = |graphs: &[usize]| (graphs.len() as f64 * share).round() as usize;
+        let mut all = std::mem::take(&mut self.train);
+        for mut graphs in by_class(classes, all.iter().copied()) {
+            stream.shuffle(&mut graphs);
+            let aside = count(&graphs);
+            self.validation.extend(&graphs[..aside]);
+            self.train.extend(&graphs[aside..]);
+        }
+        if self.validation.is_empty() && all.len() > 1 {
+            stream.shuffle(&mut all);
+            let aside = count(&all).max(1);
+            (self.validation, self.train) = (all[..aside].to_vec(), all[aside..].to_vec());
+        }
+        self.train.sort_unstable();
+        self.validation.sort_unstable();
+    }
 }
 
-/// Folds in which every class is spread as evenly as it goes, each with a share
-/// `held_out` of its training graphs, of every class, set aside for validation.
+/// Folds over which every class is spread as evenly as possible, each with a
+/// share `held_out` of its training graphs set aside for validation.
 pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> Result<Vec<Fold>> {
     if folds < 2 || folds > classes.len() {
         let expected = format!("2 to {} folds, the number of graphs", classes.len());
@@ -62,30 +89,19 @@ pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> 
         }
     }
     let fold = |number: usize| {
-        let rest = (0..classes.len()).filter(|&graph| fold_of[graph] != number);
-        let mut stream = Stream::new(seed, "held out", [number as u64, 0]);
-        let mut made = Fold {
-            test: (0..classes.len()).filter(|&graph| fold_of[graph] == number).collect(),
-            ..Fold::default()
-        };
-        for mut graphs in self::by_class(classes, rest) {
-            stream.shuffle(&mut graphs);
-            let aside = (graphs.len() as f64 * held_out).round() as usize;
-            made.validation.extend(&graphs[..aside]);
-            made.train.extend(&graphs[aside..]);
-        }
-        made.train.sort_unstable();
-        made.validation.sort_unstable();
-        made
+        let part =
+            |inside: bool| (0..classes.len()).filter(|&graph| (fold_of[graph] == number) == inside).collect();
+        let mut fold = Fold { train: part(false), validation: Vec::new(), test: part(true) };
+        fold.hold_out(classes, held_out, Stream::new(seed, "held out", [number as u64, 0]));
+        fold
     };
-    let made: Vec<Fold> = (0..folds).map(fold).collect();
-    match made.iter().position(|fold| fold.train.is_empty() || fold.validation.is_empty()) {
-        None => Ok(made),
-        Some(number) => Err(Error::Split {
-            expected: "graphs to train on and to validate by in every fold".into(),
-            found: format!("none in fold {number}"),
-        }),
-    }
+    Ok((0..folds).map(fold).collect())
+}
+
+/// How many classes have fewer graphs than there are folds, so that some folds
+/// have none of them.
+pub fn rare_classes(classes: &[usize], folds: usize) -> usize {
+    by_class(classes, 0..classes.len()).iter().filter(|graphs| (1..folds).contains(&graphs.len())).count()
 }
 
 fn by_class(classes: &[usize], graphs: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
@@ -138,9 +154,6 @@ pub fn parse(text: &str, num_graphs: usize) -> Result<Vec<Fold>> {
                 }
             }
         }
-        if train.is_empty() || validation.is_empty() || test.is_empty() {
-            return Err(broken("graphs in every part of a fold", format!("an empty part in fold {number}")));
-        }
         made.push(Fold { train, validation, test });
     }
     Ok(made)
@@ -176,6 +189,26 @@ mod tests {
     }
 
     #[test]
+    fn classes_smaller_than_the_number_of_folds_are_spread() {
+        // As in FIRSTMM_DB: eleven classes of 1 to 6 graphs.
+        let classes: Vec<usize> = (0..11).flat_map(|class| vec![class; 1 + class % 6]).collect();
+        let folds = stratified(&classes, 5, 0.1, 0).unwrap();
+        assert_eq!(folds.iter().map(|fold| fold.test.len()).sum::<usize>(), classes.len());
+        for fold in &folds {
+            assert!(!fold.validation.is_empty() && fold.train.len() > fold.validation.len());
+        }
+        assert_eq!(rare_classes(&classes, 5), 8);
+        assert_eq!(rare_classes(&[0, 0, 2, 2], 2), 0);
+    }
+
+    #[test]
+    fn a_split_that_data_come_with_is_one_fold() {
+        let parts = [Part::Train, Part::Test, Part::Train, Part::Validation];
+        let fold = Fold::of_parts(&parts);
+        assert_eq!(fold, Fold { train: vec![0, 2], validation: vec![3], test: vec![1] });
+    }
+
+    #[test]
     fn files_are_checked() {
         let good = r#"[{"test":[0],"model_selection":[{"train":[1,2],"validation":[3]}]}]"#;
         let folds = parse(good, 4).unwrap();
@@ -185,7 +218,6 @@ mod tests {
             refused(&good.replace("[3]", "[4]")).contains("graphs below 4, the size of the dataset, found 4")
         );
         assert!(refused(&good.replace("[3]", "[1]")).contains("graph 1 twice in fold 0"));
-        assert!(refused(&good.replace("[3]", "[]")).contains("an empty part"));
         assert!(refused("[]").contains("at least one fold"));
         assert!(refused("{").contains("a list of folds"));
     }

@@ -46,7 +46,7 @@ pub struct Coarsen {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct CoarseningSummary {
     dataset: String,
     pool: &'static str,
     seconds: f64,
@@ -85,7 +85,7 @@ impl Coarsen {
             Ok(())
         })?;
         if self.json {
-            return terminal.json(&Report {
+            return terminal.json(&CoarseningSummary {
                 dataset: dataset.name,
                 pool: pooling.name(),
                 seconds,

@@ -1,6 +1,4 @@
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -12,9 +10,11 @@ use stepwell::model::{Model, TrainedModel};
 use stepwell::projection::{ProjectionOptions, lda};
 use stepwell::targets::{Targets, decode_classes};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_data::{Dataset, LevelSummary, Part, files};
+use stepwell_data::{Dataset, LevelSummary, Part};
+use stepwell_lab::metrics::mean_and_std;
 use stepwell_lab::picture::figures::{Cloud, CloudRow};
-use stepwell_lab::report as page;
+use stepwell_lab::report::{self as page, Architecture};
+use stepwell_lab::table::{Cell, Column, Table};
 
 use crate::embedding::Embedder;
 use crate::terminal::{Terminal, table};
@@ -23,10 +23,10 @@ use crate::terminal::{Terminal, table};
 ///
 /// Generates 1800 graphs of three classes, turns them into vectors with the
 /// accurate preset, unpooled and with each of the paper's three poolings between
-/// its blocks, trains a readout on the training part and counts what it gets right
-/// on the test part. "Right per second" is that share divided by the time to
-/// prepare, embed and train, pooling apart. Results are also written to a
-/// folder, as demo.html, demo.json and demo.csv.
+/// its blocks, trains a readout on the training part and reports its accuracy on
+/// the test part. "Accuracy per second" divides that by the time to prepare, embed
+/// and train, pooling apart. Results are also written to a folder, as demo.html,
+/// demo.json and demo.csv.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   stepwell demo --seed 7 --out results")]
@@ -47,8 +47,9 @@ const DRAWS: u64 = 3;
 const ARCHITECTURES: [(Pool, &str); 4] =
     [(Pool::None, "none"), (Pool::Graclus, "graclus"), (Pool::Nmf, "nmf"), (Pool::Ndp, "ndp")];
 
+/// What goes to demo.json.
 #[derive(Serialize)]
-struct Report {
+struct DemoResult {
     dataset: String,
     seed: u64,
     graphs: usize,
@@ -58,23 +59,7 @@ struct Report {
     draws: u64,
     threads: usize,
     version: &'static str,
-    architectures: Vec<Outcome>,
-}
-
-/// What came of one architecture. Times are of all graphs, means over draws.
-#[derive(Serialize)]
-struct Outcome {
-    pool: &'static str,
-    accuracy_mean: f64,
-    accuracy_std: f64,
-    coarsen_seconds: f64,
-    prepare_seconds: f64,
-    embed_seconds: f64,
-    train_seconds: f64,
-    accuracy_per_second: f64,
-    sweeps_mean: Vec<f64>,
-    converged: f64,
-    levels: Vec<LevelSummary>,
+    architectures: Vec<Architecture>,
 }
 
 impl Demo {
@@ -94,34 +79,44 @@ impl Demo {
         };
         for (pool, name) in ARCHITECTURES {
             let config = ModelConfig { pool, ..config.clone() };
-            let (outcome, points) = measure(&dataset, &split, &config, name, terminal)?;
-            architectures.push(outcome);
+            let (found, points) = measure(&dataset, &split, &config, name, terminal)?;
+            architectures.push(found);
             embeddings.clouds.push(Cloud { name: name.to_owned(), points });
         }
-        let report = Report {
+        let result = DemoResult {
             dataset: dataset.name.clone(),
             seed: self.seed,
             graphs: dataset.len(),
             blocks: config.blocks,
-            units: config.units.get(0).unwrap_or_default(),
-            spectral_radius: config.spectral_radius.get(0).unwrap_or_default(),
+            units: config.units.get(0).context("units of the first block")?,
+            spectral_radius: config.spectral_radius.get(0).context("radius of the first block")?,
             draws: DRAWS,
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
             architectures,
         };
-        write(&report, &self.out)?;
-        let page = page(&report, &dataset, embeddings).html(&crate::report::facts());
-        crate::report::write(&self.out.join("demo.html"), &page)?;
-        terminal.print(&describe(&report))?;
+        let page = page::Demo {
+            dataset: &dataset,
+            words: summary(&result),
+            blocks: result.blocks,
+            architectures: &result.architectures,
+            embeddings,
+        };
+        for (name, text) in [
+            ("demo.html", page.html(&crate::report::provenance())),
+            ("demo.json", serde_json::to_string_pretty(&result)? + "\n"),
+            ("demo.csv", csv(&result)),
+        ] {
+            crate::report::write(&self.out.join(name), &text)?;
+        }
+        terminal.print(&describe(&result))?;
         let out = self.out.display();
-        terminal
-            .note(&format!("\nalso written: {out}/demo.html (to look at), {out}/demo.json, {out}/demo.csv"));
+        terminal.note(&format!("\nwrote {out}/demo.html (to look at), {out}/demo.json, {out}/demo.csv"));
         Ok(())
     }
 }
 
-/// The graphs to learn from and those to judge by.
+/// Training and test graphs.
 struct Split {
     train: Vec<usize>,
     test: Vec<usize>,
@@ -137,7 +132,7 @@ impl Split {
         Ok(Self { train: part(Part::Train)?, test: part(Part::Test)?, targets, classes })
     }
 
-    /// Trains on one part, and answers with the share of the other it gets right.
+    /// Trains on one part, and returns the accuracy on the other.
     fn accuracy(&self, model: Model, vectors: &Array2<f64>) -> Result<f64> {
         let rows = vectors.select(Axis(0), &self.train);
         let trained = TrainedModel::fit(model, rows.view(), &self.targets.select(&self.train), None)?;
@@ -151,7 +146,7 @@ impl Split {
     /// their vectors only the sums of one stack's last states are looked at: with
     /// more columns than graphs there is a plane for any classes.
     fn points(&self, vectors: &Array2<f64>, config: &ModelConfig) -> Result<Vec<[f64; 2]>> {
-        let units = config.units.get(config.blocks - 1).unwrap_or_default();
+        let units = config.units.get(config.blocks - 1).context("units of the last block")?;
         let first = (config.blocks - 1) * config.aggregate.len() * units;
         let sums = vectors.slice(s![.., first..first + units]);
         let projection = lda(sums, &self.classes, &ProjectionOptions::default())?;
@@ -166,11 +161,12 @@ fn measure(
     config: &ModelConfig,
     name: &'static str,
     terminal: &Terminal,
-) -> Result<(Outcome, Vec<[f64; 2]>)> {
+) -> Result<(Architecture, Vec<[f64; 2]>)> {
     // Pooling and preparing depend on nothing that is drawn: once is enough.
+    let training = dataset.graphs.select(&split.train);
     let model = |draw| {
         let seed = config.seed.wrapping_add(draw);
-        Model::fit(ModelConfig { seed, ..config.clone() }, &dataset.graphs)
+        Model::fit(ModelConfig { seed, ..config.clone() }, &training)
     };
     let first = model(0)?;
     let mut embedder = Embedder::new(&first, None, terminal);
@@ -194,102 +190,68 @@ fn measure(
             points = split.points(&embedding.vectors, config)?;
         }
     }
-    let embed_seconds = tally.embed_seconds / DRAWS as f64;
-    let mean = accuracies.iter().sum::<f64>() / DRAWS as f64;
-    let variance = accuracies.iter().map(|accuracy| (accuracy - mean).powi(2)).sum::<f64>() / DRAWS as f64;
+    let (accuracy_mean, accuracy_std) = mean_and_std(&accuracies);
     let all = std::iter::once(&dataset.graphs).chain(pyramid.levels.iter().map(|level| &level.graphs));
-    let outcome = Outcome {
-        pool: name,
-        accuracy_mean: mean,
-        accuracy_std: variance.sqrt(),
+    let mut found = Architecture {
+        pool: name.to_owned(),
+        accuracy_mean,
+        accuracy_std,
         coarsen_seconds: tally.coarsen_seconds,
         prepare_seconds: tally.prepare_seconds,
-        embed_seconds,
+        embed_seconds: tally.embed_seconds / DRAWS as f64,
         train_seconds,
-        accuracy_per_second: mean / (tally.prepare_seconds + embed_seconds + train_seconds),
+        accuracy_per_second: 0.0,
         sweeps_mean: tally.sweeps_mean,
         converged: tally.converged,
         levels: all.enumerate().map(|(level, graphs)| LevelSummary::of(level, graphs)).collect(),
     };
-    Ok((outcome, points))
+    found.accuracy_per_second = accuracy_mean / found.seconds();
+    Ok((found, points))
 }
 
-/// The same as a page to look at.
-fn page<'a>(report: &Report, dataset: &'a Dataset, embeddings: CloudRow) -> page::Demo<'a> {
-    let architecture = |outcome: &Outcome| page::Architecture {
-        pool: outcome.pool.to_owned(),
-        blocks: report.blocks,
-        accuracy: outcome.accuracy_mean,
-        std: outcome.accuracy_std,
-        coarsen_seconds: outcome.coarsen_seconds,
-        seconds: outcome.prepare_seconds + outcome.embed_seconds + outcome.train_seconds,
-        levels: outcome.levels.clone(),
-    };
-    page::Demo {
-        dataset,
-        words: summary(report),
-        architectures: report.architectures.iter().map(architecture).collect(),
-        embeddings,
+fn csv(result: &DemoResult) -> String {
+    fn last(found: &Architecture, value: fn(&LevelSummary) -> f64) -> Cell {
+        Cell::optional(found.levels.last().map(value), 1)
     }
+    let columns: [Column<Architecture>; 10] = [
+        ("pool", |found| Cell::text(&found.pool)),
+        ("accuracy_mean", |found| Cell::number(found.accuracy_mean, 3)),
+        ("accuracy_std", |found| Cell::number(found.accuracy_std, 3)),
+        ("coarsen_seconds", |found| Cell::number(found.coarsen_seconds, 3)),
+        ("prepare_seconds", |found| Cell::number(found.prepare_seconds, 3)),
+        ("embed_seconds", |found| Cell::number(found.embed_seconds, 3)),
+        ("train_seconds", |found| Cell::number(found.train_seconds, 3)),
+        ("accuracy_per_second", |found| Cell::number(found.accuracy_per_second, 3)),
+        ("vertices_last_level", |found| last(found, |level| level.avg_vertices)),
+        ("edges_last_level", |found| last(found, |level| level.avg_edges)),
+    ];
+    Table::of("", &result.architectures, &columns).csv()
 }
 
-fn write(report: &Report, folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let create = |name: &str, text: String| {
-        files::write_whole::<anyhow::Error>(&folder.join(name), |out: &mut BufWriter<&File>| {
-            Ok(out.write_all(text.as_bytes())?)
-        })
-    };
-    create("demo.json", serde_json::to_string_pretty(report)? + "\n")?;
-    let mut csv = "pool,accuracy_mean,accuracy_std,coarsen_seconds,prepare_seconds,embed_seconds,\
-                   train_seconds,accuracy_per_second,vertices_last_level,edges_last_level\n"
-        .to_owned();
-    for outcome in &report.architectures {
-        let last = outcome.levels.last().map_or((0.0, 0.0), |level| (level.avg_vertices, level.avg_edges));
-        let numbers = [
-            outcome.accuracy_mean,
-            outcome.accuracy_std,
-            outcome.coarsen_seconds,
-            outcome.prepare_seconds,
-            outcome.embed_seconds,
-            outcome.train_seconds,
-            outcome.accuracy_per_second,
-            last.0,
-            last.1,
-        ];
-        let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
-        csv += &format!("{},{}\n", outcome.pool, numbers.join(","));
-    }
-    create("demo.csv", csv)
-}
-
-fn describe(report: &Report) -> String {
-    let most = |value: fn(&Outcome) -> f64| report.architectures.iter().map(value).fold(0.0, f64::max);
-    let slowest = most(|outcome| outcome.embed_seconds);
-    let best = most(|outcome| outcome.accuracy_per_second);
-    let rows = report.architectures.iter().map(|outcome| {
-        let kept = |value: fn(&LevelSummary) -> f64| -> String {
-            let levels: Vec<String> = outcome.levels.iter().map(|l| format!("{:.0}", value(l))).collect();
-            levels.join(" > ")
-        };
+fn describe(result: &DemoResult) -> String {
+    let most = |value: fn(&Architecture) -> f64| result.architectures.iter().map(value).fold(0.0, f64::max);
+    let slowest = most(|found| found.embed_seconds);
+    let best = most(|found| found.accuracy_per_second);
+    let rows = result.architectures.iter().map(|found| {
         vec![
-            outcome.pool.to_owned(),
-            format!("{:.1} ±{:.1}", 100.0 * outcome.accuracy_mean, 100.0 * outcome.accuracy_std),
-            bar(outcome.accuracy_mean),
-            format!("{:.2}", outcome.embed_seconds),
-            bar(outcome.embed_seconds / slowest),
-            format!("{:.2}", outcome.coarsen_seconds),
-            bar(outcome.accuracy_per_second / best),
-            kept(|level| level.avg_vertices),
-            kept(|level| level.avg_edges),
+            found.pool.clone(),
+            format!("{:.1} ±{:.1}", 100.0 * found.accuracy_mean, 100.0 * found.accuracy_std),
+            bar(found.accuracy_mean),
+            format!("{:.2}", found.embed_seconds),
+            bar(found.embed_seconds / slowest),
+            format!("{:.2}", found.coarsen_seconds),
+            bar(found.accuracy_per_second / best),
+            found.by_level(|level| level.avg_vertices, " > "),
+            found.by_level(|level| level.avg_edges, " > "),
         ]
     });
-    let header = ["pooling", "% right", "", "embed s", "", "pool s", "right per second", "vertices", "edges"];
-    format!("{}\n\n{}", summary(report), table(&header, rows))
+    let header =
+        ["pooling", "accuracy %", "", "embed s", "", "pool s", "accuracy per second", "vertices", "edges"];
+    format!("{}\n\n{}", summary(result), table(&header, rows))
 }
 
-fn summary(report: &Report) -> String {
-    let Report { dataset, graphs, blocks, units, threads, draws, .. } = report;
+fn summary(result: &DemoResult) -> String {
+    let DemoResult { dataset, graphs, blocks, units, threads, draws, .. } = result;
     format!(
         "{dataset}: {graphs} graphs, {blocks} blocks of {units} units, {threads} threads, {draws} draws of the weights"
     )

@@ -38,7 +38,7 @@ pub struct Draw {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct DrawnLevels {
     dataset: String,
     graph: String,
     pool: &'static str,
@@ -85,7 +85,7 @@ impl Draw {
             let LevelFigures { vertices, edges, kept, cut, merged } = level;
             Figures { vertices, edges, kept, cut, merged }
         };
-        self.picture.write(&picture, terminal, || Report {
+        self.picture.write(&picture, terminal, || DrawnLevels {
             dataset: dataset.name.clone(),
             graph: name,
             pool,

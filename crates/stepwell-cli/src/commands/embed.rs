@@ -69,7 +69,7 @@ pub struct Embed {
 
 /// What was done.
 #[derive(Debug, Default, Serialize)]
-struct Report {
+struct EmbeddingSummary {
     units: usize,
     /// Numbers in a vector.
     columns: usize,
@@ -119,7 +119,7 @@ impl Embed {
                 work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
             }
             Some(path) => {
-                let (mut report, mut partial) = (Report::default(), None);
+                let (mut report, mut partial) = (EmbeddingSummary::default(), None);
                 files::write_whole::<anyhow::Error>(path, |out| {
                     let writer: Box<dyn VectorWriter + '_> = match format {
                         Format::Csv => Box::new(CsvWriter::new(out, &shape)),
@@ -130,7 +130,7 @@ impl Embed {
                     Ok(())
                 })?;
                 partial.map_or(Ok(()), Partial::finish)?;
-                let Report { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
+                let EmbeddingSummary { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
                 let path = path.display();
                 terminal
                     .note(&format!("{graphs} graphs, {columns} numbers each, to {path} in {seconds:.2} s"));
@@ -206,7 +206,7 @@ impl Work {
         &self,
         terminal: &Terminal,
         writer: Option<Box<dyn VectorWriter + '_>>,
-    ) -> Result<(Report, Option<Partial>)> {
+    ) -> Result<(EmbeddingSummary, Option<Partial>)> {
         let start = Instant::now();
         let mut output = Output::new(writer, self.kept.as_ref(), terminal)?;
         let (model, config) = (&self.model, &self.model.config);
@@ -236,7 +236,7 @@ impl Work {
         })?;
         let partial = output.finish()?;
         embedder.note("");
-        let report = Report {
+        let report = EmbeddingSummary {
             units: model.weights.units(0, config.blocks - 1),
             columns: self.shape()?.columns.len(),
             seconds: start.elapsed().as_secs_f64(),

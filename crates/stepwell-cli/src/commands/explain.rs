@@ -49,7 +49,7 @@ pub struct Explain {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ExplainedGraph<'a> {
     dataset: &'a str,
     graph: &'a str,
     /// What the model says: a class; nothing for a regression.
@@ -104,7 +104,7 @@ impl Explain {
         }
         let question = class.map_or("the prediction".to_owned(), |class| format!("class {class}"));
         let picture = draw(&subject, &shares, &question)?;
-        self.picture.write(&picture, terminal, || Report {
+        self.picture.write(&picture, terminal, || ExplainedGraph {
             dataset: &dataset.name,
             graph: &name,
             prediction,

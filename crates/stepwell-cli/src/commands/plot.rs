@@ -19,10 +19,10 @@ use crate::terminal::Terminal;
 
 /// Draw all graphs as points in a plane
 ///
-/// Graphs become vectors, vectors points: where classes lie farthest apart
-/// (lda) or where vectors vary most (pca). Colours are classes, or the targets
-/// in fifths. In a page (.html) pointing shows which graph it is, a click in
-/// the legend hides a class, and the picture can be zoomed.
+/// Graphs are embedded, and their vectors projected to the plane: by linear
+/// discriminants (lda, which separates classes) or principal components (pca).
+/// Colours are classes, or fifths of numeric targets. A page (.html) names the
+/// graph under the pointer, hides classes by a click in the legend, and zooms.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell plot MUTAG -o mutag.html
@@ -32,12 +32,11 @@ pub struct Plot {
     #[command(flatten)]
     input: Input,
 
-    /// The plane: lda (needs classes), pca; by default lda where there are classes
+    /// The projection: lda (needs classes) or pca [lda where there are classes]
     #[arg(long, value_parser = method)]
     method: Option<Method>,
 
-    /// Embed as a model that 'stepwell train' wrote does; options of the model are then those of
-    /// the file
+    /// Embed with a model that 'stepwell train' wrote; its options are those of the file
     #[arg(short, long, value_name = "FILE")]
     model: Option<PathBuf>,
 
@@ -55,7 +54,7 @@ pub struct Plot {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct PlottedPoints {
     dataset: String,
     method: &'static str,
     graphs: usize,
@@ -100,7 +99,7 @@ impl Plot {
         });
         if method == Method::Lda && 2 * rows.ncols() > rows.nrows() {
             terminal.note(&format!(
-                "note: {} columns of {} graphs can be parted by almost any classes; --method pca, or fewer --units, shows more",
+                "note: with {} columns for {} graphs, discriminants separate almost any classes; try --method pca or fewer --units",
                 rows.ncols(),
                 rows.nrows()
             ));
@@ -113,7 +112,7 @@ impl Plot {
             sizes: Some(&sizes),
         };
         let (picture, projection, points) = terminal.busy("drawing", || plot(&vectors, method))?;
-        self.picture.write(&picture, terminal, || Report {
+        self.picture.write(&picture, terminal, || PlottedPoints {
             dataset: source.name.clone(),
             method: match method {
                 Method::Lda => "lda",

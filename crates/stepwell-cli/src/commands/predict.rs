@@ -63,7 +63,7 @@ pub struct Predict {
 }
 
 #[derive(Default, Serialize)]
-struct Report {
+struct PredictionSummary {
     dataset: String,
     skipped: usize,
     /// Vertices whose label the model was not trained on.
@@ -108,7 +108,7 @@ impl Predict {
                 self.predict(&model, &source, terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
             }
             Some(path) => {
-                let (mut report, mut partial) = (Report::default(), None);
+                let (mut report, mut partial) = (PredictionSummary::default(), None);
                 files::write_whole::<anyhow::Error>(path, |out| {
                     let writer: Box<dyn VectorWriter + '_> = match parquet {
                         true => Box::new(ParquetWriter::new(out, &shape)),
@@ -138,7 +138,7 @@ impl Predict {
         source: &Source,
         terminal: &Terminal,
         writer: Option<Box<dyn VectorWriter + '_>>,
-    ) -> Result<(Report, Option<Partial>)> {
+    ) -> Result<(PredictionSummary, Option<Partial>)> {
         let start = Instant::now();
         let kept = match self.resume.resume {
             false => None,
@@ -229,7 +229,7 @@ impl Predict {
         let partial = output.finish()?;
         embedder.note(" when training");
         let seconds = start.elapsed().as_secs_f64();
-        let report = Report {
+        let report = PredictionSummary {
             dataset: source.name.clone(),
             skipped,
             unknown_labels,

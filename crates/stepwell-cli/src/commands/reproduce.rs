@@ -10,29 +10,27 @@ use stepwell_data::cache::PyramidCache;
 use stepwell_data::{Dataset, LevelSummary, Summary};
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::evaluate::on_one_thread;
-use stepwell_lab::experiments::{BLOCKS, SIDES, depth_seconds, grid_seconds};
-use stepwell_lab::outcome::FoldOutcome;
-use stepwell_lab::paper;
+use stepwell_lab::metrics::mean_and_std;
+use stepwell_lab::paper::growth::{BLOCKS, SIDES, depth_seconds, grid_seconds};
+use stepwell_lab::paper::{self, Experiment, PaperRecord, Statistics};
 use stepwell_lab::protocol::Protocol;
-use stepwell_lab::report;
-use stepwell_lab::run::{CellKey, Experiment, Known, Making, Run, Sweeps};
-use stepwell_lab::tables::{self, Statistics, mean_and_std};
+use stepwell_lab::run::{CellKey, FoldResult, Known, Making, Run, Sweeps};
+use stepwell_lab::subject::Subject;
 
 use crate::BadUsage;
 use crate::args::{Caching, Input, Sources};
-use crate::model::ModelArgs;
-use crate::protocol::{Bench, ProtocolArgs, Subject};
+use crate::model::{ModelArgs, ReadoutArgs};
+use crate::protocol::{Evaluator, ProtocolArgs};
 use crate::terminal::Terminal;
 
-/// Run the paper's tables, with the paper's figures beside ours
+/// Reproduce the paper's tables, with the paper's figures beside ours
 ///
-/// Every dataset, pooling and number of blocks goes through the paper's whole
-/// protocol, and so do simple baselines. Then the winners' times are taken, one
-/// after the other on one thread. The run can be ended at any time, by Ctrl-C or
-/// a power cut, and goes on when the same command is given again; 'stepwell runs'
-/// shows how far it is. Whenever a cell is done, tables are written to OUT/tables
-/// as Markdown, CSV and JSON, with a page on the paper's claims, and all of it to
-/// one page to look at, OUT/report.html. The paper's figures come last, to
+/// Every dataset, pooling and number of blocks is evaluated with the paper's
+/// protocol, and so are simple baselines. Then the winners are timed, one after
+/// the other on one thread. The run can be interrupted at any time and is resumed
+/// by the same command; 'stepwell runs' shows its progress. Whenever a cell is
+/// done, tables are written to OUT/tables as Markdown, CSV and JSON, and one page
+/// with all of them to OUT/report.html. The paper's figures come last, in
 /// OUT/figures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -41,7 +39,8 @@ use crate::terminal::Terminal;
   stepwell reproduce --out runs/paper --shard 0/3    # one of three processes or machines
 
 One cell of the tables:
-  stepwell evaluate ENZYMES --preset paper --pool ndp --blocks 2 --out runs/cell",
+  stepwell evaluate ENZYMES --preset paper --pool ndp --configs 100 --folds 5 --out runs/cell",
+    mut_arg("configs", |configs| configs.help("Configurations drawn at random [100]")),
     mut_arg("pool", |pool| pool.hide(true)),
     mut_arg("blocks", |blocks| blocks.hide(true)))]
 pub struct Reproduce {
@@ -57,11 +56,11 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 4], value_parser = clap::value_parser!(u8).range(1..=4))]
     tables: Vec<u8>,
 
-    /// Do only part I of N of the passes; whoever finds all of them done judges the winners
+    /// Do only part I of N of the passes; the process that finds all of them done tests the winners
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
 
-    /// Take no times: another run will, when nothing else keeps the machine busy
+    /// Take no times; a later run without this option does
     #[arg(long)]
     no_times: bool,
 
@@ -75,6 +74,9 @@ pub struct Reproduce {
     caching: Caching,
 
     #[command(flatten)]
+    readout: ReadoutArgs,
+
+    #[command(flatten)]
     model: ModelArgs,
 }
 
@@ -84,18 +86,21 @@ const LEVELS: usize = 2;
 
 impl Reproduce {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let model = self.model.config().context(BadUsage)?;
         if self.model.chooses_architecture() {
-            let refusal = "--pool, --blocks: all architectures of the paper are run; for one of them: \
-                           stepwell evaluate NAME --pool ndp --blocks 2 --out FOLDER";
+            let refusal = "--pool, --blocks: 'reproduce' runs all architectures of the paper; for one of them: \
+                           stepwell evaluate NAME --preset paper --configs 100 --folds 5 --pool ndp --blocks 2";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         if self.model.is(Preset::Accurate) {
-            let refusal = "--preset accurate: the paper's model is run, whose settings are searched; \
-                           for this one: stepwell evaluate NAME --preset accurate --out FOLDER";
+            let refusal = "--preset accurate: 'reproduce' runs the paper's model; \
+                           for this one: stepwell evaluate NAME --out FOLDER";
             return Err(anyhow!(refusal).context(BadUsage));
         }
-        let protocols = self.protocol.protocols(&self.model, model.seed).context(BadUsage)?;
+        let usual = (Preset::Paper, Protocol::default().configurations);
+        let (model, protocols) = self.protocol.plan(&self.model, &self.readout, usual).context(BadUsage)?;
+        if !protocols.iter().all(Protocol::searches) {
+            return Err(anyhow!("--configs: expected at least 1, found 0").context(BadUsage));
+        }
         let work = Work {
             command: self,
             model,
@@ -104,9 +109,10 @@ impl Reproduce {
             cache: self.caching.pyramids(&self.sources),
             terminal,
         };
-        let names = match self.datasets.is_empty() {
-            true => paper::datasets().map(String::from).collect(),
-            false => self.datasets.clone(),
+        let names = if self.datasets.is_empty() {
+            paper::datasets().map(String::from).collect()
+        } else {
+            self.datasets.clone()
         };
         let mut found = Vec::new();
         for name in names {
@@ -131,7 +137,7 @@ impl Reproduce {
         }
         work.write_tables()?;
         let (tables, page) = (self.out.join("tables"), self.out.join("report.html"));
-        terminal.note(&format!("tables are in {}, all of it in {}", tables.display(), page.display()));
+        terminal.note(&format!("wrote {} and {}", tables.display(), page.display()));
         Ok(())
     }
 }
@@ -152,7 +158,7 @@ impl Work<'_> {
         let sources = Sources { data_dir: data_dir.clone(), offline: *offline };
         match self.terminal.load(&Input { dataset: name.to_owned(), data_seed: 0, sources }) {
             Err(error) if self.command.datasets.is_empty() => {
-                self.terminal.note(&format!("note: {name} is left out: {error:#}"));
+                self.terminal.note(&format!("note: skipping {name}: {error:#}"));
                 Ok(None)
             }
             loaded => loaded.map(Some),
@@ -166,8 +172,8 @@ impl Work<'_> {
     /// Writes the tables, and the page with all of them.
     fn write_tables(&self) -> Result<()> {
         let (out, known) = (&self.command.out, self.known()?);
-        tables::write(out, &known)?;
-        let page = report::reproduction(&known, &crate::report::facts(), &crate::report::drawn(out));
+        paper::write(out, &known)?;
+        let page = paper::reproduction(&known, &crate::report::provenance(), &crate::report::drawn(out));
         crate::report::write(&out.join("report.html"), &page)
     }
 
@@ -177,7 +183,7 @@ impl Work<'_> {
         if !wanted(1) && !wanted(4) || self.command.shard.is_some_and(|(this, _)| this > 0) {
             return Ok(());
         }
-        let known = self.known()?.statistics;
+        let known = self.known()?.paper.statistics;
         for pool in POOLS.into_iter().filter(|pool| *pool == Pool::None || wanted(4)) {
             let config = ModelConfig { pool, ..self.model.clone() };
             let pooling = config.pooling();
@@ -194,13 +200,14 @@ impl Work<'_> {
                     .levels
                     .extend(levels.map(|(level, coarse)| LevelSummary::of(level + 1, &coarse.graphs)));
             }
-            self.run.write_statistics(Statistics { pool: name.into(), summary })?;
+            let statistics = Statistics { pool: name.into(), summary };
+            self.run.write_measurement(PaperRecord::Statistics(statistics))?;
         }
         self.write_tables()
     }
 
-    fn bench<'b>(&'b self, dataset: &'b Dataset) -> Bench<'b> {
-        Bench {
+    fn evaluator<'b>(&'b self, dataset: &'b Dataset) -> Evaluator<'b> {
+        Evaluator {
             dataset,
             protocols: &self.protocols,
             splits: None,
@@ -210,13 +217,14 @@ impl Work<'_> {
         }
     }
 
-    /// What is put through the protocol: four architectures for each table, and the baselines.
+    /// What is evaluated: four architectures for each table, and the baselines.
     fn subjects(&self) -> Vec<Subject> {
         let blocks = self.command.tables.iter().filter(|table| matches!(table, 2 | 3));
         let models = blocks.flat_map(|&blocks| {
             POOLS.map(|pool| ModelConfig { pool, blocks: usize::from(blocks), ..self.model.clone() })
         });
-        let mut subjects: Vec<Subject> = models.map(|model| Subject::Model(Box::new(model))).collect();
+        let mut subjects: Vec<Subject> =
+            models.map(|model| Subject::Model("reservoir".into(), Box::new(model))).collect();
         if !subjects.is_empty() {
             subjects.extend(Baseline::ALL.map(Subject::Baseline));
         }
@@ -224,23 +232,28 @@ impl Work<'_> {
     }
 
     fn cells(&self, dataset: &Dataset) -> Result<()> {
-        let bench = self.bench(dataset);
+        let evaluator = self.evaluator(dataset);
         let subjects = self.subjects();
         let all = subjects.len() * self.protocols.len();
-        let mut place = 0;
-        for subject in &subjects {
-            let mut pyramid = bench.pyramid(subject, self.cache.as_ref())?;
-            for (seed, protocol) in self.protocols.iter().enumerate() {
-                place += 1;
-                let pyramid = bench.for_seed(seed, &mut pyramid);
-                let evaluation = bench.evaluation(subject, pyramid, protocol)?;
-                match bench.search(&evaluation, &format!("[{place}/{all}] "))? {
+        for (place, subject) in subjects.iter().enumerate() {
+            let mut kept = None;
+            for (index, protocol) in self.protocols.iter().enumerate() {
+                let mut evaluation = evaluator.evaluation(subject, protocol)?;
+                let state = evaluation.state(&self.run)?;
+                if state.is_done() {
+                    self.terminal.note(&line(evaluation.key(), state.folds.values()));
+                    continue;
+                }
+                evaluation.prepare(evaluator.lend(subject, index, &mut kept)?)?;
+                let place = format!("[{}/{all}] ", place * self.protocols.len() + index + 1);
+                match evaluator.judge(&evaluation, &place, false)? {
                     Some(found) => {
-                        self.terminal.note(&line(evaluation.key(), &found.outcomes));
+                        let folds = found.folds.iter().map(|(fold, _)| fold);
+                        self.terminal.note(&line(evaluation.key(), folds));
                         self.write_tables()?;
                     }
                     None => {
-                        let words = "passes of other parts are missing: to be judged later";
+                        let words = "waiting for passes of other shards";
                         self.terminal.note(&format!("{}: {words}", evaluation.key()));
                     }
                 }
@@ -251,14 +264,14 @@ impl Work<'_> {
 
     /// Times of all cells that have none yet.
     fn times(&self, dataset: &Dataset) -> Result<()> {
-        let bench = self.bench(dataset);
+        let evaluator = self.evaluator(dataset);
         // One seed is enough for the clock.
         let Some(protocol) = self.protocols.first() else { return Ok(()) };
         let known = self.known()?.cells;
         for subject in self.subjects() {
-            let key = subject.key(dataset, protocol);
+            let key = CellKey::new(&dataset.name, &subject, protocol.seed);
             let sweeps: &[Sweeps] =
-                if key.has_reservoirs() { &[Sweeps::Own, Sweeps::Plain] } else { &[Sweeps::Own] };
+                if key.is_papers() { &[Sweeps::Own, Sweeps::Plain] } else { &[Sweeps::Own] };
             let Some(state) = known.get(&key).filter(|state| state.is_done()) else { continue };
             let timed = |&sweeps: &Sweeps| state.times.range((sweeps, 0)..=(sweeps, usize::MAX)).count();
             if state.making.is_some() && sweeps.iter().all(|sweeps| timed(sweeps) == state.folds.len()) {
@@ -268,13 +281,14 @@ impl Work<'_> {
             self.terminal.busy(&format!("taking times of {key}"), || -> Result<()> {
                 // Before there is another pyramid: large ones take gigabytes.
                 let missing = state.making.is_none();
-                let making = missing.then(|| self.making(&bench, &subject, protocol)).transpose()?;
-                let pyramid = || bench.pyramid(&subject, self.cache.as_ref());
-                let evaluation = bench.evaluation(&subject, pyramid()?, protocol)?;
+                let making = missing.then(|| self.making(&evaluator, &subject, protocol)).transpose()?;
+                let pyramid = || evaluator.pyramid(&subject, self.cache.as_ref());
+                let mut evaluation = evaluator.evaluation(&subject, protocol)?;
+                evaluation.prepare(pyramid()?)?;
                 making.map_or(Ok(()), |making| evaluation.made(&self.run, making))?;
                 evaluation.time(&self.run, &units)?;
-                if key.has_reservoirs() {
-                    evaluation.plain(dataset, pyramid)?.time(&self.run, &units)?;
+                if let Some(plain) = subject.with_plain_sweeps() {
+                    evaluation.with_plain_sweeps(&plain, pyramid)?.time(&self.run, &units)?;
                 }
                 Ok(())
             })?;
@@ -283,25 +297,29 @@ impl Work<'_> {
     }
 
     /// Pools and prepares anew, on one thread.
-    fn making(&self, bench: &Bench<'_>, subject: &Subject, protocol: &Protocol) -> Result<Making> {
+    fn making(&self, evaluator: &Evaluator<'_>, subject: &Subject, protocol: &Protocol) -> Result<Making> {
         on_one_thread(|| {
             let clock = Instant::now();
-            let pyramid = bench.pyramid(subject, None)?;
+            let pyramid = evaluator.pyramid(subject, None)?;
             let coarsen_seconds = clock.elapsed().as_secs_f64();
             let clock = Instant::now();
-            bench.evaluation(subject, pyramid, protocol)?;
+            evaluator.evaluation(subject, protocol)?.prepare(pyramid)?;
             Ok(Making { coarsen_seconds, prepare_seconds: clock.elapsed().as_secs_f64() })
         })
     }
 
+    fn measured(&self, experiment: Experiment, at: usize, seconds: f64) -> Result<()> {
+        Ok(self.run.write_measurement(PaperRecord::Measured { experiment, at, seconds })?)
+    }
+
     /// Times that show how the cost grows.
     fn experiments(&self) -> Result<()> {
-        let known = self.known()?.measured;
+        let known = self.known()?.paper.measured;
         let missing = |experiment, at| !known.contains_key(&(experiment, at));
         for side in SIDES.into_iter().filter(|side| missing(Experiment::Vertices, side * side)) {
             let seconds =
                 self.terminal.busy(&format!("a grid of {side} by {side}"), || grid_seconds(side))?;
-            self.run.write_measured(Experiment::Vertices, side * side, seconds)?;
+            self.measured(Experiment::Vertices, side * side, seconds)?;
         }
         if BLOCKS.iter().any(|&blocks| missing(Experiment::Blocks, blocks))
             && let Some(dataset) = self.load("b-hard")?
@@ -309,7 +327,7 @@ impl Work<'_> {
             for blocks in BLOCKS.into_iter().filter(|&blocks| missing(Experiment::Blocks, blocks)) {
                 let words = format!("{blocks} blocks on {}", dataset.name);
                 let seconds = self.terminal.busy(&words, || depth_seconds(&dataset, blocks))?;
-                self.run.write_measured(Experiment::Blocks, blocks, seconds)?;
+                self.measured(Experiment::Blocks, blocks, seconds)?;
             }
         }
         Ok(())
@@ -323,11 +341,11 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     if this < of { Ok((this, of)) } else { Err(wrong()) }
 }
 
-fn line(key: &CellKey, outcomes: &[FoldOutcome]) -> String {
+fn line<'f>(key: &CellKey, folds: impl Iterator<Item = &'f FoldResult>) -> String {
     let accuracies: Vec<f64> =
-        outcomes.iter().filter_map(|outcome| outcome.quality.accuracy.map(|share| 100.0 * share)).collect();
+        folds.filter_map(|fold| fold.quality.accuracy.map(|share| 100.0 * share)).collect();
     let (mean, std) = mean_and_std(&accuracies);
-    let printed = paper::result(&key.dataset, &key.pool, key.blocks).filter(|_| key.has_reservoirs());
+    let printed = paper::result(&key.dataset, &key.pool, key.blocks).filter(|_| key.is_papers());
     let printed = printed.and_then(|row| row.accuracy.zip(row.std));
     let beside = printed.map_or(String::new(), |(mean, std)| format!(", paper {mean} ± {std}"));
     format!("{key}: {mean:.1} ± {std:.1}{beside}")

@@ -3,12 +3,12 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
+use stepwell_lab::metrics::mean_and_std;
 use stepwell_lab::run::{CellKey, Run};
-use stepwell_lab::tables::mean_and_std;
 
 use crate::terminal::{Terminal, table};
 
-/// Show how far a run is
+/// Show the progress of a run
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   stepwell runs runs/paper")]
@@ -21,9 +21,9 @@ pub struct Runs {
     json: bool,
 }
 
-/// What a run knows of a model on a dataset.
+/// The progress of a model on a dataset.
 #[derive(Serialize)]
-struct Row {
+struct CellProgress {
     dataset: String,
     model: String,
     pool: String,
@@ -32,7 +32,7 @@ struct Row {
     /// Passes done, and all there are.
     done: usize,
     units: usize,
-    /// Accuracies of the folds that were judged.
+    /// Accuracies of the folds that are done.
     folds: Vec<f64>,
     /// Folds whose times were taken.
     timed: usize,
@@ -43,9 +43,9 @@ impl Runs {
         ensure!(self.folder.is_dir(), "{}: no such folder", self.folder.display());
         let cells = Run::read(&self.folder)?.cells;
         ensure!(!cells.is_empty(), "{}: no records of a run", self.folder.display());
-        let rows: Vec<Row> = cells
+        let rows: Vec<CellProgress> = cells
             .into_iter()
-            .map(|(CellKey { dataset, model, pool, blocks, seed }, state)| Row {
+            .map(|(CellKey { dataset, model, pool, blocks, seed }, state)| CellProgress {
                 dataset,
                 model,
                 pool,
@@ -73,13 +73,11 @@ impl Runs {
                 row.blocks.to_string(),
                 row.seed.to_string(),
                 format!("{} of {}", row.done, row.units),
-                match row.folds.is_empty() {
-                    true => "-".into(),
-                    false => format!("{mean:.1} ± {std:.1}"),
-                },
+                if row.folds.is_empty() { "-".into() } else { format!("{mean:.1} ± {std:.1}") },
                 if row.timed > 0 { "taken" } else { "-" }.into(),
             ]
         });
-        terminal.print(&table(&["dataset", "model", "blocks", "seed", "passes", "% right", "times"], lines))
+        terminal
+            .print(&table(&["dataset", "model", "blocks", "seed", "passes", "accuracy (%)", "times"], lines))
     }
 }

@@ -69,14 +69,14 @@ impl Stats {
             describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
         }
         if self.json {
-            return terminal.json(&Report { summary, oddities });
+            return terminal.json(&DatasetStatistics { summary, oddities });
         }
         terminal.print(&describe(&summary, &oddities, pooling.as_ref().map_or("none", Pooling::name)))
     }
 }
 
 #[derive(Serialize)]
-struct Report {
+struct DatasetStatistics {
     #[serde(flatten)]
     summary: Summary,
     #[serde(flatten)]

@@ -63,7 +63,7 @@ pub struct Train {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct TrainingSummary {
     dataset: String,
     /// Their names; none when numbers are predicted.
     classes: Vec<String>,
@@ -126,7 +126,7 @@ impl Train {
             terminal.note("warning: all training graphs have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure");
         }
         let (training_accuracy, training_r2) = fitted(&trained, &targets, &mut vectors)?;
-        let report = Report {
+        let report = TrainingSummary {
             dataset: source.name,
             classes: trained.classes.names(),
             columns,
@@ -174,8 +174,8 @@ fn fitted(
     })
 }
 
-fn describe(report: &Report, path: &std::path::Path) -> String {
-    let Report { columns, alpha, seconds, tally: Tally { graphs, .. }, .. } = report;
+fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
+    let TrainingSummary { columns, alpha, seconds, tally: Tally { graphs, .. }, .. } = report;
     let fit = match (report.training_accuracy, report.training_r2) {
         (Some(accuracy), _) => format!(
             "{} classes, {:.1} % of the training graphs right",

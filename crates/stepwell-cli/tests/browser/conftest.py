@@ -72,7 +72,7 @@ def pages(tmp_path_factory):
     few = ["--configs", 2, "--inits", 1, "--folds", 3, "--units", 6, "-q"]
     sets = f"{folder / 'NCI1.jsonl'},b-easy-small"
     stepwell("reproduce", "--datasets", sets, *few, "--out", folder / "run")
-    stepwell("evaluate", rows, "--pool", "graclus", "--baselines", *few, "--out", folder / "mine")
+    stepwell("evaluate", rows, "--preset", "paper", "--pool", "graclus", "--baselines", *few, "--out", folder / "mine")
     stepwell("demo", "-q", "--out", folder / "demo")
     made["report"] = folder / "run" / "report.html"
     made["evaluation"] = folder / "mine" / "report.html"

@@ -10,14 +10,15 @@ use stepwell::rng::Stream;
 
 use super::{Folder, failure, json, output, stepwell};
 
-const SMALL: [&str; 8] = ["--configs", "2", "--inits", "1", "--folds", "3", "--units", "6"];
+const SMALL: [&str; 10] =
+    ["--preset", "paper", "--configs", "2", "--inits", "1", "--folds", "3", "--units", "6"];
 
 #[test]
 fn an_evaluation_goes_on_where_it_was() {
     let folder = Folder::new();
     let out = folder.at("run");
-    let evaluate =
-        ["evaluate", "b-easy-small", "--configs", "3", "--inits", "2", "--folds", "3", "--units", "8"];
+    let small = ["--configs", "3", "--inits", "2", "--folds", "3", "--units", "8"];
+    let evaluate = [&["evaluate", "b-easy-small", "--preset", "paper"][..], &small].concat();
     let fresh = json(&[&evaluate[..], &["--json"]].concat());
     assert_eq!(fresh["folds"].as_array().unwrap().len(), 3);
     assert!(fresh["accuracy_mean"].as_f64().unwrap() > 0.6, "{fresh}");
@@ -36,8 +37,7 @@ fn an_evaluation_goes_on_where_it_was() {
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     let other = failure(&[&with_records[..], &["--blocks", "2", "--leak", "0.5"]].concat(), 1);
     assert!(
-        other.contains("this run began with something else for b-easy-small")
-            && other.contains("leak (1.0, now 0.5)"),
+        other.contains("b-easy-small none L=2: this run was started with leak = 1.0, not 0.5; use"),
         "{other}"
     );
     // A record that was changed is named, and nothing is written over.
@@ -82,17 +82,17 @@ fn kept(out: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_model_with_nothing_to_search_is_judged_as_it_is() {
+fn a_model_is_evaluated_as_train_makes_it() {
     let folder = Folder::new();
     let out = folder.at("run");
     let small = ["--folds", "3", "--inits", "2", "--units", "6"];
-    let evaluate = [&["evaluate", "b-easy-small", "--preset", "accurate", "--json"][..], &small].concat();
+    let evaluate = [&["evaluate", "b-easy-small", "--json"][..], &small].concat();
     let found = json(&evaluate);
     assert_eq!(
         (&found["model"], &found["pool"], &found["blocks"]),
         (&"accurate".into(), &"none".into(), &3.into())
     );
-    assert_eq!(found["features_fitted_on"], "the graphs learnt from, in every fold");
+    assert_eq!(found["features_fitted_on"], "training graphs of each fold");
     let folds = found["folds"].as_array().unwrap();
     assert_eq!(folds.len(), 3);
     assert!(folds.iter().all(|fold| fold["train_seconds"].as_f64().unwrap() > 0.0));
@@ -106,14 +106,83 @@ fn a_model_with_nothing_to_search_is_judged_as_it_is() {
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
     assert!(page.contains("b-easy"));
 
-    let early = json(&[&evaluate[..], &["--on-validation"]].concat());
     let accuracies = |found: &serde_json::Value| -> Vec<f64> {
         found["folds"].as_array().unwrap().iter().map(|fold| fold["accuracy"].as_f64().unwrap()).collect()
     };
-    assert_ne!(accuracies(&early), accuracies(&found));
-    assert!(failure(&[&evaluate[..], &["--configs", "3"]].concat(), 2).contains("nothing is searched"));
-    let searching = ["evaluate", "b-easy-small", "--on-validation"];
-    assert!(failure(&searching, 2).contains("validation graphs have chosen them"));
+    for options in
+        [&["--on-validation"][..], &["--preset", "paper"], &["--landmarks", "5"], &["--alpha", "1e6"]]
+    {
+        let other = json(&[&evaluate[..], options].concat());
+        assert_ne!(accuracies(&other), accuracies(&found), "{options:?}");
+        assert_eq!(other["features_fitted_on"], found["features_fitted_on"]);
+    }
+    // Any preset is searched where that is asked for.
+    let searched = json(&[&evaluate[..], &["--configs", "2"]].concat());
+    assert_eq!((&searched["model"], &searched["configurations"]), (&"accurate".into(), &2.into()));
+    assert_eq!(searched["features_fitted_on"], "all graphs, without labels");
+    let searching = ["evaluate", "b-easy-small", "--on-validation", "--configs", "2"];
+    assert!(failure(&searching, 2).contains("validation graphs choose the configuration"));
+}
+
+/// Paths and rings, a line each; with the parts of a split, if there are any.
+fn rows(path: &str, classes: &[&str], parts: Option<&[&str]>) {
+    let mut text = String::new();
+    for (index, class) in classes.iter().enumerate() {
+        let (n, is_ring) = (4 + index / 2, index % 2);
+        let src: Vec<usize> = (0..n - 1 + is_ring).collect();
+        let dst: Vec<usize> = src.iter().map(|v| (v + 1) % n).collect();
+        let split = parts.map_or(String::new(), |parts| format!(", \"split\": \"{}\"", parts[index]));
+        text += &format!(
+            "{{\"num_nodes\": {n}, \"src\": {src:?}, \"dst\": {dst:?}, \"y\": \"{class}\"{split}}}\n"
+        );
+    }
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_split_that_data_come_with_is_used_and_told() {
+    let folder = Folder::new();
+    let path = folder.at("split.jsonl");
+    let classes: Vec<&str> = (0..40).map(|index| ["path", "ring"][index % 2]).collect();
+    let part = |index: usize| ["train", "train", "train", "test"][index / 2 % 4];
+    rows(&path, &classes, Some(&(0..40).map(part).collect::<Vec<_>>()));
+    let evaluate = |more: &[&str]| {
+        let fixed = ["evaluate", &path, "--json", "--units", "5", "--inits", "1"];
+        let done = stepwell().args(fixed).args(more).assert().success().get_output().clone();
+        let found: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        (found["folds"].as_array().unwrap().len(), String::from_utf8(done.stderr).unwrap())
+    };
+    let (folds, told) = evaluate(&[]);
+    assert_eq!(folds, 1);
+    assert_eq!(
+        told.matches("using the dataset's split: 30 train, 10 test (pass --folds").count(),
+        1,
+        "{told}"
+    );
+    let (folds, told) = evaluate(&["--folds", "2"]);
+    assert!(folds == 2 && !told.contains("the dataset's split"), "{told}");
+    // Baselines and searches hold out a validation part of their own.
+    assert_eq!(evaluate(&["--configs", "2", "--baselines"]).0, 1);
+    let refused = failure(&["evaluate", &path, "--on-validation"], 1);
+    assert!(refused.contains("expected validation graphs in every fold"), "{refused}");
+}
+
+#[test]
+fn folds_need_not_hold_every_class() {
+    let folder = Folder::new();
+    let path = folder.at("rare.jsonl");
+    let classes: Vec<String> = (0..24).map(|index| format!("class {}", index % 9)).collect();
+    let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+    rows(&path, &classes, None);
+    for more in [&[][..], &["--class-weight", "balanced"], &["--configs", "2"]] {
+        let fixed = ["evaluate", &path, "--json", "--units", "5", "--inits", "1"];
+        let done = stepwell().args(fixed).args(more).assert().success().get_output().clone();
+        let told = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(told.matches("9 of 9 classes have fewer than 5 graphs").count(), 1, "{told}");
+        let found: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(found["folds"].as_array().unwrap().len(), 5);
+        assert!(found["accuracy_mean"].is_number() && found["accuracy_std"].is_number());
+    }
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     let share = |notes: &str| notes.lines().find(|line| line.contains("are right")).map(str::to_owned);
     assert_eq!(share(&judged_too), share(&judged), "{judged_too}");
     let refused = failure(&["train", &some, "-m", &model], 1);
-    assert!(refused.contains("line 8: expected a text in 'y'"), "{refused}");
+    assert!(refused.contains("line 8: expected a string in 'y'"), "{refused}");
     assert!(refused.contains("rows without a target can be predicted"), "{refused}");
 }
 

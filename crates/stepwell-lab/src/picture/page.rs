@@ -18,6 +18,7 @@ mod parts;
 use std::fmt::Write;
 
 use super::svg::{escaped, shortened};
+pub use crate::table::{Cell, Emphasis, Table};
 
 /// Characters of a cell or a title: more is no name but an accident.
 const LONGEST: usize = 100;
@@ -32,80 +33,13 @@ pub struct Page {
     body: String,
 }
 
-/// Rows of texts and numbers under a header; a click on a column sorts by it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// What it shows.
-    pub caption: String,
-    /// The names of its columns.
-    pub header: Vec<String>,
-    /// Its rows, each as long as the header.
-    pub rows: Vec<Vec<Cell>>,
-}
-
-/// What stands in a table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    /// What is read there.
-    pub text: String,
-    /// What it is sorted by, if that is a number.
-    pub value: Option<f64>,
-    /// How it stands out.
-    pub emphasis: Emphasis,
-    /// Whether it is a sentence, which may be longer than a name.
-    pub is_sentence: bool,
-}
-
-/// How a cell stands out, beside what it says.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Emphasis {
-    /// Not at all.
-    #[default]
-    None,
-    /// What is more or better.
-    Above,
-    /// What is less or worse.
-    Below,
-    /// What is not there.
-    Missing,
-}
-
-impl Emphasis {
-    fn class(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Above => "above",
-            Self::Below => "below",
-            Self::Missing => "missing",
-        }
-    }
-}
-
-impl Cell {
-    /// A text, sorted as one.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None, emphasis: Emphasis::None, is_sentence: false }
-    }
-
-    /// A number with so many decimals.
-    pub fn number(value: f64, decimals: usize) -> Self {
-        // Adding 0 makes -0 positive.
-        Self::sorted(format!("{:.decimals$}", value + 0.0), value)
-    }
-
-    /// A text, sorted as a number.
-    pub fn sorted(text: impl Into<String>, value: f64) -> Self {
-        Self { value: Some(value).filter(|value| value.is_finite()), ..Self::text(text) }
-    }
-
-    /// That this is not there.
-    pub fn missing(text: impl Into<String>) -> Self {
-        Self { emphasis: Emphasis::Missing, ..Self::text(text) }
-    }
-
-    /// A whole sentence.
-    pub fn sentence(text: impl Into<String>) -> Self {
-        Self { is_sentence: true, ..Self::text(text) }
+/// The style sheet's class of an emphasis.
+fn emphasis_class(emphasis: Emphasis) -> &'static str {
+    match emphasis {
+        Emphasis::None => "",
+        Emphasis::Above => "above",
+        Emphasis::Below => "below",
+        Emphasis::Missing => "missing",
     }
 }
 
@@ -115,11 +49,6 @@ impl Page {
     pub fn new(title: &str) -> Self {
         let title = escaped(&shortened(title, LONGEST));
         Self { body: format!("<h1>{title}</h1>\n"), title }
-    }
-
-    /// Another heading.
-    pub fn heading(&mut self, text: &str) {
-        let _ = writeln!(self.body, "<h2>{}</h2>", escaped(&shortened(text, LONGEST)));
     }
 
     /// Some sentences.
@@ -143,11 +72,8 @@ impl Page {
 
     /// A table whose columns belong together, so many at a time.
     pub fn grouped_table(&mut self, table: &Table, groups: &[(&str, usize)]) {
-        let numeric = |column: usize| {
-            table.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.value.is_some()))
-        };
-        let kinds: Vec<&str> =
-            (0..table.header.len()).map(|column| if numeric(column) { "number" } else { "" }).collect();
+        let kind = |column| if table.is_numeric(column) { "number" } else { "" };
+        let kinds: Vec<&str> = (0..table.header.len()).map(kind).collect();
         let caption = escaped(&table.caption);
         let kind = class([if groups.is_empty() { "" } else { "grouped" }, ""]);
         let _ = writeln!(
@@ -178,7 +104,7 @@ impl Page {
             for (cell, kind) in row.iter().zip(&kinds) {
                 let most = if cell.is_sentence { SENTENCE } else { LONGEST };
                 let text = escaped(&shortened(&cell.text, most));
-                let class = class([*kind, cell.emphasis.class()]);
+                let class = class([*kind, emphasis_class(cell.emphasis)]);
                 let _ = match cell.value {
                     Some(value) => write!(self.body, "<td{class} data-value=\"{value}\">{text}</td>"),
                     None => write!(self.body, "<td{class}>{text}</td>"),

@@ -1,56 +1,81 @@
 //! The page of `stepwell demo`.
 
+use serde::Serialize;
 use stepwell_data::{Dataset, LevelSummary};
 
-use super::Facts;
+use super::Provenance;
 use crate::picture::figures::{CloudRow, Field, Spot, benchmark, clouds, frontier};
-use crate::picture::page::{Cell, Page, Table};
+use crate::picture::page::Page;
 use crate::picture::svg::shortened;
 use crate::run::Known;
+use crate::table::{Cell, Column, Table};
 
-/// What the demonstration found.
+/// What the demonstration shows.
 #[derive(Clone, Debug)]
 pub struct Demo<'a> {
     /// The dataset.
     pub dataset: &'a Dataset,
     /// In words: graphs, blocks, units, draws.
     pub words: String,
-    /// What came of each architecture.
-    pub architectures: Vec<Architecture>,
+    /// Blocks of all architectures.
+    pub blocks: usize,
+    /// The result of each architecture.
+    pub architectures: &'a [Architecture],
     /// The graphs' embeddings as points.
     pub embeddings: CloudRow,
 }
 
-/// What came of an architecture.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The result of one architecture. Times are of all graphs, means over draws.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Architecture {
     /// Its pooling.
     pub pool: String,
-    /// Its blocks.
-    pub blocks: usize,
-    /// Mean share of the test graphs that are right.
-    pub accuracy: f64,
-    /// Its standard deviation over draws of the weights.
-    pub std: f64,
+    /// Mean accuracy on the test graphs over draws of the weights.
+    pub accuracy_mean: f64,
+    /// Its standard deviation.
+    pub accuracy_std: f64,
     /// Seconds of pooling all graphs.
     pub coarsen_seconds: f64,
-    /// Seconds of preparing and embedding all graphs and training.
-    pub seconds: f64,
+    /// Seconds of preparing all graphs.
+    pub prepare_seconds: f64,
+    /// Seconds of embedding them.
+    pub embed_seconds: f64,
+    /// Seconds of training.
+    pub train_seconds: f64,
+    /// Accuracy per second of preparing, embedding and training.
+    pub accuracy_per_second: f64,
+    /// Mean sweeps of each reservoir.
+    pub sweeps_mean: Vec<f64>,
+    /// Share of graphs that converged in all blocks.
+    pub converged: f64,
     /// The graphs on every level.
     pub levels: Vec<LevelSummary>,
 }
 
+impl Architecture {
+    /// Seconds of preparing, embedding and training.
+    pub fn seconds(&self) -> f64 {
+        self.prepare_seconds + self.embed_seconds + self.train_seconds
+    }
+
+    /// A mean of the graphs, level by level.
+    pub fn by_level(&self, value: fn(&LevelSummary) -> f64, arrow: &str) -> String {
+        let levels: Vec<String> = self.levels.iter().map(|level| format!("{:.0}", value(level))).collect();
+        levels.join(arrow)
+    }
+}
+
 impl Demo<'_> {
     /// The page.
-    pub fn html(&self, facts: &Facts) -> String {
+    pub fn html(&self, provenance: &Provenance) -> String {
         let mut page = Page::new(&format!("Four architectures on {}", self.dataset.name));
         page.paragraph(&self.words);
         page.table(&self.table());
         let spot = |found: &Architecture| Spot {
             pool: found.pool.clone(),
-            blocks: found.blocks,
-            seconds: found.seconds,
-            accuracy: 100.0 * found.accuracy,
+            blocks: self.blocks,
+            seconds: found.seconds(),
+            accuracy: 100.0 * found.accuracy_mean,
             is_papers: false,
         };
         let spots = self.architectures.iter().map(spot).collect();
@@ -66,35 +91,24 @@ impl Demo<'_> {
                        nearest ones.";
         page.figure(&benchmark("Points and graphs", std::slice::from_ref(self.dataset)).svg, caption);
         page.section("made", "How this was made");
-        facts.section(&mut page, &Known::default());
+        provenance.section(&mut page, &Known::default());
         page.finish()
     }
 
     fn table(&self) -> Table {
-        let row = |found: &Architecture| {
-            let kept = |value: fn(&LevelSummary) -> f64| {
-                let levels: Vec<String> =
-                    found.levels.iter().map(|level| format!("{:.0}", value(level))).collect();
-                let last = found.levels.last().map_or(0.0, value);
-                Cell::sorted(levels.join(" → "), last)
-            };
-            let right = format!("{:.1} ± {:.1}", 100.0 * found.accuracy, 100.0 * found.std);
-            vec![
-                Cell::text(&found.pool),
-                Cell::sorted(right, found.accuracy),
-                Cell::number(found.seconds, 2),
-                Cell::number(100.0 * found.accuracy / found.seconds, 0),
-                Cell::number(found.coarsen_seconds, 2),
-                kept(|level| level.avg_vertices),
-                kept(|level| level.avg_edges),
-            ]
-        };
-        let header =
-            ["pooling", "% right", "seconds", "points per second", "seconds of pooling", "vertices", "edges"];
-        Table {
-            caption: "Test graphs that are right; sizes are means, level by level".to_owned(),
-            header: header.map(str::to_owned).to_vec(),
-            rows: self.architectures.iter().map(row).collect(),
+        fn levels(found: &Architecture, value: fn(&LevelSummary) -> f64) -> Cell {
+            Cell::sorted(found.by_level(value, " → "), found.levels.last().map_or(0.0, value))
         }
+        let columns: [Column<Architecture>; 7] = [
+            ("pooling", |found| Cell::text(&found.pool)),
+            ("accuracy (%)", |found| Cell::spread(100.0 * found.accuracy_mean, 100.0 * found.accuracy_std)),
+            ("seconds", |found| Cell::number(found.seconds(), 2)),
+            ("points per second", |found| Cell::number(100.0 * found.accuracy_per_second, 0)),
+            ("seconds of pooling", |found| Cell::number(found.coarsen_seconds, 2)),
+            ("vertices", |found| levels(found, |level| level.avg_vertices)),
+            ("edges", |found| levels(found, |level| level.avg_edges)),
+        ];
+        let caption = "Accuracy on the test graphs; sizes are means, level by level";
+        Table::of(caption, self.architectures, &columns)
     }
 }

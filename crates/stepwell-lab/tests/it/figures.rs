@@ -9,13 +9,13 @@ use stepwell::rng::Stream;
 use stepwell::targets::Targets;
 use stepwell_data::Dataset;
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_lab::convergence::{RADII, sweeps};
+use stepwell_lab::paper::bound::{RADII, sweeps};
+use stepwell_lab::paper::embeddings::{self, cloud};
 use stepwell_lab::picture::figures::{
     BarGroup, Cloud, CloudRow, Field, Line, LinePanel, RatioRow, Spot, bars, benchmark, clouds, frontier,
     lines, ratios,
 };
-use stepwell_lab::tables::POOLS;
-use stepwell_lab::visualization::{self, cloud};
+use stepwell_lab::results::POOLS;
 
 use super::pictures::check;
 
@@ -160,7 +160,7 @@ fn sweeps_keep_to_the_theorem() {
 fn graphs_become_points_by_every_architecture() {
     let dataset = small(10);
     for pool in [Pool::None, Pool::Ndp] {
-        let config = ModelConfig { units: 12.into(), ..visualization::config(pool) };
+        let config = ModelConfig { units: 12.into(), ..embeddings::config(pool) };
         let pyramid = match config.pooling() {
             Some(pooling) => pooling.coarsen(&dataset.graphs, config.levels(), |_| Continue(())).unwrap(),
             None => Pyramid::default(),

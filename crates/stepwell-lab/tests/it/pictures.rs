@@ -90,7 +90,7 @@ fn hostile_names_are_text_and_short() {
     assert_eq!(page.matches("<script>").count(), 1, "the page's own");
     assert!(page.len() < 60_000 && !page.contains(&"x".repeat(500)));
     let mut table = Page::new(&hostile(0));
-    table.heading(&hostile(1));
+    table.subheading(&hostile(1));
     table.paragraph(&hostile(2));
     table.table(&Table {
         caption: hostile(0),

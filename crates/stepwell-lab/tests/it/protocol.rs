@@ -14,9 +14,10 @@ use stepwell::targets::{Encoded, decode_classes};
 use stepwell_data::Dataset;
 use stepwell_data::synthetic::{BenchmarkOptions, generate};
 use stepwell_lab::evaluate::Evaluation;
-use stepwell_lab::protocol::Protocol;
-use stepwell_lab::run::Run;
+use stepwell_lab::protocol::{Protocol, Unit};
+use stepwell_lab::run::{FoldResult, Run};
 use stepwell_lab::splits::stratified;
+use stepwell_lab::subject::Subject;
 
 fn dataset() -> Dataset {
     let options = BenchmarkOptions::named("b-hard-small").unwrap();
@@ -46,8 +47,20 @@ fn pyramid(dataset: &Dataset, config: &ModelConfig) -> Pyramid {
         .map_or(Pyramid::default(), |p| p.coarsen(&dataset.graphs, config.levels(), going).unwrap())
 }
 
-fn evaluation<'a>(dataset: &'a Dataset, config: &ModelConfig) -> Evaluation<'a> {
-    Evaluation::new(dataset, pyramid(dataset, config), config.clone(), protocol(), None).unwrap()
+fn subject(config: &ModelConfig) -> Subject {
+    Subject::Model("reservoir".into(), Box::new(config.clone()))
+}
+
+fn evaluation<'a>(dataset: &'a Dataset, subject: &'a Subject) -> Evaluation<'a> {
+    let Subject::Model(_, config) = subject else { unreachable!("a model") };
+    let mut evaluation = Evaluation::new(dataset, subject, protocol(), None).unwrap();
+    evaluation.prepare(pyramid(dataset, config)).unwrap();
+    evaluation
+}
+
+fn judge(evaluation: &Evaluation<'_>, run: &Run, units: &[Unit]) -> stepwell_lab::Result<Vec<FoldResult>> {
+    let judged = evaluation.judge(run, units, false, |_| ControlFlow::Continue(()))?;
+    Ok(judged.unwrap().into_iter().map(|(result, _)| result).collect())
 }
 
 /// The paper's words as a nested loop.
@@ -104,11 +117,12 @@ fn one_pass_for_all_folds_equals_the_nested_loop() {
     let dataset = dataset();
     for pool in [Pool::None, Pool::Ndp] {
         let config = config(pool);
-        let evaluation = evaluation(&dataset, &config);
+        let subject = subject(&config);
+        let evaluation = evaluation(&dataset, &subject);
         let run = Run::default();
         let units = evaluation.search(&run, |_, _| ControlFlow::Continue(())).unwrap();
-        let found = evaluation.judge(&run, &units).unwrap().unwrap();
-        let found: Vec<f64> = found.iter().map(|outcome| outcome.quality.accuracy.unwrap()).collect();
+        let found = judge(&evaluation, &run, &units).unwrap();
+        let found: Vec<f64> = found.iter().map(|fold| fold.quality.accuracy.unwrap()).collect();
         let expected = naive(&dataset, &config);
         for (found, expected) in found.iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
@@ -129,21 +143,22 @@ fn lines(folder: &Path) -> BTreeSet<String> {
 #[test]
 fn shared_and_ended_runs_leave_the_same_records() {
     let dataset = dataset();
-    let evaluation = evaluation(&dataset, &config(Pool::Graclus));
+    let subject = subject(&config(Pool::Graclus));
+    let evaluation = evaluation(&dataset, &subject);
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let complete = |run: &Run| {
         let units = evaluation.search(run, |_, _| ControlFlow::Continue(()))?;
-        evaluation.judge(run, &units)
+        judge(&evaluation, run, &units)
     };
     let whole = Run { folder: Some(at("whole")), ..Run::default() };
-    let results = complete(&whole).unwrap().unwrap();
+    let results = complete(&whole).unwrap();
 
     for shard in 0..3 {
         let run = Run { folder: Some(at("shared")), shard: (shard, 3) };
         evaluation.search(&run, |_, _| ControlFlow::Continue(())).unwrap();
     }
-    complete(&Run { folder: Some(at("shared")), ..Run::default() }).unwrap().unwrap();
+    complete(&Run { folder: Some(at("shared")), ..Run::default() }).unwrap();
     assert_eq!(lines(&at("shared")), lines(&at("whole")));
 
     // Ended before every unit, and once in the middle of a line.
@@ -164,7 +179,7 @@ fn shared_and_ended_runs_leave_the_same_records() {
             break;
         }
     }
-    let again = complete(&run).unwrap().unwrap();
+    let again = complete(&run).unwrap();
     assert_eq!(lines(&at("ended")), lines(&at("whole")));
     assert_eq!(again, results);
 }
@@ -175,15 +190,12 @@ fn a_run_with_other_options_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run { folder: Some(folder.path().to_owned()), ..Run::default() };
     let going = |_, _: &_| ControlFlow::Continue(());
-    evaluation(&dataset, &config(Pool::None)).search(&run, going).unwrap();
-    let other = ModelConfig { units: 11.into(), ..config(Pool::None) };
+    let one = subject(&config(Pool::None));
+    evaluation(&dataset, &one).search(&run, going).unwrap();
+    let other = subject(&ModelConfig { units: 11.into(), ..config(Pool::None) });
     let error = evaluation(&dataset, &other).search(&run, going).unwrap_err().to_string();
-    assert!(
-        error.contains("this run began with something else for")
-            && error.contains(": units (10, now 11); give"),
-        "{error}"
-    );
+    assert!(error.contains("L=2 seed 5: this run was started with units = 10, not 11; use"), "{error}");
     let fewer = dataset.select(&(0..dataset.len() - 1).collect::<Vec<_>>());
-    let error = evaluation(&fewer, &config(Pool::None)).search(&run, going).unwrap_err().to_string();
-    assert!(error.contains(": the dataset, or the folds; give"), "{error}");
+    let error = evaluation(&fewer, &one).search(&run, going).unwrap_err().to_string();
+    assert!(error.contains("started with another dataset or other folds; use"), "{error}");
 }

@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_data::{LevelSummary, Summary};
-use stepwell_lab::outcome::{FoldOutcome, Quality};
+use stepwell_lab::metrics::Quality;
+use stepwell_lab::paper::{self, Experiment, PaperFigure, Statistics, charts, reproduction};
 use stepwell_lab::picture::figures::{Cloud, CloudRow, clouds};
-use stepwell_lab::report::{Architecture, Demo, Extra, Facts, Machine, evaluation, figures, reproduction};
-use stepwell_lab::run::{CellKey, Experiment, Known};
-use stepwell_lab::tables::{POOLS, Statistics};
+use stepwell_lab::report::{Architecture, Demo, Machine, Provenance, evaluation};
+use stepwell_lab::results::POOLS;
+use stepwell_lab::run::{CellKey, FoldResult, Known};
 
 use super::pictures::hostile;
 use super::tables::{cell, key, known};
 
-fn facts() -> Facts {
-    Facts {
+fn provenance() -> Provenance {
+    Provenance {
         command: "stepwell reproduce --out 'a <b>'".into(),
         version: "1.2.3".into(),
         date: "2001-02-03".into(),
@@ -79,7 +80,7 @@ fn check_html(html: &str) {
     assert_eq!(html.matches("<script").count(), 1);
 }
 
-fn statistics(dataset: &str, pool: &str, levels: usize) -> Statistics {
+pub fn statistics(dataset: &str, pool: &str, levels: usize) -> Statistics {
     let level = |level: usize| LevelSummary {
         level,
         avg_vertices: 30.0 / (level + 1) as f64,
@@ -119,26 +120,26 @@ fn whole() -> Known {
     let mut begun = cell(&[], 0.0, 0.0, 0.0);
     begun.all_units = 300;
     known.cells.insert(key("COLLAB", "nmf", 3), begun);
-    known.statistics = vec![statistics("NCI1", "none", 1), statistics("NCI1", "ndp", 3)];
-    known.measured = [((Experiment::Vertices, 100), 0.1), ((Experiment::Vertices, 1000), 1.0)].into();
+    known.paper.statistics = vec![statistics("NCI1", "none", 1), statistics("NCI1", "ndp", 3)];
+    known.paper.measured = [((Experiment::Vertices, 100), 0.1), ((Experiment::Vertices, 1000), 1.0)].into();
     known
 }
 
-fn extras() -> BTreeMap<Extra, String> {
+fn drawn() -> BTreeMap<PaperFigure, String> {
     let row = CloudRow {
         name: "b-easy".into(),
         classes: vec!["0".into()],
         of: vec![0; 3],
         clouds: vec![Cloud { name: "none".into(), points: vec![[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]] }],
     };
-    [(Extra::Embeddings, clouds("Embeddings", &[row]).svg)].into()
+    [(PaperFigure::Embeddings, clouds("Embeddings", &[row]).svg)].into()
 }
 
 #[test]
 fn a_page_is_whole_and_always_the_same() {
-    let page = reproduction(&whole(), &facts(), &extras());
+    let page = reproduction(&whole(), &provenance(), &drawn());
     check_html(&page);
-    assert_eq!(page, reproduction(&whole(), &facts(), &extras()));
+    assert_eq!(page, reproduction(&whole(), &provenance(), &drawn()));
     for part in [
         // 71.0 here, 70.4 ± 0.8 in the paper.
         "<td class=\"number\" data-value=\"71\">71.0 ± 1.0</td>",
@@ -168,14 +169,14 @@ fn a_page_is_whole_and_always_the_same() {
 
 #[test]
 fn nothing_known_is_a_page_too() {
-    check_html(&reproduction(&Known::default(), &Facts::default(), &BTreeMap::new()));
-    check_html(&evaluation(&Known::default(), &Facts::default()));
-    assert!(figures(&Known::default()).is_empty());
+    check_html(&reproduction(&Known::default(), &Provenance::default(), &BTreeMap::new()));
+    check_html(&evaluation(&Known::default(), &Provenance::default()));
+    assert!(charts(&Known::default()).is_empty());
 }
 
 #[test]
 fn charts_are_files_of_their_own() {
-    let names: Vec<String> = figures(&whole()).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = charts(&whole()).into_iter().map(|(name, _)| name).collect();
     assert_eq!(
         names,
         [
@@ -193,14 +194,14 @@ fn hostile_names_stay_names() {
     let mut known = Known::default();
     for index in 0..9 {
         let name = hostile(index);
-        known.statistics.push(statistics(&name, "none", 1));
+        known.paper.statistics.push(statistics(&name, "none", 1));
         for pool in POOLS {
             known.cells.insert(key(&name, pool, 2), cell(&[0.5, 0.6], 1.0, 2.0, 0.5));
         }
     }
     let model = CellKey { model: hostile(0), ..key(&hostile(0), &hostile(1), 7) };
     known.cells.insert(model, cell(&[0.1], 1.0, 1.0, 1.0));
-    for page in [reproduction(&known, &facts(), &BTreeMap::new()), evaluation(&known, &facts())] {
+    for page in [reproduction(&known, &provenance(), &BTreeMap::new()), evaluation(&known, &provenance())] {
         check_html(&page);
         assert!(page.contains("&lt;script&gt;"));
         assert!(!page.contains(&"x".repeat(700)), "names are cut");
@@ -211,12 +212,12 @@ fn hostile_names_stay_names() {
 fn numbers_that_are_predicted_have_errors() {
     let mut known = Known::default();
     let mut state = cell(&[0.0, 0.0], 1.0, 2.0, 0.0);
-    for (fold, outcome) in state.folds.iter_mut() {
+    for (fold, result) in state.folds.iter_mut() {
         let quality = Quality { mae: Some(0.5 + *fold as f64), r2: Some(0.25), ..Default::default() };
-        *outcome = FoldOutcome { quality, ..Default::default() };
+        *result = FoldResult { quality, ..Default::default() };
     }
     known.cells.insert(key("heights", "none", 2), state);
-    let page = evaluation(&known, &facts());
+    let page = evaluation(&known, &provenance());
     check_html(&page);
     assert!(page.contains(">1.0000</td>") && page.contains(">0.250</td>"), "the means of both folds");
 }
@@ -224,9 +225,9 @@ fn numbers_that_are_predicted_have_errors() {
 #[test]
 fn the_paper_s_whole_set_stays_small() {
     let mut known = Known::default();
-    for dataset in stepwell_lab::paper::datasets() {
+    for dataset in paper::datasets() {
         for pool in POOLS {
-            known.statistics.push(statistics(dataset, pool, 3));
+            known.paper.statistics.push(statistics(dataset, pool, 3));
             for blocks in [2, 3] {
                 known
                     .cells
@@ -246,8 +247,8 @@ fn the_paper_s_whole_set_stays_small() {
             .to_vec(),
     };
     let rows = [row(3), row(3), row(6), row(3)];
-    let extras = [(Extra::Embeddings, clouds("Embeddings", &rows).svg)].into();
-    let page = reproduction(&known, &facts(), &extras);
+    let drawn = [(PaperFigure::Embeddings, clouds("Embeddings", &rows).svg)].into();
+    let page = reproduction(&known, &provenance(), &drawn);
     check_html(&page);
     assert!(page.len() < 2_500_000, "{}", page.len());
 }
@@ -259,19 +260,21 @@ fn a_demonstration_is_shown() {
     let dataset = synthetic::generate(&options).unwrap();
     let architecture = |pool: &str| Architecture {
         pool: pool.into(),
-        blocks: 3,
-        accuracy: 0.925,
-        std: 0.01,
+        accuracy_mean: 0.925,
+        accuracy_std: 0.01,
         coarsen_seconds: 0.5,
-        seconds: 0.25,
+        embed_seconds: 0.25,
+        accuracy_per_second: 3.7,
         levels: vec![LevelSummary::of(0, &dataset.graphs)],
+        ..Architecture::default()
     };
     let (of, classes) = dataset.targets.classes().unwrap();
     let points = (0..6).map(|graph| [f64::from(graph), 0.0]).collect();
     let demo = Demo {
         dataset: &dataset,
         words: "six <graphs>".into(),
-        architectures: POOLS.map(architecture).to_vec(),
+        blocks: 3,
+        architectures: &POOLS.map(architecture),
         embeddings: CloudRow {
             name: dataset.name.clone(),
             classes,
@@ -279,7 +282,7 @@ fn a_demonstration_is_shown() {
             clouds: vec![Cloud { name: "none".into(), points }],
         },
     };
-    let page = demo.html(&facts());
+    let page = demo.html(&provenance());
     check_html(&page);
     // 92.5 points in a quarter of a second.
     assert!(page.contains("92.5 ± 1.0") && page.contains(">370</td>") && page.contains("six &lt;graphs&gt;"));
@@ -288,11 +291,12 @@ fn a_demonstration_is_shown() {
 #[test]
 fn only_whole_drawings_are_taken_from_a_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |extra: Extra, text: &str| std::fs::write(folder.path().join(extra.file()), text).unwrap();
-    assert!(Extra::read(folder.path()).is_empty());
-    write(Extra::Bound, "<svg >half");
-    write(Extra::Benchmark, "<svg ><script>alert(1)</script></svg>\n");
-    let [drawing] = extras().into_values().collect::<Vec<_>>().try_into().unwrap();
-    write(Extra::Embeddings, &drawing);
-    assert_eq!(Extra::read(folder.path()), extras());
+    let write =
+        |figure: PaperFigure, text: &str| std::fs::write(folder.path().join(figure.file()), text).unwrap();
+    assert!(PaperFigure::read(folder.path()).is_empty());
+    write(PaperFigure::Bound, "<svg >half");
+    write(PaperFigure::Benchmark, "<svg ><script>alert(1)</script></svg>\n");
+    let [drawing] = drawn().into_values().collect::<Vec<_>>().try_into().unwrap();
+    write(PaperFigure::Embeddings, &drawing);
+    assert_eq!(PaperFigure::read(folder.path()), drawn());
 }

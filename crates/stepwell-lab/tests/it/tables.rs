@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use stepwell_lab::outcome::{FoldOutcome, Quality, Times};
+use stepwell_lab::metrics::Quality;
+use stepwell_lab::paper::{self, Experiment, PoolResult, TimeRow, Verdict};
 use stepwell_lab::protocol::{Unit, UnitKey};
-use stepwell_lab::run::{CellKey, CellState, Experiment, Known, Making, Sweeps};
-use stepwell_lab::tables::{self, Verdict};
+use stepwell_lab::results::POOLS;
+use stepwell_lab::run::{CellKey, CellState, FoldResult, Known, Making, Sweeps, Times};
+
+use super::report::statistics;
 
 pub fn key(dataset: &str, pool: &str, blocks: usize) -> CellKey {
     CellKey { dataset: dataset.into(), model: "reservoir".into(), pool: pool.into(), blocks, seed: 0 }
@@ -16,7 +19,7 @@ pub fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState
     let unit_key = UnitKey { configuration: 0, initialisation: 0 };
     let scores = vec![vec![0.0]; accuracies.len()];
     let unit = Unit { key: unit_key, validation: scores.clone(), test: scores };
-    let outcome = |&accuracy: &f64| FoldOutcome {
+    let result = |&accuracy: &f64| FoldResult {
         quality: Quality { accuracy: Some(accuracy), ..Default::default() },
         ..Default::default()
     };
@@ -29,7 +32,7 @@ pub fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState
     CellState {
         all_units: 1,
         units: [(unit_key, unit)].into(),
-        folds: accuracies.iter().map(outcome).enumerate().collect(),
+        folds: accuracies.iter().map(result).enumerate().collect(),
         times,
         making: Some(Making { coarsen_seconds: coarsen, prepare_seconds: 0.1 }),
         ..Default::default()
@@ -46,24 +49,30 @@ pub fn known() -> Known {
     known
 }
 
+fn tables(known: &Known) -> (Vec<PoolResult>, Vec<TimeRow>) {
+    let results = paper::accuracies(&known.cells);
+    let times = paper::times(&known.cells, &results);
+    (results, times)
+}
+
 #[test]
 fn accuracies_stand_beside_the_papers() {
-    let rows = tables::results(&known().cells);
-    assert_eq!(rows.iter().map(|row| row.pool.as_str()).collect::<Vec<_>>(), tables::POOLS);
+    let (rows, _) = tables(&known());
+    assert_eq!(rows.iter().map(|row| row.ours.pool.as_str()).collect::<Vec<_>>(), POOLS);
     let none = &rows[0];
     // The paper has 70.4 ± 0.8 there.
-    assert!((none.accuracy - 71.0).abs() < 1e-9 && (none.std - 1.0).abs() < 1e-9);
+    assert!((none.ours.accuracy - 71.0).abs() < 1e-9 && (none.ours.std - 1.0).abs() < 1e-9);
     assert!((none.difference.unwrap() - 0.6).abs() < 1e-9);
     assert_eq!(none.is_reached(), Some(true));
     // 67.4 ± 1.2 with NDP: 65.0 is more than 1.5 below.
     assert_eq!(rows[3].is_reached(), Some(false));
-    let wide = tables::wide(&rows, 2).markdown();
+    let wide = paper::wide(&rows, 2).markdown();
     assert!(wide.contains("| NCI1 | 71.0 ± 1.0 (70.4 ± 0.8) | 69.0 ± 1.0 (68.1 ± 0.8) |"), "{wide}");
 }
 
 #[test]
 fn times_tell_what_pooling_saves() {
-    let times = tables::times(&known().cells);
+    let (_, times) = tables(&known());
     let row = |pool: &str| times.iter().find(|row| row.pool == pool).unwrap();
     assert!((row("ndp").speedup.unwrap() - 2.0).abs() < 1e-9);
     assert!((row("ndp").plain_speedup.unwrap() - 4.0).abs() < 1e-9);
@@ -77,7 +86,7 @@ fn times_tell_what_pooling_saves() {
 
 #[test]
 fn pairs_are_tested_over_folds() {
-    let comparisons = tables::comparisons(&tables::results(&known().cells));
+    let comparisons = paper::comparisons(&tables(&known()).0);
     assert_eq!(comparisons.len(), 6);
     let ndp = comparisons.iter().find(|pair| pair.first == "none" && pair.second == "ndp").unwrap();
     // Differences 10 and 2: mean 6, variance 32; two folds, each tested for the other.
@@ -89,8 +98,8 @@ fn pairs_are_tested_over_folds() {
 fn claims_are_judged_by_what_is_there() {
     let mut known = known();
     let judged = |known: &Known| {
-        let (results, times) = (tables::results(&known.cells), tables::times(&known.cells));
-        tables::claims(&results, &times, known)
+        let (results, times) = tables(known);
+        paper::claims(&results, &times, known)
     };
     let verdict = |known: &Known, words: &str| {
         judged(known).iter().find(|claim| claim.claim.contains(words)).map(|claim| claim.verdict)
@@ -100,16 +109,39 @@ fn claims_are_judged_by_what_is_there() {
     assert_eq!(verdict(&known, "REDDIT-BINARY"), None, "nothing is known of it");
     assert_eq!(verdict(&known, "linearly"), None);
     for (vertices, seconds) in [(100, 1.0), (1000, 10.0), (10_000, 100.0)] {
-        known.measured.insert((Experiment::Vertices, vertices), seconds);
+        known.paper.measured.insert((Experiment::Vertices, vertices), seconds);
     }
     assert_eq!(verdict(&known, "linearly"), Some(Verdict::Holds));
     for (blocks, seconds) in [(1, 4.0), (2, 3.0), (4, 5.0)] {
-        known.measured.insert((Experiment::Blocks, blocks), seconds);
+        known.paper.measured.insert((Experiment::Blocks, blocks), seconds);
     }
     assert_eq!(verdict(&known, "deep model costs less"), Some(Verdict::Fails));
-    let names: Vec<String> = tables::all(&known).into_iter().map(|file| file.name).collect();
+    let folder = tempfile::tempdir().unwrap();
+    paper::write(folder.path(), &known).unwrap();
+    let at = |name: &str| folder.path().join("tables").join(name);
     for name in ["table2.md", "table2.csv", "table2.json", "tests.csv", "times.json", "claims.md"] {
-        assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
+        assert!(at(name).is_file(), "{name}");
     }
-    assert!(!names.iter().any(|name| name.starts_with("table3")), "nothing to say there");
+    assert!(!at("table3.md").exists(), "nothing to say there");
+    // Every digit: programs read these back.
+    let csv = std::fs::read_to_string(at("table2.csv")).unwrap();
+    let none: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!(none[4].parse::<f64>().unwrap(), tables(&known).0[0].ours.accuracy, "{csv}");
+}
+
+#[test]
+fn tables_1_and_4_are_two_tables() {
+    let mut known = Known::default();
+    known.paper.statistics = vec![statistics("NCI1", "none", 1), statistics("NCI1", "ndp", 3)];
+    let folder = tempfile::tempdir().unwrap();
+    paper::write(folder.path(), &known).unwrap();
+    let read = |name: &str| -> serde_json::Value {
+        let text = std::fs::read(folder.path().join("tables").join(name)).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    };
+    let (datasets, levels) = (read("table1.json"), read("table4.json"));
+    assert_eq!((datasets.as_array().unwrap().len(), levels.as_array().unwrap().len()), (1, 3));
+    assert_eq!(datasets[0]["paper"]["graphs"], 4110);
+    assert_eq!((&levels[1]["pool"], &levels[1]["level"]), (&"ndp".into(), &1.into()));
+    assert_eq!(levels[1]["paper"]["vertices"], 15.2);
 }

@@ -4,11 +4,9 @@
 use anyhow::Result;
 use stepwell_data::Dataset;
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_lab::convergence;
+use stepwell_lab::paper::{PaperFigure, bound, charts, embeddings};
 use stepwell_lab::picture::Picture;
 use stepwell_lab::picture::figures::{CloudRow, benchmark, clouds};
-use stepwell_lab::report::{self, Extra};
-use stepwell_lab::visualization::{self, cloud};
 
 use super::{POOLS, Work};
 
@@ -20,37 +18,37 @@ impl Work<'_> {
     /// datasets.
     pub(super) fn figures(&self, datasets: &[String]) -> Result<()> {
         let out = &self.command.out;
-        crate::report::write_figures(out, &report::figures(&self.known()?))?;
+        crate::report::write_figures(out, &charts(&self.known()?))?;
         let drawn = crate::report::drawn(out);
         let generated: Vec<&String> =
             datasets.iter().filter(|name| BenchmarkOptions::named(name).is_some()).collect();
-        let shows = |extra: Extra, names: &[&String]| {
-            drawn.get(&extra).is_some_and(|svg| names.iter().all(|name| svg.contains(name.as_str())))
+        let shows = |figure: PaperFigure, names: &[&String]| {
+            drawn.get(&figure).is_some_and(|svg| names.iter().all(|name| svg.contains(name.as_str())))
         };
-        let is_drawn = |extra: &Extra| match extra {
-            Extra::Benchmark => shows(*extra, &generated),
-            Extra::Embeddings => shows(*extra, &chosen(datasets)),
-            Extra::Bound => shows(*extra, &[]),
+        let is_drawn = |figure: &PaperFigure| match figure {
+            PaperFigure::Benchmark => shows(*figure, &generated),
+            PaperFigure::Embeddings => shows(*figure, &chosen(datasets)),
+            PaperFigure::Bound => shows(*figure, &[]),
         };
-        for extra in Extra::ALL.into_iter().filter(|extra| !is_drawn(extra)) {
-            let picture = match extra {
-                Extra::Benchmark if generated.is_empty() => None,
-                Extra::Bound if generated.is_empty() => None,
-                Extra::Benchmark => {
+        for figure in PaperFigure::ALL.into_iter().filter(|figure| !is_drawn(figure)) {
+            let picture = match figure {
+                PaperFigure::Benchmark if generated.is_empty() => None,
+                PaperFigure::Bound if generated.is_empty() => None,
+                PaperFigure::Benchmark => {
                     let examples =
                         generated.iter().filter_map(|name| few(name, 1)).collect::<Result<Vec<_>>>()?;
-                    Some(benchmark(extra.title(), &examples))
+                    Some(benchmark(figure.title(), &examples))
                 }
-                Extra::Bound => few("b-easy-small", COUNTED)
+                PaperFigure::Bound => few("b-easy-small", COUNTED)
                     .map(|dataset| -> Result<Picture> {
                         let dataset = dataset?;
-                        Ok(self.terminal.busy("counting sweeps", || convergence::figure(&dataset))?)
+                        Ok(self.terminal.busy("counting sweeps", || bound::figure(&dataset))?)
                     })
                     .transpose()?,
-                Extra::Embeddings => self.embeddings(datasets)?,
+                PaperFigure::Embeddings => self.embeddings(datasets)?,
             };
             if let Some(picture) = picture {
-                picture.write(&out.join("figures").join(extra.file()))?;
+                picture.write(&out.join("figures").join(figure.file()))?;
             }
         }
         Ok(())
@@ -65,7 +63,7 @@ impl Work<'_> {
             let Some((of, classes)) = dataset.targets.classes() else { continue };
             let mut row = CloudRow { name: dataset.name.clone(), classes, of, clouds: Vec::new() };
             for pool in POOLS {
-                let config = visualization::config(pool);
+                let config = embeddings::config(pool);
                 let pyramid = match config.pooling() {
                     Some(pooling) => self.terminal.coarsen(
                         self.cache.as_ref(),
@@ -77,20 +75,21 @@ impl Work<'_> {
                 };
                 let words = format!("embedding {name}");
                 row.clouds.push(
-                    self.terminal.counting(&words, |progress| cloud(&dataset, &pyramid, config, progress))?,
+                    self.terminal.counting(&words, |progress| {
+                        embeddings::cloud(&dataset, &pyramid, config, progress)
+                    })?,
                 );
             }
             rows.push(row);
         }
-        Ok((!rows.is_empty()).then(|| clouds(Extra::Embeddings.title(), &rows)))
+        Ok((!rows.is_empty()).then(|| clouds(PaperFigure::Embeddings.title(), &rows)))
     }
 }
 
 /// The datasets that the paper's figure of embeddings has, in its order.
 fn chosen(datasets: &[String]) -> Vec<&String> {
-    let place = |name: &str| {
-        visualization::DATASETS.iter().position(|known| *known == name.trim_end_matches("-small"))
-    };
+    let place =
+        |name: &str| embeddings::DATASETS.iter().position(|known| *known == name.trim_end_matches("-small"));
     let mut chosen: Vec<&String> = datasets.iter().filter(|name| place(name).is_some()).collect();
     chosen.sort_by_key(|name| place(name));
     chosen

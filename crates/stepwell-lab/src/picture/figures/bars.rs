@@ -8,7 +8,7 @@ use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::legend::short;
 use crate::picture::svg::{Number, Svg, shortened};
-use crate::tables::POOLS;
+use crate::results::POOLS;
 
 /// The bars of a dataset, in the order of [`POOLS`].
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@ use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::legend::short;
 use crate::picture::svg::{Number, Svg, shortened};
-use crate::tables::POOLS;
+use crate::results::POOLS;
 
 /// All models on a dataset.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -19,7 +19,7 @@ pub use frontier::{Field, Spot, frontier, pareto};
 pub use lines::{Line, LinePanel, lines};
 pub use ratios::{RatioRow, ratios};
 
-use crate::tables::POOLS;
+use crate::results::POOLS;
 
 /// The architecture's place among those that have a colour: the paper's four,
 /// then whatever else there is.

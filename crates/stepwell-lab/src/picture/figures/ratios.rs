@@ -7,7 +7,7 @@ use super::{GREY, architecture};
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::svg::{Number, Svg, shortened};
-use crate::tables::POOLS;
+use crate::results::POOLS;
 
 /// A pooled model on a dataset.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,16 +1,17 @@
-//! Figures that take computing: drawn once, kept as files, shown on the page.
+//! The paper's figures that take computing: drawn once, kept as files, shown on
+//! the page.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::figures;
+use super::charts;
 use crate::picture::page::Page;
 use crate::run::Known;
 
 /// Which figure.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Extra {
+pub enum PaperFigure {
     /// How the benchmark's graphs come about (paper §6.1).
     Benchmark,
     /// Embeddings as points (paper §6.4).
@@ -19,7 +20,7 @@ pub enum Extra {
     Bound,
 }
 
-impl Extra {
+impl PaperFigure {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Benchmark, Self::Embeddings, Self::Bound];
 
@@ -63,22 +64,22 @@ impl Extra {
 
     /// Those that a folder has, as they are.
     pub fn read(folder: &Path) -> BTreeMap<Self, String> {
-        let whole = |extra: Self| {
-            let text = fs::read_to_string(folder.join(extra.file())).ok()?;
+        let whole = |figure: Self| {
+            let text = fs::read_to_string(folder.join(figure.file())).ok()?;
             let is_drawing =
                 text.starts_with("<svg ") && text.ends_with("</svg>\n") && !text.contains("<script");
-            is_drawing.then_some((extra, text))
+            is_drawing.then_some((figure, text))
         };
         Self::ALL.into_iter().filter_map(whole).collect()
     }
 }
 
-pub(super) fn section(page: &mut Page, known: &Known, extras: &BTreeMap<Extra, String>) {
-    for (extra, svg) in extras {
-        page.subheading(extra.title());
-        page.figure(svg, extra.caption());
+pub(super) fn section(page: &mut Page, known: &Known, figures: &BTreeMap<PaperFigure, String>) {
+    for (figure, svg) in figures {
+        page.subheading(figure.title());
+        page.figure(svg, figure.caption());
     }
-    if let Some(picture) = figures::growth(known) {
+    if let Some(picture) = charts::growth(known) {
         page.subheading(&picture.title);
         page.figure(
             &picture.svg,

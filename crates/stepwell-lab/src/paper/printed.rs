@@ -14,10 +14,10 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A line of Table 1.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct DatasetStatistics {
     /// The dataset's name, as everywhere in Stepwell.
     pub dataset: String,
@@ -36,7 +36,7 @@ pub struct DatasetStatistics {
 }
 
 static TABLE1: LazyLock<Vec<DatasetStatistics>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../paper/table1.json")).unwrap_or_default());
+    LazyLock::new(|| serde_json::from_str(include_str!("../../paper/table1.json")).expect("a checked table"));
 
 /// What Table 1 says of a dataset.
 pub fn table1(dataset: &str) -> Option<&'static DatasetStatistics> {
@@ -44,7 +44,7 @@ pub fn table1(dataset: &str) -> Option<&'static DatasetStatistics> {
 }
 
 /// One cell group of Table 4: a dataset after some poolings.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct PooledStatistics {
     /// The dataset's name, as everywhere in Stepwell.
     pub dataset: String,
@@ -61,7 +61,7 @@ pub struct PooledStatistics {
 }
 
 static TABLE4: LazyLock<Vec<PooledStatistics>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../paper/table4.json")).unwrap_or_default());
+    LazyLock::new(|| serde_json::from_str(include_str!("../../paper/table4.json")).expect("a checked table"));
 
 /// What Table 4 says of a dataset after so many poolings.
 pub fn table4(dataset: &str, pool: &str, level: usize) -> Option<&'static PooledStatistics> {
@@ -70,7 +70,7 @@ pub fn table4(dataset: &str, pool: &str, level: usize) -> Option<&'static Pooled
 }
 
 /// A cell of Tables 2 (two blocks) and 3 (three).
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct PaperResult {
     /// The dataset's name, as everywhere in Stepwell.
     pub dataset: String,
@@ -88,13 +88,31 @@ pub struct PaperResult {
     pub test_seconds: Option<f64>,
 }
 
-static RESULTS: LazyLock<Vec<PaperResult>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../paper/results.json")).unwrap_or_default());
+static RESULTS: LazyLock<Vec<PaperResult>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../paper/results.json")).expect("a checked table")
+});
 
 /// The datasets of Tables 2 and 3, in their order.
 pub fn datasets() -> impl Iterator<Item = &'static str> {
     let first = |row: &&PaperResult| row.pool == "none" && row.blocks == 2;
     RESULTS.iter().filter(first).map(|row| row.dataset.as_str())
+}
+
+/// A dataset's place in the paper's tables; all others come behind.
+pub(crate) fn order(dataset: &str) -> usize {
+    datasets().position(|name| name == dataset).unwrap_or(usize::MAX)
+}
+
+impl PaperResult {
+    /// Training and testing.
+    pub fn seconds(&self) -> Option<f64> {
+        Some(self.train_seconds? + self.test_seconds?)
+    }
+
+    /// Points of accuracy per second of both.
+    pub fn accuracy_per_second(&self) -> Option<f64> {
+        Some(self.accuracy? / self.seconds()?)
+    }
 }
 
 /// What Tables 2 and 3 say.

@@ -1,4 +1,4 @@
-//! What a cell's records rest on, and what differs from it.
+//! What a cell's records depend on, so that a run is not resumed with anything else.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,74 +11,65 @@ use crate::splits::Fold;
 
 /// Everything the results of a cell depend on.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Basis {
-    /// Of data, splits, model and protocol, in one sum.
-    pub fingerprint: String,
-    /// Model and protocol, to tell what differs; records of old have none.
+pub struct Fingerprint {
+    /// Checksum of data, splits, model and protocol.
+    #[serde(rename = "fingerprint")]
+    pub checksum: String,
+    /// Model and protocol, to tell what differs; old records have none.
     #[serde(skip_serializing_if = "Value::is_null", default)]
     pub settings: Value,
 }
 
-impl Basis {
-    /// Of a model on a dataset; `settings` say all there is to be said of model and protocol.
+impl Fingerprint {
+    /// Of a model on a dataset; `settings` hold all options of model and protocol.
     pub(crate) fn new(
         dataset: &Dataset,
         model: &ModelConfig,
         folds: &[Fold],
         settings: impl Serialize,
     ) -> Self {
-        let text = serde_json::to_string(&settings).unwrap_or_default();
-        let fingerprint = fingerprint(dataset, model, folds, &text);
-        Self { fingerprint, settings: serde_json::from_str(&text).unwrap_or_default() }
+        let text = serde_json::to_string(&settings).expect("settings are structs of plain values");
+        let checksum = checksum(dataset, model, folds, &text);
+        Self { checksum, settings: serde_json::from_str(&text).expect("just written") }
     }
 
-    /// Whether anything was found on it yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.fingerprint.is_empty()
-    }
-
-    /// What is another now, where the sums differ: options by name, with what they were.
+    /// What differs from this one, where the checksums do: `units = 10, not 11`.
     pub(crate) fn difference(&self, now: &Self) -> String {
+        if self.settings.is_null() {
+            return "another dataset, model or protocol".into();
+        }
         let mut found = Vec::new();
-        match (&self.settings, &now.settings) {
-            (Value::Null, _) => return "the dataset, the model or the protocol".into(),
-            (before, now) => differing("", before, now, &mut found),
-        }
-        match found.as_slice() {
-            [] => "the dataset, or the folds".into(),
-            options => options.join(", "),
-        }
+        differing("", &self.settings, &now.settings, &mut found);
+        if found.is_empty() { "another dataset or other folds".into() } else { found.join(", ") }
     }
 }
 
-/// Names the leaves that differ: `units (50, now 60)`.
+/// Names the leaves that differ.
 fn differing(name: &str, before: &Value, now: &Value, found: &mut Vec<String>) {
-    let entry = |value: &Value, key: &str| value.get(key).cloned().unwrap_or_default();
     match (before, now) {
         (before, now) if before == now => {}
         (Value::Object(fields), Value::Object(others)) => {
             let added = others.keys().filter(|key| !fields.contains_key(*key));
-            fields
-                .keys()
-                .chain(added)
-                .for_each(|key| differing(key, &entry(before, key), &entry(now, key), found));
+            for key in fields.keys().chain(added) {
+                differing(key, &before[key], &now[key], found);
+            }
         }
         (Value::Array(items), Value::Array(others)) if name.is_empty() => {
             items.iter().zip(others).for_each(|(before, now)| differing(name, before, now, found));
         }
         _ => {
-            let told = |value: &Value| if value.is_null() { "none".to_owned() } else { value.to_string() };
-            found.push(format!("{} ({}, now {})", name.replace('_', " "), told(before), told(now)));
+            let shown = |value: &Value| if value.is_null() { "none".to_owned() } else { value.to_string() };
+            found.push(format!("{} = {}, not {}", name.replace('_', " "), shown(before), shown(now)));
         }
     }
 }
 
-fn fingerprint(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
+fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
     let mut sum = Sha256::new();
-    // Structure and weights are what the key of a pyramid is made of.
-    let structure =
-        model.pooling().or_else(|| ModelConfig { pool: Pool::Graclus, ..model.clone() }.pooling());
-    sum.update(structure.map(|pooling| cache::key(&dataset.graphs, &pooling, 0)).unwrap_or_default());
+    // The key of a pyramid is made of structure and weights; of one that is pooled, if the model is not.
+    let pooled = ModelConfig { pool: Pool::Graclus, ..model.clone() };
+    let pooling = model.pooling().or_else(|| pooled.pooling()).expect("Graclus is a pooling");
+    sum.update(cache::key(&dataset.graphs, &pooling, 0));
     let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
     attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
     dataset.graphs.vertex_labels().into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use stepwell::config::ModelConfig;
 use stepwell::features::{FeatureMap, Inputs};
-use stepwell::graph::{EdgeList, Graph};
 use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{Prepared, Weights, embed};
 use stepwell::rng::Stream;
 use stepwell_data::Dataset;
+use stepwell_data::synthetic::Family;
 
 use crate::error::Result;
 use crate::evaluate::on_one_thread;
@@ -25,26 +25,12 @@ pub const UNITS: usize = 96;
 /// Seconds for a square grid, a graph of bounded degree, with a fixed number
 /// of sweeps: the least of three runs.
 pub fn grid_seconds(side: usize) -> Result<f64> {
-    let at = |row: usize, column: usize| (row * side + column) as u32;
-    let (mut from, mut to) = (Vec::new(), Vec::new());
-    for row in 0..side {
-        for column in 0..side {
-            if column + 1 < side {
-                from.push(at(row, column));
-                to.push(at(row, column + 1));
-            }
-            if row + 1 < side {
-                from.push(at(row, column));
-                to.push(at(row + 1, column));
-            }
-        }
-    }
-    let grid = Graph::new(&EdgeList::new(side * side, &from, &to))?;
+    let grid = Family::Grid { width: side, height: side }.generate(0)?;
     let mut stream = Stream::new(0, "grid inputs", [side as u64, 0]);
     let rows = (0..4 * side * side).map(|_| stream.uniform_in(-1.0, 1.0)).collect();
     let inputs = Inputs::from_rows(4, rows)?;
     let config = ModelConfig { blocks: 1, fixed_sweeps: Some(10), lift: false, ..Default::default() };
-    let prepared = Prepared::with_pyramid(grid.as_batch(), &inputs, Pyramid::default(), &config)?;
+    let prepared = Prepared::with_pyramid(grid.graph.as_batch(), &inputs, Pyramid::default(), &config)?;
     least_seconds(&prepared, &config)
 }
 

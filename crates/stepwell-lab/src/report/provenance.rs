@@ -1,14 +1,14 @@
-//! How a page came about: command, version, machine, seeds.
+//! How a page was made: command, version, machine, seeds.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::picture::page::Page;
-use crate::run::{CellKey, Known};
+use crate::run::{CellState, Known};
 
-/// What whoever writes a page tells about it.
+/// How a page was made.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct Provenance {
     /// The command, as it can be given again.
     pub command: String,
     /// The program's version.
@@ -60,18 +60,15 @@ fn memory(text: &str) -> Option<u64> {
     kibibytes.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-impl Facts {
-    /// Writes them down, with what the run itself knows of how it was made.
-    pub(super) fn section(&self, page: &mut Page, known: &Known) {
+impl Provenance {
+    /// The section of a page about it, with what the run's records say.
+    pub(crate) fn section(&self, page: &mut Page, known: &Known) {
         page.paragraph("The command that wrote this page:");
         page.code(&self.command);
         let mut facts = vec![
             ("version".to_owned(), format!("stepwell {}", self.version)),
             ("written".to_owned(), self.date.clone()),
-            (
-                "processor".to_owned(),
-                self.machine.processor.clone().unwrap_or_else(|| "not known".to_owned()),
-            ),
+            ("processor".to_owned(), self.machine.processor.clone().unwrap_or_else(|| "unknown".to_owned())),
             ("cores".to_owned(), self.machine.cores.to_string()),
         ];
         if let Some(bytes) = self.machine.memory_bytes {
@@ -80,35 +77,32 @@ impl Facts {
         facts.push(("system".to_owned(), self.machine.system.clone()));
         facts.extend(protocol(known));
         page.facts(&facts);
-        let fixed = |key: &CellKey| key.is_model() && !key.has_reservoirs();
-        let scaled = match (known.cells.keys().any(fixed), known.cells.keys().all(fixed)) {
-            (true, true) => "in every fold on the graphs learnt from",
-            (true, false) => {
-                "on all graphs, without labels; those of models that nothing was searched for, in every fold on the graphs learnt from"
-            }
-            _ => "on all graphs, without labels",
+        let mut cells = known.cells.values();
+        let fitted_on = if !cells.clone().any(CellState::is_searched) {
+            "the training graphs of each fold"
+        } else if cells.all(CellState::is_searched) {
+            "all graphs, without labels"
+        } else {
+            "all graphs, without labels, where configurations were searched, and otherwise on the training \
+             graphs of each fold"
         };
         page.paragraph(&format!(
-            "Features are scaled {scaled}. Results do not depend on the number of threads."
+            "Features are fitted on {fitted_on}. Results do not depend on the number of threads."
         ));
         if !known.cells.is_empty() {
-            page.paragraph(
-                "Records may have been made by several commands and on several machines; this is the last.",
-            );
+            page.paragraph("Records may come from several commands and machines; these are the last ones.");
         }
     }
 }
 
 /// What was tried, read off the records.
 fn protocol(known: &Known) -> Vec<(String, String)> {
-    let reservoirs = || known.cells.iter().filter(|(key, _)| key.has_reservoirs());
+    let models = || known.cells.iter().filter(|(key, _)| key.is_model());
     let list = |values: BTreeSet<u64>| values.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let seeds: BTreeSet<u64> = known.cells.keys().map(|key| key.seed).collect();
-    let folds: BTreeSet<u64> = reservoirs()
-        .filter(|(_, state)| state.is_done())
-        .map(|(_, state)| state.folds.len() as u64)
-        .collect();
-    let units = || reservoirs().flat_map(|(_, state)| state.units.keys());
+    let folds: BTreeSet<u64> =
+        models().filter(|(_, state)| state.is_done()).map(|(_, state)| state.folds.len() as u64).collect();
+    let units = || models().flat_map(|(_, state)| state.units.keys());
     let configurations = units().map(|key| key.configuration + 1).max();
     let initialisations = units().map(|key| key.initialisation + 1).max();
     let mut found = Vec::new();

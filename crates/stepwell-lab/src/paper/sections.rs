@@ -1,0 +1,228 @@
+//! The paper's tables with ours beside, and what stands beside both.
+
+use super::accuracies::{self, PoolResult, find};
+use super::claims::{Claim, Verdict};
+use super::page::PaperRun;
+use super::{charts, comparisons, printed, statistics, times};
+use crate::picture::page::Page;
+use crate::picture::svg::shortened;
+use crate::report::models;
+use crate::results::POOLS;
+use crate::run::{CellKey, Known};
+use crate::table::{Cell, Emphasis, Table};
+
+/// What the differences' signs mean.
+const SIGNS: &str = "▲ above the paper; ▽ below it, but by no more than its spread or 1.5 points; ▼ further \
+                     below. Accuracies are means and standard deviations over folds, in percent. Where a cell \
+                     is not finished, the passes that are done stand in its place.";
+
+/// Table 2 or 3.
+pub(super) fn table(page: &mut Page, run: &PaperRun<'_>, blocks: usize) {
+    page.paragraph(SIGNS);
+    let mut header = vec!["dataset".to_owned()];
+    let mut groups = vec![("", 1)];
+    for pool in POOLS {
+        header.extend(["ours", "paper", "difference"].map(str::to_owned));
+        groups.push((pool, 3));
+    }
+    let begun = |name: &&String| {
+        let is = |key: &CellKey| key.dataset == **name && key.blocks == blocks && key.is_papers();
+        run.known.cells.keys().any(is)
+    };
+    let row = |name: &String| {
+        let mut cells = vec![Cell::text(name)];
+        for pool in POOLS {
+            let ours = find(&run.results, name, pool, blocks);
+            cells.push(ours.map_or_else(|| unfinished(run.known, name, pool, blocks), accuracy));
+            cells.push(papers(name, pool, blocks));
+            cells.push(ours.map_or_else(Cell::none, difference));
+        }
+        cells
+    };
+    let caption = format!("Accuracies with {blocks} blocks, ours beside the paper's Table {blocks}");
+    let rows = run.datasets.iter().filter(begun).map(row).collect();
+    page.grouped_table(&Table { caption, header, rows }, &groups);
+}
+
+fn accuracy(row: &PoolResult) -> Cell {
+    Cell::spread(row.ours.accuracy, row.ours.std)
+}
+
+/// What is known of a cell that is not finished.
+fn unfinished(known: &Known, dataset: &str, pool: &str, blocks: usize) -> Cell {
+    let is =
+        |key: &CellKey| key.is_papers() && key.dataset == dataset && key.pool == pool && key.blocks == blocks;
+    let (mut done, mut all) = (0, 0);
+    for (_, state) in known.cells.iter().filter(|(key, _)| is(key)) {
+        (done, all) = (done + state.units.len(), all + state.all_units);
+    }
+    Cell::missing(if all > 0 { format!("{done} of {all}") } else { "missing".to_owned() })
+}
+
+fn papers(dataset: &str, pool: &str, blocks: usize) -> Cell {
+    match printed::result(dataset, pool, blocks).map(|row| row.accuracy.zip(row.std)) {
+        None => Cell::none(),
+        Some(Some((mean, std))) => Cell::spread(mean, std),
+        Some(None) => Cell::missing("out of memory"),
+    }
+}
+
+/// Ours minus the paper's: its sign is seen by an arrow as well as by a colour.
+fn difference(row: &PoolResult) -> Cell {
+    let Some(difference) = row.difference else { return Cell::none() };
+    let rounded = (10.0 * difference).round() / 10.0 + 0.0;
+    let (sign, emphasis) = match row.is_reached() {
+        _ if rounded > 0.0 => ("▲ +", Emphasis::Above),
+        _ if rounded == 0.0 => ("= ", Emphasis::None),
+        Some(false) => ("▼ −", Emphasis::Below),
+        _ => ("▽ −", Emphasis::Below),
+    };
+    Cell { emphasis, ..Cell::sorted(format!("{sign}{:.1}", rounded.abs()), difference) }
+}
+
+/// Accuracy against time, accuracy per second, and what pooling saves.
+pub(super) fn time(page: &mut Page, run: &PaperRun<'_>) {
+    page.paragraph(
+        "Times are of the winners' training and testing on one thread of the machine below, pooling \
+         apart; the paper's were taken on another machine.",
+    );
+    let legend = "Point at a mark to see what it is; click an architecture in the legend to hide it.";
+    for (_, picture) in charts::of_times(run) {
+        page.subheading(&picture.title);
+        picture.notes.iter().for_each(|note| page.paragraph(note));
+        page.figure(&picture.svg, legend);
+    }
+    let papers = charts::of_paper(&run.tables());
+    page.details("paper-per-second", "Accuracy per second in the paper", false, |page| {
+        for picture in &papers {
+            page.subheading(&picture.title);
+            page.figure(&picture.svg, legend);
+        }
+    });
+    page.paragraph(
+        "In the table: seconds of training and testing; how many times as fast as without pooling, with our \
+         sweeps, with the paper's sweeps (Jacobi, every vertex computed) and in the paper; seconds of pooling \
+         all graphs, and the passes over them that pay for it.",
+    );
+    page.table(&times::table(&run.times));
+}
+
+pub(super) fn claims(page: &mut Page, claims: &[Claim]) {
+    let row = |claim: &Claim| {
+        let (sign, emphasis) = match claim.verdict {
+            Verdict::Holds => ("✓", Emphasis::Above),
+            Verdict::InPart => ("◐", Emphasis::None),
+            Verdict::Fails => ("✗", Emphasis::Below),
+        };
+        let verdict = Cell { emphasis, ..Cell::text(format!("{sign} {}", claim.verdict.text())) };
+        vec![Cell::sentence(&claim.claim), verdict, Cell::sentence(&claim.found)]
+    };
+    let caption = "What the paper says, and what was found here";
+    let mut table = Table::new(caption, ["the paper's claim", "verdict", "found"]);
+    table.rows.extend(claims.iter().map(row));
+    page.table(&table);
+}
+
+pub(super) fn baselines(page: &mut Page, run: &PaperRun<'_>) {
+    page.paragraph(
+        "Simple models in the same protocol: the most frequent class; the sum of the vertices' features; \
+         histograms of the local degree profile; Weisfeiler–Lehman subtree counts.",
+    );
+    let mut table = accuracies::baselines(&run.results);
+    table.caption += "; ▲ above that model";
+    for row in &mut table.rows {
+        let best = row.get(1).and_then(|cell| cell.value).unwrap_or(f64::INFINITY);
+        for cell in row.iter_mut().skip(4).filter(|cell| cell.value.is_some_and(|value| value > best)) {
+            cell.text = format!("▲ {}", cell.text);
+            cell.emphasis = Emphasis::Above;
+        }
+    }
+    page.table(&table);
+}
+
+pub(super) fn tests(page: &mut Page, run: &PaperRun<'_>) {
+    page.paragraph(
+        "Corrected resampled t-tests over folds, two-sided, of every two architectures: the mean \
+         difference in points, t, and p. No correction for their number.",
+    );
+    let pairs = comparisons(&run.results);
+    let sure = pairs.iter().filter(|pair| pair.test.p < 0.05).count();
+    let summary = format!("{} pairs, {sure} of them with p below 0.05", pairs.len());
+    page.details("all-tests", &summary, false, |page| page.table(&comparisons::table(&pairs)));
+}
+
+/// Tables 1 and 4.
+pub(super) fn statistics(page: &mut Page, known: &Known) {
+    let mut table = statistics::datasets_table(&statistics::datasets(&known.paper.statistics));
+    let header = table.header.clone();
+    let mut groups = vec![("", 1)];
+    groups.extend(header[1..].chunks(2).map(|pair| (pair[0].as_str(), 2)));
+    for (column, name) in table.header.iter_mut().enumerate().skip(1) {
+        *name = if column % 2 == 1 { "ours" } else { "paper" }.to_owned();
+    }
+    page.paragraph(
+        "Edges are undirected and without self loops here. The paper counts both directions of B-easy and \
+         B-hard, and vertices and self loops with the edges of Mutagenicity.",
+    );
+    page.grouped_table(&table, &groups);
+    let pooled = statistics::pooled_table(&statistics::pooled(&known.paper.statistics));
+    if pooled.rows.is_empty() {
+        return;
+    }
+    page.paragraph(
+        "Table 4 of the paper mixes undirected edges (original graphs) with stored entries and self loops \
+         (pooled ones); its 7014 edges of B-easy after one NDP pooling must be 701.4; and its rho is not the \
+         spectral radius of the normalised adjacency, which is 1 for every undirected graph with an edge.",
+    );
+    let summary = format!("Table 4: graphs before and after pooling, {} rows", pooled.rows.len());
+    page.details("table4", &summary, false, |page| page.table(&pooled));
+}
+
+/// All about one dataset, in a part of the page that opens.
+pub(super) fn dataset(page: &mut Page, run: &PaperRun<'_>, name: &str, anchor: &str) {
+    let here = run.results.iter().filter(|row| row.ours.dataset == name && row.is_papers());
+    let best = here.max_by(|a, b| a.ours.accuracy.total_cmp(&b.ours.accuracy));
+    // The figure must not be cut off behind a long name.
+    let shown = shortened(name, 60);
+    let summary = match best {
+        None => format!("{shown}: nothing finished yet"),
+        Some(PoolResult { ours, .. }) => {
+            format!("{shown}: best accuracy {:.1} % ({}, {} blocks)", ours.accuracy, ours.pool, ours.blocks)
+        }
+    };
+    page.details(anchor, &summary, false, |page| {
+        graphs(page, run, name);
+        let models = models::models(run.known, name);
+        let cells = |key: &CellKey| {
+            if !key.is_papers() {
+                return vec![Cell::none(), Cell::none()];
+            }
+            let ours = find(&run.results, name, &key.pool, key.blocks);
+            vec![papers(name, &key.pool, key.blocks), ours.map_or_else(Cell::none, difference)]
+        };
+        let is_papers = printed::datasets().any(|known| known == name);
+        let beside: Option<models::Beside<'_>> =
+            if is_papers { Some((&["paper", "difference"], &cells)) } else { None };
+        models::section(page, &models, &models::results(&models, beside), |page| {
+            let caption = "Seconds of training and testing on one thread here, and as the paper has them.";
+            charts::both(run, name).iter().for_each(|picture| page.figure(&picture.svg, caption));
+        });
+    });
+}
+
+fn graphs(page: &mut Page, run: &PaperRun<'_>, name: &str) {
+    let mut all = run.known.paper.statistics.iter();
+    let Some(statistics) = all.find(|statistics| statistics.summary.dataset == name) else { return };
+    let ours = &statistics.summary;
+    let classes = ours.classes.map_or(String::new(), |classes| format!(" of {classes} classes"));
+    let mut words = format!(
+        "{} graphs{classes}; on average {:.1} vertices and {:.1} edges",
+        ours.graphs, ours.avg_vertices, ours.avg_edges
+    );
+    for (count, what) in [(ours.attributes, "attributes"), (ours.node_labels, "labels")] {
+        if count > 0 {
+            words += &format!("; {count} {what}");
+        }
+    }
+    page.paragraph(&(words + "."));
+}

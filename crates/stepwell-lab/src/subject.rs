@@ -1,0 +1,125 @@
+//! What is evaluated: a model, or one of the baselines beside it.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use stepwell::config::ModelConfig;
+use stepwell::features::{FeatureMap, Inputs};
+use stepwell::graph::GraphBatch;
+use stepwell::model::Model;
+use stepwell::pyramid::Pyramid;
+use stepwell::reservoir::Prepared;
+use stepwell_data::Dataset;
+
+use crate::baselines::{Baseline, Rows};
+use crate::error::Result;
+use crate::protocol::{Protocol, UnitKey};
+
+/// What is evaluated.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A configuration, and what records call it.
+    Model(String, Box<ModelConfig>),
+    /// A simple model. Its settings are chosen on validation graphs in any case.
+    Baseline(Baseline),
+}
+
+impl Subject {
+    /// The protocol as it applies here: of a baseline nothing is drawn.
+    pub(crate) fn protocol(&self, protocol: Protocol) -> Protocol {
+        match self {
+            Self::Model(..) => protocol,
+            Self::Baseline(baseline) => {
+                let configurations = baseline.settings().len();
+                Protocol { configurations, initialisations: 1, ..protocol }
+            }
+        }
+    }
+
+    /// The options that its inputs depend on.
+    pub(crate) fn config(&self) -> Cow<'_, ModelConfig> {
+        match self {
+            Self::Model(_, config) => Cow::Borrowed(config),
+            Self::Baseline(_) => Cow::Owned(ModelConfig::default()),
+        }
+    }
+
+    /// The settings of a configuration: a model's, or those of a baseline in words.
+    pub(crate) fn settings(
+        &self,
+        protocol: &Protocol,
+        configuration: usize,
+    ) -> (Option<ModelConfig>, Option<String>) {
+        match self {
+            Self::Model(_, config) => (Some(protocol.configure(config, configuration, 0)), None),
+            Self::Baseline(baseline) => (None, baseline.settings().get(configuration).cloned()),
+        }
+    }
+}
+
+/// All graphs of a dataset, made ready for a subject once for many passes.
+pub(crate) enum Ready<'a> {
+    Model { config: &'a ModelConfig, features: FeatureMap, prepared: Box<Prepared> },
+    Baseline { baseline: Baseline, graphs: &'a GraphBatch, inputs: Inputs },
+}
+
+/// A subject with one configuration and one draw of its weights.
+pub(crate) enum Drawn<'r> {
+    Model { model: Box<Model>, prepared: &'r Prepared },
+    Baseline { baseline: Baseline, setting: usize, graphs: &'r GraphBatch, inputs: &'r Inputs },
+}
+
+impl<'a> Ready<'a> {
+    /// Prepares all graphs. The map to the inputs is fitted on some of them, or
+    /// on all; it sees no targets. A pyramid that is given away is let go piece
+    /// by piece.
+    pub fn new(
+        dataset: &'a Dataset,
+        subject: &'a Subject,
+        pyramid: Cow<'_, Pyramid>,
+        fitted_on: Option<&[usize]>,
+    ) -> Result<Self> {
+        let graphs = &dataset.graphs;
+        let options = subject.config().features();
+        let features = match fitted_on {
+            Some(some) => FeatureMap::fit(&graphs.select(some), &options)?,
+            None => FeatureMap::fit(graphs, &options)?,
+        };
+        let inputs = features.apply(graphs)?;
+        Ok(match subject {
+            Subject::Model(_, config) => {
+                let prepared = Box::new(Prepared::with_pyramid(graphs, &inputs, pyramid, config)?);
+                Self::Model { config, features, prepared }
+            }
+            Subject::Baseline(baseline) => Self::Baseline { baseline: *baseline, graphs, inputs },
+        })
+    }
+
+    /// Draws one configuration and initialisation.
+    pub fn draw(&self, protocol: &Protocol, key: UnitKey) -> Result<Drawn<'_>> {
+        Ok(match self {
+            Self::Model { config, features, prepared } => {
+                let config = protocol.configure(config, key.configuration, key.initialisation);
+                Drawn::Model { model: Box::new(Model::new(config, features.clone())?), prepared }
+            }
+            Self::Baseline { baseline, graphs, inputs } => {
+                Drawn::Baseline { baseline: *baseline, setting: key.configuration, graphs, inputs }
+            }
+        })
+    }
+}
+
+impl Drawn<'_> {
+    /// The rows of some graphs, whose positions ascend.
+    pub fn rows(&self, chosen: &[usize]) -> Result<Rows> {
+        match self {
+            Self::Model { model, prepared } => {
+                let going = |_| ControlFlow::Continue(());
+                Ok(Rows::Vectors(model.embed_prepared(prepared, Some(chosen), going)?.vectors))
+            }
+            Self::Baseline { baseline, setting, graphs, inputs } => {
+                Ok(baseline.rows(*setting, graphs, inputs, chosen))
+            }
+        }
+    }
+}
