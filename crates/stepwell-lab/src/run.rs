@@ -46,7 +46,7 @@ fn is_first(seed: &u64) -> bool {
 impl CellKey {
     /// That of a model with reservoirs.
     pub fn of_model(dataset: &str, model: &ModelConfig, seed: u64) -> Self {
-        let pool = model.pooling().map_or("none", |pooling| pooling.name()).into();
+        let pool = model.pool.name().into();
         Self { dataset: dataset.into(), model: reservoir(), pool, blocks: model.blocks, seed }
     }
 
