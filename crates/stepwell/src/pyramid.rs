@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef, truncate};
 use crate::pool::ndp::{Sparsify, sparsify};
 use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling};
@@ -240,9 +240,7 @@ fn check_parts(
         ("columns of S", coarse, assignment.num_coarse()),
         ("kept vertices", coarse, kept.map_or(coarse, <[u32]>::len)),
     ] {
-        if expected != found {
-            return Err(Error::Length { what, expected, found });
-        }
+        same_length(what, expected, found)?;
     }
     if let Some(&vertex) = kept.into_iter().flatten().find(|&&vertex| vertex as usize >= fine) {
         let limit = (fine as u64).saturating_sub(1);
@@ -259,9 +257,7 @@ impl Level {
             ("matrices of a level", below.len(), self.assignments.len()),
             ("kept vertices", vertices, self.kept.as_ref().map_or(vertices, Vec::len)),
         ] {
-            if expected != found {
-                return Err(Error::Length { what, expected, found });
-            }
+            same_length(what, expected, found)?;
         }
         for (index, offsets) in self.graphs.vertex_offsets().windows(2).enumerate() {
             let fine = below.graph(index).num_vertices();

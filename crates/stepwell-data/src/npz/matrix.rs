@@ -105,13 +105,14 @@ impl<'a> Matrix<'_, 'a> {
         if let Some(pair) = starts.windows(2).find(|pair| pair[1] < pair[0]) {
             return malformed(format!("an indptr that never falls, {} or more", pair[0]), pair[1]);
         }
-        let end = starts.last().copied().unwrap_or_default();
-        let Some(end) = usize::try_from(end).ok().filter(|&end| end <= stored) else {
+        // It does not fall from 0, so it is not negative.
+        let end = starts[num_vertices];
+        if end as u64 > stored as u64 {
             return malformed(format!("an indptr that ends with at most {stored}, the number of data"), end);
-        };
+        }
         let mut minor = indices(minor, num_vertices, place, allowance)?;
-        minor.truncate(end);
-        let mut major = Vec::with_capacity(end);
+        minor.truncate(end as usize);
+        let mut major = Vec::with_capacity(end as usize);
         for (index, pair) in starts.windows(2).enumerate() {
             major.resize(pair[1] as usize, index as u32);
         }
@@ -137,12 +138,11 @@ impl<'a> Matrix<'_, 'a> {
     /// The same, of so many elements.
     fn sized(&self, name: &str, value: Value<'a>, length: usize, place: &Place) -> Result<&Array<'a>> {
         let array = self.array(name, value, place)?;
-        match *array.shape == [length] {
-            true => Ok(array),
-            false => {
-                let expected = format!("a matrix whose '{name}' has {length} elements");
-                Err(self.malformed(place, expected, format!("the shape {}", shown(&array.shape))))
-            }
+        if *array.shape == [length] {
+            Ok(array)
+        } else {
+            let expected = format!("a matrix whose '{name}' has {length} elements");
+            Err(self.malformed(place, expected, format!("the shape {}", shown(&array.shape))))
         }
     }
 

@@ -281,9 +281,10 @@ impl GraphBatch {
     /// The same graphs with these labels of their vertices: one each.
     pub fn with_vertex_labels(self, labels: Vec<i32>) -> Result<Self> {
         let (expected, found) = (self.num_vertices(), labels.len());
-        match expected == found {
-            true => Ok(Self { vertex_labels: Some(labels), ..self }),
-            false => Err(Error::Length { what: "vertex labels", expected, found }),
+        if expected == found {
+            Ok(Self { vertex_labels: Some(labels), ..self })
+        } else {
+            Err(Error::Length { what: "vertex labels", expected, found })
         }
     }
 
@@ -343,9 +344,10 @@ pub(crate) fn truncate<T>(items: &mut Vec<T>, count: usize) {
 
 fn same(what: &'static str, expected: bool, found: bool) -> Result<()> {
     let word = |present| if present { "them" } else { "none" }.to_string();
-    match expected == found {
-        true => Ok(()),
-        false => Err(Error::Mixed { what, expected: word(expected), found: word(found) }),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::Mixed { what, expected: word(expected), found: word(found) })
     }
 }
 
@@ -354,9 +356,10 @@ fn same_width(what: &'static str, expected: Option<usize>, found: Option<usize>)
         Some(width) => format!("{width} per row"),
         None => "none".to_string(),
     };
-    match expected == found {
-        true => Ok(()),
-        false => Err(Error::Mixed { what, expected: word(expected), found: word(found) }),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::Mixed { what, expected: word(expected), found: word(found) })
     }
 }
 

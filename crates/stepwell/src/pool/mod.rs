@@ -16,7 +16,8 @@
 //! assert_eq!(pooled.kept, Some(vec![1, 3]));
 //! // Pairs of neighbours, and a vertex that is left alone.
 //! let pooled = Pooling::from(Pool::Graclus).pool(path.view(), 0)?;
-//! assert_eq!((pooled.assignment.num_fine(), pooled.assignment.num_coarse()), (5, 3));
+//! let s = pooled.assignment.view();
+//! assert_eq!((s.num_fine(), s.num_coarse()), (5, 3));
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 

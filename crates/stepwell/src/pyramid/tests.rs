@@ -23,14 +23,14 @@ fn a_pyramid_is_each_graph_pooled_alone() {
     let batch = batch();
     for pooling in Pool::ALL.map(Pooling::from) {
         let pool = |graph: GraphRef<'_>, level| pooling.pool(graph, level);
-        let pyramid = coarsen(&batch, 3, &pool, go_on).unwrap();
+        let pyramid = coarsen(&batch, 3, pool, go_on).unwrap();
         let mut notes = Notes::default();
         for graph in batch.iter() {
             let mut fine = graph.to_graph();
             for (number, level) in pyramid.levels.iter().enumerate() {
                 let pooled = pool(fine.view(), number).unwrap();
                 assert_eq!(level.graphs.graph(graph.index()).to_graph(), pooled.graph);
-                let (s, alone) = (level.assignments.graph(graph.index()), &pooled.assignment);
+                let (s, alone) = (level.assignments.graph(graph.index()), pooled.assignment.view());
                 assert_eq!((s.num_fine(), s.num_coarse()), (alone.num_fine(), alone.num_coarse()));
                 assert_eq!((s.columns(), s.values()), (alone.columns(), alone.values()));
                 notes += pooled.notes;
@@ -49,11 +49,11 @@ fn threads_and_batches_do_not_change_a_bit() {
         let pool = |graph: GraphRef<'_>, level| pooling.pool(graph, level);
         let with = |threads| {
             let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            threads.install(|| coarsen(&batch, 2, &pool, go_on).unwrap())
+            threads.install(|| coarsen(&batch, 2, pool, go_on).unwrap())
         };
         let all = with(1);
         assert!(all == with(3));
-        let some = coarsen(&batch.select(&[60, 7, 31]), 2, &pool, go_on).unwrap();
+        let some = coarsen(&batch.select(&[60, 7, 31]), 2, pool, go_on).unwrap();
         for (some, all) in some.levels.iter().zip(&all.levels) {
             assert_eq!(some.graphs, all.graphs.select(&[60, 7, 31]));
         }

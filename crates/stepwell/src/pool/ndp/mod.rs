@@ -46,7 +46,7 @@ pub use cut::Cut;
 use self::kron::Limits;
 use self::rows::Rows;
 use super::{Assignment, Notes, Pooled, Pooling};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
 
 /// When weak links are dropped.
@@ -113,10 +113,7 @@ pub fn maxcut(graph: GraphRef<'_>) -> Result<Cut> {
 /// Laplacian). The result is undirected and without self loops. A component
 /// without a kept vertex vanishes.
 pub fn kron_reduce(graph: GraphRef<'_>, keep: &[bool]) -> Result<Graph> {
-    let n = graph.num_vertices();
-    if keep.len() != n {
-        return Err(Error::Length { what: "vertices kept or not", expected: n, found: keep.len() });
-    }
+    same_length("vertices kept or not", graph.num_vertices(), keep.len())?;
     let limits = Limits { budget: Pooling::default().fill_budget as usize, approximate: false, delta: 0.0 };
     reduce(graph, &Rows::new(graph)?, keep, limits).map(|(graph, _)| graph)
 }

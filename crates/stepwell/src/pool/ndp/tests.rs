@@ -139,7 +139,7 @@ fn share_cut(graph: GraphRef<'_>, side: &[bool]) -> f64 {
 /// What must hold of every pooling.
 fn check_pooled(fine: GraphRef<'_>, pooled: &Pooled) {
     let kept = pooled.kept.as_ref().unwrap();
-    let (s, coarse) = (&pooled.assignment, pooled.graph.view());
+    let (s, coarse) = (pooled.assignment.view(), pooled.graph.view());
     assert_eq!((s.num_fine(), s.num_coarse()), (fine.num_vertices(), kept.len()));
     assert_eq!(coarse.num_vertices(), kept.len());
     let mut next = 0;

@@ -27,7 +27,7 @@ use ndarray::{Array2, ArrayView2};
 
 use self::factor::{Factor, Rows};
 use super::{Assignment, Notes, Pooled, Pooling, undirected};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
 
 /// Bytes both factors of a graph may have before they become sparse, which
@@ -83,13 +83,9 @@ pub fn factorize(
     let made = undirected(graph)?;
     let graph = made.as_ref().map_or(graph, Graph::view);
     let (n, k) = (graph.num_vertices(), q.ncols());
-    let length = |what, expected, found| match expected == found {
-        true => Ok(()),
-        false => Err(Error::Length { what, expected, found }),
-    };
-    length("rows of Q", n, q.nrows())?;
-    length("rows of F", k, f.nrows())?;
-    length("columns of F", n, f.ncols())?;
+    same_length("rows of Q", n, q.nrows())?;
+    same_length("rows of F", k, f.nrows())?;
+    same_length("columns of F", n, f.ncols())?;
     check_size(n, k)?;
     for (what, start) in [("start of Q", q), ("start of F", f)] {
         let bad = |&(_, value): &(usize, &f64)| !(value.is_finite() && *value >= 0.0);
@@ -118,9 +114,10 @@ pub fn factorize(
 
 fn check_size(num_vertices: usize, num_components: usize) -> Result<()> {
     let found = (num_vertices as u64).saturating_mul(num_components as u64).saturating_mul(16);
-    match found <= MOST_BYTES {
-        true => Ok(()),
-        false => Err(Error::TooLarge { what: "bytes of the factors of NMF", limit: MOST_BYTES, found }),
+    if found <= MOST_BYTES {
+        Ok(())
+    } else {
+        Err(Error::TooLarge { what: "bytes of the factors of NMF", limit: MOST_BYTES, found })
     }
 }
 

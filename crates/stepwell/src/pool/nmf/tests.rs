@@ -95,16 +95,16 @@ proptest! {
         let options = Pooling { seed, ..Default::default() };
         let pooled = nmf(graph.view(), &options, 0).unwrap();
         test_graphs::check(graph.view(), &pooled);
-        let mut s = Array2::<f64>::zeros((n, pooled.assignment.num_coarse()));
+        let mut s = Array2::<f64>::zeros((n, pooled.assignment.view().num_coarse()));
         for v in 0..n {
-            let (columns, values) = pooled.assignment.row(v);
+            let (columns, values) = pooled.assignment.view().row(v);
             columns.iter().zip(values).for_each(|(&c, &value)| s[(v, c as usize)] = value);
         }
         let mut product = s.t().dot(&dense(graph.view())).dot(&s);
         if n > 2 && graph.view().num_entries() > 0 {
             let largest = product.iter().copied().fold(0.0, f64::max);
             product /= largest;
-            prop_assert_eq!(pooled.assignment.num_coarse(), (n / 2).max(2));
+            prop_assert_eq!(pooled.assignment.view().num_coarse(), (n / 2).max(2));
             prop_assert_eq!(pooled.notes.vertices_lost, s.rows().into_iter().filter(|r| r.sum() == 0.0).count());
         }
         prop_assert!(close(&dense(pooled.graph.view()), &product));
@@ -166,7 +166,7 @@ fn rounding_errors_do_not_become_clusters() {
         let (sources, targets): (Vec<u32>, Vec<u32>) = ends.into_iter().unzip();
         let graph = Graph::new(&EdgeList::new(200, &sources, &targets)).unwrap();
         let pooled = nmf(graph.view(), &Pooling { seed, ..Default::default() }, 0).unwrap();
-        let largest = pooled.assignment.values().iter().copied().fold(0.0, f64::max);
+        let largest = pooled.assignment.view().values().iter().copied().fold(0.0, f64::max);
         assert!(largest < 1e4, "{largest}");
     }
 }
