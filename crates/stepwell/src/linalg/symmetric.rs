@@ -7,6 +7,8 @@
 //! by Perron and Frobenius its signs follow from those of the off-diagonal, so
 //! the inverse iteration adds up positive numbers and loses no digit.
 
+use crate::rng::Stream;
+
 /// A sum of squares below which dividing by it would overflow; rows as small as
 /// that are taken for 0.
 const NEGLIGIBLE: f64 = 1e-280;
@@ -38,8 +40,8 @@ pub(crate) fn top_of_tridiagonal(diagonal: &[f64], off: &[f64]) -> (f64, Vec<f64
     };
     // Of several top vectors one without a pattern: equal numbers would come
     // out for equal rows of the matrix.
-    let mut state = 0u64;
-    let mut vector: Vec<f64> = (0..n).map(|_| 0.5 + draw(&mut state)).collect();
+    let mut stream = Stream::of_ties();
+    let mut vector: Vec<f64> = (0..n).map(|_| 0.5 + stream.uniform()).collect();
     // (value - T) is positive definite, and its off-diagonal negative up to
     // the signs of the eigenvector. Three solutions leave nothing of the rest.
     for _ in 0..3 {
@@ -57,7 +59,7 @@ pub(crate) fn top_of_tridiagonal(diagonal: &[f64], off: &[f64]) -> (f64, Vec<f64
     let scale = diagonal.iter().chain(off).fold(0.0, |s: f64, x| s.max(x.abs()));
     for i in 0..n {
         let coupled = off[i].abs() > UNCOUPLED * scale;
-        if if coupled { off[i] < 0.0 } else { draw(&mut state) < 0.5 } {
+        if if coupled { off[i] < 0.0 } else { stream.uniform() < 0.5 } {
             sign = -sign;
         }
         vector[i] *= sign;
@@ -165,12 +167,6 @@ fn tridiagonalize(matrix: &mut [f64], n: usize) -> Tridiagonal {
     Tridiagonal { diagonal, off, halves }
 }
 
-/// A number in `[0, 1)`: a multiplicative sequence, always the same one.
-fn draw(state: &mut u64) -> f64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    (*state >> 11) as f64 / (1u64 << 53) as f64
-}
-
 /// Row j of `B - u qᵀ - q uᵀ`.
 fn subtract(row: &mut [f64], u: &[f64], q: &[f64], u_j: f64, q_j: f64) {
     for ((x, u), q) in row.iter_mut().zip(u).zip(q) {
@@ -241,7 +237,6 @@ mod tests {
 
     use super::*;
     use crate::linalg::oracle::{decompose, jacobi};
-    use crate::rng::Stream;
 
     fn symmetric(n: usize, seed: u64, density: f64) -> Vec<f64> {
         let mut stream = Stream::new(seed, "symmetric", [0, 0]);
