@@ -54,7 +54,8 @@ impl Stream {
         match &mut self.generator {
             Generator::ChaCha(generator) => generator.next_u64(),
             Generator::Congruence(state) => {
-                *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                *state =
+                    state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 *state
             }
         }

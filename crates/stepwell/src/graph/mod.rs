@@ -260,11 +260,6 @@ impl GraphBatch {
         chosen
     }
 
-    /// The vertices' attributes, which are none from then on.
-    pub fn take_vertex_attributes(&mut self) -> Option<Attributes> {
-        self.vertex_attributes.take()
-    }
-
     /// The same graphs with these attributes of their vertices: a row each.
     pub fn with_vertex_attributes(self, attributes: Attributes) -> Result<Self> {
         let (expected, found) = (self.num_vertices() * attributes.width, attributes.values.len());
@@ -276,16 +271,6 @@ impl GraphBatch {
             return Err(Error::BadValue { what: "attribute", item: "vertex", index, value });
         }
         Ok(Self { vertex_attributes: Some(attributes), ..self })
-    }
-
-    /// The same graphs with these labels of their vertices: one each.
-    pub fn with_vertex_labels(self, labels: Vec<i32>) -> Result<Self> {
-        let (expected, found) = (self.num_vertices(), labels.len());
-        if expected == found {
-            Ok(Self { vertex_labels: Some(labels), ..self })
-        } else {
-            Err(Error::Length { what: "vertex labels", expected, found })
-        }
     }
 
     /// The same graphs without what vertices and edges carry beside weights.
