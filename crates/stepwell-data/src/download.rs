@@ -121,8 +121,7 @@ mod http {
                 return Err(Failure::Final("stopped".into()));
             }
         }
-        if total.is_some_and(|total| total != bytes) {
-            let total = total.unwrap_or_default();
+        if let Some(total) = total.filter(|&total| total != bytes) {
             return Err(Failure::Passing(format!("expected {total} bytes, found {bytes}")));
         }
         let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -141,8 +141,5 @@ pub fn quote(bytes: &[u8]) -> String {
     if text.chars().count() > 40 || bytes.len() > 200 {
         shown.push('…');
     }
-    match bytes.is_empty() {
-        true => "nothing".into(),
-        false => format!("'{shown}'"),
-    }
+    if bytes.is_empty() { "nothing".into() } else { format!("'{shown}'") }
 }

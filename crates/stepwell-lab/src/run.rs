@@ -46,12 +46,11 @@ fn is_first(seed: &u64) -> bool {
 impl CellKey {
     /// That of a subject on a dataset.
     pub fn new(dataset: &str, subject: &Subject, seed: u64) -> Self {
-        let (model, pooling, blocks) = match subject {
-            Subject::Model(name, config) => (name.clone(), config.pooling(), config.blocks),
-            Subject::Baseline(baseline) => (baseline.name().into(), None, 0),
+        let (model, pool, blocks) = match subject {
+            Subject::Model(name, config) => (name.clone(), config.pool.name(), config.blocks),
+            Subject::Baseline(baseline) => (baseline.name().into(), "none", 0),
         };
-        let pool = pooling.map_or("none", |pooling| pooling.name()).into();
-        Self { dataset: dataset.into(), model, pool, blocks, seed }
+        Self { dataset: dataset.into(), model, pool: pool.into(), blocks, seed }
     }
 
     /// Whether it is a model, and not a baseline.

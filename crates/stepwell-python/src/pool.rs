@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stepwell::Error;
 use stepwell::graph::{GraphBatch, GraphRef};
-use stepwell::pool::{Assignments, NmfOptions, Notes, Pooling, factorize, ndp};
+use stepwell::pool::{Assignments, Notes, Pool, Pooling, factorize, ndp};
 use stepwell::pyramid::{Level, Pyramid};
 
 use crate::graph::{Csr, RawGraph};
@@ -18,7 +18,7 @@ use crate::threads;
 /// The names of all poolings.
 #[pyfunction]
 pub fn pooling_names() -> [&'static str; 4] {
-    Pooling::NAMES
+    Pool::ALL.map(Pool::name)
 }
 
 /// Checks a pooling and fills in the options that are left out.
@@ -28,10 +28,8 @@ pub fn check_pooling<'py>(options: &Bound<'py, PyDict>) -> PyResult<Bound<'py, P
 }
 
 pub(crate) fn parse(options: &Bound<'_, PyDict>) -> PyResult<Pooling> {
-    let pooling = from_python(options)?;
-    if let Pooling::Ndp(options) = &pooling {
-        options.validate().map_err(refused)?;
-    }
+    let pooling: Pooling = from_python(options)?;
+    pooling.validate().map_err(refused)?;
     Ok(pooling)
 }
 
@@ -131,7 +129,7 @@ pub fn nmf_factors<'py>(
 ) -> PyResult<RawFactors<'py>> {
     let (batch, index) = (graph.batch.clone(), graph.index);
     let (q, f) = (q.as_array().to_owned(), f.as_array().to_owned());
-    let options = NmfOptions { max_iterations, tolerance, ..NmfOptions::default() };
+    let options = Pooling { max_iterations, tolerance, ..Pool::Nmf.into() };
     let factors = threads::run_owned(py, 0, None, move |_| {
         factorize(batch.graph(index), q.view(), f.view(), &options)
     })?;

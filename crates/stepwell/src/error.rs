@@ -242,6 +242,11 @@ impl Error {
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// An error unless there are as many as there should be.
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}
+
 /// Why bytes are not a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -36,9 +36,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef, truncate};
-use crate::pool::{AssignmentRef, Assignments, Notes, Pooled};
+use crate::pool::ndp::{Sparsify, sparsify};
+use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling};
 
 /// Poolings on top of each other, at most: enough for a pooling that halves to
 /// have nothing left, and for one that takes away a few vertices each time.
@@ -173,9 +174,30 @@ pub fn coarsen(
         }
         first = end;
     }
-    match stopped.into_inner() {
-        true => Err(Error::Cancelled),
-        false => Ok(pyramid),
+    if stopped.into_inner() { Err(Error::Cancelled) } else { Ok(pyramid) }
+}
+
+impl Pooling {
+    /// Pools every graph of a batch `levels` times. The levels are those a
+    /// model uses: where links are dropped only after the next level was made
+    /// from them, they have been dropped.
+    pub fn coarsen(
+        &self,
+        batch: &GraphBatch,
+        levels: usize,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<Pyramid> {
+        let mut pyramid = coarsen(batch, levels, |graph, level| self.pool(graph, level), progress)?;
+        if self.method == Pool::Ndp && self.sparsify == Sparsify::Deferred {
+            for level in &mut pyramid.levels {
+                let mut sparse = GraphBatch::default();
+                for graph in level.graphs.iter() {
+                    sparse.append(sparsify(graph, self.delta)?.as_batch())?;
+                }
+                level.graphs = sparse;
+            }
+        }
+        Ok(pyramid)
     }
 }
 
@@ -218,9 +240,7 @@ fn check_parts(
         ("columns of S", coarse, assignment.num_coarse()),
         ("kept vertices", coarse, kept.map_or(coarse, <[u32]>::len)),
     ] {
-        if expected != found {
-            return Err(Error::Length { what, expected, found });
-        }
+        same_length(what, expected, found)?;
     }
     if let Some(&vertex) = kept.into_iter().flatten().find(|&&vertex| vertex as usize >= fine) {
         let limit = (fine as u64).saturating_sub(1);
@@ -237,9 +257,7 @@ impl Level {
             ("matrices of a level", below.len(), self.assignments.len()),
             ("kept vertices", vertices, self.kept.as_ref().map_or(vertices, Vec::len)),
         ] {
-            if expected != found {
-                return Err(Error::Length { what, expected, found });
-            }
+            same_length(what, expected, found)?;
         }
         for (index, offsets) in self.graphs.vertex_offsets().windows(2).enumerate() {
             let fine = below.graph(index).num_vertices();

@@ -18,8 +18,16 @@ use rand_core::{Rng, SeedableRng};
 /// One stream: ChaCha with eight rounds, keyed by seed, purpose and indices.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    generator: ChaCha8Rng,
+    generator: Generator,
     spare_normal: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "the small one is rare")]
+enum Generator {
+    ChaCha(ChaCha8Rng),
+    /// Knuth's linear congruence modulo 2⁶⁴.
+    Congruence(u64),
 }
 
 impl Stream {
@@ -31,12 +39,26 @@ impl Stream {
         for (slot, word) in key.chunks_exact_mut(8).zip(words) {
             slot.copy_from_slice(&word.to_le_bytes());
         }
-        Self { generator: ChaCha8Rng::from_seed(key), spare_normal: None }
+        Self { generator: Generator::ChaCha(ChaCha8Rng::from_seed(key)), spare_normal: None }
+    }
+
+    /// The stream that chooses between eigenvectors of one eigenvalue, always
+    /// the same. Which vertices NDP keeps of symmetric graphs depends on its
+    /// numbers, and with that every result published of it: they must not change.
+    pub(crate) fn of_ties() -> Self {
+        Self { generator: Generator::Congruence(0), spare_normal: None }
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.generator.next_u64()
+        match &mut self.generator {
+            Generator::ChaCha(generator) => generator.next_u64(),
+            Generator::Congruence(state) => {
+                *state =
+                    state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                *state
+            }
+        }
     }
 
     /// Uniform in `[0, 1)`, 53 bits.

@@ -183,9 +183,10 @@ pub fn adjacency_radius(graph: GraphRef<'_>, normalize: bool) -> Result<Bounds> 
 }
 
 fn operator(graph: GraphRef<'_>, normalize: bool) -> Vec<f64> {
-    match normalize {
-        true => graph.normalized_weights(),
-        false => graph.entries().map(|(_, _, weight)| weight).collect(),
+    if normalize {
+        graph.normalized_weights()
+    } else {
+        graph.entries().map(|(_, _, weight)| weight).collect()
     }
 }
 

@@ -87,7 +87,7 @@ impl Coarsen {
         if self.json {
             return terminal.json(&CoarseningSummary {
                 dataset: dataset.name,
-                pool: pooling.name(),
+                pool: pooling.method.name(),
                 seconds,
                 levels,
                 notes,

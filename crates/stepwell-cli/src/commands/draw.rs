@@ -1,6 +1,7 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
+use stepwell::pool::Pool;
 use stepwell::pyramid::Pyramid;
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::pyramid::{LevelFigures, draw};
@@ -68,7 +69,7 @@ impl Draw {
             None => Pyramid::default(),
         };
         describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
-        let pool = pooling.as_ref().map_or("none", |pooling| pooling.name());
+        let pool = pooling.map_or(Pool::None, |pooling| pooling.method).name();
         let title = match pool {
             "none" => format!("graph {name} of {}", dataset.name),
             pool => format!("graph {name} of {}: {pool}", dataset.name),

@@ -187,7 +187,7 @@ impl Work<'_> {
         for pool in POOLS.into_iter().filter(|pool| *pool == Pool::None || wanted(4)) {
             let config = ModelConfig { pool, ..self.model.clone() };
             let pooling = config.pooling();
-            let name = pooling.as_ref().map_or("none", |pooling| pooling.name());
+            let name = pool.name();
             if known.iter().any(|row| row.summary.dataset == dataset.name && row.pool == name) {
                 continue;
             }

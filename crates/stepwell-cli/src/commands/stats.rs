@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use stepwell::graph::GraphBatch;
-use stepwell::pool::{Notes, Pooling, padded_size};
+use stepwell::pool::{Notes, Pool, Pooling, padded_size};
 use stepwell::pyramid::{Pyramid, coarsen};
 use stepwell_data::{Dataset, LevelSummary, Part, Summary};
 use stepwell_lab::paper::table4;
@@ -63,7 +63,7 @@ impl Stats {
             for (level, coarse) in pyramid.levels.iter().enumerate() {
                 summary.levels.push(LevelSummary::of(level + 1, &coarse.graphs));
             }
-            if let Pooling::Graclus(_) = pooling {
+            if pooling.method == Pool::Graclus {
                 pad(&mut summary.levels, &dataset.graphs, &pyramid, pooling)?;
             }
             describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
@@ -71,7 +71,11 @@ impl Stats {
         if self.json {
             return terminal.json(&DatasetStatistics { summary, oddities });
         }
-        terminal.print(&describe(&summary, &oddities, pooling.as_ref().map_or("none", Pooling::name)))
+        terminal.print(&describe(
+            &summary,
+            &oddities,
+            pooling.map_or(Pool::None, |pooling| pooling.method).name(),
+        ))
     }
 }
 

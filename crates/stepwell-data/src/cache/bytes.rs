@@ -145,10 +145,7 @@ impl<R: Read> Source<R> {
 
     /// What [`Sink::optional`] wrote.
     pub fn optional<T: Word<SIZE>, const SIZE: usize>(&mut self, what: &str) -> Result<Option<Vec<T>>> {
-        match self.flag(what)? {
-            true => self.array(what).map(Some),
-            false => Ok(None),
-        }
+        if self.flag(what)? { self.array(what).map(Some) } else { Ok(None) }
     }
 
     pub fn flag(&mut self, what: &str) -> Result<bool> {
@@ -167,11 +164,10 @@ impl<R: Read> Source<R> {
         let mut expected = [0; DIGEST];
         let read = self.input.read_exact(&mut expected);
         read.map_err(|source| self.malformed("a hash", source.to_string()))?;
-        match self.digest.finalize()[..] == expected {
-            true => Ok(()),
-            false => {
-                Err(Error::malformed(self.place, "bytes as they were written", "others (wrong SHA-256)"))
-            }
+        if self.digest.finalize()[..] == expected {
+            Ok(())
+        } else {
+            Err(Error::malformed(self.place, "bytes as they were written", "others (wrong SHA-256)"))
         }
     }
 

@@ -102,9 +102,10 @@ fn read_level(source: &mut Source<impl Read>, levels: usize) -> Result<Level> {
     let mut note = || {
         // Notes are added up over the levels.
         let (count, limit): (usize, usize) = (source.word("notes")?, usize::MAX / levels.max(1));
-        match count <= limit {
-            true => Ok(count),
-            false => Err(source.malformed(format!("a note of at most {limit}"), count.to_string())),
+        if count <= limit {
+            Ok(count)
+        } else {
+            Err(source.malformed(format!("a note of at most {limit}"), count.to_string()))
         }
     };
     let notes = Notes {

@@ -8,13 +8,13 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::pool::Pooling;
+//! use stepwell::pool::{Pool, Pooling};
 //! use stepwell_data::cache::{PyramidCache, coarsen};
 //! # let folder = tempfile::tempdir()?;
 //! # let folder = folder.path();
 //! let cache = PyramidCache::new(folder);
 //! let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
-//! let pooling = Pooling::named("graclus").ok_or("no such pooling")?;
+//! let pooling = Pooling::from(Pool::Graclus);
 //! let again = || coarsen(Some(&cache), path.as_batch(), &pooling, 2, |_| ControlFlow::Continue(()));
 //! let (built, warnings) = again()?;
 //! assert!(warnings.is_empty());
@@ -47,13 +47,12 @@ pub const FORMAT: u32 = 1;
 /// pooling, the number of levels and the [`FORMAT`], in hexadecimal.
 pub fn key(graphs: &GraphBatch, pooling: &Pooling, levels: usize) -> String {
     let mut sink = Sink::new(io::sink());
-    // Nothing is written anywhere, and settings are plain numbers and names: neither can fail.
-    let settings = serde_json::to_vec(pooling).unwrap_or_else(|_| format!("{pooling:?}").into_bytes());
-    let _ = sink
-        .words(&[FORMAT])
+    let settings = serde_json::to_vec(pooling).expect("settings are plain numbers and names");
+    sink.words(&[FORMAT])
         .and_then(|()| sink.array(&settings))
         .and_then(|()| sink.words(&[levels]))
-        .and_then(|()| layout::write_graphs(&mut sink, graphs));
+        .and_then(|()| layout::write_graphs(&mut sink, graphs))
+        .expect("nothing is written anywhere");
     sink.finish().0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -3,8 +3,8 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 use stepwell::graph::{BatchBuilder, EdgeList};
-use stepwell::pool::ndp::{NdpOptions, Sparsify};
-use stepwell::pool::{GraclusOptions, KMisOptions, NmfOptions, Reduce};
+use stepwell::pool::ndp::Sparsify;
+use stepwell::pool::{Pool, Reduce};
 use stepwell::rng::Stream;
 
 use super::bytes::DIGEST;
@@ -33,10 +33,9 @@ fn graphs(seed: u64, weighted: bool) -> GraphBatch {
 }
 
 fn poolings() -> Vec<Pooling> {
-    let by_max = GraclusOptions { reduce: Reduce::Max, ..GraclusOptions::default() };
-    let deferred = NdpOptions { sparsify: Sparsify::Deferred, ..NdpOptions::default() };
-    let named = Pooling::NAMES.iter().filter_map(|name| Pooling::named(name));
-    named.chain([Pooling::Graclus(by_max), Pooling::Ndp(deferred)]).collect()
+    let by_max = Pooling { reduce: Reduce::Max, ..Pool::Graclus.into() };
+    let deferred = Pooling { sparsify: Sparsify::Deferred, ..Pool::Ndp.into() };
+    Pool::ALL.map(Pooling::from).into_iter().chain([by_max, deferred]).collect()
 }
 
 fn bytes_of(key: &str, pyramid: &Pyramid) -> Vec<u8> {
@@ -86,8 +85,8 @@ fn the_key_is_a_hash_of_structure_and_settings() {
     let mut builder = BatchBuilder::default();
     builder.push(&EdgeList { vertex_labels: Some(&[7, 8]), ..edge }).unwrap();
     let labelled = builder.finish();
-    let pooling = Pooling::KMis(KMisOptions::default());
-    let settings = serde_json::to_string(&pooling).unwrap();
+    let pooling = Pooling::from(Pool::KMis);
+    let settings = r#"{"method":"kmis","k":1,"reduce":"mean"}"#;
     let numbers = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
     let mut bytes = FORMAT.to_le_bytes().to_vec();
     bytes.extend(numbers(&[settings.len() as u64]));
@@ -123,9 +122,9 @@ fn keys_differ_when_anything_does() {
         GraphBatch::default(),
     ];
     let mut poolings = poolings();
-    poolings.push(Pooling::Graclus(GraclusOptions { seed: 1, ..GraclusOptions::default() }));
-    poolings.push(Pooling::Nmf(NmfOptions { tolerance: 1e-3, ..NmfOptions::default() }));
-    poolings.push(Pooling::Ndp(NdpOptions { delta: 0.01, ..NdpOptions::default() }));
+    poolings.push(Pooling { seed: 1, ..Pool::Graclus.into() });
+    poolings.push(Pooling { tolerance: 1e-3, ..Pool::Nmf.into() });
+    poolings.push(Pooling { delta: 0.01, ..Pool::Ndp.into() });
     let all = || {
         let pairs = batches.iter().flat_map(|batch| poolings.iter().map(move |pooling| (batch, pooling)));
         pairs.flat_map(|(batch, pooling)| [1, 2].map(|levels| key(batch, pooling, levels)))
@@ -201,7 +200,7 @@ fn mutated_files_are_problems_or_sound_pyramids() {
                 let states = vec![1.0; graph.num_vertices()];
                 level.assignments.graph(index).lift(&states, 1).unwrap();
             }
-            let _ = Pooling::Graclus(GraclusOptions::default()).coarsen(&level.graphs, 1, go_on);
+            let _ = Pooling::from(Pool::Graclus).coarsen(&level.graphs, 1, go_on);
         }
     }
     assert!(sound > 50, "some only change a value, and are sound: {sound}");
@@ -210,7 +209,7 @@ fn mutated_files_are_problems_or_sound_pyramids() {
 #[test]
 fn other_files_are_problems_that_say_so() {
     let batch = graphs(5, false);
-    let pooling = Pooling::Ndp(NdpOptions::default());
+    let pooling = Pooling::from(Pool::Ndp);
     let pyramid = pooling.coarsen(&batch, 2, go_on).unwrap();
     let whole = bytes_of("a key", &pyramid);
     let problem =
@@ -238,7 +237,7 @@ fn other_files_are_problems_that_say_so() {
 #[test]
 fn levels_that_do_not_fit_each_other_are_problems() {
     let batch = graphs(8, true);
-    let pyramid = Pooling::Ndp(NdpOptions::default()).coarsen(&batch, 2, go_on).unwrap();
+    let pyramid = Pooling::from(Pool::Ndp).coarsen(&batch, 2, go_on).unwrap();
     let changes: [fn(&mut Pyramid); 6] = [
         |p| p.levels.swap(0, 1),
         |p| p.levels[1].graphs = p.levels[0].graphs.clone(),
@@ -259,7 +258,7 @@ fn a_broken_file_is_built_again_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let cache = PyramidCache::new(folder.path());
     let batch = graphs(6, true);
-    let pooling = Pooling::Graclus(GraclusOptions::default());
+    let pooling = Pooling::from(Pool::Graclus);
     let again = || coarsen(Some(&cache), &batch, &pooling, 2, go_on).unwrap();
     let (built, warnings) = again();
     assert!(warnings.is_empty());
@@ -292,7 +291,7 @@ fn writers_at_the_same_time_leave_a_whole_file() {
     let folder = tempfile::tempdir().unwrap();
     let cache = PyramidCache::new(folder.path());
     let batch = graphs(7, true);
-    let pooling = Pooling::Nmf(NmfOptions::default());
+    let pooling = Pooling::from(Pool::Nmf);
     let pyramid = pooling.coarsen(&batch, 3, go_on).unwrap();
     let key = key(&batch, &pooling, 3);
     cache.store(&key, &pyramid).unwrap();

@@ -124,9 +124,9 @@ fn target<E: serde::de::Error>(text: &str) -> Result<Y, E> {
     let y = match text.as_bytes() {
         b"null" => Y::Null,
         [b'"', ..] => Y::Text(serde_json::from_str(text).map_err(|_| wrong())?),
-        _ if text.contains(['.', 'e', 'E']) => Y::Real(serde_json::from_str(text).map_err(|_| wrong())?),
         b"true" => Y::Bool(true),
         b"false" => Y::Bool(false),
+        _ if text.contains(['.', 'e', 'E']) => Y::Real(serde_json::from_str(text).map_err(|_| wrong())?),
         _ => Y::Int(text.parse().map_err(|_| wrong())?),
     };
     Ok(y)

@@ -145,8 +145,8 @@ fn broken_lines_are_explained() {
         "expected none in 'y', as in the rows before, found a number; rows without a target can be predicted and embedded, but not stand beside others here",
     );
     check(
-        &format!("{none},\"y\":true}}"),
-        "expected a whole number of 64 bits, a real number or a text in 'y', found 'true'",
+        &format!("{none},\"y\":[1]}}"),
+        "expected a whole number of 64 bits, a real number or a text in 'y', found '[1]'",
     );
     check(
         &format!("{none},\"y\":99999999999999999999}}"),
@@ -189,7 +189,7 @@ fn a_split_must_be_known_and_columns_alike() {
     );
     assert_eq!(
         second(r#"{"num_nodes":1,"src":[],"dst":[],"split":"train","x":[1,2],"x_dim":2,"y":1}"#),
-        "in.jsonl, line 2: expected a text in 'y', as in the rows before, found a number"
+        "in.jsonl, line 2: expected a string in 'y', as in the rows before, found a number"
     );
 }
 

@@ -64,10 +64,7 @@ impl Dtype {
 
     fn word(self, element: &[u8]) -> u64 {
         let join = |word: u64, &byte: &u8| word << 8 | u64::from(byte);
-        match self.big_endian {
-            true => element.iter().fold(0, join),
-            false => element.iter().rev().fold(0, join),
-        }
+        if self.big_endian { element.iter().fold(0, join) } else { element.iter().rev().fold(0, join) }
     }
 
     fn signed(self, word: u64) -> i64 {
@@ -162,9 +159,10 @@ impl Array<'_> {
             return malformed(expected, self.found_bytes());
         }
         let values = bytes.chunks_exact(self.dtype.size).map(read).collect::<Result<Vec<T>>>()?;
-        match self.fortran && self.shape.len() > 1 {
-            true => Ok(last_index_fastest(&values, &self.shape)),
-            false => Ok(values),
+        if self.fortran && self.shape.len() > 1 {
+            Ok(last_index_fastest(&values, &self.shape))
+        } else {
+            Ok(values)
         }
     }
 

@@ -61,7 +61,7 @@ impl<'a> Features<'a> {
         };
         match &self.layout {
             Layout::Each(objects) => {
-                let array = objects.array(value_of(objects, graph), self.place)?;
+                let array = objects.array(value_of(objects, graph))?;
                 match *array.shape {
                     [rows, columns] if rows == num_vertices => {
                         Ok((array.reals(self.place, allowance)?.into(), columns))
@@ -78,6 +78,7 @@ impl<'a> Features<'a> {
             }
         }
     }
+
     /// Where one graph's features lie.
     pub(super) fn place(&self, graph: usize) -> Place {
         match &self.layout {

@@ -4,7 +4,7 @@ use super::array::{Array, shown};
 use super::heap::{ATTRIBUTES, Heap, Object, Value};
 use super::limits::Allowance;
 use super::names::Format;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 
 /// What a graph and a vertex take in a batch and while it is built.
 const BYTES_PER_GRAPH: u64 = 64;
@@ -30,19 +30,22 @@ pub(super) struct Edges {
     pub(super) weights: Option<Vec<f64>>,
 }
 
+/// One end of every entry, and the other.
+type Ends = (Vec<u32>, Vec<u32>);
+
 impl<'a> Matrix<'_, 'a> {
     /// Checks the matrix and lists its entries.
-    pub(super) fn edges(&self, place: &Place, allowance: &mut Allowance) -> Result<Edges> {
-        let num_vertices = self.num_vertices(place)?;
+    pub(super) fn edges(&self, allowance: &mut Allowance) -> Result<Edges> {
+        let num_vertices = self.num_vertices()?;
         let size = BYTES_PER_VERTEX.saturating_mul(num_vertices as u64).saturating_add(BYTES_PER_GRAPH);
-        allowance.spend(size, || place.byte(self.at))?;
-        let data = self.array("data", self.attribute("data"), place)?;
-        let mut weights = data.reals(place, allowance)?;
+        allowance.spend(size, || self.heap.place.byte(self.at))?;
+        let data = self.array("data", self.attribute("data"))?;
+        let mut weights = data.reals(&self.heap.place, allowance)?;
         let (rows, columns) = match self.format {
-            Format::Coo => self.coordinates(num_vertices, weights.len(), place, allowance)?,
-            Format::Csr => self.compressed(num_vertices, weights.len(), place, allowance)?,
+            Format::Coo => self.coordinates(num_vertices, weights.len(), allowance)?,
+            Format::Csr => self.compressed(num_vertices, weights.len(), allowance)?,
             Format::Csc => {
-                let (columns, rows) = self.compressed(num_vertices, weights.len(), place, allowance)?;
+                let (columns, rows) = self.compressed(num_vertices, weights.len(), allowance)?;
                 (rows, columns)
             }
         };
@@ -51,51 +54,37 @@ impl<'a> Matrix<'_, 'a> {
         Ok(plain(Edges { num_vertices, rows, columns, weights: Some(weights) }))
     }
 
-    fn num_vertices(&self, place: &Place) -> Result<usize> {
+    fn num_vertices(&self) -> Result<usize> {
         let shape = self.attribute("_shape");
         match self.heap.sizes(shape).as_deref() {
             Some(&[rows, columns]) if rows == columns => Ok(rows),
-            Some(shape) => {
-                Err(self.malformed(place, "a square matrix", format!("the shape {}", shown(shape))))
-            }
-            None => Err(self.malformed(place, "the shape of a matrix", self.heap.describe(shape))),
+            Some(shape) => Err(self.malformed("a square matrix", format!("the shape {}", shown(shape)))),
+            None => Err(self.malformed("the shape of a matrix", self.heap.describe(shape))),
         }
     }
 
     /// Rows and columns of a matrix that lists its entries one by one.
-    fn coordinates(
-        &self,
-        num_vertices: usize,
-        stored: usize,
-        place: &Place,
-        allowance: &mut Allowance,
-    ) -> Result<(Vec<u32>, Vec<u32>)> {
+    fn coordinates(&self, num_vertices: usize, stored: usize, allowance: &mut Allowance) -> Result<Ends> {
         // SciPy 1.13 joined `row` and `col` to `coords`.
         let (row, column) = match self.heap.object(self.attribute("coords")) {
             Some(Object::Tuple(items)) => match **items {
                 [row, column] => (row, column),
-                _ => return Err(self.malformed(place, "two coordinates", items.len().to_string())),
+                _ => return Err(self.malformed("two coordinates", items.len().to_string())),
             },
             _ => (self.attribute("row"), self.attribute("col")),
         };
-        let row = self.sized("row", row, stored, place)?;
-        let column = self.sized("col", column, stored, place)?;
-        Ok((indices(row, num_vertices, place, allowance)?, indices(column, num_vertices, place, allowance)?))
+        let row = self.sized("row", row, stored)?;
+        let column = self.sized("col", column, stored)?;
+        Ok((self.indices(row, num_vertices, allowance)?, self.indices(column, num_vertices, allowance)?))
     }
 
     /// Major and minor indices of a matrix that lists its entries row by row,
     /// or column by column.
-    fn compressed(
-        &self,
-        num_vertices: usize,
-        stored: usize,
-        place: &Place,
-        allowance: &mut Allowance,
-    ) -> Result<(Vec<u32>, Vec<u32>)> {
-        let minor = self.sized("indices", self.attribute("indices"), stored, place)?;
-        let starts = self.sized("indptr", self.attribute("indptr"), num_vertices.saturating_add(1), place)?;
-        let starts_at = place.byte(starts.at);
-        let starts = starts.integers(place, allowance)?;
+    fn compressed(&self, num_vertices: usize, stored: usize, allowance: &mut Allowance) -> Result<Ends> {
+        let minor = self.sized("indices", self.attribute("indices"), stored)?;
+        let starts = self.sized("indptr", self.attribute("indptr"), num_vertices.saturating_add(1))?;
+        let starts_at = self.heap.place.byte(starts.at);
+        let starts = starts.integers(&self.heap.place, allowance)?;
         let malformed = |expected: String, found: i64| {
             Err(Error::malformed(starts_at.clone(), expected, found.to_string()))
         };
@@ -105,13 +94,14 @@ impl<'a> Matrix<'_, 'a> {
         if let Some(pair) = starts.windows(2).find(|pair| pair[1] < pair[0]) {
             return malformed(format!("an indptr that never falls, {} or more", pair[0]), pair[1]);
         }
-        let end = starts.last().copied().unwrap_or_default();
-        let Some(end) = usize::try_from(end).ok().filter(|&end| end <= stored) else {
+        // It does not fall from 0, so it is not negative.
+        let end = starts[num_vertices];
+        if end as u64 > stored as u64 {
             return malformed(format!("an indptr that ends with at most {stored}, the number of data"), end);
-        };
-        let mut minor = indices(minor, num_vertices, place, allowance)?;
-        minor.truncate(end);
-        let mut major = Vec::with_capacity(end);
+        }
+        let mut minor = self.indices(minor, num_vertices, allowance)?;
+        minor.truncate(end as usize);
+        let mut major = Vec::with_capacity(end as usize);
         for (index, pair) in starts.windows(2).enumerate() {
             major.resize(pair[1] as usize, index as u32);
         }
@@ -124,49 +114,42 @@ impl<'a> Matrix<'_, 'a> {
     }
 
     /// An attribute as an array with one index.
-    fn array(&self, name: &str, value: Value<'a>, place: &Place) -> Result<&Array<'a>> {
+    fn array(&self, name: &str, value: Value<'a>) -> Result<&Array<'a>> {
         match self.heap.object(value) {
             Some(Object::Array(array)) if array.shape.len() == 1 => Ok(array),
             _ => {
                 let expected = format!("a matrix whose '{name}' is an array with one index");
-                Err(self.malformed(place, expected, self.heap.describe(value)))
+                Err(self.malformed(expected, self.heap.describe(value)))
             }
         }
     }
 
     /// The same, of so many elements.
-    fn sized(&self, name: &str, value: Value<'a>, length: usize, place: &Place) -> Result<&Array<'a>> {
-        let array = self.array(name, value, place)?;
-        match *array.shape == [length] {
-            true => Ok(array),
-            false => {
-                let expected = format!("a matrix whose '{name}' has {length} elements");
-                Err(self.malformed(place, expected, format!("the shape {}", shown(&array.shape))))
+    fn sized(&self, name: &str, value: Value<'a>, length: usize) -> Result<&Array<'a>> {
+        let array = self.array(name, value)?;
+        if *array.shape == [length] {
+            Ok(array)
+        } else {
+            let expected = format!("a matrix whose '{name}' has {length} elements");
+            Err(self.malformed(expected, format!("the shape {}", shown(&array.shape))))
+        }
+    }
+
+    /// An array as vertices.
+    fn indices(&self, array: &Array<'a>, num_vertices: usize, allowance: &mut Allowance) -> Result<Vec<u32>> {
+        let index = |value: i64| match u32::try_from(value) {
+            Ok(index) if (index as usize) < num_vertices => Ok(index),
+            _ => {
+                let expected = format!("an index below {num_vertices}");
+                Err(Error::malformed(self.heap.place.byte(array.at), expected, value.to_string()))
             }
-        }
+        };
+        array.integers(&self.heap.place, allowance)?.into_iter().map(index).collect()
     }
 
-    fn malformed(&self, place: &Place, expected: impl Into<String>, found: impl Into<String>) -> Error {
-        Error::malformed(place.byte(self.at), expected, found)
+    fn malformed(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
+        Error::malformed(self.heap.place.byte(self.at), expected, found)
     }
-}
-
-/// Indices of vertices.
-fn indices(
-    array: &Array<'_>,
-    num_vertices: usize,
-    place: &Place,
-    allowance: &mut Allowance,
-) -> Result<Vec<u32>> {
-    let values = array.integers(place, allowance)?;
-    let index = |value: i64| match u32::try_from(value) {
-        Ok(index) if (index as usize) < num_vertices => Ok(index),
-        _ => {
-            let expected = format!("an index below {num_vertices}");
-            Err(Error::malformed(place.byte(array.at), expected, value.to_string()))
-        }
-    };
-    values.into_iter().map(index).collect()
 }
 
 /// Drops the weights of a matrix of ones, and with them entries that are 0.

@@ -113,7 +113,7 @@ fn read_graphs(
 ) -> Result<()> {
     let place = adjacency.place;
     let matrices = match &adjacency.content {
-        Content::Objects(objects) => objects.values().iter().map(|&v| objects.matrix(v, place)).collect(),
+        Content::Objects(objects) => objects.values().iter().map(|&value| objects.matrix(value)).collect(),
         // An empty list became an array of no numbers.
         Content::Numbers(array) if array.shape.first() == Some(&0) => Ok(Vec::new()),
         Content::Numbers(array) => adjacency
@@ -121,7 +121,7 @@ fn read_graphs(
     }?;
     let features = Features::new(features, matrices.len(), allowance)?;
     for (index, matrix) in matrices.iter().enumerate() {
-        let edges = matrix.edges(place, allowance)?;
+        let edges = matrix.edges(allowance)?;
         let (values, width) = features.rows(index, edges.num_vertices, allowance)?;
         let list = EdgeList {
             weights: edges.weights.as_deref(),

@@ -159,7 +159,7 @@ impl<'a> Literal<'a> {
     fn number(&mut self) -> Result<usize> {
         self.skip_space();
         let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
-        let text = std::str::from_utf8(&self.bytes[self.at..self.at + digits]).unwrap_or_default();
+        let text = std::str::from_utf8(&self.bytes[self.at..self.at + digits]).expect("digits are ASCII");
         let Ok(number) = text.parse() else {
             return self.malformed("a length below 2⁶⁴");
         };
@@ -195,10 +195,7 @@ impl<'a> Literal<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<()> {
-        match self.accept(byte) {
-            true => Ok(()),
-            false => self.malformed(&format!("'{}'", char::from(byte))),
-        }
+        if self.accept(byte) { Ok(()) } else { self.malformed(&format!("'{}'", char::from(byte))) }
     }
 
     fn malformed<T>(&self, expected: &str) -> Result<T> {

@@ -3,7 +3,7 @@
 use super::array::{Array, product, shown};
 use super::heap::{Heap, Object, Value};
 use super::matrix::Matrix;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 
 /// What a pickle holds: an array of objects.
 #[derive(Debug)]
@@ -34,25 +34,25 @@ impl<'a> Objects<'a> {
     }
 
     /// A value as an array of numbers.
-    pub(super) fn array(&self, value: Value<'a>, place: &Place) -> Result<&Array<'a>> {
+    pub(super) fn array(&self, value: Value<'a>) -> Result<&Array<'a>> {
         match self.heap.object(value) {
             Some(Object::Array(array)) => Ok(array),
-            _ => Err(self.unexpected(value, place, "an array of numbers")),
+            _ => Err(self.unexpected(value, "an array of numbers")),
         }
     }
 
     /// A value as a sparse matrix.
-    pub(super) fn matrix(&self, value: Value<'a>, place: &Place) -> Result<Matrix<'_, 'a>> {
+    pub(super) fn matrix(&self, value: Value<'a>) -> Result<Matrix<'_, 'a>> {
         match self.heap.object(value) {
             Some(Object::Matrix(format, attributes)) => {
                 Ok(Matrix { heap: &self.heap, at: self.at(value), format: *format, attributes })
             }
-            _ => Err(self.unexpected(value, place, "a sparse matrix")),
+            _ => Err(self.unexpected(value, "a sparse matrix")),
         }
     }
 
-    fn unexpected(&self, value: Value<'a>, place: &Place, expected: &str) -> Error {
-        Error::malformed(place.byte(self.at(value)), expected, self.heap.describe(value))
+    fn unexpected(&self, value: Value<'a>, expected: &str) -> Error {
+        Error::malformed(self.heap.place.byte(self.at(value)), expected, self.heap.describe(value))
     }
 
     /// The byte at which a value was made or, for plain values, the array around it.

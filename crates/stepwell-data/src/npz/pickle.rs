@@ -166,9 +166,10 @@ impl<'a> Machine<'a, '_> {
     /// Frames group instructions for those who read piecemeal.
     fn frame(&mut self) -> Result<()> {
         let (length, left) = (self.number(8)?, self.left());
-        match length <= left as u64 {
-            true => Ok(()),
-            false => self.malformed(format!("a frame within the {left} bytes left"), length.to_string()),
+        if length <= left as u64 {
+            Ok(())
+        } else {
+            self.malformed(format!("a frame within the {left} bytes left"), length.to_string())
         }
     }
 
@@ -273,9 +274,10 @@ impl<'a> Machine<'a, '_> {
     }
 
     fn check_room(&self) -> Result<()> {
-        match self.stack.len() + self.marks.len() < MAX_STACK {
-            true => Ok(()),
-            false => self.malformed(format!("at most {MAX_STACK} values and marks nested"), "more"),
+        if self.stack.len() + self.marks.len() < MAX_STACK {
+            Ok(())
+        } else {
+            self.malformed(format!("at most {MAX_STACK} values and marks nested"), "more")
         }
     }
 

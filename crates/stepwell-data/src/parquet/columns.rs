@@ -34,6 +34,8 @@ fn other(key: Key, found: impl Into<String>) -> Fault {
     Fault::new(format!("{} in '{}'", key.holds(), key.name()), found)
 }
 
+const NO_NULLS: &str = "required columns were found to have no nulls";
+
 type Result<T, E = Located> = std::result::Result<T, E>;
 
 /// The columns of a batch, converted and checked for their types and ranges.
@@ -92,9 +94,9 @@ impl Columns {
         }
         Row {
             id: self.id.as_ref().and_then(|texts| texts.get(row)),
-            num_nodes: self.num_nodes.get(row).unwrap_or_default(),
-            src: self.src.get(row).unwrap_or_default(),
-            dst: self.dst.get(row).unwrap_or_default(),
+            num_nodes: self.num_nodes.get(row).expect(NO_NULLS),
+            src: self.src.get(row).expect(NO_NULLS),
+            dst: self.dst.get(row).expect(NO_NULLS),
             weight: list(&self.weight, row),
             edge_label: list(&self.edge_label, row),
             edge_attr: list(&self.edge_attr, row),
@@ -228,12 +230,13 @@ impl<T: Number> Lists<T> {
         {
             return Err(Located::null(row_of(at), key));
         }
-        let values = match elements.is_empty() && *elements.data_type() == DataType::Null {
-            // A list that was never filled has elements of no type.
-            true => Vec::new(),
-            false => T::convert(&elements, &counts)
+        // A list that was never filled has elements of no type.
+        let values = if elements.is_empty() && *elements.data_type() == DataType::Null {
+            Vec::new()
+        } else {
+            T::convert(&elements, &counts)
                 .ok_or_else(|| wrong_type(key, array))?
-                .map_err(|(at, found)| Located { row: Some(row_of(at)), fault: other(key, found) })?,
+                .map_err(|(at, found)| Located { row: Some(row_of(at)), fault: other(key, found) })?
         };
         Ok(Self { present, starts, values })
     }
@@ -265,9 +268,10 @@ impl Texts {
             }
             DataType::Dictionary(_, texts) if !matches!(**texts, DataType::Dictionary(..)) => {
                 let dictionary = array.as_any_dictionary();
-                let positions = match dictionary.values().is_empty() {
-                    true => vec![0; array.len()],
-                    false => dictionary.normalized_keys(),
+                let positions = if dictionary.values().is_empty() {
+                    vec![0; array.len()]
+                } else {
+                    dictionary.normalized_keys()
                 };
                 let present = dictionary.keys();
                 let rows = positions.iter().enumerate().map(|(row, &at)| present.is_valid(row).then_some(at));

@@ -86,10 +86,7 @@ impl<'a> Thrift<'a> {
             15 => self.varint()?,
             size => u64::from(size),
         };
-        match size > self.left() {
-            true => Err(Self::cut()),
-            false => Ok((size, head & 0x0f)),
-        }
+        if size > self.left() { Err(Self::cut()) } else { Ok((size, head & 0x0f)) }
     }
 
     fn cut() -> Fault {

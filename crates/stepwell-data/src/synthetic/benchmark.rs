@@ -114,9 +114,10 @@ impl BenchmarkOptions {
         }
         let (limit, graphs) = (u64::from(u32::MAX), self.graphs_per_class as u64);
         let found = graphs.saturating_mul(3).saturating_mul(end as u64 - 1);
-        match found > limit {
-            true => Err(Error::TooLarge { place, what: "the number of vertices", limit, found }),
-            false => Ok(()),
+        if found > limit {
+            Err(Error::TooLarge { place, what: "the number of vertices", limit, found })
+        } else {
+            Ok(())
         }
     }
 }

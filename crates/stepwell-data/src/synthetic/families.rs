@@ -159,12 +159,13 @@ impl Family {
             }
             _ => {}
         }
-        let at_most = |limit: u128, what, found: u128| match found > limit {
-            true => {
+        let at_most = |limit: u128, what, found: u128| {
+            if found > limit {
                 let [limit, found] = [limit, found].map(|count| u64::try_from(count).unwrap_or(u64::MAX));
                 Err(Error::TooLarge { place: place(), what, limit, found })
+            } else {
+                Ok(())
             }
-            false => Ok(()),
         };
         at_most(MOST_VERTICES, "the number of vertices", self.num_vertices())?;
         at_most(MOST_EDGES, "the number of edges", self.num_edges())

@@ -60,10 +60,8 @@ pub(super) fn join_near(cells: &Cells, radius: f64, edges: &mut Edges) {
         for column in 0..side {
             let right = (column + 1).min(side - 1);
             let ahead = cells.span(row, column, right).end;
-            let below = match row + 1 < side {
-                true => cells.span(row + 1, column.saturating_sub(1), right),
-                false => 0..0,
-            };
+            let below =
+                if row + 1 < side { cells.span(row + 1, column.saturating_sub(1), right) } else { 0..0 };
             for v in cells.span(row, column, column) {
                 let near = |&u: &usize| squared_distance(places[v], places[u]) <= reach;
                 (v + 1..ahead).chain(below.clone()).filter(near).for_each(|u| edges.push(v, u));

@@ -147,13 +147,14 @@ fn read_attributes<R: Read + Seek + Send>(
 }
 
 fn same_count(place: &Place, expected: usize, of: &str, found: usize) -> Result<()> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(Error::malformed(
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::malformed(
             place.clone(),
             format!("{expected} lines, one for each of the {of}"),
             found.to_string(),
-        )),
+        ))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use stepwell::graph::GraphRef;
+use stepwell::graph::{GraphBatch, GraphRef};
 use stepwell::targets::{Labels, Targets};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -57,7 +57,7 @@ pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
         for (suffix, fill) in parts(dataset) {
             let file = File::create(folder.join(format!("{name}_{suffix}.txt"))).map_err(io)?;
             let mut out = BufWriter::with_capacity(1 << 16, file);
-            fill(dataset, &mut out).and_then(|()| out.flush()).map_err(io)?;
+            fill(&mut out).and_then(|()| out.flush()).map_err(io)?;
         }
         Ok(())
     })
@@ -68,7 +68,7 @@ fn write_zip<W: Write + io::Seek>(dataset: &Dataset, name: &str, zip: &mut ZipWr
         let options = SimpleFileOptions::default().large_file(true);
         zip.start_file(format!("{name}/{name}_{suffix}.txt"), options).map_err(io::Error::other)?;
         let mut buffered = BufWriter::with_capacity(1 << 16, &mut *zip);
-        fill(dataset, &mut buffered)?;
+        fill(&mut buffered)?;
         buffered.flush()?;
     }
     Ok(())
@@ -82,29 +82,45 @@ fn file_name(dataset: &Dataset, path: &Path) -> String {
     name.chars().map(plain).collect()
 }
 
-type Fill = fn(&Dataset, &mut dyn Write) -> io::Result<()>;
+type Fill<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
-fn parts(dataset: &Dataset) -> Vec<(&'static str, Fill)> {
+fn parts(dataset: &Dataset) -> Vec<(&'static str, Fill<'_>)> {
     let graphs = &dataset.graphs;
-    let mut parts: Vec<(&'static str, Fill)> = vec![("A", write_edges), ("graph_indicator", write_indicator)];
-    match dataset.targets {
-        Targets::None => {}
-        Targets::Numbers(_) | Targets::Binary(_) => parts.push(("graph_attributes", write_targets)),
-        Targets::Classes(_) => parts.push(("graph_labels", write_targets)),
-    }
-    let optional: [(bool, &'static str, Fill); 4] = [
-        (graphs.vertex_labels().is_some(), "node_labels", write_vertex_labels),
-        (graphs.vertex_attributes().is_some(), "node_attributes", write_vertex_attributes),
-        (graphs.edge_labels().is_some(), "edge_labels", write_edge_labels),
-        (graphs.edge_attributes().is_some(), "edge_attributes", write_edge_attributes),
+    let mut parts: Vec<(&'static str, Fill<'_>)> = vec![
+        ("A", Box::new(|out| write_edges(graphs, out))),
+        ("graph_indicator", Box::new(|out| write_indicator(graphs, out))),
     ];
-    parts.extend(optional.into_iter().filter(|part| part.0).map(|(_, suffix, fill)| (suffix, fill)));
+    match &dataset.targets {
+        Targets::None => {}
+        Targets::Numbers(values) | Targets::Binary(values) => {
+            parts.push(("graph_attributes", Box::new(move |out| write_lines(values, out))));
+        }
+        Targets::Classes(Labels::Int(classes)) => {
+            parts.push(("graph_labels", Box::new(move |out| write_lines(classes, out))));
+        }
+        Targets::Classes(labels) => {
+            let codes = labels.codes(&labels.distinct()).expect("every label is among the distinct ones");
+            parts.push(("graph_labels", Box::new(move |out| write_lines(&codes, out))));
+        }
+    }
+    if let Some(labels) = graphs.vertex_labels() {
+        parts.push(("node_labels", Box::new(move |out| write_lines(labels, out))));
+    }
+    if let Some(rows) = graphs.vertex_attributes() {
+        parts.push(("node_attributes", Box::new(|out| write_rows(&rows.values, rows.width, out))));
+    }
+    if let Some(labels) = graphs.edge_labels() {
+        parts.push(("edge_labels", Box::new(move |out| write_lines(labels, out))));
+    }
+    if let Some(rows) = graphs.edge_attributes() {
+        parts.push(("edge_attributes", Box::new(|out| write_rows(&rows.values, rows.width, out))));
+    }
     parts
 }
 
-fn write_edges(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
-    for graph in dataset.graphs.iter() {
-        let first = dataset.graphs.vertex_offsets()[graph.index()] + 1;
+fn write_edges(graphs: &GraphBatch, out: &mut dyn Write) -> io::Result<()> {
+    for graph in graphs.iter() {
+        let first = graphs.vertex_offsets()[graph.index()] + 1;
         for (row, column, _) in graph.entries() {
             writeln!(out, "{}, {}", first + row, first + column)?;
         }
@@ -112,37 +128,9 @@ fn write_edges(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_indicator(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
+fn write_indicator(graphs: &GraphBatch, out: &mut dyn Write) -> io::Result<()> {
     let each = |graph: GraphRef<'_>| std::iter::repeat_n(graph.index() + 1, graph.num_vertices());
-    write_lines(dataset.graphs.iter().flat_map(each), out)
-}
-
-fn write_targets(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
-    match &dataset.targets {
-        Targets::None => Ok(()),
-        Targets::Classes(Labels::Int(classes)) => write_lines(classes, out),
-        Targets::Classes(labels) => {
-            let codes = labels.codes(&labels.distinct()).expect("every label is among the distinct ones");
-            write_lines(codes, out)
-        }
-        Targets::Numbers(values) | Targets::Binary(values) => write_lines(values, out),
-    }
-}
-
-fn write_vertex_labels(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
-    write_lines(dataset.graphs.vertex_labels().unwrap_or_default(), out)
-}
-
-fn write_edge_labels(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
-    write_lines(dataset.graphs.edge_labels().unwrap_or_default(), out)
-}
-
-fn write_vertex_attributes(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
-    dataset.graphs.vertex_attributes().map_or(Ok(()), |a| write_rows(&a.values, a.width, out))
-}
-
-fn write_edge_attributes(dataset: &Dataset, out: &mut dyn Write) -> io::Result<()> {
-    dataset.graphs.edge_attributes().map_or(Ok(()), |a| write_rows(&a.values, a.width, out))
+    write_lines(graphs.iter().flat_map(each), out)
 }
 
 fn write_lines<T: std::fmt::Display>(
@@ -154,9 +142,10 @@ fn write_lines<T: std::fmt::Display>(
 
 fn write_rows(values: &[f64], width: usize, out: &mut dyn Write) -> io::Result<()> {
     for row in values.chunks_exact(width) {
-        let (last, others) = row.split_last().unwrap_or((&0.0, &[]));
-        others.iter().try_for_each(|value| write!(out, "{value}, "))?;
-        writeln!(out, "{last}")?;
+        for (column, value) in row.iter().enumerate() {
+            write!(out, "{}{value}", if column > 0 { ", " } else { "" })?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

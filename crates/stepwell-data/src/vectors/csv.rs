@@ -38,9 +38,10 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
                 separator = ",";
             }
             for &value in row {
-                match self.double {
-                    true => write!(self.output, "{separator}{value}")?,
-                    false => write!(self.output, "{separator}{}", value as f32)?,
+                if self.double {
+                    write!(self.output, "{separator}{value}")?
+                } else {
+                    write!(self.output, "{separator}{}", value as f32)?
                 }
                 separator = ",";
             }
@@ -59,8 +60,9 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
 
 /// A text as a CSV field: in quotes where it would be misread without.
 fn quoted(text: &str) -> Cow<'_, str> {
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
-        false => text.into(),
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
     }
 }

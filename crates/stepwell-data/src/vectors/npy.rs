@@ -27,9 +27,10 @@ impl<W: Write + Seek> VectorWriter for NpyWriter<W> {
     fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
         self.rows += block.rows.nrows() as u64;
         for &value in block.rows {
-            match self.double {
-                true => self.output.write_all(&value.to_le_bytes())?,
-                false => self.output.write_all(&(value as f32).to_le_bytes())?,
+            if self.double {
+                self.output.write_all(&value.to_le_bytes())?
+            } else {
+                self.output.write_all(&(value as f32).to_le_bytes())?
             }
         }
         Ok(())

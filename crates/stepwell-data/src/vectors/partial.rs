@@ -130,10 +130,7 @@ fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>)
     let Ok(Head { seen, rows, columns, keys }) = serde_json::from_slice(&bytes[..end]) else {
         return Ok(None);
     };
-    let numbers: Vec<f64> = bytes[end + 1..]
-        .chunks_exact(8)
-        .map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default()))
-        .collect();
+    let numbers: Vec<f64> = bytes[end + 1..].as_chunks().0.iter().copied().map(f64::from_le_bytes).collect();
     let Ok(table) = ArrayView2::from_shape((rows, columns), &numbers) else { return Ok(None) };
     let reals: Vec<Vec<f64>> = keys
         .iter()

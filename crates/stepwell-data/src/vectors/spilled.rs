@@ -50,8 +50,7 @@ impl Spilled {
             let count = ROWS.min(self.rows - first);
             bytes.resize(count * self.width * 8, 0);
             reader.read_exact(&mut bytes)?;
-            let numbers =
-                bytes.chunks_exact(8).map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default()));
+            let numbers = bytes.as_chunks().0.iter().copied().map(f64::from_le_bytes);
             let rows =
                 Array2::from_shape_vec((count, self.width), numbers.collect()).map_err(io::Error::other)?;
             take(rows.view(), first)?;

@@ -43,7 +43,7 @@ pub fn cloud(
         let found = format!("{} without any", dataset.name);
         return Err(Error::BadOption { name: "dataset", expected: "one with classes".into(), found });
     };
-    let name = config.pooling().map_or("none", |pooling| pooling.name()).to_owned();
+    let name = config.pool.name().to_owned();
     let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
     let model = Model::new(config, map)?;
     let prepared = model.prepare(&dataset.graphs, pyramid)?;

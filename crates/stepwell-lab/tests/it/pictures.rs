@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
 use stepwell::graph::{BatchBuilder, EdgeList, Graph, GraphBatch};
-use stepwell::pool::Pooling;
+use stepwell::pool::{Pool, Pooling};
 use stepwell::pyramid::Pyramid;
 use stepwell::rng::Stream;
 use stepwell::targets::{Labels, Targets};
@@ -110,8 +110,12 @@ fn molecule() -> Graph {
     Graph::new(&EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(13, &from, &to) }).unwrap()
 }
 
+fn pooling(name: &str) -> Pooling {
+    Pool::ALL.into_iter().find(|pool| pool.name() == name).unwrap().into()
+}
+
 fn pooled(graph: &Graph, name: &str, levels: usize) -> Pyramid {
-    Pooling::named(name).unwrap().coarsen(graph.as_batch(), levels, |_| Continue(())).unwrap()
+    pooling(name).coarsen(graph.as_batch(), levels, |_| Continue(())).unwrap()
 }
 
 fn drawn(graph: &Graph, pyramid: &Pyramid, name: &str) -> Picture {
@@ -161,7 +165,7 @@ fn odd_graphs_are_drawn_too() {
     let loops = Graph::new(&EdgeList::new(1, &[0], &[0])).unwrap();
     let lonely = Graph::new(&EdgeList::new(5, &[], &[])).unwrap();
     for graph in [&empty, &loops, &lonely] {
-        for name in Pooling::NAMES {
+        for name in Pool::ALL.map(Pool::name) {
             let picture = drawn(graph, &pooled(graph, name, 2), name);
             assert!(!picture.svg.contains("NaN") && !picture.svg.contains("inf"), "{name}");
         }
@@ -202,7 +206,7 @@ fn many_points_and_vertices_stay_below_five_megabytes() {
     // NMF's levels are dense.
     for (name, vertices) in [("graclus", 3000), ("nmf", 600)] {
         let graphs = large(vertices);
-        let pyramid = Pooling::named(name).unwrap().coarsen(&graphs, 2, |_| Continue(())).unwrap();
+        let pyramid = pooling(name).coarsen(&graphs, 2, |_| Continue(())).unwrap();
         let subject =
             Subject { name, graph: graphs.graph(0), coordinates: None, pyramid: &pyramid, index: 0 };
         let page = pyramid::draw(&subject).unwrap().0.html();

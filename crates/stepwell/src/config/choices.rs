@@ -121,24 +121,6 @@ pub enum Aggregate {
     Std,
 }
 
-/// What makes graphs smaller between blocks.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pool {
-    /// Nothing: all blocks run on the graphs as they are.
-    #[default]
-    None,
-    /// Clusters of one or two matched vertices.
-    Graclus,
-    /// Soft clusters by factorising the adjacency.
-    Nmf,
-    /// One side of a large cut, joined by Kron reduction.
-    Ndp,
-    /// Clusters around a maximal independent set.
-    #[serde(rename = "kmis")]
-    KMis,
-}
-
 /// A named configuration to start from.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-pub use choices::{Aggregate, InputPattern, PerBlock, Pool, Precision, Preset, Recurrence, Scaling, Solver};
+pub use choices::{Aggregate, InputPattern, PerBlock, Precision, Preset, Recurrence, Scaling, Solver};
 use options::OptionValue;
 pub use options::{Group, Kind, OptionInfo, Range, option, variants};
 pub(crate) use readout::check_alpha;
@@ -26,8 +26,9 @@ pub use readout::{Alpha, ClassWeight, ReadoutOptions};
 
 use crate::error::{Error, Result};
 use crate::features::{FeatureOptions, StructuralFeature};
-use crate::pool::ndp::{NdpOptions, Side, Sparsify};
-use crate::pool::{GraclusOptions, KMisOptions, NmfOptions, Pooling, Reduce};
+pub use crate::pool::Pool;
+use crate::pool::ndp::{Side, Sparsify};
+use crate::pool::{Pooling, Reduce};
 
 /// More units than any machine has use for; keeps `H²` and index sums in range.
 const MAX_UNITS: usize = 1 << 15;
@@ -103,7 +104,7 @@ pub struct ModelConfig {
     /// Graclus, k-MIS: how the states of a cluster are combined.
     Pooling reduce: Reduce = Reduce::Mean;
     /// NDP: drop links of the coarse graph weaker than this.
-    Pooling delta: f64 = NdpOptions::default().delta, Range::NotNegative;
+    Pooling delta: f64 = Pooling::default().delta, Range::NotNegative;
     /// NDP: drop weak links before the next level is made, or after.
     Pooling sparsify: Sparsify = Sparsify::EachLevel;
     /// NDP: side of the cut to keep: that of the eigenvector's largest entry,
@@ -112,7 +113,7 @@ pub struct ModelConfig {
     /// NDP: above `fill_budget`, drop small links on the way instead of failing.
     Pooling approximate: bool = false;
     /// NDP: pairs of vertices that may be joined before pooling fails.
-    Pooling fill_budget: u64 = NdpOptions::default().fill_budget;
+    Pooling fill_budget: u64 = Pooling::default().fill_budget;
     /// How the states of all vertices become one vector; several vectors are
     /// concatenated.
     #[serde(deserialize_with = "one_or_many")]
@@ -226,20 +227,16 @@ impl ModelConfig {
 
     /// The pooling asked for, with its settings.
     pub fn pooling(&self) -> Option<Pooling> {
-        let (reduce, seed) = (self.reduce, self.pool_seed);
-        Some(match self.pool {
-            Pool::None => return None,
-            Pool::Graclus => Pooling::Graclus(GraclusOptions { reduce, seed }),
-            Pool::Nmf => Pooling::Nmf(NmfOptions { seed, ..Default::default() }),
-            Pool::KMis => Pooling::KMis(KMisOptions { reduce, ..Default::default() }),
-            Pool::Ndp => Pooling::Ndp(NdpOptions {
-                delta: self.delta,
-                sparsify: self.sparsify,
-                side: self.side,
-                approximate: self.approximate,
-                fill_budget: self.fill_budget,
-                seed,
-            }),
+        (self.pool != Pool::None).then_some(Pooling {
+            method: self.pool,
+            seed: self.pool_seed,
+            reduce: self.reduce,
+            delta: self.delta,
+            sparsify: self.sparsify,
+            side: self.side,
+            approximate: self.approximate,
+            fill_budget: self.fill_budget,
+            ..Pooling::default()
         })
     }
 

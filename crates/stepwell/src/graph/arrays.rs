@@ -2,7 +2,7 @@
 
 use super::build::SAME_WEIGHT;
 use super::{GraphBatch, GraphRef};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 
 impl GraphBatch {
     /// Whether each graph is directed.
@@ -31,15 +31,11 @@ impl GraphBatch {
         neighbours: Vec<u32>,
         weights: Option<Vec<f64>>,
     ) -> Result<Self> {
-        let length = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
         check_offsets("vertex offsets", &vertex_offsets, row_offsets.len().saturating_sub(1))?;
         check_offsets("row offsets", &row_offsets, neighbours.len())?;
-        length("directed flags", vertex_offsets.len() - 1, directed.len())?;
+        same_length("directed flags", vertex_offsets.len() - 1, directed.len())?;
         if let Some(weights) = &weights {
-            length("edge weights", neighbours.len(), weights.len())?;
+            same_length("edge weights", neighbours.len(), weights.len())?;
             let bad = |weight: &f64| !(weight.is_finite() && *weight > 0.0);
             if let Some(edge) = weights.iter().position(bad) {
                 return Err(Error::BadWeight { edge, weight: weights[edge] });
@@ -124,10 +120,7 @@ pub(crate) fn check_offsets(what: &'static str, offsets: &[usize], total: usize)
     if let Some(at) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(Error::NotAscending { what, position: at + 1 });
     }
-    match last == total {
-        true => Ok(()),
-        false => Err(Error::Length { what, expected: total, found: last }),
-    }
+    same_length(what, total, last)
 }
 
 #[cfg(test)]

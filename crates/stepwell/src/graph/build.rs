@@ -2,7 +2,7 @@
 //! above tells.
 
 use super::{Attributes, Graph, GraphBatch, same, same_width};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 
 /// Relative difference up to which the two directions' weights are the same:
 /// sums of the same repeats in another order may differ in the last digits.
@@ -57,19 +57,19 @@ impl<'a> EdgeList<'a> {
                 found: edges as u64,
             });
         }
-        length("edge targets", edges, self.targets.len())?;
+        same_length("edge targets", edges, self.targets.len())?;
         if let Some(weights) = self.weights {
-            length("edge weights", edges, weights.len())?;
+            same_length("edge weights", edges, weights.len())?;
             let bad = |w: &f64| !(w.is_finite() && *w >= 0.0);
             if let Some(edge) = weights.iter().position(bad) {
                 return Err(Error::BadWeight { edge, weight: weights[edge] });
             }
         }
         if let Some(labels) = self.edge_labels {
-            length("edge labels", edges, labels.len())?;
+            same_length("edge labels", edges, labels.len())?;
         }
         if let Some(labels) = self.vertex_labels {
-            length("vertex labels", vertices, labels.len())?;
+            same_length("vertex labels", vertices, labels.len())?;
         }
         check_attributes("attribute", "edge", "edge attributes", self.edge_attributes, edges)?;
         check_attributes("attribute", "vertex", "vertex attributes", self.vertex_attributes, vertices)?;
@@ -82,13 +82,6 @@ impl<'a> EdgeList<'a> {
             }
         }
         Ok(())
-    }
-}
-
-fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(Error::Length { what, expected, found }),
     }
 }
 
@@ -105,7 +98,7 @@ fn check_attributes(
         limit: usize::MAX as u64,
         found: u64::MAX,
     })?;
-    length(plural, expected, values.len())?;
+    same_length(plural, expected, values.len())?;
     match values.iter().position(|v| !v.is_finite()) {
         Some(at) => Err(Error::BadValue { what, item, index: at / width, value: values[at] }),
         None => Ok(()),

@@ -260,11 +260,6 @@ impl GraphBatch {
         chosen
     }
 
-    /// The vertices' attributes, which are none from then on.
-    pub fn take_vertex_attributes(&mut self) -> Option<Attributes> {
-        self.vertex_attributes.take()
-    }
-
     /// The same graphs with these attributes of their vertices: a row each.
     pub fn with_vertex_attributes(self, attributes: Attributes) -> Result<Self> {
         let (expected, found) = (self.num_vertices() * attributes.width, attributes.values.len());
@@ -276,15 +271,6 @@ impl GraphBatch {
             return Err(Error::BadValue { what: "attribute", item: "vertex", index, value });
         }
         Ok(Self { vertex_attributes: Some(attributes), ..self })
-    }
-
-    /// The same graphs with these labels of their vertices: one each.
-    pub fn with_vertex_labels(self, labels: Vec<i32>) -> Result<Self> {
-        let (expected, found) = (self.num_vertices(), labels.len());
-        match expected == found {
-            true => Ok(Self { vertex_labels: Some(labels), ..self }),
-            false => Err(Error::Length { what: "vertex labels", expected, found }),
-        }
     }
 
     /// The same graphs without what vertices and edges carry beside weights.
@@ -343,9 +329,10 @@ pub(crate) fn truncate<T>(items: &mut Vec<T>, count: usize) {
 
 fn same(what: &'static str, expected: bool, found: bool) -> Result<()> {
     let word = |present| if present { "them" } else { "none" }.to_string();
-    match expected == found {
-        true => Ok(()),
-        false => Err(Error::Mixed { what, expected: word(expected), found: word(found) }),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::Mixed { what, expected: word(expected), found: word(found) })
     }
 }
 
@@ -354,9 +341,10 @@ fn same_width(what: &'static str, expected: Option<usize>, found: Option<usize>)
         Some(width) => format!("{width} per row"),
         None => "none".to_string(),
     };
-    match expected == found {
-        true => Ok(()),
-        false => Err(Error::Mixed { what, expected: word(expected), found: word(found) }),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::Mixed { what, expected: word(expected), found: word(found) })
     }
 }
 

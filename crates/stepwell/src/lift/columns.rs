@@ -30,13 +30,14 @@ impl Columns {
         }
         if graph.is_directed() {
             let weighted = graph.weights().is_some();
-            self.in_degrees.extend(self.starts.windows(2).map(|ends| match weighted {
-                true => {
+            self.in_degrees.extend(self.starts.windows(2).map(|ends| {
+                if weighted {
                     let weights = &mut self.weights[ends[0]..ends[1]];
                     weights.sort_unstable_by(f64::total_cmp);
                     weights.iter().sum()
+                } else {
+                    (ends[1] - ends[0]) as f64
                 }
-                false => (ends[1] - ends[0]) as f64,
             }));
         }
     }
@@ -69,17 +70,19 @@ impl Columns {
 
     /// The rows with an entry in `column`.
     pub fn rows_with<'a>(&'a self, graph: GraphRef<'a>, column: usize) -> &'a [u32] {
-        match self.starts.is_empty() {
-            true => graph.neighbours(column),
-            false => &self.rows[self.starts[column]..self.starts[column + 1]],
+        if self.starts.is_empty() {
+            graph.neighbours(column)
+        } else {
+            &self.rows[self.starts[column]..self.starts[column + 1]]
         }
     }
 
     /// These entries' factors, where edges have weights.
     pub fn factors_of(&self, column: usize) -> Option<&[u64]> {
-        match self.factors.is_empty() {
-            true => None,
-            false => Some(&self.factors[self.starts[column]..self.starts[column + 1]]),
+        if self.factors.is_empty() {
+            None
+        } else {
+            Some(&self.factors[self.starts[column]..self.starts[column + 1]])
         }
     }
 }

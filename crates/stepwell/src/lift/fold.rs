@@ -168,7 +168,7 @@ impl Fold {
 
 fn append_row(pairs: &mut Vec<Pair>, graph: GraphRef<'_>, vertex: usize, class_of: &[u32]) {
     let start = pairs.len();
-    let weights = graph.weights_of(vertex).unwrap_or_default();
+    let weights = graph.weights_of(vertex).expect("asked of graphs with weights alone");
     let entries = graph.neighbours(vertex).iter().zip(weights);
     pairs.extend(entries.map(|(&column, weight)| (class_of[column as usize], weight.to_bits())));
     pairs[start..].sort_unstable();

@@ -237,10 +237,7 @@ proptest! {
     fn every_jacobi_step_is_the_same(case in cases(), draw in any::<u64>(), normalised in any::<bool>()) {
         let (graph, seeds) = (case.graph(), case.seeds());
         let entries: Vec<_> = graph.view().entries().collect();
-        let values = match normalised {
-            true => graph.view().normalized_weights(),
-            false => entries.iter().map(|e| e.2).collect(),
-        };
+        let values = if normalised { graph.view().normalized_weights() } else { entries.iter().map(|e| e.2).collect() };
         let classes = textbook_classes(graph.view(), &seeds).into_iter().max().unwrap_or(0) + 1;
         let lifted = quotient(graph.view(), &seeds, &values);
         prop_assert_eq!(lifted.is_some(), classes as f64 <= 0.95 * seeds.len() as f64);

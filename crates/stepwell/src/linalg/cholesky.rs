@@ -13,10 +13,13 @@ pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Opt
     if n == 0 || columns == 0 {
         return Some(Array2::zeros((n, columns)));
     }
+    if matrix.dim() != (n, n) {
+        return None;
+    }
     // Products of narrow matrices may come column after column.
     let mut matrix =
         if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() };
-    let entries = matrix.as_slice_mut().filter(|entries| entries.len() == n * n)?;
+    let entries = matrix.as_slice_mut().expect("made to lie row after row");
     // What the factorisation calls lower it finds in columns, and these are rows:
     // it gets the transpose, which is the same matrix.
     for i in 0..n {

@@ -32,18 +32,11 @@ pub(crate) fn spectral_radius(matrix: ArrayView2<'_, f64>) -> Result<f64> {
     }
     let (mut real, mut imaginary) = (Diag::zeros(n), Diag::zeros(n));
     let no = evd::ComputeEigenvectors::No;
-    let mut memory = MemBuffer::new(evd::evd_scratch::<f64>(n, no, no, Par::Seq, Default::default()));
-    evd::evd_real::<f64>(
-        to_faer(matrix).as_ref(),
-        real.as_mut(),
-        imaginary.as_mut(),
-        None,
-        None,
-        Par::Seq,
-        MemStack::new(&mut memory),
-        Default::default(),
-    )
-    .map_err(|_| failed)?;
+    let scratch = evd::evd_scratch::<f64>(n, no, no, Par::Seq, Default::default());
+    let (re, im, stack) = (real.as_mut(), imaginary.as_mut(), &mut MemBuffer::new(scratch));
+    let matrix = to_faer(matrix);
+    evd::evd_real(matrix.as_ref(), re, im, None, None, Par::Seq, MemStack::new(stack), Default::default())
+        .map_err(|_| failed)?;
     let parts = real.column_vector().iter().zip(imaginary.column_vector().iter());
     Ok(parts.map(|(re, im)| re.hypot(*im)).fold(0.0, f64::max))
 }
@@ -60,18 +53,11 @@ pub(crate) fn spectral_norm(matrix: ArrayView2<'_, f64>) -> Result<f64> {
     }
     let mut values = Diag::zeros(rows.min(columns));
     let no = svd::ComputeSvdVectors::No;
-    let mut memory =
-        MemBuffer::new(svd::svd_scratch::<f64>(rows, columns, no, no, Par::Seq, Default::default()));
-    svd::svd::<f64>(
-        to_faer(matrix).as_ref(),
-        values.as_mut(),
-        None,
-        None,
-        Par::Seq,
-        MemStack::new(&mut memory),
-        Default::default(),
-    )
-    .map_err(|_| failed)?;
+    let scratch = svd::svd_scratch::<f64>(rows, columns, no, no, Par::Seq, Default::default());
+    let stack = &mut MemBuffer::new(scratch);
+    let (matrix, singular) = (to_faer(matrix), values.as_mut());
+    svd::svd(matrix.as_ref(), singular, None, None, Par::Seq, MemStack::new(stack), Default::default())
+        .map_err(|_| failed)?;
     Ok(values.column_vector().iter().copied().fold(0.0, f64::max))
 }
 

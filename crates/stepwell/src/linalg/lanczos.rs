@@ -5,20 +5,7 @@
 //! answer is the best vector of the Krylov space of the start. The vectors of
 //! that space are all kept, 8 bytes per row and product.
 
-use super::symmetric::{TopEigen, axpy, dot};
-
-/// Runs the recurrence; keeps its buffers for the next matrix.
-#[derive(Debug, Default)]
-pub(crate) struct Lanczos {
-    /// Orthonormal vectors, one after the other.
-    basis: Vec<f64>,
-    diagonal: Vec<f64>,
-    off: Vec<f64>,
-    along: Vec<f64>,
-    weights: Vec<f64>,
-    next: Vec<f64>,
-    tridiagonal: TopEigen,
-}
+use super::symmetric::{axpy, dot, top_of_tridiagonal};
 
 /// Below this part of the largest number seen, what is left of a product is
 /// rounding: the space cannot grow any further.
@@ -28,54 +15,61 @@ const EXHAUSTED: f64 = 1e-12;
 /// first cache while the whole basis passes by.
 const TILE: usize = 1024;
 
+/// The space some products lead to, and the matrix there.
+pub(crate) struct Lanczos {
+    /// Orthonormal vectors, one after the other, of so many rows.
+    basis: Vec<f64>,
+    rows: usize,
+    diagonal: Vec<f64>,
+    off: Vec<f64>,
+}
+
 impl Lanczos {
-    /// The largest eigenvalue and a unit eigenvector as seen from `vector`, by at
-    /// most `products` calls of `multiply(x, y)`, which sets `y` to the product
-    /// with `x`. The answer replaces `vector`.
-    pub fn top(
-        &mut self,
-        vector: &mut [f64],
-        products: usize,
-        mut multiply: impl FnMut(&[f64], &mut [f64]),
-    ) -> f64 {
-        let n = vector.len();
-        let norm = dot(vector, vector).sqrt();
+    /// Starts from `start` and makes at most `products` calls of
+    /// `multiply(x, y)`, which sets `y` to the product with `x`.
+    pub fn run(start: &[f64], products: usize, mut multiply: impl FnMut(&[f64], &mut [f64])) -> Self {
+        let n = start.len();
+        let norm = dot(start, start).sqrt();
+        let mut space = Self { basis: Vec::new(), rows: n, diagonal: Vec::new(), off: vec![0.0] };
         if n == 0 || norm == 0.0 || !norm.is_finite() {
-            return 0.0;
+            return space;
         }
-        self.basis.clear();
-        self.basis.extend(vector.iter().map(|x| x / norm));
-        self.diagonal.clear();
-        self.off.clear();
-        self.off.push(0.0);
-        self.next.clear();
-        self.next.resize(n, 0.0);
+        space.basis.extend(start.iter().map(|x| x / norm));
+        let mut next = vec![0.0; n];
         let mut scale: f64 = 0.0;
         loop {
-            let k = self.diagonal.len();
-            let last = &self.basis[k * n..];
-            multiply(last, &mut self.next);
-            let alpha = dot(last, &self.next);
-            let before = dot(&self.next, &self.next).sqrt();
-            self.diagonal.push(alpha);
-            scale = scale.max(alpha.abs()).max(self.off[k]);
+            let k = space.diagonal.len();
+            let last = &space.basis[k * n..];
+            multiply(last, &mut next);
+            let alpha = dot(last, &next);
+            let before = dot(&next, &next).sqrt();
+            space.diagonal.push(alpha);
+            scale = scale.max(alpha.abs()).max(space.off[k]);
             if k + 1 == products.min(n) {
-                break;
+                return space;
             }
-            let mut beta = self.orthogonalize(n);
+            let mut beta = space.orthogonalize(&mut next);
             if beta < 0.1 * before {
-                beta = self.orthogonalize(n);
+                beta = space.orthogonalize(&mut next);
             }
             if beta.is_nan() || beta <= EXHAUSTED * scale {
-                break;
+                return space;
             }
-            self.off.push(beta);
-            self.basis.extend(self.next.iter().map(|x| x / beta));
+            space.off.push(beta);
+            space.basis.extend(next.iter().map(|x| x / beta));
         }
-        let value = self.tridiagonal.tridiagonal(&self.diagonal, &self.off, &mut self.weights);
+    }
+
+    /// The largest eigenvalue as seen from there; `vector` becomes a unit
+    /// eigenvector of it. Without a space it stays what it is.
+    pub fn top(&self, vector: &mut [f64]) -> f64 {
+        let (value, weights) = top_of_tridiagonal(&self.diagonal, &self.off);
+        if weights.is_empty() {
+            return value;
+        }
         vector.fill(0.0);
         for (at, tile) in vector.chunks_mut(TILE).enumerate() {
-            combine(tile, &self.basis, &self.weights, 1.0, n, at * TILE);
+            combine(tile, &self.basis, &weights, 1.0, self.rows, at * TILE);
         }
         let norm = dot(vector, vector).sqrt();
         vector.iter_mut().for_each(|x| *x /= norm);
@@ -83,18 +77,17 @@ impl Lanczos {
     }
 
     /// Takes all of the basis out of `next`; returns the norm of what is left.
-    fn orthogonalize(&mut self, n: usize) -> f64 {
-        let Self { basis, along, next, .. } = self;
-        along.clear();
-        along.resize(basis.len() / n, 0.0);
+    fn orthogonalize(&self, next: &mut [f64]) -> f64 {
+        let Self { basis, rows: n, .. } = self;
+        let mut along = vec![0.0; basis.len() / n];
         for (at, tile) in next.chunks(TILE).enumerate() {
-            for (sum, q) in along.iter_mut().zip(basis.chunks_exact(n)) {
+            for (sum, q) in along.iter_mut().zip(basis.chunks_exact(*n)) {
                 *sum += dot(&q[at * TILE..][..tile.len()], tile);
             }
         }
         let mut squares = 0.0;
         for (at, tile) in next.chunks_mut(TILE).enumerate() {
-            combine(tile, basis, along, -1.0, n, at * TILE);
+            combine(tile, basis, &along, -1.0, *n, at * TILE);
             squares += dot(tile, tile);
         }
         squares.sqrt()
@@ -128,10 +121,10 @@ mod tests {
     fn run(matrix: &[f64], n: usize, products: usize) -> (f64, Vec<f64>, Lanczos) {
         let mut stream = Stream::new(5, "start", [0, 0]);
         let mut vector: Vec<f64> = (0..n).map(|_| stream.uniform_in(-1.0, 1.0)).collect();
-        let mut lanczos = Lanczos::default();
-        let value = lanczos.top(&mut vector, products, |x, y| {
+        let lanczos = Lanczos::run(&vector, products, |x, y| {
             y.iter_mut().zip(matrix.chunks(n)).for_each(|(y, row)| *y = dot(row, x));
         });
+        let value = lanczos.top(&mut vector);
         (value, vector, lanczos)
     }
 

@@ -44,12 +44,11 @@ pub(crate) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2
     }
     let (a, b) = (Operand::new(a), Operand::new(b));
     let (a, b) = (a.view(), b.view());
-    if let Some(entries) = product.as_slice_mut() {
-        each_stripe(entries, columns, rows * inner * columns, |first, height, stripe| {
-            let stripe = MatMut::from_row_major_slice_mut(stripe, height, columns);
-            matmul(stripe, Accum::Replace, a.subrows(first, height), b, 1.0, Par::Seq);
-        });
-    }
+    let entries = product.as_slice_mut().expect("just made, row after row");
+    each_stripe(entries, columns, rows * inner * columns, |first, height, stripe| {
+        let stripe = MatMut::from_row_major_slice_mut(stripe, height, columns);
+        matmul(stripe, Accum::Replace, a.subrows(first, height), b, 1.0, Par::Seq);
+    });
     product
 }
 
@@ -65,28 +64,27 @@ pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> A
     }
     let b = Operand::new(b);
     let b = b.view();
-    if let Some(entries) = product.as_slice_mut() {
-        entries.par_chunks_mut(STRIPE * columns).enumerate().for_each(|(index, entries)| {
-            let (first, height) = (index * STRIPE, entries.len() / columns);
-            let filled = height.next_multiple_of(TILE);
-            let mut stripe = vec![0.0; filled * inner];
-            for (row, copy) in a.rows().into_iter().skip(first).take(height).zip(stripe.chunks_mut(inner)) {
-                copy.iter_mut().zip(row).for_each(|(copy, value)| *copy = *value);
+    let entries = product.as_slice_mut().expect("just made, row after row");
+    entries.par_chunks_mut(STRIPE * columns).enumerate().for_each(|(index, entries)| {
+        let (first, height) = (index * STRIPE, entries.len() / columns);
+        let filled = height.next_multiple_of(TILE);
+        let mut stripe = vec![0.0; filled * inner];
+        for (row, copy) in a.rows().into_iter().skip(first).take(height).zip(stripe.chunks_mut(inner)) {
+            copy.iter_mut().zip(row).for_each(|(copy, value)| *copy = *value);
+        }
+        let mut whole = vec![0.0; filled * columns];
+        let mut into = MatMut::from_row_major_slice_mut(&mut whole, filled, columns);
+        let stripe = MatRef::from_row_major_slice(&stripe, filled, inner);
+        for left in (0..columns).step_by(TILE_COLUMNS) {
+            let width = TILE_COLUMNS.min(columns - left);
+            for top in (0..filled).step_by(TILE) {
+                let tile = into.rb_mut().submatrix_mut(top, left, TILE, width);
+                let (rows, some) = (stripe.subrows(top, TILE), b.subcols(left, width));
+                matmul(tile, Accum::Replace, rows, some, 1.0, Par::Seq);
             }
-            let mut whole = vec![0.0; filled * columns];
-            let mut into = MatMut::from_row_major_slice_mut(&mut whole, filled, columns);
-            let stripe = MatRef::from_row_major_slice(&stripe, filled, inner);
-            for left in (0..columns).step_by(TILE_COLUMNS) {
-                let width = TILE_COLUMNS.min(columns - left);
-                for top in (0..filled).step_by(TILE) {
-                    let tile = into.rb_mut().submatrix_mut(top, left, TILE, width);
-                    let (rows, some) = (stripe.subrows(top, TILE), b.subcols(left, width));
-                    matmul(tile, Accum::Replace, rows, some, 1.0, Par::Seq);
-                }
-            }
-            entries.copy_from_slice(&whole[..entries.len()]);
-        });
-    }
+        }
+        entries.copy_from_slice(&whole[..entries.len()]);
+    });
     product
 }
 

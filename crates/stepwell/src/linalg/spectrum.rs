@@ -55,15 +55,9 @@ fn decomposed(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
     let (mut values, mut vectors) = (Diag::zeros(n), Mat::zeros(n, n));
     let yes = evd::ComputeEigenvectors::Yes;
     let scratch = evd::self_adjoint_evd_scratch::<f64>(n, yes, Par::Seq, Default::default());
-    evd::self_adjoint_evd::<f64>(
-        matrix,
-        values.as_mut(),
-        Some(vectors.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .map_err(|_| failed())?;
+    let (u, stack) = (Some(vectors.as_mut()), &mut MemBuffer::new(scratch));
+    evd::self_adjoint_evd(matrix, values.as_mut(), u, Par::Seq, MemStack::new(stack), Default::default())
+        .map_err(|_| failed())?;
     let spectrum = Spectrum {
         values: values.column_vector().iter().copied().collect(),
         vectors: Array2::from_shape_fn((n, n), |(k, i)| vectors[(i, k)]),
@@ -95,16 +89,9 @@ pub(crate) fn of_few_rows(rows: ArrayView2<'_, f64>) -> Result<Singular> {
     let (mut right, mut left) = (Mat::zeros(width, size), Mat::zeros(count, size));
     let thin = svd::ComputeSvdVectors::Thin;
     let scratch = svd::svd_scratch::<f64>(width, count, thin, thin, Par::Seq, Default::default());
-    svd::svd::<f64>(
-        transposed,
-        values.as_mut(),
-        Some(right.as_mut()),
-        Some(left.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .map_err(|_| failed())?;
+    let (u, v, stack) = (Some(right.as_mut()), Some(left.as_mut()), &mut MemBuffer::new(scratch));
+    svd::svd(transposed, values.as_mut(), u, v, Par::Seq, MemStack::new(stack), Default::default())
+        .map_err(|_| failed())?;
     let singular = Singular {
         values: values.column_vector().iter().copied().collect(),
         left: Array2::from_shape_fn((count, size), |(i, k)| left[(i, k)]),

@@ -7,6 +7,8 @@
 //! by Perron and Frobenius its signs follow from those of the off-diagonal, so
 //! the inverse iteration adds up positive numbers and loses no digit.
 
+use crate::rng::Stream;
+
 /// A sum of squares below which dividing by it would overflow; rows as small as
 /// that are taken for 0.
 const NEGLIGIBLE: f64 = 1e-280;
@@ -15,176 +17,154 @@ const NEGLIGIBLE: f64 = 1e-280;
 /// two parts have no common sign.
 const UNCOUPLED: f64 = 1e-13;
 
-/// Finds top eigenvectors; keeps its buffers for the next matrix.
-#[derive(Debug, Default)]
-pub(crate) struct TopEigen {
+/// The largest eigenvalue of a symmetric `n` by `n` matrix, row after row, and
+/// a unit eigenvector of it. Only the lower triangle is read; it is overwritten.
+pub(crate) fn top_eigenpair(matrix: &mut [f64], n: usize) -> (f64, Vec<f64>) {
+    let Tridiagonal { diagonal, off, halves } = tridiagonalize(matrix, n);
+    let (value, mut vector) = top_of_tridiagonal(&diagonal, &off);
+    for i in 2..n {
+        let reflection = &matrix[i * n..i * n + i];
+        let along = dot(reflection, &vector[..i]) / halves[i];
+        axpy(&mut vector[..i], -along, reflection);
+    }
+    (value, vector)
+}
+
+/// The largest eigenvalue of a symmetric tridiagonal matrix and a unit
+/// eigenvector of it; `off[i]` couples rows i - 1 and i.
+pub(crate) fn top_of_tridiagonal(diagonal: &[f64], off: &[f64]) -> (f64, Vec<f64>) {
+    let n = diagonal.len();
+    let mut pivots = vec![0.0; n];
+    let Some(value) = above_spectrum(diagonal, off, &mut pivots) else {
+        return (0.0, Vec::new());
+    };
+    // Of several top vectors one without a pattern: equal numbers would come
+    // out for equal rows of the matrix.
+    let mut stream = Stream::of_ties();
+    let mut vector: Vec<f64> = (0..n).map(|_| 0.5 + stream.uniform()).collect();
+    // (value - T) is positive definite, and its off-diagonal negative up to
+    // the signs of the eigenvector. Three solutions leave nothing of the rest.
+    for _ in 0..3 {
+        for i in 1..n {
+            vector[i] += off[i].abs() / pivots[i - 1] * vector[i - 1];
+        }
+        for i in (0..n).rev() {
+            let coupled = if i + 1 < n { off[i + 1].abs() * vector[i + 1] } else { 0.0 };
+            vector[i] = (vector[i] + coupled) / pivots[i];
+        }
+        let largest = vector.iter().copied().fold(0.0, f64::max);
+        vector.iter_mut().for_each(|x| *x /= largest);
+    }
+    let mut sign = 1.0 / dot(&vector, &vector).sqrt();
+    let scale = diagonal.iter().chain(off).fold(0.0, |s: f64, x| s.max(x.abs()));
+    for i in 0..n {
+        let coupled = off[i].abs() > UNCOUPLED * scale;
+        if if coupled { off[i] < 0.0 } else { stream.uniform() < 0.5 } {
+            sign = -sign;
+        }
+        vector[i] *= sign;
+    }
+    (value, vector)
+}
+
+/// The largest eigenvalue, rounded up so that `value - T` is positive
+/// definite; leaves the pivots of its factorisation. `None` for no rows.
+fn above_spectrum(diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> Option<f64> {
+    let coupling = |i: usize| off.get(i).map_or(0.0, |x| x.abs());
+    let mut low = diagonal.iter().copied().reduce(f64::max)?;
+    let mut high = low;
+    let mut scale: f64 = 0.0;
+    for (i, &d) in diagonal.iter().enumerate() {
+        let radius = coupling(i) + coupling(i + 1);
+        high = high.max(d + radius);
+        scale = scale.max(d.abs() + radius);
+    }
+    // The floor keeps the divisions by pivots finite.
+    let step = (scale * f64::EPSILON).max(1e-150);
+    high += step;
+    while high - low > step {
+        let middle = low + 0.5 * (high - low);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if is_above(middle, diagonal, off, pivots) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    // The bound by row sums may lie on the spectrum up to rounding.
+    let mut widen = step;
+    while !is_above(high, diagonal, off, pivots) {
+        high += widen;
+        widen *= 2.0;
+    }
+    Some(high)
+}
+
+/// Whether `x - T` has positive pivots only.
+fn is_above(x: f64, diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> bool {
+    let mut previous = 1.0;
+    for ((pivot, &d), &o) in pivots.iter_mut().zip(diagonal).zip(off) {
+        previous = x - d - o * o / previous;
+        if previous.is_nan() || previous <= 0.0 {
+            return false;
+        }
+        *pivot = previous;
+    }
+    true
+}
+
+struct Tridiagonal {
     diagonal: Vec<f64>,
-    /// `off[i]` couples rows i - 1 and i of the tridiagonal matrix; `off[0]` is 0.
+    /// `off[i]` couples rows i - 1 and i; `off[0]` is 0.
     off: Vec<f64>,
     /// Half the squared length of each reflection's vector.
     halves: Vec<f64>,
-    old: [Vec<f64>; 2],
-    new: [Vec<f64>; 2],
-    pivots: Vec<f64>,
 }
 
-impl TopEigen {
-    /// The largest eigenvalue of a symmetric `n` by `n` matrix, row after row,
-    /// and a unit eigenvector of it. Only the lower triangle is read; it is
-    /// overwritten.
-    pub fn dense(&mut self, matrix: &mut [f64], n: usize, vector: &mut Vec<f64>) -> f64 {
-        self.tridiagonalize(matrix, n);
-        let (diagonal, off) = (std::mem::take(&mut self.diagonal), std::mem::take(&mut self.off));
-        let value = self.tridiagonal(&diagonal, &off, vector);
-        (self.diagonal, self.off) = (diagonal, off);
-        for i in 2..n {
-            let reflection = &matrix[i * n..i * n + i];
-            let along = dot(reflection, &vector[..i]) / self.halves[i];
-            axpy(&mut vector[..i], -along, reflection);
-        }
-        value
-    }
-
-    /// The largest eigenvalue of a symmetric tridiagonal matrix and a unit
-    /// eigenvector of it; `off[i]` couples rows i - 1 and i.
-    pub fn tridiagonal(&mut self, diagonal: &[f64], off: &[f64], vector: &mut Vec<f64>) -> f64 {
-        let n = diagonal.len();
-        let Some(value) = self.above_spectrum(diagonal, off) else {
-            vector.clear();
-            return 0.0;
+/// Householder reflections from the last row upwards. Row i keeps the vector
+/// of its reflection.
+fn tridiagonalize(matrix: &mut [f64], n: usize) -> Tridiagonal {
+    let zeros = || vec![0.0; n];
+    let (mut diagonal, mut off, mut halves) = (zeros(), zeros(), zeros());
+    let (mut old, mut new) = ([zeros(), zeros()], [zeros(), zeros()]);
+    for i in (0..n).rev() {
+        // What the reflection before did to this matrix, B - u qᵀ - q uᵀ, is done
+        // on the way, so that every entry is read and written once per step.
+        let [u, q] = &old;
+        let (above, rest) = matrix.split_at_mut(i * n);
+        let row = &mut rest[..=i];
+        subtract(row, u, q, u[i], q[i]);
+        diagonal[i] = row[i];
+        let row = &mut row[..i];
+        let Some((last, others)) = row.split_last_mut() else { break };
+        let squares = dot(others, others);
+        let half = if squares > NEGLIGIBLE {
+            let length = (squares + *last * *last).sqrt();
+            let alpha = if *last > 0.0 { -length } else { length };
+            off[i] = alpha;
+            let half = alpha * (alpha - *last);
+            *last -= alpha;
+            half
+        } else {
+            off[i] = *last;
+            *last = 0.0;
+            1.0
         };
-        // Of several top vectors one without a pattern: equal numbers would come
-        // out for equal rows of the matrix.
-        let mut state = 0u64;
-        vector.clear();
-        vector.extend((0..n).map(|_| 0.5 + draw(&mut state)));
-        // (value - T) is positive definite, and its off-diagonal negative up to
-        // the signs of the eigenvector. Three solutions leave nothing of the rest.
-        for _ in 0..3 {
-            for i in 1..n {
-                vector[i] += off[i].abs() / self.pivots[i - 1] * vector[i - 1];
-            }
-            for i in (0..n).rev() {
-                let coupled = if i + 1 < n { off[i + 1].abs() * vector[i + 1] } else { 0.0 };
-                vector[i] = (vector[i] + coupled) / self.pivots[i];
-            }
-            let largest = vector.iter().copied().fold(0.0, f64::max);
-            vector.iter_mut().for_each(|x| *x /= largest);
+        halves[i] = half;
+        let [v, p] = &mut new;
+        v[..i].copy_from_slice(row);
+        for j in 0..i {
+            let row = &mut above[j * n..=j * n + j];
+            p[j] = subtract_and_multiply(row, u, q, u[j], q[j], v, p);
         }
-        let norm = dot(vector, vector).sqrt();
-        let mut sign = 1.0 / norm;
-        let scale = diagonal.iter().chain(off).fold(0.0, |s: f64, x| s.max(x.abs()));
-        for i in 0..n {
-            let coupled = off[i].abs() > UNCOUPLED * scale;
-            if if coupled { off[i] < 0.0 } else { draw(&mut state) < 0.5 } {
-                sign = -sign;
-            }
-            vector[i] *= sign;
-        }
-        value
+        p[..i].iter_mut().for_each(|x| *x /= half);
+        let along = dot(&v[..i], &p[..i]) / (2.0 * half);
+        axpy(&mut p[..i], -along, &v[..i]);
+        std::mem::swap(&mut old, &mut new);
     }
-
-    /// The largest eigenvalue, rounded up so that `value - T` is positive
-    /// definite; leaves the pivots of its factorisation. `None` for no rows.
-    fn above_spectrum(&mut self, diagonal: &[f64], off: &[f64]) -> Option<f64> {
-        let n = diagonal.len();
-        let coupling = |i: usize| off.get(i).map_or(0.0, |x| x.abs());
-        let mut low = diagonal.iter().copied().reduce(f64::max)?;
-        let mut high = low;
-        let mut scale: f64 = 0.0;
-        for (i, &d) in diagonal.iter().enumerate() {
-            let radius = coupling(i) + coupling(i + 1);
-            high = high.max(d + radius);
-            scale = scale.max(d.abs() + radius);
-        }
-        // The floor keeps the divisions by pivots finite.
-        let step = (scale * f64::EPSILON).max(1e-150);
-        high += step;
-        self.pivots.clear();
-        self.pivots.resize(n, 0.0);
-        while high - low > step {
-            let middle = low + 0.5 * (high - low);
-            if middle <= low || middle >= high {
-                break;
-            }
-            if self.is_above(middle, diagonal, off) {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        // The bound by row sums may lie on the spectrum up to rounding.
-        let mut widen = step;
-        while !self.is_above(high, diagonal, off) {
-            high += widen;
-            widen *= 2.0;
-        }
-        Some(high)
-    }
-
-    /// Whether `x - T` has positive pivots only.
-    fn is_above(&mut self, x: f64, diagonal: &[f64], off: &[f64]) -> bool {
-        let mut previous = 1.0;
-        for ((pivot, &d), &o) in self.pivots.iter_mut().zip(diagonal).zip(off) {
-            previous = x - d - o * o / previous;
-            if previous.is_nan() || previous <= 0.0 {
-                return false;
-            }
-            *pivot = previous;
-        }
-        true
-    }
-
-    /// Householder reflections from the last row upwards. Row i keeps the vector
-    /// of its reflection.
-    fn tridiagonalize(&mut self, matrix: &mut [f64], n: usize) {
-        let Self { diagonal, off, halves, old, new, .. } = self;
-        for buffer in [&mut *diagonal, off, halves].into_iter().chain(&mut *old).chain(&mut *new) {
-            buffer.clear();
-            buffer.resize(n, 0.0);
-        }
-        for i in (0..n).rev() {
-            // What the reflection before did to this matrix, B - u qᵀ - q uᵀ, is done
-            // on the way, so that every entry is read and written once per step.
-            let [u, q] = &*old;
-            let (above, rest) = matrix.split_at_mut(i * n);
-            let row = &mut rest[..=i];
-            subtract(row, u, q, u[i], q[i]);
-            diagonal[i] = row[i];
-            let row = &mut row[..i];
-            let Some((last, others)) = row.split_last_mut() else { break };
-            let squares = dot(others, others);
-            let half = if squares > NEGLIGIBLE {
-                let length = (squares + *last * *last).sqrt();
-                let alpha = if *last > 0.0 { -length } else { length };
-                off[i] = alpha;
-                let half = alpha * (alpha - *last);
-                *last -= alpha;
-                half
-            } else {
-                off[i] = *last;
-                *last = 0.0;
-                1.0
-            };
-            halves[i] = half;
-            let [v, p] = &mut *new;
-            v[..i].copy_from_slice(row);
-            for j in 0..i {
-                let row = &mut above[j * n..=j * n + j];
-                p[j] = subtract_and_multiply(row, u, q, u[j], q[j], v, p);
-            }
-            p[..i].iter_mut().for_each(|x| *x /= half);
-            let along = dot(&v[..i], &p[..i]) / (2.0 * half);
-            axpy(&mut p[..i], -along, &v[..i]);
-            std::mem::swap(old, new);
-        }
-    }
-}
-
-/// A number in `[0, 1)`: a multiplicative sequence, always the same one.
-fn draw(state: &mut u64) -> f64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    (*state >> 11) as f64 / (1u64 << 53) as f64
+    Tridiagonal { diagonal, off, halves }
 }
 
 /// Row j of `B - u qᵀ - q uᵀ`.
@@ -257,7 +237,6 @@ mod tests {
 
     use super::*;
     use crate::linalg::oracle::{decompose, jacobi};
-    use crate::rng::Stream;
 
     fn symmetric(n: usize, seed: u64, density: f64) -> Vec<f64> {
         let mut stream = Stream::new(seed, "symmetric", [0, 0]);
@@ -273,8 +252,7 @@ mod tests {
 
     fn check(matrix: &[f64], n: usize) {
         let (values, vectors) = if n > 128 { decompose(matrix, n) } else { jacobi(matrix, n) };
-        let (mut work, mut vector) = (matrix.to_vec(), Vec::new());
-        let value = TopEigen::default().dense(&mut work, n, &mut vector);
+        let (value, vector) = top_eigenpair(&mut matrix.to_vec(), n);
         let scale = values.iter().fold(1.0_f64, |s, v| s.max(v.abs()));
         assert!((value - values[n - 1]).abs() < 1e-11 * scale, "{value} {}", values[n - 1]);
         assert!((dot(&vector, &vector) - 1.0).abs() < 1e-12);
@@ -312,10 +290,8 @@ mod tests {
     fn entries_that_vanish_when_squared_make_no_nan() {
         let mut matrix = vec![1e-200; 36];
         (0..6).for_each(|i| matrix[7 * i] = -1e-190);
-        let mut vector = Vec::new();
-        let value = TopEigen::default().dense(&mut matrix, 6, &mut vector);
+        let (value, vector) = top_eigenpair(&mut matrix, 6);
         assert!(value.is_finite() && vector.iter().all(|x| x.is_finite()), "{value} {vector:?}");
-        assert_eq!(TopEigen::default().dense(&mut [], 0, &mut vector), 0.0);
-        assert!(vector.is_empty());
+        assert_eq!(top_eigenpair(&mut [], 0), (0.0, Vec::new()));
     }
 }

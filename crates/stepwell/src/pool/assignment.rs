@@ -1,17 +1,11 @@
 //! The pooling matrix `S`, of one graph and of many.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{check_offsets, reserve, truncate};
 
 /// A sparse matrix of fine vertices by coarse vertices, row after row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Assignment {
-    num_coarse: usize,
-    row_starts: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
-    by_max: bool,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment(Assignments);
 
 impl Assignment {
     /// Checks the rows of a compressed sparse matrix: starts ascend from 0 to
@@ -22,89 +16,38 @@ impl Assignment {
         columns: Vec<u32>,
         values: Vec<f64>,
     ) -> Result<Self> {
-        let bad = |what, expected, found| Err(Error::Length { what, expected, found });
-        if row_starts.first() != Some(&0) || !row_starts.is_sorted() {
-            return bad("ascending row starts", 0, row_starts.first().copied().unwrap_or(0));
-        }
-        let entries = row_starts.last().copied().unwrap_or(0);
-        if entries != columns.len() {
-            return bad("columns", entries, columns.len());
-        }
-        if entries != values.len() {
-            return bad("values", entries, values.len());
-        }
-        if let Some(at) = columns.iter().position(|&column| column as usize >= num_coarse) {
-            let vertex = u64::from(columns[at]);
-            return Err(Error::VertexOutOfRange { edge: at, vertex, num_vertices: num_coarse });
-        }
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            return Err(Error::BadValue { what: "weight", item: "entry", index, value: values[index] });
-        }
-        Ok(Self { num_coarse, row_starts, columns, values, by_max: false })
+        let fine_offsets = vec![0, row_starts.len().saturating_sub(1)];
+        let coarse_offsets = vec![0, num_coarse];
+        Assignments::from_arrays(fine_offsets, coarse_offsets, row_starts, columns, values, false).map(Self)
     }
 
     /// Every vertex stays what it is.
     pub fn identity(num_vertices: usize) -> Self {
-        Self {
-            num_coarse: num_vertices,
+        Self(Assignments {
+            fine_offsets: vec![0, num_vertices],
+            coarse_offsets: vec![0, num_vertices],
             row_starts: (0..=num_vertices).collect(),
             columns: (0..num_vertices as u32).collect(),
             values: vec![1.0; num_vertices],
             by_max: false,
-        }
+        })
     }
 
     /// The same entries, to be applied by taking the largest state instead of
     /// the weighted sum: `X'` in column c is the largest of `S_ic H_i`. That is
     /// not linear, so no entries could say it.
     pub fn taking_max(self) -> Self {
-        Self { by_max: true, ..self }
+        Self(Assignments { by_max: true, ..self.0 })
     }
 
     /// Whether it is applied by taking the largest state; else `X' = SᵀH`.
     pub fn takes_max(&self) -> bool {
-        self.by_max
-    }
-
-    /// Rows: vertices of the fine graph.
-    pub fn num_fine(&self) -> usize {
-        self.row_starts.len().saturating_sub(1)
-    }
-
-    /// Columns: vertices of the coarse graph.
-    pub fn num_coarse(&self) -> usize {
-        self.num_coarse
-    }
-
-    /// Coarse vertices and weights of one fine vertex.
-    pub fn row(&self, fine: usize) -> (&[u32], &[f64]) {
-        let range = self.row_starts[fine]..self.row_starts[fine + 1];
-        (&self.columns[range.clone()], &self.values[range])
-    }
-
-    /// Where each row's entries begin, with the number of entries at the end.
-    pub fn row_starts(&self) -> &[usize] {
-        &self.row_starts
-    }
-
-    /// Columns of all entries.
-    pub fn columns(&self) -> &[u32] {
-        &self.columns
-    }
-
-    /// Values of all entries.
-    pub fn values(&self) -> &[f64] {
-        &self.values
+        self.0.by_max
     }
 
     /// A view of it.
     pub fn view(&self) -> AssignmentRef<'_> {
-        AssignmentRef {
-            num_coarse: self.num_coarse,
-            row_starts: &self.row_starts,
-            columns: &self.columns,
-            values: &self.values,
-        }
+        self.0.graph(0)
     }
 }
 
@@ -159,12 +102,8 @@ impl Assignments {
         check_offsets("fine offsets", &fine_offsets, row_starts.len().saturating_sub(1))?;
         check_offsets("coarse offsets", &coarse_offsets, coarse_offsets.last().copied().unwrap_or(0))?;
         check_offsets("row starts", &row_starts, columns.len())?;
-        let same = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
-        same("coarse offsets", fine_offsets.len(), coarse_offsets.len())?;
-        same("values", columns.len(), values.len())?;
+        same_length("coarse offsets", fine_offsets.len(), coarse_offsets.len())?;
+        same_length("values", columns.len(), values.len())?;
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(Error::BadValue { what: "weight", item: "entry", index, value: values[index] });
         }
@@ -206,21 +145,20 @@ impl Assignments {
     }
 
     /// Adds one behind the ones here; all must be applied in the same way.
-    pub fn push(&mut self, assignment: &Assignment) -> Result<()> {
+    pub fn push(&mut self, Assignment(one): &Assignment) -> Result<()> {
         if self.is_empty() {
-            self.by_max = assignment.by_max;
-        } else if self.by_max != assignment.by_max {
+            self.by_max = one.by_max;
+        } else if self.by_max != one.by_max {
             let word = |by_max| if by_max { "the largest state" } else { "a weighted sum" }.to_string();
-            let (expected, found) = (word(self.by_max), word(assignment.by_max));
+            let (expected, found) = (word(self.by_max), word(one.by_max));
             return Err(Error::Mixed { what: "reduction", expected, found });
         }
         let entries = self.columns.len();
-        self.row_starts.extend(assignment.row_starts.iter().skip(1).map(|start| start + entries));
-        self.columns.extend_from_slice(&assignment.columns);
-        self.values.extend_from_slice(&assignment.values);
+        self.row_starts.extend(one.row_starts[1..].iter().map(|start| start + entries));
+        self.columns.extend_from_slice(&one.columns);
+        self.values.extend_from_slice(&one.values);
         self.fine_offsets.push(self.row_starts.len() - 1);
-        let coarse = self.coarse_offsets.last().copied().unwrap_or(0);
-        self.coarse_offsets.push(coarse + assignment.num_coarse);
+        self.coarse_offsets.push(self.coarse_offsets[self.len() - 1] + one.coarse_offsets[1]);
         Ok(())
     }
 
@@ -313,9 +251,7 @@ impl<'a> AssignmentRef<'a> {
     /// One that has none (a selection dropped it) gets zeros.
     pub fn lift(&self, coarse: &[f64], width: usize) -> Result<Vec<f64>> {
         let expected = self.num_coarse.saturating_mul(width);
-        if coarse.len() != expected {
-            return Err(Error::Length { what: "coarse states", expected, found: coarse.len() });
-        }
+        same_length("coarse states", expected, coarse.len())?;
         let mut fine = vec![0.0; self.num_fine() * width];
         for (vertex, states) in fine.chunks_exact_mut(width.max(1)).enumerate() {
             let (columns, values) = self.row(vertex);
@@ -349,7 +285,7 @@ mod tests {
         let mut all = Assignments::default();
         parts.iter().for_each(|part| all.push(part).unwrap());
         for (index, part) in parts.iter().enumerate() {
-            let view = all.graph(index);
+            let (view, part) = (all.graph(index), part.view());
             assert_eq!((view.num_fine(), view.num_coarse()), (part.num_fine(), part.num_coarse()));
             assert_eq!((view.columns(), view.values()), (part.columns(), part.values()));
             (0..view.num_fine()).for_each(|fine| assert_eq!(view.row(fine), part.row(fine)));

@@ -13,14 +13,12 @@
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::pool::{GraclusOptions, graclus};
+//! use stepwell::pool::{Reduce, graclus};
 //! let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3]))?;
-//! let pooled = graclus(path.view(), &GraclusOptions::default(), 0)?;
+//! let pooled = graclus(path.view(), Reduce::Mean, 0, 0)?;
 //! assert!(pooled.graph.view().num_vertices() < 4);
 //! # Ok::<(), stepwell::Error>(())
 //! ```
-
-use serde::{Deserialize, Serialize};
 
 use super::clusters::{Clusters, Reduce};
 use super::{Notes, Pooled, undirected};
@@ -28,31 +26,21 @@ use crate::error::Result;
 use crate::graph::{Graph, GraphRef};
 use crate::rng::Stream;
 
-/// Options of [`graclus`].
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GraclusOptions {
-    /// How the two states of a pair become one.
-    pub reduce: Reduce,
-    /// Another seed visits the first level's vertices in another order.
-    #[serde(rename = "pool_seed")]
-    pub seed: u64,
-}
-
-/// Pools one graph; `level` counts the poolings before this one.
-pub fn graclus(graph: GraphRef<'_>, options: &GraclusOptions, level: usize) -> Result<Pooled> {
+/// Pools one graph; `level` counts the poolings before this one. Another seed
+/// visits the first level's vertices in another order.
+pub fn graclus(graph: GraphRef<'_>, reduce: Reduce, seed: u64, level: usize) -> Result<Pooled> {
     let made = undirected(graph)?;
     let graph = made.as_ref().map_or(graph, Graph::view);
     let degrees = graph.degrees();
     let order = if level == 0 {
         let mut order: Vec<u32> = (0..graph.num_vertices() as u32).collect();
-        Stream::new(options.seed, "graclus order", [level as u64, 0]).shuffle(&mut order);
+        Stream::new(seed, "graclus order", [level as u64, 0]).shuffle(&mut order);
         order
     } else {
         by_degree(&degrees)
     };
     let notes = Notes { symmetrized: usize::from(made.is_some()), ..Notes::default() };
-    match_in_order(graph, &degrees, &order).pool(graph, options.reduce, notes)
+    match_in_order(graph, &degrees, &order).pool(graph, reduce, notes)
 }
 
 /// How many vertices a level has in the paper's balanced tree, which is full

@@ -9,42 +9,24 @@
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::pool::{KMisOptions, kmis};
+//! use stepwell::pool::{Reduce, kmis};
 //! let star = Graph::new(&EdgeList::new(6, &[0, 0, 0, 0, 0], &[1, 2, 3, 4, 5]))?;
-//! let pooled = kmis(star.view(), &KMisOptions::default())?;
+//! let pooled = kmis(star.view(), 1, Reduce::Mean)?;
 //! assert_eq!(pooled.graph.view().num_vertices(), 1);
 //! # Ok::<(), stepwell::Error>(())
 //! ```
-
-use serde::{Deserialize, Serialize};
 
 use super::clusters::{Clusters, Reduce};
 use super::{Notes, Pooled, undirected};
 use crate::error::Result;
 use crate::graph::{Graph, GraphRef};
 
-/// Options of [`kmis`].
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct KMisOptions {
-    /// Centres are more than this many steps apart; 0 keeps every vertex.
-    pub k: usize,
-    /// How the states of a cluster become one.
-    pub reduce: Reduce,
-}
-
-impl Default for KMisOptions {
-    fn default() -> Self {
-        Self { k: 1, reduce: Reduce::Mean }
-    }
-}
-
-/// Pools one graph.
-pub fn kmis(graph: GraphRef<'_>, options: &KMisOptions) -> Result<Pooled> {
+/// Pools one graph, with centres more than `k` steps apart.
+pub fn kmis(graph: GraphRef<'_>, k: usize, reduce: Reduce) -> Result<Pooled> {
     let made = undirected(graph)?;
     let graph = made.as_ref().map_or(graph, Graph::view);
     let notes = Notes { symmetrized: usize::from(made.is_some()), ..Notes::default() };
-    nearest_centres(graph, &centres(graph, options.k)).pool(graph, options.reduce, notes)
+    nearest_centres(graph, &centres(graph, k)).pool(graph, reduce, notes)
 }
 
 /// The greedy set, ascending.

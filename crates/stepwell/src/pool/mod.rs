@@ -8,38 +8,40 @@
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::pool::{GraclusOptions, Pooling, ndp::NdpOptions};
+//! use stepwell::pool::{Pool, Pooling};
 //!
 //! let path = Graph::new(&EdgeList::new(5, &[0, 1, 2, 3], &[1, 2, 3, 4]))?;
 //! // One side of the largest cut: of a path, every other vertex.
-//! let pooled = Pooling::Ndp(NdpOptions::default()).pool(path.view(), 0)?;
+//! let pooled = Pooling::from(Pool::Ndp).pool(path.view(), 0)?;
 //! assert_eq!(pooled.kept, Some(vec![1, 3]));
 //! // Pairs of neighbours, and a vertex that is left alone.
-//! let pooled = Pooling::Graclus(GraclusOptions::default()).pool(path.view(), 0)?;
-//! assert_eq!((pooled.assignment.num_fine(), pooled.assignment.num_coarse()), (5, 3));
+//! let pooled = Pooling::from(Pool::Graclus).pool(path.view(), 0)?;
+//! let s = pooled.assignment.view();
+//! assert_eq!((s.num_fine(), s.num_coarse()), (5, 3));
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
 mod assignment;
-mod choice;
 mod clusters;
 mod graclus;
 mod kmis;
 pub mod ndp;
 mod nmf;
+mod pooling;
 #[cfg(test)]
 mod test_graphs;
 mod undirected;
 
 pub use assignment::{Assignment, AssignmentRef, Assignments};
-pub use choice::Pooling;
 pub use clusters::Reduce;
-pub use graclus::{GraclusOptions, graclus, padded_size};
-pub use kmis::{KMisOptions, kmis};
-pub use nmf::{Factors, NmfOptions, factorize, nmf};
+pub use graclus::{graclus, padded_size};
+pub use kmis::kmis;
+pub use nmf::{Factors, factorize, nmf};
+pub use pooling::{Pool, Pooling};
 pub use undirected::undirected;
 
-use crate::graph::Graph;
+use crate::error::Result;
+use crate::graph::{Graph, GraphRef};
 
 /// What one pooling of one graph gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,19 @@ pub struct Pooled {
     pub kept: Option<Vec<u32>>,
     /// What a person may want to know.
     pub notes: Notes,
+}
+
+impl Pooled {
+    /// The graph as it is, but undirected.
+    fn unchanged(graph: GraphRef<'_>) -> Result<Self> {
+        let made = undirected(graph)?;
+        let graph = made.as_ref().map_or(graph, Graph::view);
+        let weights = graph.entries().map(|(_, _, weight)| weight).collect();
+        let same =
+            Graph::from_rows(graph.row_starts().collect(), graph.all_neighbours().to_vec(), weights, false)?;
+        let notes = Notes { symmetrized: usize::from(made.is_some()), ..Notes::default() };
+        Ok(Self { assignment: Assignment::identity(graph.num_vertices()), graph: same, kept: None, notes })
+    }
 }
 
 /// What happened during a pooling, in numbers that add up over graphs.

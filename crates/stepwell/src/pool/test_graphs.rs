@@ -55,13 +55,13 @@ pub fn odd() -> Vec<(&'static str, Graph)> {
 /// Sizes fit, rows are sorted, weights are positive, `A'` is symmetric, entries
 /// of `S` are positive.
 pub fn check(graph: GraphRef<'_>, pooled: &Pooled) {
-    let coarse = pooled.graph.view();
-    assert_eq!(pooled.assignment.num_fine(), graph.num_vertices());
-    assert_eq!(pooled.assignment.num_coarse(), coarse.num_vertices());
+    let (coarse, s) = (pooled.graph.view(), pooled.assignment.view());
+    assert_eq!(s.num_fine(), graph.num_vertices());
+    assert_eq!(s.num_coarse(), coarse.num_vertices());
     assert!(coarse.num_vertices() <= graph.num_vertices());
     let sorted = |v| coarse.neighbours(v).is_sorted_by(|a, b| a < b);
     assert!((0..coarse.num_vertices()).all(sorted));
-    assert!(pooled.assignment.values().iter().all(|&value| value > 0.0));
+    assert!(s.values().iter().all(|&value| value > 0.0));
     let weights: std::collections::HashMap<_, _> = coarse.entries().map(|(i, j, w)| ((i, j), w)).collect();
     assert!(weights.iter().all(|(&(i, j), w)| *w > 0.0 && weights.get(&(j, i)) == Some(w)));
 }

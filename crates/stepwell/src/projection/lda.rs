@@ -174,9 +174,10 @@ impl Groups {
             let variance = values.iter().map(|x| (x - middle) * (x - middle)).sum::<f64>();
             let deviation = (variance / values.len() as f64).sqrt();
             let size = rows.column(column).iter().fold(0.0, |size: f64, x| size.max(x.abs()));
-            match deviation > 1e-14 * size {
-                true => deviations[column] = deviation,
-                false => values.fill(0.0),
+            if deviation > 1e-14 * size {
+                deviations[column] = deviation
+            } else {
+                values.fill(0.0)
             }
             values /= deviations[column];
         }

@@ -50,13 +50,14 @@ const MAX_COMPONENTS: usize = 1 << 16;
 impl ProjectionOptions {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
-        match (1..=MAX_COMPONENTS).contains(&self.components) {
-            true => Ok(()),
-            false => Err(Error::BadOption {
+        if (1..=MAX_COMPONENTS).contains(&self.components) {
+            Ok(())
+        } else {
+            Err(Error::BadOption {
                 name: "components",
                 expected: format!("1 to {MAX_COMPONENTS}"),
                 found: self.components.to_string(),
-            }),
+            })
         }
     }
 }

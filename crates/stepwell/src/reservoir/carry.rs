@@ -59,14 +59,15 @@ impl<T: Real> Carry<T> {
             }
             for (&from, &value) in gathered {
                 let states = out.iter_mut().zip(line(from));
-                match self.by_max {
-                    false => states.for_each(|(out, &state)| *out = *out + value * state),
-                    true => states.for_each(|(out, &state)| {
+                if self.by_max {
+                    states.for_each(|(out, &state)| {
                         let state = value * state;
                         if state > *out {
                             *out = state;
                         }
-                    }),
+                    })
+                } else {
+                    states.for_each(|(out, &state)| *out = *out + value * state)
                 }
             }
         }

@@ -16,7 +16,7 @@ use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
 use crate::config::ModelConfig;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 
 /// What [`embed`] answers with.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,13 +131,9 @@ fn states_pooled_or_not(
 
 fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Result<()> {
     weights.check(options)?;
-    let length = |what, expected, found| match expected == found {
-        true => Ok(()),
-        false => Err(Error::Length { what, expected, found }),
-    };
     let between = options.levels_between();
     if ![0, between, between + 1].contains(&prepared.levels()) {
-        length("levels the graphs were prepared with", between, prepared.levels())?;
+        same_length("levels the graphs were prepared with", between, prepared.levels())?;
     }
     if let Parts::F32(_) = prepared.parts
         && let Some(large) = weights
@@ -149,7 +145,7 @@ fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Resul
         return Err(Error::BadOption { name: "precision", expected, found });
     }
     if prepared.has_vertices() {
-        length("columns of the inputs", weights.features(), prepared.features())?;
+        same_length("columns of the inputs", weights.features(), prepared.features())?;
     }
     Ok(())
 }
@@ -278,9 +274,10 @@ impl<T: Real> Passage<'_, T> {
                 let level = level_of(block);
                 let rows = part.levels[level].operator.graph(graph);
                 if block > 0 {
-                    match level > level_of(block - 1) {
-                        true => carry(part, level, graph, stride_below, space),
-                        false => std::mem::swap(&mut space.below, &mut space.output),
+                    if level > level_of(block - 1) {
+                        carry(part, level, graph, stride_below, space)
+                    } else {
+                        std::mem::swap(&mut space.below, &mut space.output)
                     }
                 }
                 let (stride, units) = (reservoirs[0].recurrent.stride(), reservoirs[0].recurrent.units());
@@ -415,9 +412,10 @@ fn embed_parts<T: Real>(
             let passage = Passage { model, part, options, watch, pool_last: true };
             let rows = vectors.rows_mut().into_iter().zip(runs.rows_mut());
             for (&graph, (mut vector, mut runs)) in graphs.iter().zip(rows) {
-                let vector = vector.as_slice_mut().unwrap_or_default();
+                let vector = vector.as_slice_mut().expect("a row of a table");
                 let mut filled = 0;
-                passage.run(graph, space, runs.as_slice_mut().unwrap_or_default(), |settled| {
+                let runs = runs.as_slice_mut().expect("a row of a table");
+                passage.run(graph, space, runs, |settled| {
                     if embedded.contains(&settled.block) {
                         let Settled { rows, state, stride, units, .. } = settled;
                         let columns = &mut vector[filled..filled + units * options.aggregate.len()];
@@ -458,9 +456,10 @@ fn states_of_parts<T: Real>(
                     let Settled { stack, block, state, stride, units, .. } = settled;
                     if embedded.contains(&block) {
                         let highest = part.levels.len() - 1;
-                        let level = match pool_last {
-                            true => level_read(block, highest, options),
-                            false => options.level_of(block, highest),
+                        let level = if pool_last {
+                            level_read(block, highest, options)
+                        } else {
+                            options.level_of(block, highest)
                         };
                         let level = &part.levels[level];
                         let places =

@@ -11,7 +11,7 @@ use super::carry::{Carry, Columns};
 use super::kernel::{Operator, Real};
 use super::order::by_colour;
 use crate::config::{ModelConfig, Precision};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::features::Inputs;
 use crate::graph::{GraphBatch, GraphRef};
 use crate::lift::Refiner;
@@ -100,18 +100,14 @@ impl Prepared {
         options.validate()?;
         pyramid.check(batch)?;
         let vertices = batch.num_vertices();
-        let length = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
         let levels = pyramid.levels.len();
         let between = options.levels_between();
         if ![0, between, between + 1].contains(&levels) {
-            length("levels of the pyramid, one between each two blocks", between, levels)?;
+            same_length("levels of the pyramid, one between each two blocks", between, levels)?;
         }
-        length("dense inputs", vertices * inputs.dense_width(), inputs.dense().len())?;
+        same_length("dense inputs", vertices * inputs.dense_width(), inputs.dense().len())?;
         if inputs.one_hot_width() > 0 {
-            length("one-hot inputs", vertices, inputs.one_hot().len())?;
+            same_length("one-hot inputs", vertices, inputs.one_hot().len())?;
         }
         let parts = match options.precision {
             Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options)?),

@@ -9,7 +9,7 @@
 use ndarray::{Array1, Array2};
 
 use crate::config::{InputPattern, ModelConfig, Recurrence, Scaling};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::rng::Stream;
 
@@ -64,21 +64,20 @@ impl Weights {
         if reservoirs == 0 {
             return Err(Error::Length { what: "reservoirs of the first block", expected: 1, found: 0 });
         }
-        let same = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
         let features = stacks[0][0][0].input.nrows();
         for (stack, list) in stacks.iter().enumerate() {
-            same("blocks of a stack", blocks, list.len())?;
+            same_length("blocks of a stack", blocks, list.len())?;
             let mut inputs = features;
             for (block, list) in list.iter().enumerate() {
-                same("reservoirs of a block", reservoirs, list.len())?;
+                same_length("reservoirs of a block", reservoirs, list.len())?;
                 let units = list[0].recurrent.ncols();
                 for BlockWeights { recurrent, input } in list {
-                    let shape = |what, expected, found| match expected == found && units > 0 {
-                        true => Ok(()),
-                        false => Err(Error::Shape { what, stack, block, expected, found }),
+                    let shape = |what, expected, found| {
+                        if expected == found && units > 0 {
+                            Ok(())
+                        } else {
+                            Err(Error::Shape { what, stack, block, expected, found })
+                        }
                     };
                     shape("recurrent weights", (units.max(1), units.max(1)), recurrent.dim())?;
                     shape("input weights", (inputs, units), input.dim())?;
@@ -140,13 +139,9 @@ impl Weights {
     /// Whether there are as many as these options ask for.
     pub(crate) fn check(&self, options: &ModelConfig) -> Result<()> {
         options.validate()?;
-        let length = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
-        length("stacks of the weights", options.stacks, self.stacks.len())?;
-        length("blocks of the weights", options.blocks, self.num_blocks())?;
-        length("reservoirs in a block of the weights", options.reservoirs, self.num_reservoirs())
+        same_length("stacks of the weights", options.stacks, self.stacks.len())?;
+        same_length("blocks of the weights", options.blocks, self.num_blocks())?;
+        same_length("reservoirs in a block of the weights", options.reservoirs, self.num_reservoirs())
     }
 
     /// Numbers in the vector of a graph, under these options.

@@ -40,18 +40,18 @@ proptest! {
             prop_assert!(distances[nearest][v] <= k, "maximal");
             prop_assert_eq!(cluster as usize, nearest);
         }
-        test_graphs::check(view, &kmis(view, &KMisOptions { k, ..Default::default() }).unwrap());
+        test_graphs::check(view, &kmis(view, k, Reduce::Mean).unwrap());
     }
 }
 
 #[test]
 fn odd_graphs_are_pooled_too() {
     for (name, graph) in test_graphs::odd() {
-        let pooled = kmis(graph.view(), &KMisOptions::default()).unwrap();
+        let pooled = kmis(graph.view(), 1, Reduce::Mean).unwrap();
         test_graphs::check(graph.view(), &pooled);
         assert_eq!(pooled.notes.symmetrized, usize::from(graph.view().is_directed()), "{name}");
     }
     let star = test_graphs::star(100_000);
-    let pooled = kmis(star.view(), &KMisOptions::default()).unwrap();
+    let pooled = kmis(star.view(), 1, Reduce::Mean).unwrap();
     assert_eq!(pooled.graph.view().entries().collect::<Vec<_>>(), [(0, 0, 200_000.0)]);
 }

@@ -8,7 +8,7 @@ use super::Side;
 use super::rows::Rows;
 use super::tournament::Tournament;
 use crate::linalg::lanczos::Lanczos;
-use crate::linalg::symmetric::TopEigen;
+use crate::linalg::symmetric::top_eigenpair;
 use crate::rng::Stream;
 
 /// Components up to this many vertices get their exact eigenvector.
@@ -49,11 +49,32 @@ pub struct Cut {
     pub improved: bool,
 }
 
-/// Finds cuts; keeps its buffers for the next graph.
-#[derive(Debug, Default)]
-pub(super) struct Cutter {
+/// Cuts a graph, each component's sides turned by the rule `side`.
+pub(super) fn cut(rows: &Rows, side: Side, seed: u64, level: usize) -> Cut {
+    let mut cutter = Cutter::new(rows);
+    for root in 0..rows.len() {
+        if cutter.local[root] == u32::MAX {
+            let bipartite = cutter.search(root);
+            let component = cutter.components.len() as u64 - 1;
+            cutter.cut_component(bipartite, [seed, level as u64, component]);
+        }
+    }
+    if cutter.crossing < 0.5 * cutter.total {
+        cutter.improved = true;
+        cutter.flip(0);
+        cutter.crossing = cutter.crossing_weight(0);
+    }
+    for component in 0..cutter.components.len() {
+        cutter.choose_side(component, side);
+    }
+    let value = if cutter.total > 0.0 { cutter.crossing / cutter.total } else { 1.0 };
+    Cut { side: cutter.keep, value, improved: cutter.improved }
+}
+
+pub(super) struct Cutter<'a> {
+    rows: &'a Rows,
     pub keep: Vec<bool>,
-    pub improved: bool,
+    improved: bool,
     crossing: f64,
     total: f64,
     degrees: Vec<f64>,
@@ -64,60 +85,29 @@ pub(super) struct Cutter {
     scores: Vec<f64>,
     /// A vertex's place in its component; `u32::MAX` until it is seen.
     local: Vec<u32>,
-    vector: Vec<f64>,
-    matrix: Vec<f64>,
-    starts: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
-    undecided: Vec<u32>,
-    gains: Vec<f64>,
-    tournament: Tournament,
-    dense: TopEigen,
-    lanczos: Lanczos,
 }
 
-impl Cutter {
-    /// Sets `keep`, each component's side by the rule `side`.
-    pub fn cut(&mut self, rows: &Rows, side: Side, seed: u64, level: usize) {
+impl<'a> Cutter<'a> {
+    pub fn new(rows: &'a Rows) -> Self {
         let n = rows.len();
-        (self.improved, self.crossing, self.total) = (false, 0.0, 0.0);
-        self.degrees.clear();
-        self.degrees.extend((0..n).map(|v| rows.degree(v)));
-        for (buffer, size) in [(&mut self.local, n), (&mut self.undecided, 0)] {
-            buffer.clear();
-            buffer.resize(size, u32::MAX);
+        Self {
+            rows,
+            keep: vec![true; n],
+            improved: false,
+            crossing: 0.0,
+            total: 0.0,
+            degrees: (0..n).map(|v| rows.degree(v)).collect(),
+            order: Vec::new(),
+            components: Vec::new(),
+            scores: Vec::new(),
+            local: vec![u32::MAX; n],
         }
-        self.keep.clear();
-        self.keep.resize(n, true);
-        self.order.clear();
-        self.scores.clear();
-        self.components.clear();
-        for root in 0..n {
-            if self.local[root] == u32::MAX {
-                let bipartite = self.search(rows, root);
-                let component = self.components.len() as u64 - 1;
-                self.cut_component(rows, bipartite, [seed, level as u64, component]);
-            }
-        }
-        if self.crossing < 0.5 * self.total {
-            self.improved = true;
-            self.flip(rows, 0);
-            self.crossing = self.crossing_weight(rows, 0);
-        }
-        for component in 0..self.components.len() {
-            self.choose_side(component, side);
-        }
-    }
-
-    /// The cut's value.
-    pub fn value(&self) -> f64 {
-        if self.total > 0.0 { self.crossing / self.total } else { 1.0 }
     }
 
     /// Appends the component of `root` to the order, its sides coloured in
     /// turn; returns whether no edge stays on one side.
-    fn search(&mut self, rows: &Rows, root: usize) -> bool {
-        let Self { order, components, local, keep, .. } = self;
+    pub fn search(&mut self, root: usize) -> bool {
+        let Self { rows, order, components, local, keep, .. } = self;
         let first = order.len();
         components.push(first);
         let mut bipartite = true;
@@ -150,10 +140,10 @@ impl Cutter {
     }
 
     /// Cuts the last component found.
-    fn cut_component(&mut self, rows: &Rows, bipartite: bool, stream: [u64; 3]) {
+    fn cut_component(&mut self, bipartite: bool, stream: [u64; 3]) {
         let first = self.scores.len();
         let members = &self.order[first..];
-        let weight = |v: &u32| rows.row(*v as usize).1.iter().sum::<f64>();
+        let weight = |v: &u32| self.rows.row(*v as usize).1.iter().sum::<f64>();
         let total = 0.5 * members.iter().map(weight).sum::<f64>();
         self.total += total;
         if bipartite {
@@ -161,34 +151,31 @@ impl Cutter {
             self.scores.extend(members.iter().map(|&v| self.degrees[v as usize]));
             return;
         }
-        match members.len() <= DENSE {
-            true => self.exact_vector(rows, first),
-            false => self.krylov_vector(rows, first, stream),
-        }
-        self.scores.extend(self.vector.iter().map(|x| x.abs()));
-        self.place_by_sign(rows, first);
-        let mut crossing = self.crossing_weight(rows, first);
+        let vector =
+            if members.len() <= DENSE { self.exact_vector(first) } else { self.krylov_vector(first, stream) };
+        self.scores.extend(vector.iter().map(|x| x.abs()));
+        self.place_by_sign(vector, first);
+        let mut crossing = self.crossing_weight(first);
         if self.scores.len() - first > FAR {
             self.improved |= crossing < 0.5 * total;
-            self.flip(rows, first);
-            crossing = self.crossing_weight(rows, first);
+            self.flip(first);
+            crossing = self.crossing_weight(first);
         }
         // Both sides of an eigenvector have vertices, unless rounding took one away.
         if crossing == 0.0 {
             self.improved = true;
-            self.flip(rows, first);
-            crossing = self.crossing_weight(rows, first);
+            self.flip(first);
+            crossing = self.crossing_weight(first);
         }
         self.crossing += crossing;
     }
 
     /// The top eigenvector of `-Ã`, which is that of `I - Ã`.
-    fn exact_vector(&mut self, rows: &Rows, first: usize) {
-        let Self { order, local, degrees, matrix, vector, dense, .. } = self;
+    fn exact_vector(&self, first: usize) -> Vec<f64> {
+        let Self { rows, order, local, degrees, .. } = self;
         let members = &order[first..];
         let n = members.len();
-        matrix.clear();
-        matrix.resize(n * n, 0.0);
+        let mut matrix = vec![0.0; n * n];
         for (i, &v) in members.iter().enumerate() {
             let v = v as usize;
             let row = &mut matrix[i * n..(i + 1) * n];
@@ -197,17 +184,14 @@ impl Cutter {
                 row[local[u] as usize] = -weight / (degrees[v].sqrt() * degrees[u].sqrt());
             }
         }
-        dense.dense(matrix, n, vector);
+        top_eigenpair(&mut matrix, n).1
     }
 
     /// What some products with `-Ã` show of its top eigenvector.
-    fn krylov_vector(&mut self, rows: &Rows, first: usize, [seed, level, component]: [u64; 3]) {
-        let Self { order, local, degrees, starts, columns, values, vector, lanczos, .. } = self;
+    fn krylov_vector(&self, first: usize, [seed, level, component]: [u64; 3]) -> Vec<f64> {
+        let Self { rows, order, local, degrees, .. } = self;
         let members = &order[first..];
-        starts.clear();
-        columns.clear();
-        values.clear();
-        starts.push(0);
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for &v in members {
             let v = v as usize;
             let scale = degrees[v].sqrt();
@@ -222,24 +206,24 @@ impl Cutter {
             starts.push(columns.len());
         }
         let mut stream = Stream::new(seed, "ndp lanczos", [level, component]);
-        vector.clear();
-        vector.extend(members.iter().map(|_| stream.uniform_in(-1.0, 1.0)));
-        lanczos.top(vector, PRODUCTS, |x, y| {
+        let mut vector: Vec<f64> = members.iter().map(|_| stream.uniform_in(-1.0, 1.0)).collect();
+        Lanczos::run(&vector, PRODUCTS, |x, y| {
             for (y, range) in y.iter_mut().zip(starts.windows(2)) {
                 *y = gather(&columns[range[0]..range[1]], &values[range[0]..range[1]], x);
             }
-        });
+        })
+        .top(&mut vector);
+        vector
     }
 
     /// Positive entries on one side, negative ones on the other; those without
     /// a sign one by one, the heaviest first, where they cut more.
-    fn place_by_sign(&mut self, rows: &Rows, first: usize) {
-        let Self { order, local, keep, degrees, scores, vector, undecided, .. } = self;
+    fn place_by_sign(&mut self, mut vector: Vec<f64>, first: usize) {
+        let Self { rows, order, local, keep, degrees, scores, .. } = self;
         let members = &order[first..];
         let scores = &scores[first..];
         let limit = NO_SIGN * scores.iter().copied().fold(0.0, f64::max);
-        undecided.clear();
-        let mut kept = 0;
+        let (mut undecided, mut kept) = (Vec::new(), 0);
         for (i, &v) in members.iter().enumerate() {
             keep[v as usize] = vector[i] > 0.0;
             kept += usize::from(vector[i] > 0.0 && scores[i] >= limit);
@@ -250,7 +234,7 @@ impl Cutter {
         }
         undecided.sort_by(|&a, &b| degrees[b as usize].total_cmp(&degrees[a as usize]));
         let signed = members.len() - undecided.len();
-        for (placed, &v) in (signed..).zip(undecided.iter()) {
+        for (placed, &v) in (signed..).zip(&undecided) {
             let pull = |(u, weight): (usize, f64)| weight * sign(vector[local[u] as usize]);
             let balance: f64 = rows.entries(v as usize).map(pull).sum();
             let side = if balance == 0.0 { 2 * kept < placed } else { balance < 0.0 };
@@ -260,8 +244,8 @@ impl Cutter {
         }
     }
 
-    fn crossing_weight(&self, rows: &Rows, first: usize) -> f64 {
-        let keep = &self.keep;
+    fn crossing_weight(&self, first: usize) -> f64 {
+        let Self { rows, keep, .. } = self;
         let of_vertex = |&v: &u32| {
             let crossing = |&(u, _): &(usize, f64)| keep[u] != keep[v as usize];
             rows.entries(v as usize).filter(crossing).map(|(_, weight)| weight).sum::<f64>()
@@ -272,15 +256,14 @@ impl Cutter {
     /// Flips the vertex whose flip cuts the most more, the lowest of equals,
     /// until none does. Then every vertex, hence the component, has at least
     /// half of its weight in the cut.
-    pub fn flip(&mut self, rows: &Rows, first: usize) {
-        let Self { order, keep, degrees, gains, tournament, .. } = self;
+    pub fn flip(&mut self, first: usize) {
+        let Self { rows, order, keep, degrees, .. } = self;
         let gain = |keep: &[bool], v: usize| -> f64 {
             rows.entries(v).map(|(u, weight)| if keep[u] == keep[v] { weight } else { -weight }).sum()
         };
         let key = |gain: f64, v: usize| if gain > NO_GAIN * degrees[v] { gain } else { 0.0 };
-        gains.clear();
-        gains.resize(rows.len(), 0.0);
-        tournament.start(rows.len());
+        let mut gains = vec![0.0; rows.len()];
+        let mut tournament = Tournament::new(rows.len());
         for v in order[first..].iter().map(|&v| v as usize) {
             gains[v] = gain(keep, v);
             tournament.set(v, key(gains[v], v));

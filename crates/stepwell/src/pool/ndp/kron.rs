@@ -36,7 +36,6 @@ pub(super) struct Limits {
 }
 
 /// The coarse graph's rows.
-#[derive(Debug, Default)]
 pub(super) struct Reduced {
     pub starts: Vec<usize>,
     pub columns: Vec<u32>,
@@ -44,11 +43,22 @@ pub(super) struct Reduced {
     pub fill_dropped: usize,
 }
 
-/// Reduces graphs; keeps its buffers for the next one.
-#[derive(Debug, Default)]
-pub(super) struct Kron {
-    /// Each kept vertex's number in the coarse graph.
-    pub coarse: Vec<u32>,
+/// Eliminates the vertices not in `keep`. `Err` holds the pairs found to be
+/// needed when that is more than the budget.
+pub(super) fn reduce(rows: &Rows, keep: &[bool], limits: Limits) -> Result<Reduced, usize> {
+    let mut kron = Kron::new(rows, keep);
+    match kron.eliminate(limits.budget).and_then(|()| kron.gather(&[], limits)) {
+        Err(_) if limits.approximate => kron.approximate(limits),
+        exact => exact.map(|upper| upper.mirrored(0)),
+    }
+}
+
+struct Kron<'a> {
+    rows: &'a Rows,
+    keep: &'a [bool],
+    /// Each kept vertex's number in the coarse graph, and how many there are.
+    coarse: Vec<u32>,
+    num_coarse: usize,
     /// Each dropped vertex's group: its element, or `SINGLE`.
     groups: Vec<u32>,
     /// `s`, the sum of weights, of single dropped vertices.
@@ -62,85 +72,61 @@ pub(super) struct Kron {
     /// How many members of each group have been passed, and the last of them.
     passed: Vec<(u32, u32)>,
     position: Vec<u32>,
-    dropped: Vec<u32>,
-    front: Vec<f64>,
-    sums: Vec<f64>,
-    touched: Vec<u32>,
-    groups_here: Vec<u32>,
-    /// The coarse graph's rows above the diagonal.
-    upper: Vec<(u32, f64)>,
-    upper_starts: Vec<usize>,
 }
 
-impl Kron {
-    /// Eliminates the vertices not in `keep`. `Err` holds the pairs found to be
-    /// needed when that is more than the budget.
-    pub fn reduce(&mut self, rows: &Rows, keep: &[bool], limits: Limits) -> Result<Reduced, usize> {
-        self.number(keep);
-        let exact =
-            self.eliminate(rows, keep, limits.budget).and_then(|()| self.gather(rows, keep, &[], limits));
-        let mut reduced = match exact {
-            Err(_) if limits.approximate => return self.approximate(rows, keep, limits),
-            other => other.map(|()| Reduced::default())?,
-        };
-        self.mirror(&mut reduced);
-        Ok(reduced)
-    }
+/// The coarse graph's rows above the diagonal.
+struct Upper {
+    entries: Vec<(u32, f64)>,
+    starts: Vec<usize>,
+}
 
-    fn number(&mut self, keep: &[bool]) {
-        self.coarse.clear();
-        let mut next = 0;
-        self.coarse.extend(keep.iter().map(|&kept| {
-            let number = if kept { next } else { NONE };
-            next += u32::from(kept);
+impl<'a> Kron<'a> {
+    fn new(rows: &'a Rows, keep: &'a [bool]) -> Self {
+        let n = rows.len();
+        let mut num_coarse = 0;
+        let mut number = |&kept: &bool| {
+            let number = if kept { num_coarse as u32 } else { NONE };
+            num_coarse += usize::from(kept);
             number
-        }));
+        };
+        Self {
+            rows,
+            keep,
+            coarse: keep.iter().map(&mut number).collect(),
+            num_coarse,
+            groups: vec![NONE; n],
+            totals: vec![0.0; n],
+            members: Vec::new(),
+            member_starts: vec![0],
+            values: Vec::new(),
+            value_starts: vec![0],
+            passed: Vec::new(),
+            position: vec![NONE; n],
+        }
     }
 
     /// Finds the groups of dropped vertices and eliminates those of more than one.
-    fn eliminate(&mut self, rows: &Rows, keep: &[bool], budget: usize) -> Result<(), usize> {
-        let n = rows.len();
-        self.groups.clear();
-        self.groups.resize(n, NONE);
-        self.totals.clear();
-        self.totals.resize(n, 0.0);
-        self.position.clear();
-        self.position.resize(n, NONE);
-        self.members.clear();
-        self.passed.clear();
-        self.values.clear();
-        for starts in [&mut self.member_starts, &mut self.value_starts] {
-            starts.clear();
-            starts.push(0);
-        }
-        for v in 0..n {
-            if keep[v] || self.groups[v] != NONE {
+    fn eliminate(&mut self, budget: usize) -> Result<(), usize> {
+        for v in 0..self.rows.len() {
+            if self.keep[v] || self.groups[v] != NONE {
                 continue;
             }
-            let (columns, weights) = rows.row(v);
-            if columns.iter().all(|&u| keep[u as usize]) {
+            let (columns, weights) = self.rows.row(v);
+            if columns.iter().all(|&u| self.keep[u as usize]) {
                 self.groups[v] = SINGLE;
                 self.totals[v] = weights.iter().sum();
             } else {
-                self.eliminate_group(rows, keep, v, budget)?;
+                self.eliminate_group(v, budget)?;
             }
         }
         Ok(())
     }
 
-    fn eliminate_group(
-        &mut self,
-        rows: &Rows,
-        keep: &[bool],
-        root: usize,
-        budget: usize,
-    ) -> Result<(), usize> {
+    fn eliminate_group(&mut self, root: usize, budget: usize) -> Result<(), usize> {
         let id = self.passed.len() as u32;
-        let Self { groups, members, member_starts, values, value_starts, position, dropped, front, .. } =
-            self;
+        let Self { rows, keep, groups, members, member_starts, values, value_starts, position, .. } = self;
         let first = members.len();
-        dropped.clear();
-        dropped.push(root as u32);
+        let mut dropped = vec![root as u32];
         groups[root] = id;
         let mut head = 0;
         while let Some(&v) = dropped.get(head) {
@@ -171,8 +157,7 @@ impl Kron {
             position[v as usize] = at as u32;
         }
         if dropped.len().saturating_mul(pairs(m)) <= ONE_FRONT {
-            front.clear();
-            front.resize(pairs(m), 0.0);
+            let mut front = vec![0.0; pairs(m)];
             for (at, &v) in dropped.iter().enumerate() {
                 let row = row_start(m, at);
                 for (u, weight) in rows.entries(v as usize) {
@@ -181,12 +166,11 @@ impl Kron {
                     }
                 }
             }
-            front::eliminate(front, m, dropped.len());
+            front::eliminate(&mut front, m, dropped.len());
             values.extend_from_slice(&front[row_start(m, dropped.len())..]);
         } else {
-            let left = budget - values.len();
             let held = values.len();
-            multifrontal::eliminate(rows, dropped, members.len(), position, left, values)
+            multifrontal::eliminate(rows, &dropped, members.len(), position, budget - held, values)
                 .map_err(|found| held + found)?;
         }
         // Numbers of members must not be taken for this mark by a later group.
@@ -200,19 +184,11 @@ impl Kron {
 
     /// Adds up the rows of the coarse graph above its diagonal: old edges, what
     /// groups and single vertices join, and `extra` pairs, sorted.
-    fn gather(
-        &mut self,
-        rows: &Rows,
-        keep: &[bool],
-        mut extra: &[(u32, u32, f64)],
-        limits: Limits,
-    ) -> Result<(), usize> {
-        let Self { coarse, groups, sums, touched, groups_here, upper, upper_starts, .. } = self;
-        sums.clear();
-        sums.resize(coarse.iter().rev().find(|&&c| c != NONE).map_or(0, |&last| last as usize + 1), 0.0);
-        upper.clear();
-        upper_starts.clear();
-        upper_starts.push(0);
+    fn gather(&mut self, mut extra: &[(u32, u32, f64)], limits: Limits) -> Result<Upper, usize> {
+        let Self { rows, keep, coarse, groups, .. } = self;
+        let mut upper = Upper { entries: Vec::new(), starts: vec![0] };
+        let (mut touched, mut groups_here) = (Vec::new(), Vec::new());
+        let sums = &mut vec![0.0; self.num_coarse];
         let add = |sums: &mut Vec<f64>, touched: &mut Vec<u32>, at: u32, weight: f64| {
             let sum = &mut sums[at as usize];
             if *sum == 0.0 && weight > 0.0 {
@@ -227,7 +203,7 @@ impl Kron {
             for (u, weight) in rows.entries(v) {
                 if keep[u] {
                     if u > v {
-                        add(sums, touched, coarse[u], weight);
+                        add(sums, &mut touched, coarse[u], weight);
                     }
                     continue;
                 }
@@ -235,7 +211,7 @@ impl Kron {
                     SINGLE => {
                         let share = weight / self.totals[u];
                         for (x, weight) in rows.entries(u).rev().take_while(|&(x, _)| x > v) {
-                            add(sums, touched, coarse[x], share * weight);
+                            add(sums, &mut touched, coarse[x], share * weight);
                         }
                     }
                     NONE => {}
@@ -247,7 +223,7 @@ impl Kron {
                     }
                 }
             }
-            for &group in groups_here.iter() {
+            for &group in &groups_here {
                 let group = group as usize;
                 let members = &self.members[self.member_starts[group]..self.member_starts[group + 1]];
                 let at = self.passed[group].0 as usize;
@@ -255,76 +231,74 @@ impl Kron {
                 let row = self.value_starts[group] + row_start(members.len(), at);
                 let weights = &self.values[row..];
                 for (&member, &weight) in members[at + 1..].iter().zip(weights) {
-                    add(sums, touched, member, weight);
+                    add(sums, &mut touched, member, weight);
                 }
             }
             while let Some((&(from, to, weight), later)) = extra.split_first() {
                 if from as usize != v {
                     break;
                 }
-                add(sums, touched, coarse[to as usize], weight);
+                add(sums, &mut touched, coarse[to as usize], weight);
                 extra = later;
             }
             touched.sort_unstable();
-            for &at in touched.iter() {
+            for &at in &touched {
                 let weight = std::mem::take(&mut sums[at as usize]);
                 if weight >= limits.delta {
-                    upper.push((at, weight));
+                    upper.entries.push((at, weight));
                 }
             }
             joined += touched.len();
             touched.clear();
-            upper_starts.push(upper.len());
+            upper.starts.push(upper.entries.len());
             if joined > limits.budget {
                 return Err(joined);
             }
         }
-        Ok(())
+        Ok(upper)
     }
 
-    /// Both triangles from the upper one.
-    fn mirror(&mut self, reduced: &mut Reduced) {
-        let Self { upper, upper_starts, .. } = self;
-        let n = upper_starts.len() - 1;
-        let starts = &mut reduced.starts;
-        starts.resize(n + 1, 0);
-        for (row, range) in upper_starts.windows(2).enumerate() {
-            starts[row + 1] += range[1] - range[0];
-            upper[range[0]..range[1]].iter().for_each(|&(column, _)| starts[column as usize + 1] += 1);
-        }
-        (0..n).for_each(|v| starts[v + 1] += starts[v]);
-        reduced.columns.resize(starts[n], 0);
-        reduced.weights.resize(starts[n], 0.0);
-        // What lies below the diagonal comes from earlier rows, in their order.
-        let mut next = starts[..n].to_vec();
-        for (row, range) in upper_starts.windows(2).enumerate() {
-            let own = next[row]..next[row] + range[1] - range[0];
-            let entries = &upper[range[0]..range[1]];
-            for ((column, weight), at) in entries.iter().zip(own) {
-                (reduced.columns[at], reduced.weights[at]) = (*column, *weight);
-                let below = &mut next[*column as usize];
-                (reduced.columns[*below], reduced.weights[*below]) = (row as u32, *weight);
-                *below += 1;
-            }
-        }
-    }
-
-    fn approximate(&mut self, rows: &Rows, keep: &[bool], limits: Limits) -> Result<Reduced, usize> {
+    fn approximate(&mut self, limits: Limits) -> Result<Reduced, usize> {
         self.groups.fill(NONE);
-        let mean = rows.weights.iter().sum::<f64>() / rows.weights.len().max(1) as f64;
+        let weights = &self.rows.weights;
+        let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
         let mut floor = FLOOR.0 * mean;
         loop {
-            let joined = approximate::eliminate(rows, keep, floor, limits.budget);
+            let joined = approximate::eliminate(self.rows, self.keep, floor, limits.budget);
             // Once nothing new is large enough nothing is held, so this ends.
             let Ok(mut joined) = joined else {
                 floor *= FLOOR.1;
                 continue;
             };
             joined.pairs.sort_by_key(|&(from, to, _)| (from, to));
-            self.gather(rows, keep, &joined.pairs, Limits { budget: usize::MAX, ..limits })?;
-            let mut reduced = Reduced { fill_dropped: joined.dropped, ..Reduced::default() };
-            self.mirror(&mut reduced);
-            return Ok(reduced);
+            let upper = self.gather(&joined.pairs, Limits { budget: usize::MAX, ..limits })?;
+            return Ok(upper.mirrored(joined.dropped));
         }
+    }
+}
+
+impl Upper {
+    /// Both triangles.
+    fn mirrored(&self, fill_dropped: usize) -> Reduced {
+        let n = self.starts.len() - 1;
+        let rows = || self.starts.windows(2).map(|range| &self.entries[range[0]..range[1]]).enumerate();
+        let mut starts = vec![0; n + 1];
+        for (row, entries) in rows() {
+            starts[row + 1] += entries.len();
+            entries.iter().for_each(|&(column, _)| starts[column as usize + 1] += 1);
+        }
+        (0..n).for_each(|v| starts[v + 1] += starts[v]);
+        let (mut columns, mut weights) = (vec![0; starts[n]], vec![0.0; starts[n]]);
+        // What lies below the diagonal comes from earlier rows, in their order.
+        let mut next = starts[..n].to_vec();
+        for (row, entries) in rows() {
+            for (&(column, weight), at) in entries.iter().zip(next[row]..) {
+                (columns[at], weights[at]) = (column, weight);
+                let below = &mut next[column as usize];
+                (columns[*below], weights[*below]) = (row as u32, weight);
+                *below += 1;
+            }
+        }
+        Reduced { starts, columns, weights, fill_dropped }
     }
 }

@@ -8,10 +8,10 @@
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::pool::ndp::{NdpOptions, ndp};
+//! use stepwell::pool::{Pool, ndp};
 //! // A path of five vertices: every other one is kept, two resistors in series are one of half the weight.
 //! let path = Graph::new(&EdgeList::new(5, &[0, 1, 2, 3], &[1, 2, 3, 4]))?;
-//! let pooled = ndp(path.view(), &NdpOptions::default(), 0)?;
+//! let pooled = ndp::ndp(path.view(), &Pool::Ndp.into(), 0)?;
 //! assert_eq!(pooled.kept.unwrap(), [1, 3]);
 //! assert_eq!(pooled.graph.view().weights().unwrap(), [0.5, 0.5]);
 //! # Ok::<(), stepwell::Error>(())
@@ -43,11 +43,10 @@ use serde::{Deserialize, Serialize};
 
 pub use cut::Cut;
 
-use self::cut::Cutter;
-use self::kron::{Kron, Limits};
+use self::kron::Limits;
 use self::rows::Rows;
-use super::{Assignment, Notes, Pooled};
-use crate::error::{Error, Result};
+use super::{Assignment, Notes, Pooled, Pooling};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
 
 /// When weak links are dropped.
@@ -76,75 +75,37 @@ pub enum Side {
     Larger,
 }
 
-/// Settings of [`ndp`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NdpOptions {
-    /// Links of the coarse graph with a smaller weight are dropped.
-    pub delta: f64,
-    /// When they are dropped.
-    pub sparsify: Sparsify,
-    /// Which side of the cut is kept.
-    pub side: Side,
-    /// Pairs of vertices that may be joined and held; each takes about 60 bytes.
-    pub fill_budget: u64,
-    /// Above that budget: drop small new weights during the elimination (the
-    /// [notes](Notes) count them) instead of refusing.
-    pub approximate: bool,
-    /// Seed of the start of the eigenvector iteration on large components.
-    #[serde(rename = "pool_seed")]
-    pub seed: u64,
-}
-
-impl Default for NdpOptions {
-    fn default() -> Self {
-        Self {
-            delta: 0.1,
-            sparsify: Sparsify::EachLevel,
-            side: Side::Largest,
-            fill_budget: 1 << 26,
-            approximate: false,
-            seed: 0,
-        }
+/// Pools one graph, as level `level` (from 0) of its pyramid.
+pub fn ndp(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Pooled> {
+    options.validate()?;
+    let rows = Rows::new(graph)?;
+    let Cut { side: keep, improved, .. } = cut::cut(&rows, options.side, options.seed, level);
+    let limits = Limits {
+        budget: usize::try_from(options.fill_budget).unwrap_or(usize::MAX),
+        approximate: options.approximate,
+        delta: if options.sparsify == Sparsify::Deferred { 0.0 } else { options.delta },
+    };
+    let (coarse, fill_dropped) = reduce(graph, &rows, &keep, limits)?;
+    let kept: Vec<u32> = (0..).zip(&keep).filter(|(_, kept)| **kept).map(|(v, _)| v).collect();
+    let mut starts = vec![0; keep.len() + 1];
+    for (v, &kept) in keep.iter().enumerate() {
+        starts[v + 1] = starts[v] + usize::from(kept);
     }
-}
-
-impl NdpOptions {
-    /// Whether all values can be used.
-    pub fn validate(&self) -> Result<()> {
-        match self.delta.is_finite() && self.delta >= 0.0 {
-            true => Ok(()),
-            false => Err(Error::BadOption {
-                name: "delta",
-                expected: "a finite number that is not negative".to_string(),
-                found: self.delta.to_string(),
-            }),
-        }
-    }
-
-    fn limits(&self) -> Limits {
-        let deferred = self.sparsify == Sparsify::Deferred;
-        Limits {
-            budget: usize::try_from(self.fill_budget).unwrap_or(usize::MAX),
-            approximate: self.approximate,
-            delta: if deferred { 0.0 } else { self.delta },
-        }
-    }
-}
-
-/// Pools one graph, as level `level` (from 0) of its pyramid; [`Ndp::pool`]
-/// keeps its buffers for the next.
-pub fn ndp(graph: GraphRef<'_>, options: &NdpOptions, level: usize) -> Result<Pooled> {
-    Ndp::default().pool(graph, options, level)
+    let columns = (0..kept.len() as u32).collect();
+    let assignment = Assignment::new(kept.len(), starts, columns, vec![1.0; kept.len()])?;
+    let notes = Notes {
+        cuts_improved: usize::from(improved),
+        without_edges: usize::from(!rows.columns.is_empty() && coarse.view().num_entries() == 0),
+        fill_dropped,
+        symmetrized: usize::from(graph.is_directed()),
+        ..Notes::default()
+    };
+    Ok(Pooled { assignment, graph: coarse, kept: Some(kept), notes })
 }
 
 /// A large cut, as [`ndp`] makes it on the first level with seed 0.
 pub fn maxcut(graph: GraphRef<'_>) -> Result<Cut> {
-    let mut state = Ndp::default();
-    state.rows.load(graph)?;
-    state.cutter.cut(&state.rows, Side::Largest, 0, 0);
-    let value = state.cutter.value();
-    Ok(Cut { side: state.cutter.keep, value, improved: state.cutter.improved })
+    Ok(cut::cut(&Rows::new(graph)?, Side::Largest, 0, 0))
 }
 
 /// Drops the vertices not in `keep` and joins the others so that resistance
@@ -152,14 +113,21 @@ pub fn maxcut(graph: GraphRef<'_>) -> Result<Cut> {
 /// Laplacian). The result is undirected and without self loops. A component
 /// without a kept vertex vanishes.
 pub fn kron_reduce(graph: GraphRef<'_>, keep: &[bool]) -> Result<Graph> {
-    let n = graph.num_vertices();
-    if keep.len() != n {
-        return Err(Error::Length { what: "vertices kept or not", expected: n, found: keep.len() });
-    }
-    let mut state = Ndp::default();
-    state.rows.load(graph)?;
-    let limits = Limits { delta: 0.0, ..NdpOptions::default().limits() };
-    state.reduce(graph, keep, limits).map(|(graph, _)| graph)
+    same_length("vertices kept or not", graph.num_vertices(), keep.len())?;
+    let limits = Limits { budget: Pooling::default().fill_budget as usize, approximate: false, delta: 0.0 };
+    reduce(graph, &Rows::new(graph)?, keep, limits).map(|(graph, _)| graph)
+}
+
+fn reduce(graph: GraphRef<'_>, rows: &Rows, keep: &[bool], limits: Limits) -> Result<(Graph, usize)> {
+    let reduced = kron::reduce(rows, keep, limits).map_err(|found| Error::FillBudget {
+        graph: graph.index(),
+        dropped: keep.iter().filter(|kept| !**kept).count(),
+        num_vertices: keep.len(),
+        found: found as u64,
+        budget: limits.budget as u64,
+    })?;
+    let graph = Graph::from_rows(reduced.starts, reduced.columns, reduced.weights, false)?;
+    Ok((graph, reduced.fill_dropped))
 }
 
 /// The graph without its weights below `delta`, and without labels and attributes.
@@ -177,55 +145,4 @@ pub fn sparsify(graph: GraphRef<'_>, delta: f64) -> Result<Graph> {
         starts.push(columns.len());
     }
     Graph::from_rows(starts, columns, weights, graph.is_directed())
-}
-
-/// Pools graph after graph with the same buffers.
-#[derive(Debug, Default)]
-pub struct Ndp {
-    rows: Rows,
-    cutter: Cutter,
-    kron: Kron,
-}
-
-impl Ndp {
-    /// The same as [`ndp`].
-    pub fn pool(&mut self, graph: GraphRef<'_>, options: &NdpOptions, level: usize) -> Result<Pooled> {
-        options.validate()?;
-        self.rows.load(graph)?;
-        self.cutter.cut(&self.rows, options.side, options.seed, level);
-        let keep = std::mem::take(&mut self.cutter.keep);
-        let reduced = self.reduce(graph, &keep, options.limits());
-        self.cutter.keep = keep;
-        let (coarse, fill_dropped) = reduced?;
-        let kept: Vec<u32> = (0..).zip(&self.cutter.keep).filter(|(_, k)| **k).map(|(v, _)| v).collect();
-        let mut starts = Vec::with_capacity(self.rows.len() + 1);
-        starts.push(0);
-        let mut passed = 0;
-        starts.extend(self.cutter.keep.iter().map(|&kept| {
-            passed += usize::from(kept);
-            passed
-        }));
-        let columns = (0..kept.len() as u32).collect();
-        let assignment = Assignment::new(kept.len(), starts, columns, vec![1.0; kept.len()])?;
-        let notes = Notes {
-            cuts_improved: usize::from(self.cutter.improved),
-            without_edges: usize::from(!self.rows.columns.is_empty() && coarse.view().num_entries() == 0),
-            fill_dropped,
-            symmetrized: usize::from(graph.is_directed()),
-            ..Notes::default()
-        };
-        Ok(Pooled { assignment, graph: coarse, kept: Some(kept), notes })
-    }
-
-    fn reduce(&mut self, graph: GraphRef<'_>, keep: &[bool], limits: Limits) -> Result<(Graph, usize)> {
-        let reduced = self.kron.reduce(&self.rows, keep, limits).map_err(|found| Error::FillBudget {
-            graph: graph.index(),
-            dropped: keep.iter().filter(|kept| !**kept).count(),
-            num_vertices: keep.len(),
-            found: found as u64,
-            budget: limits.budget as u64,
-        })?;
-        let graph = Graph::from_rows(reduced.starts, reduced.columns, reduced.weights, false)?;
-        Ok((graph, reduced.fill_dropped))
-    }
 }

@@ -125,8 +125,8 @@ fn eigenvalues(m: &[Vec<f64>]) -> Vec<f64> {
     jacobi(&m.concat(), m.len()).0
 }
 
-fn exact() -> NdpOptions {
-    NdpOptions { delta: 0.0, ..NdpOptions::default() }
+fn exact() -> Pooling {
+    Pooling { delta: 0.0, ..Pooling::default() }
 }
 
 fn share_cut(graph: GraphRef<'_>, side: &[bool]) -> f64 {
@@ -139,7 +139,7 @@ fn share_cut(graph: GraphRef<'_>, side: &[bool]) -> f64 {
 /// What must hold of every pooling.
 fn check_pooled(fine: GraphRef<'_>, pooled: &Pooled) {
     let kept = pooled.kept.as_ref().unwrap();
-    let (s, coarse) = (&pooled.assignment, pooled.graph.view());
+    let (s, coarse) = (pooled.assignment.view(), pooled.graph.view());
     assert_eq!((s.num_fine(), s.num_coarse()), (fine.num_vertices(), kept.len()));
     assert_eq!(coarse.num_vertices(), kept.len());
     let mut next = 0;
@@ -235,10 +235,10 @@ proptest! {
         prop_assert!((cut.value - share_cut(fine.view(), &cut.side)).abs() < 1e-12);
         let full = ndp(fine.view(), &exact(), 0).unwrap();
         check_pooled(fine.view(), &full);
-        let some = ndp(fine.view(), &NdpOptions { delta, ..exact() }, 0).unwrap();
+        let some = ndp(fine.view(), &Pooling { delta, ..exact() }, 0).unwrap();
         check_pooled(fine.view(), &some);
         prop_assert_eq!(&some.graph, &sparsify(full.graph.view(), delta).unwrap());
-        let deferred = NdpOptions { delta, sparsify: Sparsify::Deferred, ..exact() };
+        let deferred = Pooling { delta, sparsify: Sparsify::Deferred, ..exact() };
         prop_assert_eq!(&ndp(fine.view(), &deferred, 0).unwrap().graph, &full.graph);
     }
 }
@@ -248,12 +248,12 @@ fn flips_lift_a_bad_cut_to_one_half() {
     // All vertices on one side: nothing is cut, and every first flip gains.
     for seed in 0..20 {
         let fine = connected(40, 8.0, seed);
-        let mut state = Ndp::default();
-        state.rows.load(fine.view()).unwrap();
-        state.cutter.cut(&state.rows, Side::Largest, 0, 0);
-        state.cutter.keep.fill(true);
-        state.cutter.flip(&state.rows, 0);
-        let side = &state.cutter.keep;
+        let rows = Rows::new(fine.view()).unwrap();
+        let mut cutter = cut::Cutter::new(&rows);
+        cutter.search(0);
+        cutter.keep.fill(true);
+        cutter.flip(0);
+        let side = &cutter.keep;
         assert!(share_cut(fine.view(), side) >= 0.5);
         let a = dense(fine.view());
         for v in 0..40 {
@@ -281,13 +281,13 @@ fn bipartite_components_are_cut_whole() {
 fn sides_by_rule() {
     // A star: the centre has the largest degree, and its side is the smaller one.
     let star = graph(6, &[(3, 0, 1.0), (3, 1, 1.0), (3, 2, 1.0), (3, 4, 1.0), (3, 5, 1.0)]);
-    let kept = |side| ndp(star.view(), &NdpOptions { side, ..exact() }, 0).unwrap().kept.unwrap();
+    let kept = |side| ndp(star.view(), &Pooling { side, ..exact() }, 0).unwrap().kept.unwrap();
     assert_eq!(kept(Side::Largest), [3]);
     assert_eq!(kept(Side::Smaller), [3]);
     assert_eq!(kept(Side::Larger), [0, 1, 2, 4, 5]);
     // A path of three between heavy leaves: the largest degree lies on the larger side.
     let path = graph(3, &[(0, 1, 1.0), (1, 2, 1.0), (0, 0, 9.0)]);
-    let kept = |side| ndp(path.view(), &NdpOptions { side, ..exact() }, 0).unwrap().kept.unwrap();
+    let kept = |side| ndp(path.view(), &Pooling { side, ..exact() }, 0).unwrap().kept.unwrap();
     assert_eq!(kept(Side::Largest), [0, 2]);
     assert_eq!(kept(Side::Smaller), [1]);
 }
@@ -327,23 +327,17 @@ fn relabelled_graphs_give_isomorphic_pyramids() {
 #[test]
 fn the_same_bits_whatever_came_before() {
     let graphs: Vec<Graph> = (0..6).map(|seed| random(20 + 40 * seed as usize, 4.0, true, seed)).collect();
-    let options = NdpOptions::default();
+    let options = Pooling::default();
     let alone: Vec<Pooled> = graphs.iter().map(|g| ndp(g.view(), &options, 1).unwrap()).collect();
-    let mut shared = Ndp::default();
-    for (graph, expected) in graphs.iter().zip(&alone).rev() {
-        assert_eq!(&shared.pool(graph.view(), &options, 1).unwrap(), expected);
-    }
     let mut batch = graphs[0].as_batch().clone();
     graphs[1..].iter().for_each(|g| batch.append(g.as_batch()).unwrap());
     for (graph, expected) in batch.iter().zip(&alone) {
-        assert_eq!(&shared.pool(graph, &options, 1).unwrap(), expected);
+        assert_eq!(&ndp(graph, &options, 1).unwrap(), expected);
     }
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let pooled: Vec<Pooled> = pool.install(|| {
-            let graphs = graphs.par_iter();
-            graphs.map_init(Ndp::default, |state, g| state.pool(g.view(), &options, 1).unwrap()).collect()
-        });
+        let pooled: Vec<Pooled> =
+            pool.install(|| graphs.par_iter().map(|graph| ndp(graph.view(), &options, 1).unwrap()).collect());
         assert_eq!(pooled, alone);
     }
 }
@@ -354,7 +348,7 @@ fn large_components_depend_on_seed_and_level_only() {
     let mut stream = Stream::new(0, "ring", [0, 0]);
     let ring: Vec<_> = (0..2001).map(|v| (v, (v + 1) % 2001, stream.uniform_in(0.5, 1.0))).collect();
     let fine = graph(2001, &ring);
-    let kept = |seed, level| ndp(fine.view(), &NdpOptions { seed, ..exact() }, level).unwrap().kept.unwrap();
+    let kept = |seed, level| ndp(fine.view(), &Pooling { seed, ..exact() }, level).unwrap().kept.unwrap();
     assert_eq!(kept(0, 0), kept(0, 0));
     assert_ne!(kept(0, 0), kept(1, 0));
     assert_ne!(kept(0, 0), kept(0, 1));
@@ -412,14 +406,14 @@ fn a_star_with_many_leaves() {
     let n: u32 = 100_000;
     let (centre, leaves) = (vec![0; n as usize], (1..=n).collect::<Vec<u32>>());
     let star = Graph::new(&EdgeList::new(n as usize + 1, &centre, &leaves)).unwrap();
-    let pooled = ndp(star.view(), &NdpOptions::default(), 0).unwrap();
+    let pooled = ndp(star.view(), &Pooling::default(), 0).unwrap();
     assert_eq!(pooled.kept.unwrap(), [0]);
     assert_eq!(pooled.notes.without_edges, 1);
     // Keeping the leaves would join all of them.
-    let larger = NdpOptions { side: Side::Larger, fill_budget: 1_000_000, ..NdpOptions::default() };
+    let larger = Pooling { side: Side::Larger, fill_budget: 1_000_000, ..Pooling::default() };
     let error = ndp(star.view(), &larger, 0).unwrap_err();
     assert!(matches!(error, Error::FillBudget { dropped: 1, num_vertices: 100_001, .. }), "{error}");
-    let pooled = ndp(star.view(), &NdpOptions { approximate: true, ..larger }, 0).unwrap();
+    let pooled = ndp(star.view(), &Pooling { approximate: true, ..larger }, 0).unwrap();
     assert_eq!(pooled.notes.fill_dropped, 100_000 * 99_999 / 2);
     assert_eq!((pooled.kept.unwrap().len(), pooled.graph.view().num_entries()), (100_000, 0));
 }
@@ -429,10 +423,10 @@ fn approximate_reductions_are_close_and_stay_within_the_budget() {
     let fine = connected(300, 6.0, 2);
     let full = ndp(fine.view(), &exact(), 0).unwrap();
     let needed = full.graph.view().num_edges() as u64;
-    let enough = NdpOptions { approximate: true, ..exact() };
+    let enough = Pooling { approximate: true, ..exact() };
     assert_eq!(ndp(fine.view(), &enough, 0).unwrap(), full, "exact as long as the budget suffices");
-    let tight = NdpOptions { fill_budget: needed * 3 / 4, ..enough };
-    assert!(ndp(fine.view(), &NdpOptions { approximate: false, ..tight }, 0).is_err());
+    let tight = Pooling { fill_budget: needed * 3 / 4, ..enough };
+    assert!(ndp(fine.view(), &Pooling { approximate: false, ..tight }, 0).is_err());
     let rough = ndp(fine.view(), &tight, 0).unwrap();
     check_pooled(fine.view(), &rough);
     assert!(rough.notes.fill_dropped > 0);
@@ -450,11 +444,11 @@ fn a_weight_of_exactly_delta_stays() {
     // A dropped vertex with ten neighbours joins them by 1/10 each.
     let leaves: Vec<_> = (1..=10).map(|v| (0, v, 1.0)).collect();
     let star = graph(11, &leaves);
-    let larger = NdpOptions { side: Side::Larger, ..NdpOptions::default() };
+    let larger = Pooling { side: Side::Larger, ..Pooling::default() };
     let pooled = ndp(star.view(), &larger, 0).unwrap();
     assert!(pooled.graph.view().weights().unwrap().iter().all(|&w| w == 0.1));
     assert_eq!(pooled.graph.view().num_edges(), 45);
-    assert_eq!(ndp(star.view(), &NdpOptions { delta: 0.11, ..larger }, 0).unwrap().notes.without_edges, 1);
+    assert_eq!(ndp(star.view(), &Pooling { delta: 0.11, ..larger }, 0).unwrap().notes.without_edges, 1);
 }
 
 #[test]
@@ -490,7 +484,7 @@ fn weights_of_any_size() {
 fn options_are_checked() {
     let one = graph(2, &[(0, 1, 1.0)]);
     for delta in [-0.1, f64::NAN, f64::INFINITY] {
-        let error = ndp(one.view(), &NdpOptions { delta, ..exact() }, 0).unwrap_err();
+        let error = ndp(one.view(), &Pooling { delta, ..exact() }, 0).unwrap_err();
         assert!(error.to_string().starts_with("delta: expected a finite number"), "{error}");
     }
     assert!(matches!(kron_reduce(one.view(), &[true]), Err(Error::Length { expected: 2, found: 1, .. })));

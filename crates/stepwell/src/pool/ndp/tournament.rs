@@ -1,7 +1,6 @@
 //! The largest of many numbers that change one at a time.
 
 /// A tree of winners over numbers that are not negative; the lowest index wins ties.
-#[derive(Debug, Default)]
 pub(super) struct Tournament {
     keys: Vec<f64>,
     /// Node k has the children 2k and 2k + 1, node 1 is the root; the numbers
@@ -10,19 +9,15 @@ pub(super) struct Tournament {
 }
 
 impl Tournament {
-    /// Starts with `n` zeros.
-    pub fn start(&mut self, n: usize) {
+    /// `n` zeros.
+    pub fn new(n: usize) -> Self {
         let leaves = n.next_power_of_two();
-        self.keys.clear();
-        self.keys.resize(leaves, 0.0);
-        self.winners.clear();
-        self.winners.resize(2 * leaves, 0);
-        for k in 0..leaves {
-            self.winners[leaves + k] = k as u32;
-        }
+        let mut winners = vec![0; leaves];
+        winners.extend(0..leaves as u32);
         for node in (1..leaves).rev() {
-            self.winners[node] = self.winners[2 * node];
+            winners[node] = winners[2 * node];
         }
+        Self { keys: vec![0.0; leaves], winners }
     }
 
     /// Changes one number.
@@ -57,8 +52,7 @@ mod tests {
     fn the_winner_is_the_first_of_the_largest() {
         let mut stream = Stream::new(0, "tournament", [0, 0]);
         for n in [1, 2, 3, 7, 64, 100] {
-            let mut tournament = Tournament::default();
-            tournament.start(n);
+            let mut tournament = Tournament::new(n);
             let mut numbers = vec![0.0; n];
             assert_eq!(tournament.winner(), None);
             for _ in 0..300 {

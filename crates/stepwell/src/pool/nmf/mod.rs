@@ -11,9 +11,9 @@
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
-//! use stepwell::pool::{NmfOptions, nmf};
+//! use stepwell::pool::{Pool, nmf};
 //! let path = Graph::new(&EdgeList::new(6, &[0, 1, 2, 3, 4], &[1, 2, 3, 4, 5]))?;
-//! let pooled = nmf(path.view(), &NmfOptions::default(), 0)?;
+//! let pooled = nmf(path.view(), &Pool::Nmf.into(), 0)?;
 //! assert_eq!(pooled.graph.view().num_vertices(), 3);
 //! # Ok::<(), stepwell::Error>(())
 //! ```
@@ -24,36 +24,15 @@ mod kernel;
 mod start;
 
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 use self::factor::{Factor, Rows};
-use super::{Assignment, Notes, Pooled, undirected};
-use crate::error::{Error, Result};
+use super::{Assignment, Notes, Pooled, Pooling, undirected};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
 
 /// Bytes both factors of a graph may have before they become sparse, which
 /// allows graphs of some 16,000 vertices: the start is random, hence dense.
 const MOST_BYTES: u64 = 2 << 30;
-
-/// Options of [`nmf`].
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NmfOptions {
-    /// How often both factors are updated, at most.
-    pub max_iterations: usize,
-    /// Stops when the violation of the optimality conditions has fallen to this
-    /// part of what it was in the first iteration.
-    pub tolerance: f64,
-    /// Another seed starts from other factors.
-    #[serde(rename = "pool_seed")]
-    pub seed: u64,
-}
-
-impl Default for NmfOptions {
-    fn default() -> Self {
-        Self { max_iterations: 10, tolerance: 1e-4, seed: 0 }
-    }
-}
 
 /// What [`factorize`] gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,17 +46,14 @@ pub struct Factors {
 }
 
 /// Pools one graph; `level` counts the poolings before this one.
-pub fn nmf(graph: GraphRef<'_>, options: &NmfOptions, level: usize) -> Result<Pooled> {
+pub fn nmf(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Pooled> {
+    let n = graph.num_vertices();
+    if n <= 2 || graph.num_entries() == 0 {
+        return Pooled::unchanged(graph);
+    }
     let made = undirected(graph)?;
     let graph = made.as_ref().map_or(graph, Graph::view);
     let mut notes = Notes { symmetrized: usize::from(made.is_some()), ..Notes::default() };
-    let n = graph.num_vertices();
-    if n <= 2 || graph.num_entries() == 0 {
-        let weights = graph.entries().map(|(_, _, weight)| weight).collect();
-        let same =
-            Graph::from_rows(graph.row_starts().collect(), graph.all_neighbours().to_vec(), weights, false)?;
-        return Ok(Pooled { assignment: Assignment::identity(n), graph: same, kept: None, notes });
-    }
     let k = (n / 2).max(2);
     check_size(n, k)?;
     let total: f64 = graph.entries().map(|(_, _, weight)| weight).sum();
@@ -102,18 +78,14 @@ pub fn factorize(
     graph: GraphRef<'_>,
     q: ArrayView2<'_, f64>,
     f: ArrayView2<'_, f64>,
-    options: &NmfOptions,
+    options: &Pooling,
 ) -> Result<Factors> {
     let made = undirected(graph)?;
     let graph = made.as_ref().map_or(graph, Graph::view);
     let (n, k) = (graph.num_vertices(), q.ncols());
-    let length = |what, expected, found| match expected == found {
-        true => Ok(()),
-        false => Err(Error::Length { what, expected, found }),
-    };
-    length("rows of Q", n, q.nrows())?;
-    length("rows of F", k, f.nrows())?;
-    length("columns of F", n, f.ncols())?;
+    same_length("rows of Q", n, q.nrows())?;
+    same_length("rows of F", k, f.nrows())?;
+    same_length("columns of F", n, f.ncols())?;
     check_size(n, k)?;
     for (what, start) in [("start of Q", q), ("start of F", f)] {
         let bad = |&(_, value): &(usize, &f64)| !(value.is_finite() && *value >= 0.0);
@@ -142,9 +114,10 @@ pub fn factorize(
 
 fn check_size(num_vertices: usize, num_components: usize) -> Result<()> {
     let found = (num_vertices as u64).saturating_mul(num_components as u64).saturating_mul(16);
-    match found <= MOST_BYTES {
-        true => Ok(()),
-        false => Err(Error::TooLarge { what: "bytes of the factors of NMF", limit: MOST_BYTES, found }),
+    if found <= MOST_BYTES {
+        Ok(())
+    } else {
+        Err(Error::TooLarge { what: "bytes of the factors of NMF", limit: MOST_BYTES, found })
     }
 }
 

@@ -18,7 +18,7 @@ fn random(rows: usize, columns: usize, stream: &mut Stream) -> Array2<f64> {
 }
 
 /// Coordinate descent by the book: every gradient computed anew.
-fn by_the_book(a: &Array2<f64>, q: &mut Array2<f64>, f: &mut Array2<f64>, options: &NmfOptions) -> usize {
+fn by_the_book(a: &Array2<f64>, q: &mut Array2<f64>, f: &mut Array2<f64>, options: &Pooling) -> usize {
     fn update(a: &Array2<f64>, w: &mut Array2<f64>, h: &Array2<f64>) -> f64 {
         let (gram, target) = (h.dot(&h.t()), a.dot(&h.t()));
         let mut violation = 0.0;
@@ -73,7 +73,7 @@ proptest! {
         let graph = weighted(n, &edges);
         let k = n / 2;
         let (mut q, mut f) = (random(n, k, &mut stream), random(k, n, &mut stream));
-        let options = NmfOptions::default();
+        let options = Pooling::default();
         let factors = factorize(graph.view(), q.view(), f.view(), &options).unwrap();
         let (start_q, start_f) = (q.clone(), f.clone());
         let iterations = by_the_book(&dense(graph.view()), &mut q, &mut f, &options);
@@ -92,19 +92,19 @@ proptest! {
     #[test]
     fn coarse_graphs_are_the_scaled_product((n, edges) in test_graphs::edges(30), seed in 0u64..9) {
         let graph = weighted(n, &edges);
-        let options = NmfOptions { seed, ..Default::default() };
+        let options = Pooling { seed, ..Default::default() };
         let pooled = nmf(graph.view(), &options, 0).unwrap();
         test_graphs::check(graph.view(), &pooled);
-        let mut s = Array2::<f64>::zeros((n, pooled.assignment.num_coarse()));
+        let mut s = Array2::<f64>::zeros((n, pooled.assignment.view().num_coarse()));
         for v in 0..n {
-            let (columns, values) = pooled.assignment.row(v);
+            let (columns, values) = pooled.assignment.view().row(v);
             columns.iter().zip(values).for_each(|(&c, &value)| s[(v, c as usize)] = value);
         }
         let mut product = s.t().dot(&dense(graph.view())).dot(&s);
         if n > 2 && graph.view().num_entries() > 0 {
             let largest = product.iter().copied().fold(0.0, f64::max);
             product /= largest;
-            prop_assert_eq!(pooled.assignment.num_coarse(), (n / 2).max(2));
+            prop_assert_eq!(pooled.assignment.view().num_coarse(), (n / 2).max(2));
             prop_assert_eq!(pooled.notes.vertices_lost, s.rows().into_iter().filter(|r| r.sum() == 0.0).count());
         }
         prop_assert!(close(&dense(pooled.graph.view()), &product));
@@ -121,7 +121,7 @@ fn renaming_vertices_and_the_start_renames_the_factors() {
     let mut old = vec![0; n];
     names.iter().enumerate().for_each(|(v, &name)| old[name] = v);
     let (renamed_q, renamed_f) = (q.select(ndarray::Axis(0), &old), f.select(ndarray::Axis(1), &old));
-    let options = NmfOptions::default();
+    let options = Pooling::default();
     let factors = factorize(graph.view(), q.view(), f.view(), &options).unwrap();
     let renamed = graph.view().permuted(&names).unwrap();
     let same = factorize(renamed.view(), renamed_q.view(), renamed_f.view(), &options).unwrap();
@@ -133,9 +133,8 @@ fn renaming_vertices_and_the_start_renames_the_factors() {
 fn threads_do_not_change_a_bit() {
     let pool = |threads, graph: &Graph| {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        threads.install(|| {
-            nmf(graph.view(), &NmfOptions { max_iterations: 2, ..Default::default() }, 0).unwrap()
-        })
+        threads
+            .install(|| nmf(graph.view(), &Pooling { max_iterations: 2, ..Default::default() }, 0).unwrap())
     };
     // Enough vertices that rows and panels are spread over threads.
     let graph = ring(1100);
@@ -148,7 +147,7 @@ fn threads_do_not_change_a_bit() {
 #[test]
 fn odd_graphs_are_pooled_too() {
     for (name, graph) in test_graphs::odd() {
-        let pooled = nmf(graph.view(), &NmfOptions::default(), 0).unwrap();
+        let pooled = nmf(graph.view(), &Pooling::default(), 0).unwrap();
         test_graphs::check(graph.view(), &pooled);
         assert_eq!(pooled.notes.symmetrized, usize::from(graph.view().is_directed()), "{name}");
         let same = graph.view().num_vertices() <= 2 || graph.view().num_entries() == 0;
@@ -166,8 +165,8 @@ fn rounding_errors_do_not_become_clusters() {
         let ends: Vec<(u32, u32)> = (1..200).map(|v| (v, stream.below((v as usize).min(9)) as u32)).collect();
         let (sources, targets): (Vec<u32>, Vec<u32>) = ends.into_iter().unzip();
         let graph = Graph::new(&EdgeList::new(200, &sources, &targets)).unwrap();
-        let pooled = nmf(graph.view(), &NmfOptions { seed, ..Default::default() }, 0).unwrap();
-        let largest = pooled.assignment.values().iter().copied().fold(0.0, f64::max);
+        let pooled = nmf(graph.view(), &Pooling { seed, ..Default::default() }, 0).unwrap();
+        let largest = pooled.assignment.view().values().iter().copied().fold(0.0, f64::max);
         assert!(largest < 1e4, "{largest}");
     }
 }
@@ -175,7 +174,7 @@ fn rounding_errors_do_not_become_clusters() {
 #[test]
 fn graphs_too_large_for_dense_factors_are_refused() {
     let star = test_graphs::star(100_000);
-    let error = nmf(star.view(), &NmfOptions::default(), 0).unwrap_err();
+    let error = nmf(star.view(), &Pooling::default(), 0).unwrap_err();
     assert!(matches!(error, Error::TooLarge { what: "bytes of the factors of NMF", .. }), "{error}");
 }
 
@@ -183,7 +182,7 @@ fn graphs_too_large_for_dense_factors_are_refused() {
 fn huge_and_tiny_weights_are_an_error_or_a_graph_never_a_panic() {
     for weight in [f64::MAX / 4.0, 1e200, 1e-200, f64::MIN_POSITIVE, 5e-324] {
         let graph = weighted(5, &[(0, 1, weight), (1, 2, weight), (2, 3, weight), (3, 4, weight)]);
-        match nmf(graph.view(), &NmfOptions::default(), 0) {
+        match nmf(graph.view(), &Pooling::default(), 0) {
             Ok(pooled) => test_graphs::check(graph.view(), &pooled),
             Err(error) => {
                 assert!(matches!(error, Error::BadWeight { .. } | Error::BadValue { .. }), "{error}")
@@ -196,7 +195,7 @@ fn huge_and_tiny_weights_are_an_error_or_a_graph_never_a_panic() {
 fn a_start_that_does_not_fit_is_an_error() {
     let graph = ring(4);
     let start = |rows, columns| Array2::from_elem((rows, columns), 0.5);
-    let options = NmfOptions::default();
+    let options = Pooling::default();
     for (q, f) in [((3, 2), (2, 4)), ((4, 2), (3, 4)), ((4, 2), (2, 5))] {
         let (q, f) = (start(q.0, q.1), start(f.0, f.1));
         assert!(matches!(factorize(graph.view(), q.view(), f.view(), &options), Err(Error::Length { .. })));

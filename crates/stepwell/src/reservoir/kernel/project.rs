@@ -59,9 +59,10 @@ pub(super) unsafe fn rows<V: Vector>(task: &Projecting<'_, V::Scalar>) {
             let narrow = column + 2 * V::LANES > task.stride;
             // SAFETY: the caller's promise; rows and columns stay below their numbers.
             unsafe {
-                match narrow {
-                    false => with_rows!(end - first, R => add::<V, R, 2>(task, first, column)),
-                    true => with_rows!(end - first, R => add::<V, R, 1>(task, first, column)),
+                if narrow {
+                    with_rows!(end - first, R => add::<V, R, 1>(task, first, column))
+                } else {
+                    with_rows!(end - first, R => add::<V, R, 2>(task, first, column))
                 }
             }
             column += 2 * V::LANES;

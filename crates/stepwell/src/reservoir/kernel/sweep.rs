@@ -108,12 +108,11 @@ impl<'a, T: Real> Equation<'a, T> {
         let quiet = if from_zero { self.rows.colour_starts.get(1).copied().unwrap_or(0) } else { 0 };
         let target = state.as_mut_ptr();
         let task = Sweeping { equation: self, source: target, target, quiet };
-        match self.rows.len() < SHARED_ROWS {
-            true => self.sweep_rows(&task, 0..self.rows.len(), scratch),
-            false => {
-                let colours = self.rows.colour_starts.windows(2);
-                colours.map(|colour| self.sweep_shared(&task, colour[0]..colour[1])).sum()
-            }
+        if self.rows.len() < SHARED_ROWS {
+            self.sweep_rows(&task, 0..self.rows.len(), scratch)
+        } else {
+            let colours = self.rows.colour_starts.windows(2);
+            colours.map(|colour| self.sweep_shared(&task, colour[0]..colour[1])).sum()
         }
     }
 
@@ -129,9 +128,10 @@ impl<'a, T: Real> Equation<'a, T> {
         assert!(source.len().min(target.len()) >= self.state_len(), "state too short");
         let quiet = if from_zero { self.rows.len() } else { 0 };
         let task = Sweeping { equation: self, source: source.as_ptr(), target: target.as_mut_ptr(), quiet };
-        match self.rows.len() < SHARED_ROWS {
-            true => self.sweep_rows(&task, 0..self.rows.len(), scratch),
-            false => self.sweep_shared(&task, 0..self.rows.len()),
+        if self.rows.len() < SHARED_ROWS {
+            self.sweep_rows(&task, 0..self.rows.len(), scratch)
+        } else {
+            self.sweep_shared(&task, 0..self.rows.len())
         }
     }
 
@@ -214,11 +214,12 @@ unsafe fn dense_rows<V: Vector>(
                     let (row, rows) = (tiles.start(t), tiles.start(t + 1) - tiles.start(t));
                     let left = slabs.add((row - first) * SLAB);
                     let changes = changes.as_mut_ptr().add(row - first);
-                    match narrow {
-                        false => with_rows!(rows, R =>
-                            renew_tile::<V, R, 2>(task, row, column, left, depth, panel, changes)),
-                        true => with_rows!(rows, R =>
-                            renew_tile::<V, R, 1>(task, row, column, left, depth, panel, changes)),
+                    if narrow {
+                        with_rows!(rows, R =>
+                            renew_tile::<V, R, 1>(task, row, column, left, depth, panel, changes))
+                    } else {
+                        with_rows!(rows, R =>
+                            renew_tile::<V, R, 2>(task, row, column, left, depth, panel, changes))
                     }
                 }
                 column += 2 * V::LANES;
@@ -357,9 +358,10 @@ unsafe fn other_row<V: Vector>(
     // and starts of a sparse `W` are those of its units.
     unsafe {
         let left = scratch.add(MARGIN);
-        match row < task.quiet {
-            true => left.write_bytes(0, stride),
-            false => gather::<V>(task, row, left, SLAB),
+        if row < task.quiet {
+            left.write_bytes(0, stride)
+        } else {
+            gather::<V>(task, row, left, SLAB)
         }
         let mut change = V::splat(V::Scalar::default());
         let state = State::new(task, row, 0);
