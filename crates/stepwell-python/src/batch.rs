@@ -36,11 +36,11 @@ impl RawBatch {
             batch.append(&alone).map_err(|error| {
                 // As parameters are called here.
                 let told = match error {
-                    Error::Mixed { what: "vertex attributes", expected, found } => {
-                        format!("expected {expected} features, as in the graphs before it, found {found}")
-                    }
-                    Error::Mixed { what: "vertex labels", expected, found } => {
-                        format!("expected {expected} labels, as in the graphs before it, found {found}")
+                    Error::Mixed { what, expected, found } if what.starts_with("vertex") => {
+                        let what = if what == "vertex labels" { "labels" } else { "features" };
+                        let count = |told: &str| told.trim_end_matches(" per row").replace("them", "some");
+                        let (expected, found) = (count(&expected), count(&found));
+                        format!("expected {expected} {what} per vertex, as in the graphs before it, found {found}")
                     }
                     error => error.to_string(),
                 };

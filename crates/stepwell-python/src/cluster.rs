@@ -6,6 +6,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stepwell::features::FeatureFit;
 use stepwell::readout::{Gathered, ReadoutFit};
@@ -18,12 +19,13 @@ use crate::readout::RawReadout;
 use crate::threads;
 
 fn to_bytes<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyBytes>> {
-    let text = serde_json::to_vec(value).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(PyBytes::new(py, &text))
+    let mut bytes = Vec::new();
+    ciborium::into_writer(value, &mut bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyBytes::new(py, &bytes))
 }
 
-fn of_bytes<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> PyResult<T> {
-    serde_json::from_slice(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
+fn of_bytes<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
+    ciborium::from_reader(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A feature map in the making, which can be sent around and merged.

@@ -191,7 +191,7 @@ def test_graphs_with_labels():
     one_hot = Graph([[0, 1], [1, 2]], np.eye(2)[[0, 0, 1]])
     model = PyramidalReservoir(**MODEL)
     assert np.array_equal(model.fit_transform([graph]), model.fit_transform([one_hot]))
-    with pytest.raises(ValueError, match="graph 1: expected labels, as in the graphs before it, found none"):
+    with pytest.raises(ValueError, match="graph 1: expected some labels per vertex, as in the graphs before it, found none"):
         model.fit([graph, Graph([[0], [1]])])
     with pytest.raises(ValueError, match="labels: expected 3 values, found 2"):
         Graph([[0, 1], [1, 2]], np.ones((3, 1)), labels=[1, 2])

@@ -199,7 +199,7 @@ def test_what_is_gathered_travels():
         merged.merge(pickle.loads(pickle.dumps(part)))
     assert merged.finish() == whole.finish()
     with pytest.raises(ValueError):
-        RawFeatureFit.from_bytes(b'{"map": 1}')
+        RawFeatureFit.from_bytes(b"junk")
 
 
 @pytest.mark.parametrize("name, needs", [("ray", "ray"), ("spark", "pyspark")])

@@ -290,7 +290,7 @@ def test_graphs_without_vertices_fit_beside_all_others():
         assert not vectors[0].any() and not vectors[2].any() and vectors[1].any(), names
         assert np.array_equal(vectors[1:2], PyramidalReservoir(**MODEL).fit_transform([whole])), names
     one, two = Graph(np.eye(2, dtype=int), features=np.ones((2, 1))), Graph(np.eye(2, dtype=int), features=np.ones((2, 2)))
-    with pytest.raises(ValueError, match="graph 2: expected 1 features, as in graph 1, found 2"):
+    with pytest.raises(ValueError, match="graph 2: expected 1 features per vertex, as in the graphs before it, found 2"):
         PyramidalReservoir(**MODEL).fit([Graph(np.zeros((2, 0), dtype=int), features=np.zeros((0, 3))), one, two])
 
 

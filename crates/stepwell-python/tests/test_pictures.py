@@ -176,7 +176,7 @@ def test_contributions_follow_the_equations_and_add_up(pooling, aggregate):
         y = np.arange(len(GRAPHS)) % classes
         model = PyramidalReservoirClassifier.from_preset(
             "paper",
-            pool=pool, blocks=2, units=6, spectral_radius=0.4, tol=0, max_iter=200, alpha=0.1,
+            pool=pool, blocks=2, units=6, raw=True, spectral_radius=0.4, tol=0, max_iter=200, alpha=0.1,
             precision=precision, aggregate=aggregate, **how, **shape,
         ).fit(GRAPHS, y)  # fmt: skip
         for graph in GRAPHS:

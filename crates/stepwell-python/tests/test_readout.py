@@ -247,7 +247,7 @@ def test_rows_in_many_places_train_the_readout_of_all(x, weights, front):
         (lambda x, y: RawReadoutFit({}, 3).gather(x, y, None), "columns of the inputs: expected 3, found 12"),
         (lambda x, y: RawReadoutFit({}, 12, [0, 1], [45, 45]).gather(x, [7] * 90, None), "has class 7"),
         (lambda x, y: RawReadoutFit({}, 2**40).gather(x, y, None), "columns of inputs and targets"),
-        (lambda x, y: RawReadoutFit.from_bytes(b'{"fit": 1}'), "missing field"),
+        (lambda x, y: RawReadoutFit.from_bytes(b"junk"), "invalid type"),
     ],
 )
 def test_what_is_wrong_is_said(make, words):

@@ -213,8 +213,10 @@ def test_real_molecules_when_they_are_there():
     graphs = load_dataset("MUTAG", data_dir=folder, download=False).graphs[:40]
     model = PyramidalReservoir(spectral_radius=0.5, tol=0, max_iter=200).fit(graphs)
     found = model.transform(graphs)
+    labels = np.unique(np.concatenate([graph.labels for graph in graphs]))
     for graph, vector in zip(graphs, found):
-        expected = stack(graph, model.weights_)[0][-1].sum(0)
+        one_hot = Graph(graph.adjacency, (graph.labels[:, None] == labels).astype(float))
+        expected = stack(one_hot, model.weights_)[0][-1].sum(0)
         assert np.linalg.norm(vector - expected) <= 1e-5 * np.linalg.norm(expected)
 
 
@@ -235,7 +237,7 @@ def test_real_molecules_when_they_are_there():
         (
             lambda: PyramidalReservoir(blocks=3, hidden_scaling=[0.1, 0.2, 0.3], leak="x").fit([GRAPHS["random"]]),
             ValueError,
-            'leak: invalid type: string "x"',
+            'leak: expected a number, more than 0 and at most 1, found "x"',
         ),
         (lambda: PyramidalReservoir(aggregate=[]).fit([GRAPHS["random"]]), ValueError, "aggregate: expected 1 to 4"),
         (
@@ -253,12 +255,12 @@ def test_real_molecules_when_they_are_there():
         (
             lambda: PyramidalReservoir().fit([GRAPHS["random"], Graph([[0], [1]])]),
             ValueError,
-            "graph 1: expected features",
+            "graph 1: expected 4 features per vertex, as in the graphs before it, found none",
         ),
         (
             lambda: PyramidalReservoir().fit([GRAPHS["random"]]).transform([Graph([[0], [1]], np.ones((2, 3)))]),
             ValueError,
-            "expected 4",
+            "the model was made for graphs with 4, these have 3",
         ),
     ],
 )
