@@ -79,9 +79,10 @@ fn end_on_interrupt() {
         stepwell_data::files::discard_unfinished();
         // Standard error may be gone; that must not keep the program from ending.
         let words = LAST_WORDS.try_lock().map(|words| words.clone()).unwrap_or_default();
-        let _ = match words.is_empty() {
-            true => writeln!(io::stderr(), "\ninterrupted"),
-            false => writeln!(io::stderr(), "\ninterrupted: {words}; the same command goes on from there"),
+        let _ = if words.is_empty() {
+            writeln!(io::stderr(), "\ninterrupted")
+        } else {
+            writeln!(io::stderr(), "\ninterrupted: {words}; the same command goes on from there")
         };
         std::process::exit(130);
     });

@@ -38,13 +38,13 @@ pub struct ModelArgs {
 
 impl ModelArgs {
     /// What is left to a search: all that neither flags nor a file give.
-    pub fn searched(&self) -> Result<Searched> {
+    pub fn searched(&self) -> Searched {
         let given = self.given();
-        Ok(Searched {
+        Searched {
             spectral_radius: !given.contains_key("spectral_radius"),
             input_scaling: !given.contains_key("input_scaling"),
             hidden_scaling: !given.contains_key("hidden_scaling"),
-        })
+        }
     }
 
     /// Whether a pooling or a number of blocks was asked for.

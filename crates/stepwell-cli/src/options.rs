@@ -54,13 +54,14 @@ impl<const GROUP: u8> FromArgMatches for Flags<GROUP> {
                 Kind::Bool if matches.get_flag(option.name) => true.into(),
                 Kind::Bool if matches.get_flag(&off(option)) => false.into(),
                 Kind::Bool => continue,
-                _ => match matches.get_many::<Value>(option.name) {
+                // A flag that is repeated adds to its list.
+                Kind::Choices(_) => match matches.get_many::<Value>(option.name) {
+                    Some(lists) => lists.filter_map(Value::as_array).flatten().cloned().collect(),
                     None => continue,
-                    // A flag that is repeated adds to its list.
-                    Some(values) if values.len() > 1 => {
-                        values.filter_map(Value::as_array).flatten().cloned().collect()
-                    }
-                    Some(mut values) => values.next().cloned().unwrap_or_default(),
+                },
+                _ => match matches.get_one::<Value>(option.name) {
+                    Some(value) => value.clone(),
+                    None => continue,
                 },
             };
             self.given.insert(option.name.to_owned(), value);
@@ -242,7 +243,7 @@ mod tests {
     fn configured(given: Map<String, Value>) -> ModelConfig {
         let mut config = ModelConfig::default();
         for (name, value) in given {
-            super::option(&name).unwrap().set(&mut config, value).unwrap();
+            option(&name).unwrap().set(&mut config, value).unwrap();
         }
         config
     }

@@ -58,7 +58,7 @@ impl ProtocolArgs {
         let mut protocol = Protocol {
             configurations: self.configs.unwrap_or(usual.1),
             initialisations: self.inits,
-            searched: model.searched()?,
+            searched: model.searched(),
             ..Protocol::default()
         };
         protocol.folds = self.folds.unwrap_or(protocol.folds);

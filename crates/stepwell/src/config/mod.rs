@@ -131,7 +131,7 @@ pub struct ModelConfig {
     Model bare_structure: Vec<StructuralFeature> = Vec::new();
     /// Strength of the ridge penalty: a number, several to choose from by
     /// leave-one-out, or loo for the powers of ten from 1e-6 to 1e6.
-    Readout alpha: Alpha = Alpha::Loo;
+    Readout alpha: Alpha = Alpha::Loo, Range::NotNegative;
     /// Weight of the graphs of a class: none (all graphs count alike), balanced
     /// (all classes count alike), or one number per class.
     Readout class_weight: ClassWeight = ClassWeight::None;

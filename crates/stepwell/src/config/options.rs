@@ -254,7 +254,7 @@ impl fmt::Display for Kind {
             Self::FloatPerBlock => "a number, or one per block",
             Self::Choice(names) => return write!(f, "one of {}", names.join(", ")),
             Self::Choices(names) => return write!(f, "any of {}", names.join(", ")),
-            Self::Alpha => "a number that is not negative, several above 0, or loo",
+            Self::Alpha => "a number, several to choose from, or loo",
             Self::ClassWeight => "none, balanced, or one number per class",
         })
     }
@@ -306,7 +306,7 @@ option_values! {
     Side => Kind::Choice(variants::<Self>());
     Vec<Aggregate> => Kind::Choices(variants::<Aggregate>()), |names: &Self| vec![names.len() as f64];
     Vec<StructuralFeature> => Kind::Choices(variants::<StructuralFeature>());
-    Alpha => Kind::Alpha;
+    Alpha => Kind::Alpha, |alpha: &Self| alpha.candidates().to_vec();
     ClassWeight => Kind::ClassWeight;
 }
 

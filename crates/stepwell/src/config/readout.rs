@@ -1,7 +1,5 @@
 //! Options of the readout.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::ModelConfig;
@@ -11,15 +9,17 @@ use crate::error::{Error, Result};
 ///
 /// Written as a number, a list of numbers, or `"loo"`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(try_from = "Written", into = "Written")]
 pub enum Alpha {
-    /// This one; 0 is allowed.
-    Fixed(f64),
-    /// Of these, all above 0, the one with the smallest leave-one-out error.
-    BestOf(Vec<f64>),
     /// The best of [`Alpha::LOO`].
     #[default]
+    #[serde(rename = "loo", alias = "LOO")]
     Loo,
+    /// This one; 0 is allowed.
+    #[serde(untagged)]
+    Fixed(f64),
+    /// Of these, all above 0, the one with the smallest leave-one-out error.
+    #[serde(untagged)]
+    BestOf(Vec<f64>),
 }
 
 impl Alpha {
@@ -41,7 +41,10 @@ impl Alpha {
     pub fn validate(&self) -> Result<()> {
         match self {
             Self::Fixed(alpha) => check_alpha(*alpha, true),
-            Self::BestOf(alphas) if alphas.is_empty() => Err(bad("no alpha at all")),
+            Self::BestOf(alphas) if alphas.is_empty() => {
+                let expected = "at least one number".to_string();
+                Err(Error::BadOption { name: "alpha", expected, found: "none".to_string() })
+            }
             Self::BestOf(alphas) => alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false)),
             Self::Loo => Ok(()),
         }
@@ -59,64 +62,6 @@ pub(crate) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
         return Ok(());
     }
     Err(Error::BadOption { name: "alpha", expected: expected.to_string(), found: alpha.to_string() })
-}
-
-/// `loo`, a number, or several separated by commas.
-impl FromStr for Alpha {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if text.eq_ignore_ascii_case("loo") {
-            return Ok(Self::Loo);
-        }
-        let number = |part: &str| part.trim().parse::<f64>().map_err(|_| bad(text));
-        let alpha = if text.contains(',') {
-            Self::BestOf(text.split(',').map(number).collect::<Result<_>>()?)
-        } else {
-            Self::Fixed(number(text)?)
-        };
-        alpha.validate().map(|()| alpha)
-    }
-}
-
-fn bad(found: &str) -> Error {
-    Error::BadOption {
-        name: "alpha",
-        expected: "a number, several of them, or loo".to_string(),
-        found: found.to_string(),
-    }
-}
-
-/// The three ways to write an alpha.
-#[derive(Clone, Deserialize, Serialize)]
-#[serde(untagged, expecting = "expected a number, a list of numbers, or \"loo\"")]
-enum Written {
-    Number(f64),
-    Numbers(Vec<f64>),
-    Name(String),
-}
-
-impl TryFrom<Written> for Alpha {
-    type Error = Error;
-
-    fn try_from(written: Written) -> Result<Self> {
-        let alpha = match written {
-            Written::Number(alpha) => Self::Fixed(alpha),
-            Written::Numbers(alphas) => Self::BestOf(alphas),
-            Written::Name(name) => name.parse()?,
-        };
-        alpha.validate().map(|()| alpha)
-    }
-}
-
-impl From<Alpha> for Written {
-    fn from(alpha: Alpha) -> Self {
-        match alpha {
-            Alpha::Fixed(alpha) => Self::Number(alpha),
-            Alpha::BestOf(alphas) => Self::Numbers(alphas),
-            Alpha::Loo => Self::Name("loo".to_string()),
-        }
-    }
 }
 
 /// How much the graphs of a class count.
@@ -160,19 +105,31 @@ impl ReadoutOptions {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Map, Value, json};
+
     use super::*;
 
     #[test]
     fn alphas_are_read_as_users_write_them() {
-        let read = |text: &str| text.parse::<Alpha>();
-        assert_eq!(read("loo").unwrap(), Alpha::Loo);
-        assert_eq!(read("0.5").unwrap(), Alpha::Fixed(0.5));
-        assert_eq!(read("0").unwrap(), Alpha::Fixed(0.0));
-        assert_eq!(read("1e-2, 1,100").unwrap(), Alpha::BestOf(vec![0.01, 1.0, 100.0]));
-        for text in ["", "lo", "-1", "nan", "inf", "1,", "0,1", "1,-1"] {
-            assert!(read(text).unwrap_err().to_string().starts_with("alpha: expected "), "{text}");
+        let read = |value: Value| serde_json::from_value::<Alpha>(value).unwrap();
+        for (value, alpha) in [
+            (json!("loo"), Alpha::Loo),
+            (json!(0.5), Alpha::Fixed(0.5)),
+            (json!(0), Alpha::Fixed(0.0)),
+            (json!([0.01, 1, 100]), Alpha::BestOf(vec![0.01, 1.0, 100.0])),
+        ] {
+            assert_eq!(read(value), alpha);
+            assert_eq!(read(serde_json::to_value(&alpha).unwrap()), alpha);
+            alpha.validate().unwrap();
         }
-        assert!(Alpha::BestOf(Vec::new()).validate().is_err());
+        for value in
+            [json!(""), json!("lo"), json!(-1), json!([]), json!([0, 1]), json!([1, -1]), json!(null)]
+        {
+            let given = Map::from_iter([("alpha".to_owned(), value.clone())]);
+            let refusal = ModelConfig::default().overlay(&given).unwrap_err().to_string();
+            assert!(refusal.starts_with("alpha: expected "), "{value}: {refusal}");
+        }
+        assert!(Alpha::Fixed(f64::NAN).validate().is_err());
         assert!(Alpha::LOO.windows(2).all(|pair| (pair[1] / pair[0] - 10.0).abs() < 1e-12));
     }
 

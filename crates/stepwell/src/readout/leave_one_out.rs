@@ -107,14 +107,13 @@ impl<'path> LeaveOneOut<'path> {
             let centred_target = |target: usize| row(i)[inputs + target] - path.y_mean[target];
             for (column, sum) in errors.sums.iter_mut().enumerate() {
                 let share = weight * shares[(i, column)];
-                let (free, lost) = match met {
-                    true => (share, 0.0),
-                    false => {
-                        let free = 1.0 - weight / path.weight - share;
-                        let suspicious = free < SUSPICIOUS;
-                        let lost = || rounding(path, weight, squares.row(i), inverses.column(column));
-                        (free, if suspicious { lost() } else { 0.0 })
-                    }
+                let (free, lost) = if met {
+                    (share, 0.0)
+                } else {
+                    let free = 1.0 - weight / path.weight - share;
+                    let suspicious = free < SUSPICIOUS;
+                    let lost = || rounding(path, weight, squares.row(i), inverses.column(column));
+                    (free, if suspicious { lost() } else { 0.0 })
                 };
                 let error = |target: usize| {
                     let mapped = mapped[(i, column * targets + target)];

@@ -46,9 +46,10 @@ impl Coefficients {
     ) -> Result<Self> {
         let weights = weights / scales.view().insert_axis(Axis(1));
         let intercept = y_mean - &x_mean.dot(&weights);
-        match weights.iter().chain(&intercept).all(|x| x.is_finite()) {
-            true => Ok(Self { weights, intercept }),
-            false => Err(Error::NoDecomposition { what: "ridge regression", size: scales.len() }),
+        if weights.iter().chain(&intercept).all(|x| x.is_finite()) {
+            Ok(Self { weights, intercept })
+        } else {
+            Err(Error::NoDecomposition { what: "ridge regression", size: scales.len() })
         }
     }
 }
@@ -72,10 +73,7 @@ impl Equations {
         if scatter.weight.is_nan() || scatter.weight <= 0.0 {
             return Err(Error::Length { what: "rows with a positive weight", expected: 1, found: 0 });
         }
-        let scales = match standardize {
-            true => scatter.deviations(),
-            false => Array1::ones(scatter.x_mean.len()),
-        };
+        let scales = if standardize { scatter.deviations() } else { Array1::ones(scatter.x_mean.len()) };
         let Scatter { weight, x_mean, y_mean, mut xx, mut xy, .. } = scatter;
         if standardize {
             let by_row = scales.view().insert_axis(Axis(1));
@@ -172,12 +170,11 @@ impl RidgePath {
             (matrix, mean)
         };
         let ((mut x, x_mean), (y, y_mean)) = (centred(x), centred(y));
-        let scales = match standardize {
-            true => {
-                let squares = x.columns().into_iter().map(|column| column.dot(&column));
-                deviations(squares, &x_mean, weight, chosen.len() as f64, 1.0)
-            }
-            false => Array1::ones(inputs),
+        let scales = if standardize {
+            let squares = x.columns().into_iter().map(|column| column.dot(&column));
+            deviations(squares, &x_mean, weight, chosen.len() as f64, 1.0)
+        } else {
+            Array1::ones(inputs)
         };
         x /= &scales;
         let Singular { values, left, right: directions } = spectrum::of_few_rows(x.view())?;
