@@ -242,7 +242,7 @@ mod tests {
     fn configured(given: Map<String, Value>) -> ModelConfig {
         let mut config = ModelConfig::default();
         for (name, value) in given {
-            super::option(&name).unwrap().set(&mut config, value).unwrap();
+            option(&name).unwrap().set(&mut config, value).unwrap();
         }
         config
     }
