@@ -40,7 +40,9 @@ impl RawBatch {
                         let what = if what == "vertex labels" { "labels" } else { "features" };
                         let count = |told: &str| told.trim_end_matches(" per row").replace("them", "some");
                         let (expected, found) = (count(&expected), count(&found));
-                        format!("expected {expected} {what} per vertex, as in the graphs before it, found {found}")
+                        format!(
+                            "expected {expected} {what} per vertex, as in the graphs before it, found {found}"
+                        )
                     }
                     error => error.to_string(),
                 };

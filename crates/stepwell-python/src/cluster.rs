@@ -129,9 +129,11 @@ impl RawReadoutFit {
         let vectors = vectors.as_array().to_owned();
         let own = sample_weight.map(|weights| weights.as_array().to_vec());
         let gathered = threads::run_owned(py, 1, None, move |_| {
-            let of_class = state.weights.as_ref().zip(encoded.codes()).map(|(weights, codes)| {
-                codes.iter().map(|&code| weights[code]).collect::<Vec<f64>>()
-            });
+            let of_class = state
+                .weights
+                .as_ref()
+                .zip(encoded.codes())
+                .map(|(weights, codes)| codes.iter().map(|&code| weights[code]).collect::<Vec<f64>>());
             let weights = match (of_class, own) {
                 (Some(of_class), Some(own)) => Some(of_class.iter().zip(own).map(|(a, b)| a * b).collect()),
                 (of_class, own) => of_class.or(own),

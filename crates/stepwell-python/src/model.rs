@@ -34,12 +34,8 @@ type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
 
 /// What happened to graphs on their way: sweeps and whether they converged, a
 /// row per graph; what poolings did; what the graphs of every level have lost.
-type Journey<'py> = (
-    Bound<'py, PyArray2<u32>>,
-    Bound<'py, PyArray2<bool>>,
-    Vec<(&'static str, usize)>,
-    Vec<pool::Losses>,
-);
+type Journey<'py> =
+    (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>, Vec<(&'static str, usize)>, Vec<pool::Losses>);
 
 /// What is known of an embedding beside the vectors.
 pub(crate) struct Passed {
@@ -328,11 +324,7 @@ impl RawModel {
 
     /// Means and scales of the vectors, and the landmarks, scaled, if there are any.
     #[getter]
-    #[expect(clippy::type_complexity, reason = "three arrays, if any")]
-    fn landmarks<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(Vector<'py>, Vector<'py>, Matrix<'py>)>> {
+    fn landmarks<'py>(&self, py: Python<'py>) -> PyResult<Option<(Vector<'py>, Vector<'py>, Matrix<'py>)>> {
         Ok(readout::landmarks(py, &self.trained()?.readout))
     }
 

@@ -49,9 +49,8 @@ fn object(entries: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
         .iter()
         .map(|(name, value)| {
             let name: String = name.extract()?;
-            let value = json(&value).map_err(|error| {
-                PyTypeError::new_err(format!("{name}: {}", error.value(value.py())))
-            })?;
+            let value = json(&value)
+                .map_err(|error| PyTypeError::new_err(format!("{name}: {}", error.value(value.py()))))?;
             Ok((name, value))
         })
         .collect()

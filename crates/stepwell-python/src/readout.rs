@@ -89,10 +89,7 @@ pub(crate) fn coefficients<'py>(py: Python<'py>, readout: &Readout) -> (Matrix<'
 }
 
 /// Weights and biases of random tanh units, if there are any.
-pub(crate) fn random_features<'py>(
-    py: Python<'py>,
-    readout: &Readout,
-) -> Option<(Matrix<'py>, Vector<'py>)> {
+pub(crate) fn random_features<'py>(py: Python<'py>, readout: &Readout) -> Option<(Matrix<'py>, Vector<'py>)> {
     let Some(Expansion::Random(found)) = readout.expansion() else { return None };
     Some((found.weights().clone().into_pyarray(py), found.bias().clone().into_pyarray(py)))
 }

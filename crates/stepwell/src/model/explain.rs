@@ -14,9 +14,9 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2, ArrayView2, s};
 
-use super::{TrainedModel, length};
+use super::TrainedModel;
 use crate::config::Aggregate;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
 use crate::readout::{Coefficients, Expansion, Readout};
@@ -76,7 +76,7 @@ impl Explanation {
                     return Err(Error::TooLarge { what: "graph of the pyramid", limit, found });
                 }
                 let assignment = level.assignments.graph(graph);
-                length("rows of a level's contributions", assignment.num_coarse(), values.nrows())?;
+                same_length("rows of a level's contributions", assignment.num_coarse(), values.nrows())?;
                 let mut totals = vec![0.0; assignment.num_coarse()];
                 let entries = || assignment.columns().iter().zip(assignment.values());
                 entries().for_each(|(&coarse, weight)| totals[coarse as usize] += weight.abs());
@@ -92,7 +92,7 @@ impl Explanation {
                 }
                 values = fine;
             }
-            length("rows of a level's contributions", num_vertices, values.nrows())?;
+            same_length("rows of a level's contributions", num_vertices, values.nrows())?;
             Ok(values)
         };
         self.levels.iter().map(on_vertices).collect()

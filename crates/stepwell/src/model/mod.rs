@@ -32,7 +32,7 @@ use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 
 use crate::config::ModelConfig;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::features::FeatureMap;
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
@@ -79,9 +79,9 @@ impl Model {
         weights.check(config)?;
         for block in 0..config.blocks {
             let expected = config.units.get(block).expect("validated: a number of units for every block");
-            length("units of a block", expected, weights.units(0, block))?;
+            same_length("units of a block", expected, weights.units(0, block))?;
         }
-        length("columns of the inputs", features.width(), weights.features())
+        same_length("columns of the inputs", features.width(), weights.features())
     }
 
     /// Numbers in a graph's vector.
@@ -176,8 +176,4 @@ impl Model {
     ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
         reservoir::states(&self.weights, prepared, &self.config, progress)
     }
-}
-
-fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
-    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
 }

@@ -55,6 +55,7 @@ struct Header {
 
 /// What a model's file holds.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one of them at a time")]
 pub enum Saved {
     /// A model without a readout: graphs in, vectors out.
     Untrained(Model),
@@ -209,9 +210,8 @@ impl Header {
         let mut header: Self = serde_json::from_str(text).map_err(broken)?;
         let sealed = format!("\"{}\"}}", header.header_sha256);
         let unsealed = text.strip_suffix(&sealed).map(|rest| format!("{rest}\"\"}}"));
-        if !unsealed
-            .is_some_and(|text| hexadecimal(&[text.as_bytes(), table.as_bytes()]) == header.header_sha256)
-        {
+        let sum = |text: String| hexadecimal(&[text.as_bytes(), table.as_bytes()]);
+        if unsealed.map(sum).as_ref() != Some(&header.header_sha256) {
             return Err(Unreadable::Changed("settings"));
         }
         if format == 1 {

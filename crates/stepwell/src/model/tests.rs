@@ -84,7 +84,7 @@ fn a_saved_model_predicts_the_same_bits() {
 #[test]
 fn names_of_classes_keep_their_type_and_models_need_no_readout() {
     let graphs = graphs();
-    let each = |graph: usize| graph % 2 == 0;
+    let each = |graph: usize| graph.is_multiple_of(2);
     for labels in [
         Labels::Bool((0..30).map(each).collect()),
         Labels::Int((0..30).map(|graph| graph % 2 * 7 - 3).collect()),

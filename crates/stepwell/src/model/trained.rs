@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array2, ArrayView2};
 
-use super::{Model, length};
-use crate::error::{Error, Result};
+use super::Model;
+use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
 use crate::readout::Readout;
 use crate::reservoir::Embedding;
@@ -112,12 +112,12 @@ impl TrainedModel {
     pub(super) fn check(&self) -> Result<()> {
         let Self { model, readout, classes } = self;
         model.check()?;
-        length("columns the readout reads", model.width(), readout.num_inputs())?;
+        same_length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
             Task::Classification { num_classes } => num_classes,
             Task::Regression { .. } => 0,
         };
-        length("names of classes", expected, classes.len())?;
+        same_length("names of classes", expected, classes.len())?;
         if classes.are_classes() {
             return Ok(());
         }

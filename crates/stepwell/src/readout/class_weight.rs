@@ -1,8 +1,7 @@
 //! How much the rows of a class count.
 
-use super::rows;
 use crate::config::ClassWeight;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 
 impl ClassWeight {
     /// The weight of a row of each class, given how many rows the classes have.
@@ -19,7 +18,7 @@ impl ClassWeight {
                 Ok(counts.iter().map(weight).collect())
             }
             Self::Given(weights) => {
-                rows::length("class weights", counts.len(), weights.len())?;
+                same_length("class weights", counts.len(), weights.len())?;
                 match weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
                     None => Ok(weights.clone()),
                     Some(weight) => Err(Error::BadOption {
@@ -41,7 +40,7 @@ impl ClassWeight {
         own: Option<&[f64]>,
     ) -> Result<Option<Vec<f64>>> {
         if let Some(own) = own {
-            rows::length("weights", classes.len(), own.len())?;
+            same_length("weights", classes.len(), own.len())?;
         }
         if *self == Self::None {
             return Ok(own.map(<[f64]>::to_vec));

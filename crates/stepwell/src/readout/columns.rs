@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::moments::deviations;
 use super::rows;
-use crate::error::Result;
+use crate::error::{Result, same_length};
 
 /// Mean and spread of every column of weighted rows.
 ///
@@ -37,7 +37,7 @@ impl Columns {
     /// Takes rows in. They are added up one by one: how they are cut into pieces
     /// changes no bit.
     pub fn observe(&mut self, x: ArrayView2<'_, f64>, weights: Option<&[f64]>) -> Result<()> {
-        rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
+        same_length("columns of the inputs", self.mean.len(), x.ncols())?;
         rows::finite("input", x)?;
         rows::weights(weights, x.nrows())?;
         for (index, row) in x.outer_iter().enumerate() {
@@ -59,7 +59,7 @@ impl Columns {
 
     /// Adds those of other rows (Chan's rule).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        rows::length("columns of the inputs", self.mean.len(), other.mean.len())?;
+        same_length("columns of the inputs", self.mean.len(), other.mean.len())?;
         self.rows += other.rows;
         if other.weight > 0.0 {
             let total = self.weight + other.weight;

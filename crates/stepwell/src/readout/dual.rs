@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, Axis};
 use super::leave_one_out::AlphaErrors;
 use super::rows;
 use crate::config::check_alpha;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 
 /// The minimum of `Σ |y - x W - b|² + alpha |W|²` where rows `x` are fewer than
@@ -40,9 +40,9 @@ pub struct DualCoefficients {
 impl DualRidge {
     /// Takes each row times each row, and the targets.
     pub fn new(products: Array2<f64>, y: Array2<f64>) -> Result<Self> {
-        rows::length("columns of inner products", products.nrows(), products.ncols())?;
-        rows::length("rows of targets", products.nrows(), y.nrows())?;
-        rows::length("rows to learn from", y.nrows().max(1), y.nrows())?;
+        same_length("columns of inner products", products.nrows(), products.ncols())?;
+        same_length("rows of targets", products.nrows(), y.nrows())?;
+        same_length("rows to learn from", y.nrows().max(1), y.nrows())?;
         rows::finite("inner product", products.view())?;
         rows::finite("target", y.view())?;
         Ok(Self { products, y })

@@ -19,7 +19,7 @@ use super::ridge::{Coefficients, RidgePath};
 use super::rows;
 use super::trained::{Expansion, PIECE, Readout};
 use crate::config::ReadoutOptions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::targets::{Encoded, Task};
 
@@ -88,7 +88,7 @@ pub struct Gathered(Kind);
 #[derive(Clone, Debug, Deserialize, Serialize)]
 enum Kind {
     Inputs(Columns, Picked, Alike),
-    Moments(Sums, Alike),
+    Moments(Box<Sums>, Alike),
     Errors(AlphaErrors),
 }
 
@@ -211,7 +211,7 @@ impl Gathered {
             }
             (Kind::Moments(sums, alike), Kind::Moments(others, theirs)) => {
                 alike.merge(theirs);
-                sums.merge(others)
+                sums.merge(*others)
             }
             (Kind::Errors(errors), Kind::Errors(others)) => errors.merge(&others),
             _ => Err(another_pass()),
@@ -285,7 +285,7 @@ impl ReadoutFit {
                     alike.observe(x);
                     sums.observe(x, y, weights)
                 })?;
-                Kind::Moments(sums, alike)
+                Kind::Moments(Box::new(sums), alike)
             }
             Step::Penalty(_, sums) => {
                 let path = sums.path(self.standardize())?;
@@ -323,7 +323,7 @@ impl ReadoutFit {
                     }
                     [alpha] => (alpha, sums.path(standardize)?.solve(alpha)?, front),
                     _ => {
-                        self.step = Step::Penalty(front, Box::new(sums));
+                        self.step = Step::Penalty(front, sums);
                         return Ok(None);
                     }
                 }
@@ -379,7 +379,7 @@ impl Readout {
         options: &ReadoutOptions,
         seed: u64,
     ) -> Result<Self> {
-        rows::length("rows of the targets", x.nrows(), targets.len())?;
+        same_length("rows of the targets", x.nrows(), targets.len())?;
         Self::fit_pieces(x.ncols(), targets, weights, options, seed, |take| {
             (0..x.nrows())
                 .step_by(PIECE)
@@ -410,12 +410,12 @@ impl Readout {
                 let rows = seen..seen + x.nrows();
                 seen = rows.end;
                 if seen > targets.len() {
-                    return rows::length("rows of the targets", seen, targets.len());
+                    return same_length("rows of the targets", seen, targets.len());
                 }
                 let y = targets.columns(rows.clone());
                 take(x, y.view(), weights.as_deref().map(|weights| &weights[rows]))
             })?;
-            Ok::<(), E>(rows::length("rows of the inputs", targets.len(), seen)?)
+            Ok::<(), E>(same_length("rows of the inputs", targets.len(), seen)?)
         };
         let choosing = options.alpha.candidates().len() > 1;
         // Rows that are dear to expand are kept for the next pass, as long as they are not too many.

@@ -16,7 +16,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::{Columns, rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::rng::Stream;
 
@@ -44,7 +44,7 @@ impl Landmarks {
         let mut scale = columns.deviations_or(f64::INFINITY);
         let varying = scale.iter().filter(|scale| scale.is_finite()).count();
         scale *= (varying.max(1) as f64).sqrt();
-        rows::length("columns of the landmarks", mean.len(), rows.ncols())?;
+        same_length("columns of the landmarks", mean.len(), rows.ncols())?;
         let scaled = (&rows - &mean) / &scale;
         Self::from_parts(mean, scale, scaled)
     }
@@ -52,8 +52,8 @@ impl Landmarks {
     /// From their parts: what is subtracted from inputs, what they are divided
     /// by, and landmarks scaled that way.
     pub fn from_parts(mean: Array1<f64>, scale: Array1<f64>, landmarks: Array2<f64>) -> Result<Self> {
-        rows::length("scales of the landmarks", mean.len(), scale.len())?;
-        rows::length("columns of the landmarks", mean.len(), landmarks.ncols())?;
+        same_length("scales of the landmarks", mean.len(), scale.len())?;
+        same_length("columns of the landmarks", mean.len(), landmarks.ncols())?;
         rows::finite("landmark", landmarks.view())?;
         let good = |(mean, scale): (&f64, &f64)| mean.is_finite() && *scale > 0.0;
         if let Some(index) = mean.iter().zip(&scale).position(|pair| !good(pair)) {
@@ -86,7 +86,7 @@ impl Landmarks {
 
     /// How alike every row and every landmark are.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        rows::length("columns of the inputs", self.mean.len(), x.ncols())?;
+        same_length("columns of the inputs", self.mean.len(), x.ncols())?;
         let scaled = (&x - &self.mean) / &self.scale;
         let mut near = linalg::multiply_rows(scaled.view(), self.rows.t());
         for (mut values, own) in near.outer_iter_mut().zip(scaled.outer_iter()) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ridge::RidgePath;
 use super::rows::{self, Pending};
 use crate::config::check_alpha;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 
 /// The squared error of predicting every row from the others, for several
@@ -165,8 +165,8 @@ impl TryFrom<Written> for AlphaErrors {
     type Error = Error;
 
     fn try_from(Written { alphas, sums, terms }: Written) -> Result<Self> {
-        rows::length("alphas", alphas.len().max(1), alphas.len())?;
-        rows::length("sums of errors", alphas.len(), sums.len())?;
+        same_length("alphas", alphas.len().max(1), alphas.len())?;
+        same_length("sums of errors", alphas.len(), sums.len())?;
         alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
         Ok(Self { alphas, sums, terms })
     }
@@ -175,7 +175,7 @@ impl TryFrom<Written> for AlphaErrors {
 impl AlphaErrors {
     /// Before any row. The alphas must be above 0.
     pub(super) fn new(alphas: &[f64]) -> Result<Self> {
-        rows::length("alphas", alphas.len().max(1), alphas.len())?;
+        same_length("alphas", alphas.len().max(1), alphas.len())?;
         alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
         Ok(Self { alphas: alphas.to_vec(), sums: vec![Some(0.0); alphas.len()], terms: 0 })
     }

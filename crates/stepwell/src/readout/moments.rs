@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::rows::{self, BLOCK, Pending};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 
 /// More columns than any machine has memory to square.
@@ -75,8 +75,8 @@ impl Moments {
 
     /// Adds the moments of other rows (Chan's rule).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        rows::length("columns of the inputs", self.inputs, other.inputs)?;
-        rows::length("columns of the targets", self.targets, other.targets)?;
+        same_length("columns of the inputs", self.inputs, other.inputs)?;
+        same_length("columns of the targets", self.targets, other.targets)?;
         self.settle();
         let settled;
         let other = if other.pending.is_empty() {
@@ -238,10 +238,10 @@ impl TryFrom<Packed> for Moments {
         let Packed { inputs, targets, rows, weight, mean, lower, pending } = packed;
         // Compared before anything is allocated: a size is no better than who sent it.
         let width = inputs.saturating_add(targets);
-        rows::length("means of the moments", width, mean.len())?;
-        rows::length("products of the moments", width.saturating_mul(width + 1) / 2, lower.len())?;
+        same_length("means of the moments", width, mean.len())?;
+        same_length("products of the moments", width.saturating_mul(width + 1) / 2, lower.len())?;
         let count = pending.weights.len();
-        rows::length("numbers in rows of the moments", count.saturating_mul(width), pending.rows.len())?;
+        same_length("numbers in rows of the moments", count.saturating_mul(width), pending.rows.len())?;
         let numbers = [weight].into_iter().chain(pending.weights.iter().copied());
         let numbers = numbers.chain(mean.iter().chain(&lower).chain(&pending.rows).copied());
         for (index, value) in numbers.enumerate() {

@@ -4,8 +4,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Columns, rows};
-use crate::error::{Error, Result};
+use super::Columns;
+use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::rng::Stream;
 
@@ -43,7 +43,7 @@ impl RandomFeatures {
 
     /// Units with given weights (inputs x units) and biases.
     pub fn from_parts(weights: Array2<f64>, bias: Array1<f64>) -> Result<Self> {
-        rows::length("biases of the random features", weights.ncols(), bias.len())?;
+        same_length("biases of the random features", weights.ncols(), bias.len())?;
         for (index, &value) in weights.iter().chain(&bias).enumerate() {
             if !value.is_finite() {
                 return Err(Error::BadValue { what: "random feature", item: "number", index, value });
@@ -64,7 +64,7 @@ impl RandomFeatures {
 
     /// The units' values for every row.
     pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        rows::length("columns of the inputs", self.weights.nrows(), x.ncols())?;
+        same_length("columns of the inputs", self.weights.nrows(), x.ncols())?;
         let mut features = linalg::multiply_rows(x, self.weights.view());
         features += &self.bias;
         features.mapv_inplace(f64::tanh);

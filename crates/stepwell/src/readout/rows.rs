@@ -7,7 +7,7 @@
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 
 /// Rows of a block.
 pub(super) const BLOCK: usize = 512;
@@ -19,9 +19,9 @@ pub(super) fn check(
     weights: Option<&[f64]>,
     (inputs, targets): (usize, usize),
 ) -> Result<()> {
-    length("columns of the inputs", inputs, x.ncols())?;
-    length("columns of the targets", targets, y.ncols())?;
-    length("rows of the targets", x.nrows(), y.nrows())?;
+    same_length("columns of the inputs", inputs, x.ncols())?;
+    same_length("columns of the targets", targets, y.ncols())?;
+    same_length("rows of the targets", x.nrows(), y.nrows())?;
     finite("input", x)?;
     finite("target", y)?;
     self::weights(weights, x.nrows())
@@ -30,15 +30,11 @@ pub(super) fn check(
 /// Refuses weights that are too few or too many, or negative.
 pub(super) fn weights(weights: Option<&[f64]>, rows: usize) -> Result<()> {
     let Some(weights) = weights else { return Ok(()) };
-    length("weights", rows, weights.len())?;
+    same_length("weights", rows, weights.len())?;
     match weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
         Some(row) => Err(Error::BadRowWeight { row, weight: weights[row] }),
         None => Ok(()),
     }
-}
-
-pub(super) fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
-    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
 }
 
 /// Numbers as a matrix.

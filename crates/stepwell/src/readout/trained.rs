@@ -9,7 +9,7 @@ use super::random_features::RandomFeatures;
 use super::ridge::Coefficients;
 use super::rows;
 use crate::config::check_alpha;
-use crate::error::Result;
+use crate::error::{Result, same_length};
 use crate::linalg::symmetric::dot;
 use crate::targets::{Task, check_num_classes};
 
@@ -70,14 +70,14 @@ impl Readout {
     ) -> Result<Self> {
         match task {
             Task::Classification { num_classes } => check_num_classes(num_classes)?,
-            Task::Regression { targets } => rows::length("targets", targets.max(1), targets)?,
+            Task::Regression { targets } => same_length("targets", targets.max(1), targets)?,
         }
         check_alpha(alpha, true)?;
         let Coefficients { weights, intercept } = &coefficients;
-        rows::length("columns of the coefficients", task.num_columns(), weights.ncols())?;
-        rows::length("intercepts", task.num_columns(), intercept.len())?;
+        same_length("columns of the coefficients", task.num_columns(), weights.ncols())?;
+        same_length("intercepts", task.num_columns(), intercept.len())?;
         if let Some(expansion) = &expansion {
-            rows::length("rows of the coefficients", expansion.num_outputs(), weights.nrows())?;
+            same_length("rows of the coefficients", expansion.num_outputs(), weights.nrows())?;
         }
         rows::finite("coefficient", weights.view())?;
         rows::finite("intercept", intercept.view().insert_axis(Axis(1)))?;
@@ -119,7 +119,7 @@ impl Readout {
     /// values of the classes (of two, one value, above 0 for the second).
     /// A row's bits do not depend on the other rows.
     pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        rows::length("columns of the inputs", self.num_inputs(), x.ncols())?;
+        same_length("columns of the inputs", self.num_inputs(), x.ncols())?;
         rows::finite("input", x)?;
         let Coefficients { weights, intercept } = &self.coefficients;
         let columns: Vec<Vec<f64>> = weights.columns().into_iter().map(|column| column.to_vec()).collect();
