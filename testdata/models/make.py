@@ -29,7 +29,7 @@ def main(program):
     rows = list(graphs())
     for name, y, options in [
         ("numbers", lambda row: len(row["src"]) / 4, ["--units", "4", "--landmarks", "9"]),
-        ("classes", lambda row: 10 * (len(row["src"]) % 3) - 2, ["--preset", "paper", "--units", "6"]),
+        ("classes", lambda row: 10 * (row["num_nodes"] // 4) - 12, ["--preset", "paper", "--units", "6", "--spectral-radius", "0.5"]),
     ]:
         data, model = HERE / f"{name}.jsonl", HERE / f"{name}-0.1.0.safetensors"
         data.write_text("".join(json.dumps({**row, "y": y(row)}) + "\n" for row in rows))
