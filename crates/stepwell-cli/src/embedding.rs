@@ -85,14 +85,14 @@ impl<'a> Embedder<'a> {
         self.embed_prepared(&prepared, progress)
     }
 
-    /// The same without the graphs that cannot be embedded, with the reasons.
-    pub fn embed_possible(
+    /// The graphs of a piece one by one, without those that cannot be embedded, and the reasons.
+    pub fn embed_alone(
         &mut self,
         graphs: &GraphBatch,
         progress: Progress<'_>,
     ) -> Result<(Embedding, Vec<(usize, stepwell::Error)>)> {
         let (before, start) = (self.tally.graphs, Instant::now());
-        let (embedding, bad) = self.model.embed_possible(graphs, |graphs| progress(before + graphs))?;
+        let (embedding, bad) = self.model.embed_alone(graphs, |graphs| progress(before + graphs))?;
         self.tally.embed_seconds += start.elapsed().as_secs_f64();
         self.tally.add(&embedding.runs);
         Ok((embedding, bad))

@@ -53,6 +53,11 @@ impl ModelArgs {
         given.contains_key("pool") || given.contains_key("blocks")
     }
 
+    /// Whether any option was given, or a preset.
+    pub fn gives_any(&self) -> bool {
+        self.preset.is_some() || !self.given().is_empty()
+    }
+
     /// The preset that was asked for.
     pub fn preset(&self) -> Option<Preset> {
         self.preset

@@ -134,6 +134,7 @@ fn read(option: &OptionInfo, text: &str) -> Result<Value, String> {
     };
     let value = match option.kind {
         Kind::OptionalInteger if text == "none" => Value::Null,
+        Kind::Choices(_) if text == "none" => Value::Array(Vec::new()),
         Kind::Choices(_) => text.split(',').map(|part| one(part.trim())).collect(),
         _ if text.contains(',') => text.split(',').map(|part| one(part.trim())).collect(),
         _ => one(text),

@@ -63,7 +63,8 @@ impl ProtocolArgs {
         };
         protocol.folds = self.folds.unwrap_or(protocol.folds);
         // Unless others are given, a search chooses among the paper's penalties.
-        if readout.given.contains_key("alpha") || config.alpha != Alpha::default() {
+        let given = readout.given.contains_key("alpha") || config.alpha != Alpha::default();
+        if protocol.searches() && given {
             protocol.leave_one_out = config.alpha == Alpha::Loo;
             protocol.alphas = config.alpha.candidates().to_vec();
         }

@@ -152,15 +152,16 @@ impl RawReadoutFit {
         mut gathered: PyRefMut<'_, RawGathered>,
     ) -> PyResult<Option<RawReadout>> {
         let gathered = gathered.0.take().ok_or_else(|| PyValueError::new_err("this was used already"))?;
-        let mut state = self.0.lock().map_err(poisoned)?;
-        let mut fit = state.fit.clone();
-        let (fit, readout) = threads::run_owned(py, 0, None, move |_| {
-            let readout = fit.advance(gathered);
-            (fit, readout)
+        // Not held while the work goes on: others may ask with the interpreter's lock in hand.
+        let mut state = Fit::clone(&*self.0.lock().map_err(poisoned)?);
+        let advanced = threads::run_owned(py, 0, None, move |_| {
+            let readout = state.fit.advance(gathered)?;
+            Ok((state, readout))
         })?;
-        Arc::make_mut(&mut state).fit = fit;
-        let readout = readout.map_err(refused)?.map(Arc::new);
-        Ok(readout.map(|readout| RawReadout { readout, classes: state.classes.clone() }))
+        let (state, readout) = advanced.map_err(refused)?;
+        let classes = state.classes.clone();
+        *self.0.lock().map_err(poisoned)? = Arc::new(state);
+        Ok(readout.map(|readout| RawReadout { readout: Arc::new(readout), classes }))
     }
 
     #[staticmethod]

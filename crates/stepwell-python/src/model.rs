@@ -64,11 +64,12 @@ fn embed(model: &Model, graphs: &GraphBatch, watch: &Watch) -> stepwell::Result<
 /// What is to be predicted, from Python.
 #[derive(FromPyObject)]
 pub enum Values<'py> {
+    /// First: NumPy's rows of one number could be taken for numbers.
+    Numbers(PyReadonlyArray2<'py, f64>),
     Bool(Vec<bool>),
     Int(Vec<i64>),
     Float(Vec<f64>),
     Text(Vec<String>),
-    Numbers(PyReadonlyArray2<'py, f64>),
 }
 
 impl Values<'_> {
@@ -119,8 +120,13 @@ impl RawModel {
 
     /// The same with a feature map that was fitted elsewhere.
     #[staticmethod]
-    fn with_features(options: &Bound<'_, PyDict>, features: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let model = Model::new(config(options)?, from_python(features)?);
+    fn with_features(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        features: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (config, features) = (config(options)?, from_python(features)?);
+        let model = threads::run(py, 1, |_| Model::new(config, features))?;
         Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
     }
 
@@ -243,8 +249,9 @@ impl RawModel {
 
     /// The same for vectors that the model gave.
     fn read<'py>(&self, py: Python<'py>, vectors: PyReadonlyArray2<'_, f64>) -> PyResult<Matrix<'py>> {
-        let values = self.trained()?.readout.predict(vectors.as_array()).map_err(refused)?;
-        Ok(values.into_pyarray(py))
+        let (trained, vectors) = (self.trained()?, vectors.as_array());
+        let values = threads::run(py, 1, |_| trained.readout.predict(vectors))?;
+        Ok(values.map_err(refused)?.into_pyarray(py))
     }
 
     /// Its options, all of them.
@@ -257,6 +264,11 @@ impl RawModel {
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.model().features)
+    }
+
+    /// How many vertices have a label that no training vertex had.
+    fn unknown_labels(&self, graphs: &RawBatch) -> usize {
+        self.0.model().features.unknown_labels(&graphs.batch)
     }
 
     /// How many attributes vertices must have, and whether labels.
@@ -344,13 +356,13 @@ impl RawModel {
     /// The model of a file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| models::read(&path)).map(Self::new).map_err(dataset::exception)
+        threads::run(py, 0, |_| models::read(&path))?.map(Self::new).map_err(dataset::exception)
     }
 
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        let saved = Saved::from_bytes(bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self::new(saved))
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let saved = threads::run(py, 0, |_| Saved::from_bytes(bytes))?;
+        Ok(Self::new(saved.map_err(|error| PyValueError::new_err(error.to_string()))?))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {

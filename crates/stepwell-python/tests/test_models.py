@@ -192,7 +192,7 @@ def test_constant_features_carry_nothing():
     y = np.array([0] * 20 + [1] * 20)
     constant = [Graph(g.adjacency, np.tile([1.0, 4.0], (g.num_nodes, 1))) for g in shapes + paths]
     bare = PyramidalReservoirClassifier(units=10).fit(shapes + paths, y)
-    with pytest.warns(UserWarning, match="the 2 vertex features are constant and are ignored"):
+    with pytest.warns(UserWarning, match="all 2 vertex features are constant, and ignored"):
         model = PyramidalReservoirClassifier(units=10).fit(constant, y)
     assert model.score(constant, y) == bare.score(shapes + paths, y) == 1.0
     assert np.array_equal(model.decision_function(constant), bare.decision_function(shapes + paths))
@@ -221,3 +221,77 @@ def test_selected_graphs_stay_in_the_library():
     assert chosen == [graph for graph, taken in zip(SMALL.graphs, mask) if taken]
     with pytest.raises(IndexError, match="expected a mask of 60 values"):
         SMALL.graphs[mask[:5]]
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1.0, 1: 2.0, 2: 0.5}], ids=str)
+def test_what_is_loaded_can_be_fitted_again(tmp_path, class_weight):
+    model = PyramidalReservoirClassifier(units=5, class_weight=class_weight).fit(SMALL.graphs, SMALL.y)
+    model.save(tmp_path / "m")
+    again = stepwell.load(tmp_path / "m")
+    assert again.get_params() == model.get_params()
+    decisions = model.decision_function(SMALL.graphs)
+    assert np.array_equal(again.fit(SMALL.graphs, SMALL.y).decision_function(SMALL.graphs), decisions)
+
+
+def test_several_numbers_are_predicted_by_the_command_too(tmp_path):
+    graphs = carrying()
+    y = np.column_stack([[graph.num_edges for graph in graphs], [graph.num_nodes for graph in graphs]]).astype(float)
+    model = PyramidalReservoirRegressor(units=5).fit(graphs, y)
+    model.save(tmp_path / "m")
+    save_dataset(tmp_path / "g.jsonl", graphs)
+    found = rows_of(run("predict", tmp_path / "g.jsonl", "-m", tmp_path / "m"))
+    assert [[float(row["prediction_0"]), float(row["prediction_1"])] for row in found] == model.predict(graphs).tolist()
+
+
+def test_a_constant_beside_other_features_says_nothing_later_either():
+    graphs = carrying()
+    with_constant = lambda value: [
+        Graph(g.adjacency, np.column_stack([g.features, np.full(g.num_nodes, value)]), labels=g.labels) for g in graphs
+    ]
+    model = PyramidalReservoirClassifier(units=5).fit(with_constant(1.0), np.arange(40) % 2)
+    expected = model.decision_function(with_constant(1.0))
+    assert np.array_equal(model.decision_function(with_constant(100.0)), expected)
+
+
+def test_unknown_labels_are_told_of():
+    graphs = carrying()
+    model = PyramidalReservoirClassifier(units=5).fit(graphs, np.arange(40) % 2)
+    strange = [Graph(g.adjacency, g.features, labels=g.labels + 50) for g in graphs[:3]]
+    count = sum(g.num_nodes for g in strange)
+    with pytest.warns(UserWarning, match=f"^{count} vertices have a label that no training vertex had"):
+        model.predict(strange)
+
+
+def test_targets_of_several_kinds_are_refused():
+    for y, kind, words in [
+        ([1, "a"] * 20, TypeError, "numbers and strings"),
+        (np.array([2**63, 1] * 20, dtype=np.uint64), ValueError, "below 2\\*\\*63"),
+        ([1.0, float("nan")] * 20, ValueError, "found NaN for graph 1"),
+    ]:
+        with pytest.raises(kind, match=words):
+            PyramidalReservoirClassifier(units=3).fit(carrying(), np.array(y, dtype=object) if "a" in y else y)
+
+
+def test_random_features_take_the_place_of_landmarks():
+    model = PyramidalReservoirClassifier(units=4, random_features=7).fit(SMALL.graphs, SMALL.y)
+    assert model.landmarks_ is None and model.random_features_[0].shape == (36 * 3, 7)
+    with pytest.raises(ValueError, match="landmarks: expected 0"):
+        PyramidalReservoirClassifier(units=4, random_features=7, landmarks=5).fit(SMALL.graphs, SMALL.y)
+
+
+def _decisions(path):
+    return stepwell.load(path).decision_function(SMALL.graphs)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_loads_and_unpickles(tmp_path):
+    import copy
+    import multiprocessing
+
+    model = PyramidalReservoirClassifier(units=5).fit(SMALL.graphs, SMALL.y)
+    model.save(tmp_path / "m")
+    expected = _decisions(tmp_path / "m")
+    copy.deepcopy(model)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert np.array_equal(pool.apply_async(_decisions, (tmp_path / "m",)).get(timeout=60), expected)
+        assert pool.apply_async(len, (pickle.dumps(model),)).get(timeout=60) > 1000

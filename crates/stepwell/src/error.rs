@@ -228,6 +228,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same about another graph of the batch, where one is to blame.
+    pub(crate) fn of_graph(mut self, position: usize) -> Self {
+        if let Self::TooLargeForPrecision { graph, .. }
+        | Self::Pooling { graph, .. }
+        | Self::FillBudget { graph, .. } = &mut self
+        {
+            *graph = position;
+        }
+        self
+    }
+
     /// The graph of the batch that is to blame, where it is one of them.
     pub fn graph(&self) -> Option<usize> {
         match self {

@@ -234,7 +234,7 @@ pub struct FeatureMap {
     structure: Vec<StructuralFeature>,
     /// Subtracted from each dense column.
     means: Vec<f64>,
-    /// Divides each dense column; 1 where a column is constant.
+    /// Divides each dense column; so much where a column is constant that nothing is left of it.
     scales: Vec<f64>,
     /// The label of each one-hot column, ascending.
     labels: Vec<i32>,

@@ -11,7 +11,7 @@
 //! ```
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
@@ -105,13 +105,6 @@ impl Labels {
         found.into_iter().enumerate().map(|(row, code)| code.ok_or_else(|| unknown(row))).collect()
     }
 
-    /// How often each name occurs.
-    pub fn counts(&self) -> BTreeMap<String, usize> {
-        let mut counts = BTreeMap::new();
-        self.names().into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
-        counts
-    }
-
     /// Those at some positions.
     ///
     /// # Panics
@@ -151,12 +144,6 @@ impl Labels {
             Self::Float(_) => "real numbers as classes",
             Self::Text(_) => "strings",
         }
-    }
-}
-
-impl From<Vec<i64>> for Labels {
-    fn from(values: Vec<i64>) -> Self {
-        Self::Int(values)
     }
 }
 
@@ -252,8 +239,9 @@ impl Targets {
         }
     }
 
-    /// Adds those of more graphs, to the first as to later ones. Integers become
-    /// real numbers where either are; anything else of another kind is refused.
+    /// Adds those of more graphs. Integers become real numbers where either are;
+    /// anything else of another kind is refused. Whether there were graphs without
+    /// a target is for the caller to know.
     pub fn append(&mut self, more: Self) -> Result<()> {
         match (&mut *self, more) {
             (Self::None, more) => {
@@ -391,6 +379,9 @@ impl Encoded {
             Err(Error::BadOption { name: "targets", expected, found })
         };
         match targets {
+            Targets::Classes(Labels::Float(values)) if values.iter().any(|value| !value.is_finite()) => {
+                unusable("a class that is not a finite number")
+            }
             Targets::Classes(labels) => {
                 check_num_classes(classes.len())?;
                 let task = Task::Classification { num_classes: classes.len() };

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use ndarray::s;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use stepwell::config::Precision;
 use stepwell::model::Model;
 use stepwell::reservoir::Prepared;
@@ -83,6 +84,10 @@ impl Embed {
         let config = self.options.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
+        if self.model.is_some() && self.options.gives_any() {
+            let refusal = "options of the model come from the file of -m; leave the others out";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
         let saved = self.model.as_deref().map(models::read).transpose()?;
         if self.nodes && self.resume.resume {
             let refusal = "--resume goes on with vectors of graphs, not with --nodes";
@@ -105,9 +110,14 @@ impl Embed {
             }
             None => Model::new(config, survey.features.clone())?,
         };
-        let made_of = (serde_json::to_string(&model.config)?, serde_json::to_string(&model.features)?);
+        // The bytes of the model are those of its options, its map and its weights.
+        let sum = if self.resume.resume {
+            format!("{:?}", Sha256::digest(model.to_bytes()?))
+        } else {
+            String::new()
+        };
         let stamp = source.stamp().unwrap_or_default();
-        let parts = [env!("CARGO_PKG_VERSION"), &made_of.0, &made_of.1, &stamp];
+        let parts = [env!("CARGO_PKG_VERSION"), &sum, &stamp];
         let kept = self.resume.kept(self.out.as_deref(), &parts);
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let work = Work { source, survey, model, cache, kept, nodes: self.nodes, with_targets };

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use stepwell::model::{Predictions, TrainedModel};
-use stepwell::targets::Targets;
+use stepwell::targets::{Labels, Targets, Task};
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, Shape, VectorWriter};
 use stepwell_data::{Dataset, Error, Source, files};
 use stepwell_lab::metrics::r2;
@@ -21,9 +21,10 @@ use crate::model::read_model;
 use crate::output::{Output, ResumeArg};
 use crate::terminal::Terminal;
 
-/// Predict with a saved model: id,prediction,score_<class>,…
+/// Predict the graphs of a dataset with a saved model
 ///
-/// Without -o, comma-separated values go to standard output. Files of rows
+/// Every graph gets a row: id, prediction and, for classes, score_<class>. Without -o,
+/// comma-separated values go to standard output. Files of rows
 /// (.jsonl, .parquet) are read piece by piece and may be larger than memory;
 /// graphs on standard input (-) are predicted as they come.
 /// Where targets are known, how many predictions are right is told as well.
@@ -36,7 +37,7 @@ pub struct Predict {
     #[command(flatten)]
     input: Input,
 
-    /// The model that 'stepwell train' wrote
+    /// The model: a file of 'stepwell train' or of save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
@@ -44,11 +45,11 @@ pub struct Predict {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Leave out graphs in .jsonl and .parquet files that do not fit the model, and count them
+    /// Leave out rows of .jsonl and .parquet files that are broken or do not fit the model, and count them
     #[arg(long)]
     skip_bad: bool,
 
-    /// One JSON object on standard output: how many graphs, how many right
+    /// One JSON object on standard output: how many graphs, how many right; predictions need -o then
     #[arg(long)]
     json: bool,
 
@@ -172,7 +173,7 @@ impl Predict {
                     }
                     let embedding = match embedder.embed_piece(&piece, before, progress) {
                         Err(error) if self.skip_bad && blamed(&error).is_some() => {
-                            let (embedding, bad) = embedder.embed_possible(&piece.graphs, progress)?;
+                            let (embedding, bad) = embedder.embed_alone(&piece.graphs, progress)?;
                             let names = ids(&piece, before);
                             for (graph, error) in &bad {
                                 skip.borrow_mut()(format!(
@@ -202,12 +203,24 @@ impl Predict {
             )
         })?;
         if skipped > 0 {
-            terminal.note(&format!("skipped {skipped} graphs that do not fit the model"));
+            let more = if skipped > TOLD {
+                format!(" ({} more than listed)", skipped - TOLD)
+            } else {
+                String::new()
+            };
+            terminal.note(&format!("skipped {skipped} rows that are broken or do not fit the model{more}"));
             ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
         }
         if unknown_labels > 0 {
             terminal.note(&format!(
                 "note: {unknown_labels} vertices have a label the model was not trained on; it sees them as vertices without one"
+            ));
+        }
+        if score.strange > 0 {
+            terminal.note(&format!(
+                "note: {} graphs have a class that the model does not know (it knows {})",
+                score.strange,
+                shortened(&model.classes.names())
             ));
         }
         // What an earlier run predicted is written, but was not compared here.
@@ -242,9 +255,20 @@ impl Predict {
     }
 }
 
+/// A class and the score of each, a number, or several numbers.
 fn shape(model: &TrainedModel) -> Shape {
-    let columns = model.classes.names().iter().map(|class| format!("score_{class}")).collect();
-    Shape { keys: vec!["id", "prediction"], vector: "scores", columns, double: true }
+    let (mut keys, mut vector) = (vec!["id", "prediction"], "scores");
+    let columns = match model.readout.task() {
+        Task::Classification { .. } => {
+            model.classes.names().iter().map(|class| format!("score_{class}")).collect()
+        }
+        Task::Regression { targets: 1 } => Vec::new(),
+        Task::Regression { targets } => {
+            (keys, vector) = (vec!["id"], "prediction");
+            (0..targets).map(|target| format!("prediction_{target}")).collect()
+        }
+    };
+    Shape { keys, vector, columns, double: true }
 }
 
 fn write(
@@ -255,17 +279,24 @@ fn write(
     predictions: &Predictions,
 ) -> Result<()> {
     let ids = ids(piece, before);
-    let rows = predictions.scores.view();
-    let (names, values): (Vec<String>, Vec<f64>);
-    let block = if model.classes.is_empty() {
-        values = predictions.scores.column(0).to_vec();
-        let rows = rows.slice_move(ndarray::s![.., ..0]);
-        Block { keys: vec![Key::Text(&ids), Key::Real(&values)], rows }
-    } else {
-        names = model.classes.select(&predictions.classes).names();
-        Block { keys: vec![Key::Text(&ids), Key::Text(&names)], rows }
-    };
-    output.write(&block, seen)
+    let labels = model.classes.select(&predictions.classes);
+    let (mut keys, mut rows) = (vec![Key::Text(&ids)], predictions.scores.view());
+    let (text, values): (Vec<String>, Vec<f64>);
+    match (model.readout.task(), &labels) {
+        (Task::Regression { targets: 1 }, _) => {
+            values = rows.column(0).to_vec();
+            rows = rows.slice_move(ndarray::s![.., ..0]);
+            keys.push(Key::Real(&values));
+        }
+        (Task::Regression { .. }, _) => {}
+        (_, Labels::Int(names)) => keys.push(Key::Whole(names)),
+        (_, Labels::Float(names)) => keys.push(Key::Real(names)),
+        (_, names) => {
+            text = names.names();
+            keys.push(Key::Text(&text));
+        }
+    }
+    output.write(&Block { keys, rows }, seen)
 }
 
 /// How good predictions are where targets are known.
@@ -273,6 +304,8 @@ fn write(
 struct Score {
     right: usize,
     known: usize,
+    /// Graphs of a class that the model does not know.
+    strange: usize,
     /// Graphs whose target is not known, or not of the model's kind.
     without: usize,
     values: Vec<f64>,
@@ -281,9 +314,16 @@ struct Score {
 
 impl Score {
     fn add(&mut self, model: &TrainedModel, predictions: &Predictions, targets: &Targets) {
-        if let (Targets::Classes(labels), false) = (targets, model.classes.is_empty()) {
+        let labels = match (targets, targets.column()) {
+            (Targets::Classes(labels), _) => Some(labels.clone()),
+            (_, Some(values)) if matches!(model.classes, Labels::Float(_)) => Some(Labels::Float(values)),
+            _ => None,
+        };
+        if let Some(labels) = labels.filter(|_| !model.classes.is_empty()) {
             // A class the model does not know is predicted wrongly.
             let names = model.classes.select(&predictions.classes);
+            let known = model.classes.names();
+            self.strange += (0..labels.len()).filter(|&row| !known.contains(&labels.name(row))).count();
             self.known += labels.len();
             self.right += (0..labels.len()).filter(|&row| labels.name(row) == names.name(row)).count();
             return;
@@ -302,4 +342,10 @@ impl Score {
         let accuracy = (self.known > 0).then(|| self.right as f64 / self.known as f64);
         (accuracy, r2(&self.found, &self.values))
     }
+}
+
+/// The first few names of a list.
+fn shortened(names: &[String]) -> String {
+    let more = if names.len() > 5 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(5)].join(", "))
 }

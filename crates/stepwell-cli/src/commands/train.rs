@@ -120,7 +120,7 @@ impl Train {
             })
         })?;
         if ignored > 0 {
-            terminal.note(&format!("note: the {ignored} vertex attributes are constant and are ignored"));
+            terminal.note(&format!("note: all {ignored} vertex attributes are constant, and ignored"));
         }
         if trained.readout.is_blind() {
             terminal.note("warning: all training graphs have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure");
@@ -145,7 +145,7 @@ impl Train {
 /// What to say of targets that are classes, it seems, but not stored as such.
 pub fn real_classes(values: usize) -> String {
     format!(
-        "'y' holds {values} different numbers, all whole but stored as real ones, which are predicted as numbers; for classes store whole numbers or texts"
+        "'y' has {values} distinct integer values stored as floats: treated as regression; store integers or strings for classes"
     )
 }
 

@@ -169,7 +169,7 @@ fn real_numbers_that_look_like_classes_are_told_of() {
         String::from_utf8(done.get_output().stderr.clone()).unwrap()
     };
     let whole = lines(&folder, "whole.jsonl", 30, |at| format!(", \"y\": {}.0", at % 3));
-    assert!(notes(&whole, &[]).contains("'y' holds 3 different numbers, all whole but stored as real ones"));
+    assert!(notes(&whole, &[]).contains("'y' has 3 distinct integer values stored as floats"));
     assert!(!notes(&whole, &["--regression"]).contains("all whole"));
     let real = lines(&folder, "real.jsonl", 30, |at| format!(", \"y\": {}.5", at % 3));
     assert!(!notes(&real, &[]).contains("all whole"));

@@ -64,6 +64,9 @@ def _of_table(table):
         if "graph" not in names:
             raise ValueError("graphs: expected a column 'graph' that says which graph an edge belongs to, found none")
         return from_edges(table).graphs._raw
+    if "src" not in names and hasattr(table, "iloc"):
+        listed = ", ".join(map(repr, names))
+        raise TypeError(f"graphs: expected columns num_nodes, src and dst, found {listed}; a column of graphs is df['name']")
     return RawRows.whole(table)
 
 

@@ -8,6 +8,7 @@ twice, anywhere, in any order.
 import pickle
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -244,9 +245,9 @@ def fit(cluster, model, skip_bad=False, classes=None):
             counts += more
             skipped += bad
         features = fitted.finish() if features is None else features
-    if isinstance(getattr(model, "class_weight", None), dict):
+    if isinstance(getattr(model, "class_weight", None), Mapping):
         names = np.array(sorted(counts))
-        options["class_weight"] = compute_class_weight(model.class_weight, classes=names, y=names).tolist()
+        options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=names, y=names).tolist()
     model._keep(RawModel.with_features(options, features))
     model.skipped_ = skipped
     return model, counts

@@ -126,7 +126,8 @@ class Graph:
     def __repr__(self) -> str:
         width = 0 if self.features is None else self.features.shape[1]
         kind = "directed, " if self.directed else ""
-        return f"Graph({self.num_nodes} nodes, {self.num_edges} edges, {kind}{width} features)"
+        labels = "" if self._raw.labels() is None else ", labels"
+        return f"Graph({self.num_nodes} nodes, {self.num_edges} edges, {kind}{width} features{labels})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         adjacency = self.adjacency if self.directed else sp.triu(self.adjacency, format="csr")

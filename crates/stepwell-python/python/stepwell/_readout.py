@@ -3,6 +3,7 @@
 import copy
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -63,7 +64,7 @@ class _WithReadout(PyramidalReservoir):
         trained._arrived(batch, journey)
         ignored = model.features.get("ignored", 0)
         if ignored:
-            warnings.warn(f"the {ignored} vertex features are constant and are ignored", stacklevel=3)
+            warnings.warn(f"all {ignored} vertex features are constant, and ignored", stacklevel=3)
         if model.is_blind:
             warnings.warn(
                 "all training graphs have the same vector, so every prediction is the same; "
@@ -159,9 +160,9 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
-        weight = "none"
-        if self.class_weight is not None:
-            weight = compute_class_weight(self.class_weight, classes=classes, y=y).tolist()
+        weight = self.class_weight or "none"
+        if isinstance(weight, Mapping):
+            weight = compute_class_weight(dict(weight), classes=classes, y=y).tolist()
         sample_weight = _as_weights(sample_weight, len(batch))
         return self._trained(batch, as_labels(y), sample_weight, class_weight=weight)
 
@@ -290,7 +291,7 @@ def load(
     }
     cls = kinds[model.task]
     parameters = _as_parameters(cls, model.options)
-    if isinstance(parameters.get("class_weight"), list):
+    if isinstance(parameters.get("class_weight"), tuple):
         parameters["class_weight"] = dict(zip(model.classes.tolist(), parameters["class_weight"]))
     estimator = cls(**parameters)
     estimator._keep(model)

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -166,7 +166,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """All options of the model, with those left out."""
         options = {name: getattr(self, name) for name in self._defaults if name not in self._not_options}
         options["seed"] = seed_of(options.pop("random_state"))
-        if options.get("class_weight", "") is None or isinstance(options.get("class_weight"), dict):
+        if options.get("random_features") and options["landmarks"] == self._defaults["landmarks"]:
+            options["landmarks"] = 0  # one of the two is enough: these take the place of a preset's landmarks
+        if options.get("class_weight", "") is None or isinstance(options.get("class_weight"), Mapping):
             options["class_weight"] = "none"  # weights of labels are known once there are some
         return check_options(options)
 
@@ -190,6 +192,12 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.iterations_, self.converged_, notes, losses = journey
         self.pooling_notes_ = dict(notes)
         warn_of_losses(losses, len(batch), stacklevel=4)
+        unknown = self._model.unknown_labels(batch)
+        if unknown:
+            warnings.warn(
+                f"{unknown} vertices have a label that no training vertex had; the model sees them as unlabelled",
+                stacklevel=4,
+            )
         options = self._model.options
         if options["fixed_sweeps"] is None and not self.converged_.all():
             share = 1 - self.converged_.all(axis=1).mean()

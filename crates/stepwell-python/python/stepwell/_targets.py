@@ -7,6 +7,8 @@ import numpy as np
 
 def refuse_gaps(y):
     """Raises where a target is None, NaN or NA."""
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(f"y: expected a value for each graph, found NaN for graph {np.argwhere(np.isnan(y))[0][0]}")
     if y.dtype.kind != "O":
         return
     for at, value in enumerate(y):
@@ -24,15 +26,18 @@ def as_array(y):
         y = y.to_numpy()
     y = np.asarray(y)
     refuse_gaps(y)
-    return np.array(y.tolist()) if y.dtype.kind == "O" else y
+    if y.dtype.kind != "O":
+        return y
+    kinds = {"string" if isinstance(value, str) else "number" for value in y.ravel().tolist()}
+    if len(kinds) > 1:
+        raise TypeError("y: expected values of one kind, found numbers and strings")
+    return np.array(y.tolist())
 
 
 def as_labels(y):
     """A list of integers, floats, booleans or strings."""
-    if y.dtype.kind == "O":
-        kinds = {type(value) for value in y.tolist()}
-        if not (kinds <= {str} or len(kinds) == 1):
-            y = np.array(y.tolist())
-    if y.dtype.kind not in "biufUO":
+    if y.dtype.kind not in "biufU":
         raise TypeError(f"y: expected integers, floats, booleans or strings, found {y.dtype}")
+    if y.dtype.kind == "u" and y.size and y.max() >= 2**63:
+        raise ValueError(f"y: expected integers below 2**63, found {y.max()}")
     return y.tolist()

@@ -134,7 +134,7 @@ pub struct ModelConfig {
     Readout alpha: Alpha = Alpha::Loo, Range::NotNegative;
     /// Weight of the graphs of a class: none (all graphs count alike), balanced
     /// (all classes count alike), or one number per class.
-    Readout class_weight: ClassWeight = ClassWeight::None;
+    Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
     /// Landmarks do so in any case.
     Readout standardize: bool = false;

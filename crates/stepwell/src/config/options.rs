@@ -307,7 +307,10 @@ option_values! {
     Vec<Aggregate> => Kind::Choices(variants::<Aggregate>()), |names: &Self| vec![names.len() as f64];
     Vec<StructuralFeature> => Kind::Choices(variants::<StructuralFeature>());
     Alpha => Kind::Alpha, |alpha: &Self| alpha.candidates().to_vec();
-    ClassWeight => Kind::ClassWeight;
+    ClassWeight => Kind::ClassWeight, |weight: &Self| match weight {
+        Self::Given(weights) => weights.clone(),
+        _ => Vec::new(),
+    };
 }
 
 impl<T: Copy + OptionValue> OptionValue for PerBlock<T> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exact::Spread;
 use super::{FeatureMap, FeatureOptions, StructuralFeature, one_hot_columns};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
 
 /// Fits a [`FeatureMap`] on graphs that come in pieces. How they are cut into
@@ -34,6 +34,8 @@ pub struct FeatureFit {
     /// The map in the making, unscaled; its columns are known once a graph has been seen.
     map: Option<FeatureMap>,
     labels: BTreeSet<i32>,
+    /// Whether vertices have labels; known once there were some.
+    labelled: Option<bool>,
     /// Of each dense column.
     columns: Vec<Spread>,
     /// The first vertex' attributes, as long as all vertices have the same.
@@ -53,6 +55,7 @@ impl FeatureFit {
             options: options.clone(),
             map: None,
             labels: BTreeSet::new(),
+            labelled: None,
             columns: Vec::new(),
             constant: None,
             bare: None,
@@ -120,6 +123,10 @@ impl FeatureFit {
                 found: attributes,
             });
         }
+        if !empty {
+            let found = batch.vertex_labels().is_some();
+            same_labels(*self.labelled.get_or_insert(found), found)?;
+        }
         self.labels.extend(batch.vertex_labels().unwrap_or_default());
         let width = map.means.len();
         let untouched = self.options.raw && map.structure.is_empty();
@@ -145,13 +152,12 @@ impl FeatureFit {
         if other.only_empty {
             return Ok(());
         }
-        let length = |what, expected, found| match expected == found {
-            true => Ok(()),
-            false => Err(Error::Length { what, expected, found }),
-        };
-        length("vertex attributes", mine.attributes, theirs.attributes)?;
-        length("columns of features", mine.means.len(), theirs.means.len())?;
-        length("columns of features", self.columns.len(), other.columns.len())?;
+        if let (Some(mine), Some(theirs)) = (self.labelled, other.labelled) {
+            same_labels(mine, theirs)?;
+        }
+        same_length("vertex attributes", mine.attributes, theirs.attributes)?;
+        same_length("columns of features", mine.means.len(), theirs.means.len())?;
+        same_length("columns of features", self.columns.len(), other.columns.len())?;
         self.columns.iter_mut().zip(&other.columns).for_each(|(mine, theirs)| mine.merge(theirs));
         self.labels.extend(&other.labels);
         self.one_hot &= other.one_hot;
@@ -182,7 +188,8 @@ impl FeatureFit {
             let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
             varies |= !constant;
             if mean.is_finite() && deviation.is_finite() {
-                (map.means[column], map.scales[column]) = (mean, if constant { 1.0 } else { deviation });
+                // One that never changed says nothing, whatever it is later.
+                (map.means[column], map.scales[column]) = (mean, if constant { f64::MAX } else { deviation });
             }
         }
         // One input must not vanish, or every state does: it becomes 1.
@@ -192,6 +199,15 @@ impl FeatureFit {
         }
         map
     }
+}
+
+/// Refuses graphs with labels beside graphs without.
+fn same_labels(expected: bool, found: bool) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    let told = |has: bool| if has { "some" } else { "none" }.to_owned();
+    Err(Error::Mixed { what: "vertex labels", expected: told(expected), found: told(found) })
 }
 
 #[cfg(test)]
@@ -260,6 +276,17 @@ mod tests {
         observed.observe(other.as_batch()).unwrap();
         let found = observed.finish();
         assert_eq!((found.attributes(), found.ignored), (2, 0));
+        // Labels are everywhere or nowhere, in whatever order graphs are seen.
+        let labelled = path.as_batch().clone().bare();
+        let edges = EdgeList { vertex_labels: Some(&[1, 2]), ..EdgeList::new(2, &[0], &[1]) };
+        let with = Graph::new(&edges).unwrap();
+        for (first, second) in [(&labelled, with.as_batch()), (with.as_batch(), &labelled)] {
+            let (mut one, mut other) = (FeatureFit::new(&options), FeatureFit::new(&options));
+            one.observe(first).unwrap();
+            other.observe(second).unwrap();
+            assert!(one.merge(&other).unwrap_err().to_string().starts_with("vertex labels: "));
+            assert!(one.observe(second).unwrap_err().to_string().starts_with("vertex labels: "));
+        }
         assert_eq!(merged.finish(), found);
         // Taken as they are, they are taken.
         let raw = FeatureMap::fit(&both, &FeatureOptions { raw: true, ..options }).unwrap();

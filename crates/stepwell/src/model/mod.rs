@@ -109,7 +109,7 @@ impl Model {
 
     /// Pools, prepares and embeds graphs. `progress` is told how many are
     /// embedded, 0 while graphs are pooled; when it breaks, the result is
-    /// [`Error::Cancelled`](crate::Error::Cancelled). It is asked between graphs,
+    /// [`Error::Cancelled`]. It is asked between graphs,
     /// and within large ones between sweeps; a graph that is being pooled is
     /// pooled to the end first.
     pub fn embed(
@@ -130,17 +130,25 @@ impl Model {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<(Embedding, Vec<(usize, Error)>)> {
         match self.embed(graphs, &progress) {
-            Ok(embedding) => return Ok((embedding, Vec::new())),
-            Err(error) if error.graph().is_none() => return Err(error),
-            Err(_) => {}
+            Ok(embedding) => Ok((embedding, Vec::new())),
+            Err(error) if error.graph().is_none() => Err(error),
+            Err(_) => self.embed_alone(graphs, progress),
         }
+    }
+
+    /// Embeds every graph alone, and says which cannot be embedded and why.
+    pub fn embed_alone(
+        &self,
+        graphs: &GraphBatch,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<(Embedding, Vec<(usize, Error)>)> {
         let alone = |graph| self.embed(&graphs.select(&[graph]), |_| progress(0));
         let found: Vec<Result<Embedding>> = (0..graphs.len()).into_par_iter().map(alone).collect();
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for (graph, found) in found.into_iter().enumerate() {
             match found {
                 Ok(embedding) => good.push(embedding),
-                Err(error) if error.graph().is_some() => bad.push((graph, error)),
+                Err(error) if error.graph().is_some() => bad.push((graph, error.of_graph(graph))),
                 Err(error) => return Err(error),
             }
         }

@@ -18,6 +18,7 @@ use super::random_features::RandomFeatures;
 use super::ridge::{Coefficients, RidgePath};
 use super::rows;
 use super::trained::{Expansion, PIECE, Readout};
+use crate::config::ClassWeight;
 use crate::config::ReadoutOptions;
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
@@ -402,6 +403,10 @@ impl Readout {
         rows::weights(weights, targets.len())?;
         let weights = match targets.codes() {
             Some(codes) => options.class_weight.per_row(codes, targets.classes().len(), weights)?,
+            None if options.class_weight != ClassWeight::None => {
+                let (expected, found) = ("none, since numbers are predicted".into(), "class weights".into());
+                return Err(Error::BadOption { name: "class_weight", expected, found }.into());
+            }
             None => weights.map(<[f64]>::to_vec),
         };
         let mut pass = |take: &mut Piecewise<'_>| {

@@ -65,7 +65,7 @@ impl<'path> LeaveOneOut<'path> {
             }
         };
         let weights: Vec<ArrayView2<'_, f64>> = weights.iter().map(|weights| weights.view()).collect();
-        let weights = concatenate(Axis(1), &weights).unwrap_or_default();
+        let weights = concatenate(Axis(1), &weights).expect("there is an alpha, and all have one height");
         Ok(Self { path, directions, inverses, weights, pending: Pending::default(), errors })
     }
 

@@ -125,7 +125,7 @@ impl Readout {
         let columns: Vec<Vec<f64>> = weights.columns().into_iter().map(|column| column.to_vec()).collect();
         let row = |x: ndarray::ArrayView1<'_, f64>| {
             let x = x.as_standard_layout();
-            let x = x.as_slice().unwrap_or(&[]);
+            let x = x.as_slice().expect("in standard layout");
             columns.iter().zip(intercept).map(|(column, b)| dot(x, column) + b).collect::<Vec<f64>>()
         };
         let mut values = Vec::with_capacity(x.nrows() * intercept.len());
