@@ -170,6 +170,7 @@ def test_files_that_are_no_model(tmp_path):
         PyramidalReservoirClassifier().save(tmp_path / "x")
 
 
+@pytest.mark.filterwarnings("ignore:.*label that no training vertex had")
 def test_test_graphs_never_change_a_fitted_model(tmp_path):
     graphs, y = carrying(), np.arange(40) % 2
     others = [Graph(graph.adjacency, graph.features * 100, labels=graph.labels + 7) for graph in carrying(1)]
