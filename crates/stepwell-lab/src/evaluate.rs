@@ -479,7 +479,9 @@ mod tests {
             let drawn: Vec<f64> = (0..2 * 1000).map(|_| stream.normal()).collect();
             let shift = if is_replaced { 100.0 } else { 3.0 };
             let values = drawn.iter().take(2 * alone.num_vertices()).map(|value| value + shift).collect();
-            graphs.append(&alone.with_vertex_attributes(Attributes { width: 2, values }).unwrap()).unwrap();
+            graphs
+                .append(&alone.with_vertex_attributes(Attributes { width: 2, values, names: None }).unwrap())
+                .unwrap();
         }
         Dataset { graphs, ..dataset.clone() }
     }

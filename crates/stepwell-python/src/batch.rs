@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use stepwell::Error;
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 
-use crate::graph::RawGraph;
+use crate::graph::{RawGraph, named};
 
 /// Graphs in one batch.
 #[pyclass(frozen, module = "stepwell._stepwell")]
@@ -55,7 +55,7 @@ impl RawBatch {
     /// Graphs listed one after the other: how many vertices and edges each has,
     /// the edges' ends, and what edges and vertices carry.
     #[staticmethod]
-    #[pyo3(signature = (vertices, edges, sources, targets, weights, features, labels, directed))]
+    #[pyo3(signature = (vertices, edges, sources, targets, weights, features, labels, directed, names=None))]
     #[expect(clippy::too_many_arguments, reason = "a graph has that many parts")]
     fn of_arrays(
         vertices: PyReadonlyArray1<'_, i64>,
@@ -66,6 +66,7 @@ impl RawBatch {
         features: Option<PyReadonlyArray2<'_, f64>>,
         labels: Option<PyReadonlyArray1<'_, i32>>,
         directed: bool,
+        names: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let (sources, targets) = (sources.as_slice()?, targets.as_slice()?);
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
@@ -93,7 +94,7 @@ impl RawBatch {
             };
             builder.push(&list).map_err(|error| wrong(error.to_string()))?;
         }
-        Ok(Self::new(builder.finish()))
+        Ok(Self::new(named(builder.finish(), names)?))
     }
 
     fn __len__(&self) -> usize {

@@ -41,6 +41,7 @@ impl RawGraph {
 #[pymethods]
 impl RawGraph {
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "a graph has that many parts")]
     fn build(
         num_nodes: usize,
         sources: PyReadonlyArray1<'_, u32>,
@@ -49,6 +50,7 @@ impl RawGraph {
         features: Option<PyReadonlyArray2<'_, f64>>,
         labels: Option<PyReadonlyArray1<'_, i32>>,
         directed: bool,
+        names: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let attributes = match &features {
             Some(features) => Some((features.as_slice()?, features.shape()[1])),
@@ -61,7 +63,8 @@ impl RawGraph {
             directed,
             ..EdgeList::new(num_nodes, sources.as_slice()?, targets.as_slice()?)
         };
-        Ok(Self::alone(Graph::new(&edges).map_err(refused)?.into_batch()))
+        let batch = Graph::new(&edges).map_err(refused)?.into_batch();
+        Ok(Self::alone(named(batch, names)?))
     }
 
     #[getter]
@@ -93,11 +96,24 @@ impl RawGraph {
         Some(rows.expect("a row per vertex").into_pyarray(py))
     }
 
+    /// What the columns of the features are called, where they have names.
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.batch.attribute_names().map(<[String]>::to_vec)
+    }
+
     fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
         Some(self.view().vertex_labels()?.to_vec().into_pyarray(py))
     }
 
     fn equals(&self, other: &Self) -> bool {
         self.batch.select(&[self.index]) == other.batch.select(&[other.index])
+    }
+}
+
+/// Graphs with names for their vertices' features, if there are any.
+pub(crate) fn named(batch: GraphBatch, names: Option<Vec<String>>) -> PyResult<GraphBatch> {
+    match names {
+        Some(names) => batch.with_attribute_names(names).map_err(refused),
+        None => Ok(batch),
     }
 }

@@ -296,3 +296,25 @@ def test_a_forked_child_loads_and_unpickles(tmp_path):
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert np.array_equal(pool.apply_async(_decisions, (tmp_path / "m",)).get(timeout=60), expected)
         assert pool.apply_async(len, (pickle.dumps(model),)).get(timeout=60) > 1000
+
+
+def test_named_columns_are_matched_by_name(tmp_path):
+    graphs, names = carrying(), ["mass", "charge"]
+    named = lambda columns: [
+        Graph(g.adjacency, pd.DataFrame(g.features, columns=names)[columns], labels=g.labels) for g in graphs
+    ]
+    y = np.arange(40) % 2
+    model = PyramidalReservoirClassifier(units=5).fit(named(names), y)
+    assert named(names)[0].feature_names == names and pickle.loads(pickle.dumps(named(names)[0])).feature_names == names
+    expected = model.decision_function(named(names))
+    assert np.array_equal(model.decision_function(named(names[::-1])), expected)
+    with pytest.raises(ValueError, match="made for graphs with 2, these have 1"):
+        model.predict(named(["charge"]))
+    other = [Graph(g.adjacency, g.features, labels=g.labels, feature_names=["mass", "size"]) for g in graphs]
+    with pytest.raises(ValueError, match="made for graphs with mass, charge, these have mass, size"):
+        model.predict(other)
+    model.save(tmp_path / "m")
+    save_dataset(tmp_path / "g.parquet", named(names[::-1]), y)
+    found = rows_of(run("predict", tmp_path / "g.parquet", "-m", tmp_path / "m"))
+    assert [float(row["score_1"]) for row in found] == expected.tolist()
+    assert load_dataset(tmp_path / "g.parquet").graphs[0].feature_names == names[::-1]

@@ -26,7 +26,7 @@ pub use fit::FeatureFit;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef};
 
 /// A column (or five) computed from a vertex's place in the graph.
@@ -231,6 +231,9 @@ pub struct FeatureMap {
     /// Attributes that vertices carry and that do not: they never changed.
     #[serde(skip_serializing_if = "is_zero")]
     ignored: usize,
+    /// What the attributes are called, where they have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    names: Vec<String>,
     structure: Vec<StructuralFeature>,
     /// Subtracted from each dense column.
     means: Vec<f64>,
@@ -251,6 +254,8 @@ struct Written {
     attributes: usize,
     #[serde(default)]
     ignored: usize,
+    #[serde(default)]
+    names: Vec<String>,
     structure: Vec<StructuralFeature>,
     means: Vec<f64>,
     scales: Vec<f64>,
@@ -261,7 +266,10 @@ impl TryFrom<Written> for FeatureMap {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        let Written { attributes, ignored, structure, means, scales, labels } = written;
+        let Written { attributes, ignored, names, structure, means, scales, labels } = written;
+        if !names.is_empty() {
+            same_length("names of vertex attributes", attributes, names.len())?;
+        }
         let columns = structure.iter().map(|feature| feature.width()).sum::<usize>();
         let expected = attributes.saturating_add(columns);
         for (what, found) in [("means of the inputs", means.len()), ("scales of the inputs", scales.len())] {
@@ -277,7 +285,7 @@ impl TryFrom<Written> for FeatureMap {
         if let Some(position) = labels.windows(2).position(|pair| pair[0] >= pair[1]) {
             return Err(Error::NotAscending { what: "vertex labels", position: position + 1 });
         }
-        Ok(Self { attributes, ignored, structure, means, scales, labels })
+        Ok(Self { attributes, ignored, names, structure, means, scales, labels })
     }
 }
 
@@ -333,11 +341,12 @@ impl FeatureMap {
             let (expected, found) = (told(self.attributes()), told(found));
             return Err(Error::Unfit { what: "vertex attributes", expected, found });
         }
+        let order = self.order(batch)?;
         if batch.num_vertices() > 0 && !self.labels.is_empty() && batch.vertex_labels().is_none() {
             let expected = format!("{} different ones", self.labels.len());
             return Err(Error::Unfit { what: "vertex labels", expected, found: "none".into() });
         }
-        let mut dense = self.dense(batch);
+        let mut dense = self.dense(batch, order.as_deref());
         if !self.means.is_empty() {
             for row in dense.chunks_exact_mut(self.means.len()) {
                 for (x, (mean, scale)) in row.iter_mut().zip(self.means.iter().zip(&self.scales)) {
@@ -354,14 +363,38 @@ impl FeatureMap {
     }
 
     /// Attributes and structural columns side by side, unscaled.
-    fn dense(&self, batch: &GraphBatch) -> Vec<f64> {
+    /// Where the batch has each column the map was fitted on, if they are named and
+    /// in another order there.
+    fn order(&self, batch: &GraphBatch) -> Result<Option<Vec<usize>>> {
+        let found = match batch.attribute_names() {
+            Some(names) if !self.names.is_empty() && names != self.names => names,
+            _ => return Ok(None),
+        };
+        let place = |name: &String| found.iter().position(|other| other == name);
+        let order = self.names.iter().map(place).collect::<Option<Vec<usize>>>();
+        order.map(Some).ok_or_else(|| Error::Unfit {
+            what: "vertex attributes",
+            expected: self.names.join(", "),
+            found: found.join(", "),
+        })
+    }
+
+    fn dense(&self, batch: &GraphBatch, order: Option<&[usize]>) -> Vec<f64> {
         let width = self.means.len();
         let mut dense = vec![0.0; batch.num_vertices() * width];
         for graph in batch.iter() {
             let offset = batch.vertex_offsets()[graph.index()] * width;
             let rows = &mut dense[offset..offset + graph.num_vertices() * width];
             if let Some((values, attributes)) = graph.vertex_attributes().filter(|_| self.attributes > 0) {
-                put(rows, width, 0, values, attributes);
+                match order {
+                    None => put(rows, width, 0, values, attributes),
+                    Some(order) => {
+                        for (row, values) in rows.chunks_exact_mut(width).zip(values.chunks_exact(attributes))
+                        {
+                            row.iter_mut().zip(order).for_each(|(x, &column)| *x = values[column]);
+                        }
+                    }
+                }
             }
             let mut column = self.attributes;
             for feature in &self.structure {

@@ -98,7 +98,7 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
     /// Checks the schema that all `batches` have.
     pub fn new(batches: impl IntoIterator<IntoIter = I>, schema: &Schema) -> Result<Self, BadRow> {
         let facts = facts(schema).map_err(|fault| bad(None, &fault))?;
-        let mut collector = Collector::new(facts.name);
+        let mut collector = Collector::new(facts.name).naming(facts.x);
         let mut ignored = Ignored::default();
         let foreign = |name: &&String| Key::from_name(name).is_none();
         let names = schema.fields().iter().map(|field| field.name());

@@ -54,7 +54,10 @@ impl Layout {
     pub fn of(dataset: &Dataset) -> Self {
         let graphs = &dataset.graphs;
         Self {
-            facts: Facts { name: dataset.name.clone() },
+            facts: Facts {
+                name: dataset.name.clone(),
+                x: graphs.attribute_names().unwrap_or_default().to_vec(),
+            },
             id: dataset.ids.is_some(),
             weight: graphs.weights().map(Width::of),
             edge_label: graphs.edge_labels().is_some(),

@@ -54,6 +54,9 @@ const FACTS: &str = "stepwell";
 #[serde(default)]
 struct Facts {
     name: String,
+    /// What the columns of `x` are called, where they have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    x: Vec<String>,
 }
 
 /// What the `parquet` crate reports, in our words.

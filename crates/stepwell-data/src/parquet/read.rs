@@ -38,7 +38,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
     let reader = Reader::new(file, place.clone())?;
-    let Facts { mut name } = reader.facts.clone();
+    let Facts { mut name, .. } = reader.facts.clone();
     let dataset = Dataset::collect(reader, &place)?;
     if name.is_empty() {
         name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -121,7 +121,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
     ) -> Self {
         Self {
             groups: 0..metadata.metadata().num_row_groups(),
-            collector: Collector::new(facts.name.clone()),
+            collector: Collector::new(facts.name.clone()).naming(facts.x.clone()),
             input,
             metadata,
             wanted,

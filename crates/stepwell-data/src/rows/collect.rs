@@ -1,6 +1,6 @@
 //! From rows to datasets, under the rules of the schema.
 
-use stepwell::graph::{BatchBuilder, EdgeList};
+use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 use stepwell::targets::{Labels, Targets};
 
 use super::{Fault, Key, MAX_VERTICES, MAX_WIDTH, quoted};
@@ -240,6 +240,7 @@ impl Expected {
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     name: String,
+    attribute_names: Vec<String>,
     builder: BatchBuilder,
     entries: usize,
     /// What the rows had.
@@ -263,6 +264,14 @@ pub(crate) struct Collector {
 impl Collector {
     pub fn new(name: String) -> Self {
         Self { name, ..Self::default() }
+    }
+
+    /// Calls the columns of 'x' by these names, if they are different ones.
+    pub fn naming(self, mut attribute_names: Vec<String>) -> Self {
+        if (1..attribute_names.len()).any(|at| attribute_names[..at].contains(&attribute_names[at])) {
+            attribute_names.clear();
+        }
+        Self { attribute_names, ..self }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -358,6 +367,16 @@ impl Collector {
         self.notes.extend(notes);
     }
 
+    /// The graphs collected. Names that do not fit the columns are of no use.
+    fn named(&mut self) -> GraphBatch {
+        let graphs = self.builder.take();
+        let width = graphs.vertex_attributes().map_or(0, |attributes| attributes.width);
+        if self.attribute_names.is_empty() || self.attribute_names.len() != width {
+            return graphs;
+        }
+        graphs.with_attribute_names(self.attribute_names.clone()).expect("different ones, one per column")
+    }
+
     /// Hands over what has been collected and starts anew.
     pub fn take(&mut self) -> Dataset {
         if self.builder.conflicting_repeats() > 0 && !self.repeats_noted {
@@ -370,7 +389,7 @@ impl Collector {
         let named = shape.is_some_and(|s| s.id) || self.passed > 0;
         Dataset {
             name: self.name.clone(),
-            graphs: self.builder.take(),
+            graphs: self.named(),
             targets: std::mem::take(&mut self.targets),
             ids: named.then(|| std::mem::take(&mut self.ids)),
             parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),

@@ -105,9 +105,11 @@ def _from_networkx(graph, features, label, weight):
     data = [(vertex, graph.nodes[vertex]) for vertex in graph]
     _warn_of_unused(data, features, label)
     weights = _weights([((u, v), held) for u, v, held in listed], weight)
+    rows = _columns(data, features)
     return Graph(
         ends,
-        _columns(data, features),
+        rows,
+        feature_names=_names(features, rows),
         num_nodes=len(position),
         weights=weights,
         labels=None if label is None else _whole(data, label),
@@ -121,9 +123,11 @@ def _from_igraph(graph, features, label, weight):
     _warn_of_unused(data, features, label)
     # igraph gives every edge every attribute, None where it was not said.
     held = lambda edge: {name: value for name, value in edge.attributes().items() if value is not None}
+    rows = _columns([(vertex, {k: v for k, v in held.items() if v is not None}) for vertex, held in data], features)
     return Graph(
         np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T,
-        _columns([(vertex, {k: v for k, v in held.items() if v is not None}) for vertex, held in data], features),
+        rows,
+        feature_names=_names(features, rows),
         num_nodes=graph.vcount(),
         weights=_weights([(edge.tuple, held(edge)) for edge in graph.es], weight),
         labels=None if label is None else _whole(data, label),
@@ -235,6 +239,12 @@ def _columns(vertices, names):
             raise ValueError(f"vertex {vertex!r}: expected {first} features, as the vertices before it, found {len(row)}")
         rows.append(row)
     return np.array(rows, dtype=np.float64).reshape(len(rows), first or 0)
+
+
+def _names(features, rows):
+    """What columns are called, where every attribute that was named is one of them."""
+    names = [features] if isinstance(features, str) else list(features or ())
+    return names if rows is not None and len(rows) and 0 < len(names) == rows.shape[1] else None
 
 
 def _whole(vertices, name):

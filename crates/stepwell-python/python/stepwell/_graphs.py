@@ -1,5 +1,6 @@
 """What counts as a graph, and how it becomes one of ours."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ class Graph:
         they were fitted on a column of its own.
     directed : bool
         Whether edges have a direction.
+    feature_names : sequence of str, optional
+        What the columns of ``features`` are called; those of a data frame have
+        names already. Models match columns that have names by them.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Graph:
         weights: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         directed: bool = False,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         if sp.issparse(edges):
             if weights is not None:
@@ -66,6 +71,8 @@ class Graph:
         else:
             sources, targets = _from_edge_index(edges)
             size = None
+        if feature_names is None and hasattr(features, "columns"):
+            feature_names = features.columns
         if features is not None:
             features = _as_floats(features, "features", 2)
             size = _agree("features", features.shape[0], "rows", size)
@@ -81,7 +88,8 @@ class Graph:
             weights = _as_floats(weights, "weights", 1)
             if weights.size == sources.size and (weights == 1).all():
                 weights = None
-        self._raw = RawGraph.build(size, sources, targets, weights, features, labels, bool(directed))
+        names = None if feature_names is None else [str(name) for name in feature_names]
+        self._raw = RawGraph.build(size, sources, targets, weights, features, labels, bool(directed), names)
 
     @classmethod
     def _wrap(cls, raw):
@@ -119,6 +127,11 @@ class Graph:
         return features
 
     @property
+    def feature_names(self) -> list[str] | None:
+        """What the columns of ``features`` are called, or None."""
+        return self._raw.feature_names()
+
+    @property
     def labels(self) -> NDArray[np.int32] | None:
         """One integer per vertex, or None."""
         return self._raw.labels()
@@ -131,7 +144,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         adjacency = self.adjacency if self.directed else sp.triu(self.adjacency, format="csr")
-        return _rebuild, (adjacency, self.features, self.directed, self.labels)
+        return _rebuild, (adjacency, self.features, self.directed, self.labels, self.feature_names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -147,8 +160,8 @@ def kind_of(value):
     return ".".join([*modules, type(value).__qualname__])
 
 
-def _rebuild(adjacency, features, directed, labels=None):
-    return Graph(adjacency, features, labels=labels, directed=directed)
+def _rebuild(adjacency, features, directed, labels=None, feature_names=None):
+    return Graph(adjacency, features, labels=labels, directed=directed, feature_names=feature_names)
 
 
 def _from_matrix(matrix):

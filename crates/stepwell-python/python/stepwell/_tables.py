@@ -93,6 +93,7 @@ def from_edges(
         rows if rows is None else np.ascontiguousarray(rows),
         labels,
         bool(directed),
+        [str(name) for name in features] or None,
     )
     return Dataset(name="edges", graphs=_Graphs(raw), y=None, ids=ids.tolist(), split=None)
 

@@ -110,6 +110,7 @@ impl FeatureFit {
             FeatureMap {
                 attributes,
                 ignored: 0,
+                names: batch.attribute_names().unwrap_or_default().to_vec(),
                 structure,
                 means: vec![0.0; width],
                 scales: vec![1.0; width],
@@ -123,6 +124,7 @@ impl FeatureFit {
                 found: attributes,
             });
         }
+        let order = map.order(batch)?;
         if !empty {
             let found = batch.vertex_labels().is_some();
             same_labels(*self.labelled.get_or_insert(found), found)?;
@@ -136,7 +138,7 @@ impl FeatureFit {
         if let Some(attributes) = batch.vertex_attributes() {
             self.one_hot &= one_hot_columns(&attributes.values, attributes.width).is_some();
         }
-        for row in map.dense(batch).chunks_exact(width) {
+        for row in map.dense(batch, order.as_deref()).chunks_exact(width) {
             row.iter().zip(&mut self.columns).for_each(|(&x, column)| column.add(x));
         }
         self.watch_constants(batch)
@@ -310,5 +312,35 @@ mod tests {
         let mut rows = Vec::new();
         (0..20).for_each(|vertex| inputs.extend_with_row(vertex, &mut rows));
         assert_eq!(rows, [1.0, 0.0].repeat(20));
+    }
+
+    #[test]
+    fn named_columns_are_found_by_their_names() {
+        let named = |values: &[f64], names: [&str; 2]| {
+            let graph = carrying(values, 2).into_batch();
+            graph.with_attribute_names(names.map(str::to_owned).to_vec()).unwrap()
+        };
+        let here = named(&[1.0, 7.0, 2.0, 9.0, 3.0, 4.0], ["mass", "charge"]);
+        let there = named(&[7.0, 1.0, 9.0, 2.0, 4.0, 3.0], ["charge", "mass"]);
+        let map = FeatureMap::fit(&here, &FeatureOptions::default()).unwrap();
+        assert_eq!(map.apply(&there).unwrap(), map.apply(&here).unwrap());
+        let again: FeatureMap = serde_json::from_str(&serde_json::to_string(&map).unwrap()).unwrap();
+        assert_eq!(again, map);
+        let other = named(&[1.0, 7.0, 2.0, 9.0], ["mass", "size"]);
+        let refused = map.apply(&other).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "vertex attributes: the model was made for graphs with mass, charge, these have mass, size"
+        );
+        let nameless = carrying(&[1.0, 7.0, 2.0, 9.0], 2);
+        assert!(map.apply(nameless.as_batch()).is_ok(), "without names they are taken in their order");
+        let mut fit = FeatureFit::new(&FeatureOptions::default());
+        fit.observe(&here).unwrap();
+        fit.observe(&there).unwrap();
+        let mut twice = FeatureFit::new(&FeatureOptions::default());
+        twice.observe(&here).unwrap();
+        twice.observe(&here).unwrap();
+        assert_eq!(fit.finish(), twice.finish());
+        assert!(carrying(&[1.0, 2.0], 2).into_batch().with_attribute_names(vec!["a".into(); 2]).is_err());
     }
 }

@@ -267,7 +267,7 @@ impl BatchBuilder {
             return Ok(());
         }
         if batch.num_vertices() == 0 {
-            let empty = |width| Attributes { width, values: Vec::new() };
+            let empty = |width| Attributes { width, ..Attributes::default() };
             batch.vertex_labels = edges.vertex_labels.map(|_| Vec::new());
             batch.edge_labels = edges.edge_labels.map(|_| Vec::new());
             batch.vertex_attributes = width(edges.vertex_attributes).map(empty);

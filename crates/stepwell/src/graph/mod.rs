@@ -39,7 +39,9 @@ pub use structure::Components;
 
 pub(crate) use arrays::check_offsets;
 
-use crate::error::{Error, Result};
+use std::sync::Arc;
+
+use crate::error::{Error, Result, same_length};
 
 /// Rows of real numbers, all of one width: the attributes of vertices or edges.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,6 +50,8 @@ pub struct Attributes {
     pub width: usize,
     /// The rows, one after the other.
     pub values: Vec<f64>,
+    /// What the columns are called, where they have names.
+    pub names: Option<Arc<[String]>>,
 }
 
 impl Attributes {
@@ -211,6 +215,7 @@ impl GraphBatch {
         ] {
             if let (Some(mine), Some(theirs)) = (mine, theirs) {
                 mine.values.extend_from_slice(&theirs.values);
+                mine.names = mine.names.take().or_else(|| theirs.names.clone());
             }
         }
         let (vertices, entries) = (self.num_vertices(), self.neighbours.len());
@@ -226,7 +231,14 @@ impl GraphBatch {
         same("vertex labels", self.vertex_labels.is_some(), other.vertex_labels.is_some())?;
         same("edge labels", self.edge_labels.is_some(), other.edge_labels.is_some())?;
         same_width("vertex attributes", width(&self.vertex_attributes), width(&other.vertex_attributes))?;
-        same_width("edge attributes", width(&self.edge_attributes), width(&other.edge_attributes))
+        same_width("edge attributes", width(&self.edge_attributes), width(&other.edge_attributes))?;
+        match (self.attribute_names(), other.attribute_names()) {
+            (Some(mine), Some(theirs)) if mine != theirs => {
+                let (expected, found) = (mine.join(", "), theirs.join(", "));
+                Err(Error::Mixed { what: "names of vertex attributes", expected, found })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The graphs at `positions`, in that order.
@@ -271,6 +283,25 @@ impl GraphBatch {
             return Err(Error::BadValue { what: "attribute", item: "vertex", index, value });
         }
         Ok(Self { vertex_attributes: Some(attributes), ..self })
+    }
+
+    /// What the vertices' attributes are called, where they have names.
+    pub fn attribute_names(&self) -> Option<&[String]> {
+        self.vertex_attributes.as_ref()?.names.as_deref()
+    }
+
+    /// The same graphs with names for the vertices' attributes, one for each.
+    /// Models match columns that have names by them.
+    pub fn with_attribute_names(mut self, names: Vec<String>) -> Result<Self> {
+        let found = names.len();
+        if let Some(repeated) = (1..found).find(|&at| names[..at].contains(&names[at])) {
+            let (expected, found) = ("different ones".into(), format!("'{}' twice", names[repeated]));
+            return Err(Error::BadOption { name: "names of vertex attributes", expected, found });
+        }
+        let attributes = self.vertex_attributes.get_or_insert_default();
+        same_length("names of vertex attributes", attributes.width, found)?;
+        attributes.names = (found > 0).then(|| names.into());
+        Ok(self)
     }
 
     /// The same graphs without what vertices and edges carry beside weights.
@@ -368,7 +399,7 @@ fn extend_rows(mine: &mut Option<Attributes>, theirs: &Option<Attributes>, range
 }
 
 fn empty_like(attributes: &Option<Attributes>) -> Option<Attributes> {
-    attributes.as_ref().map(|a| Attributes { width: a.width, values: Vec::new() })
+    attributes.as_ref().map(|a| Attributes { width: a.width, values: Vec::new(), names: a.names.clone() })
 }
 
 /// One graph of a batch.

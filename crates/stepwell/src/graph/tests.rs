@@ -256,7 +256,7 @@ proptest! {
 #[test]
 fn attributes_that_are_no_numbers_are_refused() {
     let path = || Graph::new(&EdgeList::new(3, &[0, 1], &[1, 2])).unwrap().into_batch();
-    let attributes = |values: Vec<f64>| Attributes { width: 2, values };
+    let attributes = |values: Vec<f64>| Attributes { width: 2, values, names: None };
     assert!(path().with_vertex_attributes(attributes(vec![1.0; 6])).is_ok());
     let refused = path().with_vertex_attributes(attributes(vec![1.0, 2.0, 3.0, f64::NAN, 5.0, 6.0]));
     assert_eq!(refused.unwrap_err().to_string(), "attribute of vertex 1 is NaN; expected a finite number");
