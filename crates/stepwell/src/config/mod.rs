@@ -405,6 +405,7 @@ mod tests {
                 Range::Any => continue,
                 Range::Between(_, high) => Value::from(high + 1),
                 Range::Count(..) => Value::Array(Vec::new()),
+                Range::NotNegative if option.kind == Kind::ClassWeight => vec![-1.0].into(),
                 Range::NotNegative => Value::from(-1.0),
                 Range::Share => Value::from(1.5),
             };
