@@ -74,7 +74,7 @@ fn a_graph_that_does_not_fit_is_named_or_skipped() {
     let ids: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(ids, ["0", "2"], "rows keep their place");
     let words = String::from_utf8(done.get_output().stderr.clone()).unwrap();
-    assert!(words.contains("skipped 1 graphs"), "{words}");
+    assert!(words.contains("skipped 1 rows"), "{words}");
     let summary = json(&[&predict[..], &["--skip-bad", "--json"]].concat());
     assert_eq!((summary["graphs"].as_u64(), summary["skipped"].as_u64()), (Some(2), Some(1)));
 }

@@ -71,8 +71,8 @@ class Graph:
         else:
             sources, targets = _from_edge_index(edges)
             size = None
-        if feature_names is None and hasattr(features, "columns"):
-            feature_names = features.columns
+        if feature_names is None:
+            feature_names = getattr(features, "columns", None)  # of a data frame
         if features is not None:
             features = _as_floats(features, "features", 2)
             size = _agree("features", features.shape[0], "rows", size)

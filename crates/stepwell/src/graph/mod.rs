@@ -290,17 +290,21 @@ impl GraphBatch {
         self.vertex_attributes.as_ref()?.names.as_deref()
     }
 
-    /// The same graphs with names for the vertices' attributes, one for each.
-    /// Models match columns that have names by them.
+    /// The same graphs with names for the vertices' attributes, one for each, or
+    /// none at all. Models match columns that have names by them.
     pub fn with_attribute_names(mut self, names: Vec<String>) -> Result<Self> {
         let found = names.len();
+        if found == 0 {
+            self.vertex_attributes.iter_mut().for_each(|attributes| attributes.names = None);
+            return Ok(self);
+        }
         if let Some(repeated) = (1..found).find(|&at| names[..at].contains(&names[at])) {
             let (expected, found) = ("different ones".into(), format!("'{}' twice", names[repeated]));
             return Err(Error::BadOption { name: "names of vertex attributes", expected, found });
         }
         let attributes = self.vertex_attributes.get_or_insert_default();
         same_length("names of vertex attributes", attributes.width, found)?;
-        attributes.names = (found > 0).then(|| names.into());
+        attributes.names = Some(names.into());
         Ok(self)
     }
 
