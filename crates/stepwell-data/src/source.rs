@@ -25,7 +25,8 @@ use crate::rows::Expected;
 /// use std::ops::ControlFlow::Continue;
 /// use stepwell::config::ModelConfig;
 /// use stepwell::model::{Model, TrainedModel};
-/// use stepwell::targets::{Labels, Targets};
+/// use stepwell::readout::Sample;
+/// use stepwell::targets::{Encoded, Labels, Targets};
 /// use stepwell_data::Source;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("graphs.jsonl");
@@ -39,9 +40,13 @@ use crate::rows::Expected;
 /// let config = ModelConfig::default();
 /// let survey = source.survey(&config.features(), true)?;
 /// let model = Model::new(config, survey.features)?;
-/// let (embedder, mut targets) = (model.clone(), Targets::None);
-/// source.visit(|piece| Ok::<_, stepwell_data::Error>(targets.append(piece.targets.clone()).unwrap()))?;
-/// let trained = TrainedModel::fit_pieces(model, &targets, None, |take| {
+/// let (embedder, mut targets, mut keys) = (model.clone(), Targets::None, Vec::new());
+/// source.visit(|piece| {
+///     keys.extend(piece.graphs.keys());
+///     Ok::<_, stepwell_data::Error>(targets.append(piece.targets.clone()).unwrap())
+/// })?;
+/// let (targets, sample) = (Encoded::new(&targets)?, Sample::with_keys(&keys));
+/// let (trained, _) = TrainedModel::fit_pieces(model, &targets, sample, |take| {
 ///     source.visit(|piece| -> Result<(), Box<dyn std::error::Error>> {
 ///         Ok(take(embedder.embed(&piece.graphs, |_| Continue(()))?.vectors.view())?)
 ///     })

@@ -240,7 +240,9 @@ impl<'a> Evaluation<'a> {
                 if !self.protocol.searches() || config.landmarks + config.random_features > 0 {
                     let classes = self.targets.classes().clone();
                     let known = Encoded::with_classes(&self.dataset.targets.select(graphs), classes)?;
-                    return Readouts::own((**model).clone(), x.view(), &known);
+                    let keys: Vec<u64> =
+                        graphs.iter().map(|&graph| self.dataset.graphs.graph(graph).key()).collect();
+                    return Readouts::own((**model).clone(), x.view(), &known, &keys);
                 }
                 (class_weights(&config.class_weight, &self.targets, graphs)?, config.standardize)
             }

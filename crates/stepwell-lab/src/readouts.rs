@@ -3,7 +3,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use stepwell::model::{Model, TrainedModel};
-use stepwell::readout::{ClassWeight, Coefficients, DualRidge, LeaveOneOut, Moments, RidgePath};
+use stepwell::readout::{ClassWeight, Coefficients, DualRidge, LeaveOneOut, Moments, RidgePath, Sample};
 use stepwell::targets::Encoded;
 
 use crate::baselines::{Counts, Rows};
@@ -73,8 +73,8 @@ pub(crate) enum Readouts {
 
 impl Readouts {
     /// Trains a model's own readout on the vectors of some graphs.
-    pub fn own(model: Model, x: ArrayView2<'_, f64>, targets: &Encoded) -> Result<Self> {
-        Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, x, targets, None)?)))
+    pub fn own(model: Model, x: ArrayView2<'_, f64>, targets: &Encoded, keys: &[u64]) -> Result<Self> {
+        Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, x, targets, Sample::with_keys(keys))?)))
     }
 
     /// Trains linear readouts with the penalties of a search. Vectors may be

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stepwell::features::FeatureFit;
-use stepwell::readout::{Gathered, ReadoutFit};
+use stepwell::readout::{Gathered, ReadoutFit, Sample};
 use stepwell::targets::{Encoded, Labels, Targets, Task};
 
 use crate::batch::RawBatch;
@@ -139,7 +139,8 @@ impl RawReadoutFit {
                 (of_class, own) => of_class.or(own),
             };
             let weights: Option<Vec<f64>> = weights;
-            state.fit.gather(|take| take(vectors.view(), encoded.matrix().view(), weights.as_deref()))
+            let sample = Sample { weights: weights.as_deref(), keys: None };
+            state.fit.gather(|take| take(vectors.view(), encoded.matrix().view(), sample))
         })?;
         Ok(RawGathered(Some(gathered.map_err(refused)?)))
     }

@@ -14,7 +14,7 @@ use stepwell::features::FeatureMap;
 use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, Saved, TrainedModel};
 use stepwell::pool::Notes;
-use stepwell::readout::Readout;
+use stepwell::readout::{Readout, Sample};
 use stepwell::reservoir::{BlockWeights, Convergence, Embedding, Run, Weights};
 use stepwell::targets::{Labels, Targets, Task, decode_classes};
 use stepwell_data::models;
@@ -170,7 +170,9 @@ impl RawModel {
             if watch.go_on() == ControlFlow::Break(()) {
                 return Err(stepwell::Error::Cancelled);
             }
-            let trained = TrainedModel::fit(model.clone(), vectors.view(), &targets, weights.as_deref())?;
+            let keys = batch.keys();
+            let sample = Sample { weights: weights.as_deref(), keys: Some(&keys) };
+            let trained = TrainedModel::fit(model.clone(), vectors.view(), &targets, sample)?;
             Ok((trained, passed))
         })?;
         let (trained, passed) = trained.map_err(refused)?;

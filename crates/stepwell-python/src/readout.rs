@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use stepwell::readout::{Expansion, Readout};
+use stepwell::readout::{Expansion, Readout, Sample};
 use stepwell::targets::{Encoded, Labels};
 
 use crate::model::Values;
@@ -39,8 +39,8 @@ impl RawReadout {
         let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let fitted = threads::run_owned(py, n_threads, None, move |_| {
             let encoded = Encoded::new(&targets)?;
-            let readout =
-                Readout::fit(x.view(), &encoded, weights.as_deref(), &config.readout(), config.seed)?;
+            let sample = Sample { weights: weights.as_deref(), keys: None };
+            let readout = Readout::fit(x.view(), &encoded, sample, &config.readout(), config.seed)?;
             Ok((readout, encoded.classes().clone()))
         })?;
         let (readout, classes) = fitted.map_err(refused)?;
@@ -101,5 +101,5 @@ pub(crate) fn landmarks<'py>(
 ) -> Option<(Vector<'py>, Vector<'py>, Matrix<'py>)> {
     let Some(Expansion::Landmarks(found)) = readout.expansion() else { return None };
     let (mean, scale) = (found.mean().clone().into_pyarray(py), found.scale().clone().into_pyarray(py));
-    Some((mean, scale, found.rows().clone().into_pyarray(py)))
+    Some((mean, scale, found.rows().mapv(f64::from).into_pyarray(py)))
 }

@@ -39,6 +39,7 @@ pub mod config;
 mod error;
 pub mod features;
 pub mod graph;
+mod kernel;
 pub mod lift;
 mod linalg;
 pub mod model;

@@ -135,7 +135,8 @@ impl Split {
     /// Trains on one part, and returns the accuracy on the other.
     fn accuracy(&self, model: Model, vectors: &Array2<f64>) -> Result<f64> {
         let rows = vectors.select(Axis(0), &self.train);
-        let trained = TrainedModel::fit(model, rows.view(), &self.targets.select(&self.train), None)?;
+        let trained =
+            TrainedModel::fit(model, rows.view(), &self.targets.select(&self.train), Default::default())?;
         let decisions = trained.readout.predict(vectors.select(Axis(0), &self.test).view())?;
         let found = decode_classes(decisions.view());
         let right = found.iter().zip(&self.test).filter(|&(&class, &graph)| class == self.classes[graph]);

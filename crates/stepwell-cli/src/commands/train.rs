@@ -3,9 +3,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use ndarray::ArrayView2;
 use serde::Serialize;
 use stepwell::config::Preset;
 use stepwell::model::{Model, TrainedModel};
+use stepwell::readout::Sample;
 use stepwell::targets::{Encoded, Targets, decode_classes};
 use stepwell_data::models;
 use stepwell_data::vectors::Spilled;
@@ -92,12 +94,13 @@ impl Train {
 
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);
-        let (mut vectors, mut targets) = (Spilled::new(model.width()), Targets::None);
+        let (mut vectors, mut targets, mut keys) = (Spilled::new(model.width()), Targets::None, Vec::new());
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
                 let embedding = embedder.embed_piece(piece, before, progress)?;
                 vectors.append(embedding.vectors.view()).context("keeping vectors")?;
+                keys.extend(piece.graphs.keys());
                 Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?)
             })
         })?;
@@ -114,8 +117,9 @@ impl Train {
             terminal.note(&format!("note: {}", real_classes(values)));
         }
         let (columns, ignored) = (model.width(), model.features.ignored());
-        let trained = terminal.busy("training", || {
-            TrainedModel::fit_pieces::<anyhow::Error>(model, &targets, None, |take| {
+        let targets = Encoded::new(&targets)?;
+        let (trained, values) = terminal.busy("training", || {
+            TrainedModel::fit_pieces::<anyhow::Error>(model, &targets, Sample::with_keys(&keys), |take| {
                 vectors.pass(|x, _| Ok(take(x)?))
             })
         })?;
@@ -125,7 +129,7 @@ impl Train {
         if trained.readout.is_blind() {
             terminal.note("warning: all training graphs have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure");
         }
-        let (training_accuracy, training_r2) = fitted(&trained, &targets, &mut vectors)?;
+        let (training_accuracy, training_r2) = fitted(values.view(), &targets);
         let report = TrainingSummary {
             dataset: source.name,
             classes: trained.classes.names(),
@@ -150,28 +154,15 @@ pub fn real_classes(values: usize) -> String {
 }
 
 /// How well the graphs it was trained on are predicted: accuracy, or R².
-fn fitted(
-    trained: &TrainedModel,
-    targets: &Targets,
-    vectors: &mut Spilled,
-) -> Result<(Option<f64>, Option<f64>)> {
-    let targets = Encoded::new(targets)?;
-    let (mut right, mut found) = (0, Vec::new());
-    vectors.pass(|x, before| {
-        let predicted = trained.readout.predict(x)?;
-        match targets.codes() {
-            Some(codes) => {
-                let guesses = decode_classes(predicted.view());
-                right += guesses.iter().zip(&codes[before..]).filter(|(a, b)| a == b).count();
-            }
-            None => found.extend(predicted.column(0)),
+fn fitted(values: ArrayView2<'_, f64>, targets: &Encoded) -> (Option<f64>, Option<f64>) {
+    match (targets.numbers(), targets.codes()) {
+        (Some(numbers), _) => (None, r2(&values.column(0).to_vec(), &numbers.to_vec())),
+        (_, codes) => {
+            let guesses = decode_classes(values);
+            let right = guesses.iter().zip(codes.unwrap_or_default()).filter(|(a, b)| a == b).count();
+            (Some(right as f64 / targets.len().max(1) as f64), None)
         }
-        Ok::<(), anyhow::Error>(())
-    })?;
-    Ok(match targets.numbers() {
-        Some(values) => (None, r2(&found, &values.to_vec())),
-        None => (Some(right as f64 / targets.len().max(1) as f64), None),
-    })
+    }
 }
 
 fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {

@@ -6,9 +6,9 @@ use ndarray::{Array2, ArrayView2};
 use tempfile::SpooledTempFile;
 
 /// Bytes that are held in memory before a temporary file is begun.
-const IN_MEMORY: usize = 1 << 26;
+const IN_MEMORY: usize = 1 << 30;
 /// Rows that are read back at a time.
-const ROWS: usize = 4096;
+const ROWS: usize = 512;
 
 /// Rows of one width, in the order they came. What is on disk has no name, and
 /// goes when this does or the program ends.

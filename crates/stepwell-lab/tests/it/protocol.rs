@@ -9,7 +9,7 @@ use std::path::Path;
 use stepwell::config::{ModelConfig, Pool};
 use stepwell::model::Model;
 use stepwell::pyramid::Pyramid;
-use stepwell::readout::{Alpha, Readout};
+use stepwell::readout::{Alpha, Readout, Sample};
 use stepwell::targets::{Encoded, decode_classes};
 use stepwell_data::Dataset;
 use stepwell_data::synthetic::{BenchmarkOptions, generate};
@@ -77,7 +77,7 @@ fn naive(dataset: &Dataset, config: &ModelConfig) -> Vec<f64> {
         let of = |graphs: &[usize]| graphs.iter().map(|&graph| classes[graph]).collect::<Vec<_>>();
         let rows = embed(learnt);
         let targets = Encoded::new(&dataset.targets.select(learnt)).unwrap();
-        let readout = Readout::fit(rows.view(), &targets, None, &seeded.readout(), 0).unwrap();
+        let readout = Readout::fit(rows.view(), &targets, Sample::default(), &seeded.readout(), 0).unwrap();
         let found = decode_classes(readout.predict(embed(judged).view()).unwrap().view());
         found.iter().zip(of(judged)).filter(|(found, is)| **found == *is).count() as f64
     };

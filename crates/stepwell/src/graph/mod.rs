@@ -32,12 +32,14 @@
 
 mod arrays;
 mod build;
+mod key;
 mod structure;
 
 pub use build::{BatchBuilder, EdgeList};
 pub use structure::Components;
 
 pub(crate) use arrays::check_offsets;
+pub(crate) use key::mixed;
 
 use std::sync::Arc;
 

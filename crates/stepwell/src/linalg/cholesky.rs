@@ -3,8 +3,9 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::triangular_solve;
-use faer::{Mat, MatMut, Par};
+use faer::{Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
 
 /// `M⁻¹ B`, where the lower triangle of `M` is read; `None` where `M` is not
 /// positive definite.
@@ -46,9 +47,9 @@ fn factorise(matrix: MatMut<'_, f64>) -> Option<()> {
     Some(())
 }
 
-/// `L⁻ᵀ` with `L Lᵀ = M`, where the lower triangle of `M` is read; `None` where
-/// `M` is not positive definite.
-pub(crate) fn inverse_root(matrix: Array2<f64>) -> Option<Array2<f64>> {
+/// `L` with `L Lᵀ = M`, where the lower triangle of `M` is read; `None` where `M` is
+/// not positive definite.
+pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     let n = matrix.nrows();
     if n == 0 {
         return Some(matrix);
@@ -56,15 +57,38 @@ pub(crate) fn inverse_root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     let mut factor = Mat::from_fn(n, n, |i, j| if j <= i { matrix[(i, j)] } else { 0.0 });
     drop(matrix);
     factorise(factor.as_mut())?;
-    let mut inverse = Mat::<f64>::identity(n, n);
-    triangular_solve::solve_lower_triangular_in_place(factor.as_ref(), inverse.as_mut(), Par::Seq);
-    let transposed = Array2::from_shape_fn((n, n), |(i, j)| if i <= j { inverse[(j, i)] } else { 0.0 });
-    transposed.iter().all(|x| x.is_finite()).then_some(transposed)
+    let root = Array2::from_shape_fn((n, n), |(i, j)| if j <= i { factor[(i, j)] } else { 0.0 });
+    root.iter().all(|x| x.is_finite()).then_some(root)
+}
+
+/// `L⁻¹ x` in place of the first numbers of every row, which are `stride` apart.
+pub(crate) fn solve_rows(rows: &mut [f64], stride: usize, root: ArrayView2<'_, f64>) {
+    let n = root.nrows();
+    let root = root.as_standard_layout();
+    let factor = MatRef::from_row_major_slice(root.as_slice().expect("in standard layout"), n, n);
+    rows.par_chunks_mut(SOLVED * stride.max(1)).for_each(|rows| {
+        let count = rows.len() / stride;
+        let columns = MatMut::from_column_major_slice_with_stride_mut(rows, n, count, stride);
+        triangular_solve::solve_lower_triangular_in_place(factor, columns, Par::Seq);
+    });
+}
+
+/// Rows that one thread solves for at a time.
+const SOLVED: usize = 128;
+
+/// `L⁻ᵀ B`.
+pub(crate) fn solve_transposed(root: ArrayView2<'_, f64>, b: Array2<f64>) -> Array2<f64> {
+    let (n, columns) = b.dim();
+    let root = root.as_standard_layout();
+    let factor = MatRef::from_row_major_slice(root.as_slice().expect("in standard layout"), n, n);
+    let mut solution = Mat::from_fn(n, columns, |i, j| b[(i, j)]);
+    triangular_solve::solve_upper_triangular_in_place(factor.transpose(), solution.as_mut(), Par::Seq);
+    Array2::from_shape_fn((n, columns), |(i, j)| solution[(i, j)])
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
+    use ndarray::{array, s};
 
     use super::*;
     use crate::rng::Stream;
@@ -85,16 +109,24 @@ mod tests {
     }
 
     #[test]
-    fn the_inverse_root_turns_the_matrix_into_one() {
+    fn the_root_turns_the_matrix_into_one() {
         for n in [1, 2, 70] {
             let mut stream = Stream::new(2, "cholesky", [n as u64, 0]);
             let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
             let matrix = rows.t().dot(&rows);
-            let root = inverse_root(matrix.clone()).unwrap();
-            let one = root.t().dot(&matrix).dot(&root) - Array2::<f64>::eye(n);
-            assert!(one.iter().all(|x| x.abs() < 1e-9));
+            let root = root(matrix.clone()).unwrap();
+            assert!((root.dot(&root.t()) - &matrix).iter().all(|x| x.abs() < 1e-9));
+            // Rows with something behind them, which is left alone.
+            let mut padded = Array2::from_elem((n, n + 3), 7.0);
+            padded.slice_mut(s![.., ..n]).assign(&matrix);
+            solve_rows(padded.as_slice_mut().unwrap(), n + 3, root.view());
+            let (solved, rest) = padded.view().split_at(ndarray::Axis(1), n);
+            assert!((solved.dot(&root.t()) - &matrix).iter().all(|x| x.abs() < 1e-9));
+            assert!(rest.iter().all(|x| *x == 7.0));
+            let whole = solve_transposed(root.view(), solved.t().to_owned());
+            assert!((whole - Array2::<f64>::eye(n)).iter().all(|x| x.abs() < 1e-9));
         }
-        assert_eq!(inverse_root(array![[1.0, 0.0], [2.0, 1.0]]), None);
+        assert_eq!(root(array![[1.0, 0.0], [2.0, 1.0]]), None);
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl TrainedModel {
     /// # let model = Model::fit(ModelConfig::default(), &graphs)?;
     /// # let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
     /// # let targets = Targets::Classes(["path", "ring"].into_iter().collect());
-    /// # let trained = TrainedModel::fit(model, vectors.view(), &targets, None)?;
+    /// # let trained = TrainedModel::fit(model, vectors.view(), &targets, Default::default())?;
     /// let pyramid = trained.model.coarsen(&graphs, |_| Continue(()))?;
     /// let explanations = trained.explain(&graphs, &pyramid, |_| Continue(()))?;
     /// let scores = trained.predict(&graphs, |_| Continue(()))?.scores;

@@ -30,6 +30,9 @@ pub const FORMAT: u32 = 2;
 /// The key of the header in the file's metadata.
 pub(super) const KEY: &str = "stepwell";
 
+/// The tensor of landmarks. It has f32; version 0.1.0 wrote f64.
+const LANDMARKS: &str = "readout.landmarks.rows";
+
 /// What every version of the header has.
 #[derive(Deserialize)]
 struct Version {
@@ -145,7 +148,7 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
     let tensors = tensors(model, trained.map(|trained| &trained.readout));
     let views: Vec<(&String, TensorView<'_>)> = tensors
         .iter()
-        .map(|(name, shape, bytes)| Ok((name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
+        .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
         .collect::<Result<_, safetensors::SafeTensorError>>()
         .map_err(unwritable)?;
     // Which bytes tensors become is safetensors' business: write them once without a header.
@@ -168,10 +171,15 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
     serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(unwritable)
 }
 
-fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Vec<usize>, Vec<u8>)> {
+fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<usize>, Vec<u8>)> {
     let mut tensors = Vec::new();
+    if let Some(Expansion::Landmarks(landmarks)) = readout.and_then(Readout::expansion) {
+        let bytes = landmarks.rows().iter().flat_map(|value| value.to_le_bytes()).collect();
+        tensors.push((LANDMARKS.into(), Dtype::F32, landmarks.rows().shape().to_vec(), bytes));
+    }
     let mut add = |name: String, shape: &[usize], values: &mut dyn Iterator<Item = &f64>| {
-        tensors.push((name, shape.to_vec(), values.flat_map(|value| value.to_le_bytes()).collect()));
+        let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
+        tensors.push((name, Dtype::F64, shape.to_vec(), bytes));
     };
     for (names, weights) in names(&model.config).zip(model.weights.iter()) {
         let [recurrent, input] = names;
@@ -189,10 +197,9 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Vec<usize>,
             add("readout.random.bias".into(), random.bias().shape(), &mut random.bias().iter());
         }
         Some(Expansion::Landmarks(landmarks)) => {
-            let (mean, scale, rows) = (landmarks.mean(), landmarks.scale(), landmarks.rows());
+            let (mean, scale) = (landmarks.mean(), landmarks.scale());
             add("readout.landmarks.mean".into(), mean.shape(), &mut mean.iter());
             add("readout.landmarks.scale".into(), scale.shape(), &mut scale.iter());
-            add("readout.landmarks.rows".into(), rows.shape(), &mut rows.iter());
         }
     }
     tensors
@@ -266,15 +273,12 @@ impl Tensors<'_> {
         let (columns, config) = (task.num_columns(), &header.config);
         let (rows, expansion) = if config.landmarks > 0 {
             // There may be fewer than asked for: graphs to learn from were.
-            let found = self
-                .0
-                .tensor("readout.landmarks.rows")
-                .map_or(0, |rows| rows.shape().first().copied().unwrap_or(0));
+            let found = self.0.tensor(LANDMARKS).map_or(0, |rows| rows.shape().first().copied().unwrap_or(0));
             let rows = found.min(config.landmarks);
             let landmarks = Landmarks::from_parts(
                 self.vector("readout.landmarks.mean", width)?,
                 self.vector("readout.landmarks.scale", width)?,
-                self.matrix("readout.landmarks.rows", (rows, width))?,
+                self.landmarks((rows, width))?,
             )?;
             (rows, Some(Expansion::Landmarks(landmarks)))
         } else if config.random_features > 0 {
@@ -294,6 +298,16 @@ impl Tensors<'_> {
         Ok(Readout::from_parts(task, header.alpha, expansion, coefficients)?)
     }
 
+    fn landmarks(&self, shape: (usize, usize)) -> Result<Array2<f32>, Unreadable> {
+        let f32 = self.0.tensor(LANDMARKS).is_ok_and(|tensor| tensor.dtype() == Dtype::F32);
+        if !f32 {
+            return Ok(self.matrix(LANDMARKS, shape)?.mapv(|value| value as f32));
+        }
+        let data = self.data(LANDMARKS, &[shape.0, shape.1], Dtype::F32)?;
+        let values = data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        Array2::from_shape_vec(shape, values).map_err(|error| wrong(LANDMARKS, &[shape.0, shape.1], error))
+    }
+
     fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<Array2<f64>, Unreadable> {
         let values = self.values(name, &[shape.0, shape.1])?;
         Array2::from_shape_vec(shape, values).map_err(|error| wrong(name, &[shape.0, shape.1], error))
@@ -304,12 +318,16 @@ impl Tensors<'_> {
     }
 
     fn values(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Unreadable> {
+        let (numbers, _) = self.data(name, shape, Dtype::F64)?.as_chunks();
+        Ok(numbers.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+    }
+
+    fn data(&self, name: &str, shape: &[usize], kind: Dtype) -> Result<&[u8], Unreadable> {
         let tensor = self.0.tensor(name).map_err(|_| wrong(name, shape, "none"))?;
-        if tensor.shape() != shape || tensor.dtype() != Dtype::F64 {
+        if tensor.shape() != shape || tensor.dtype() != kind {
             return Err(wrong(name, shape, format!("{:?} of {:?}", tensor.shape(), tensor.dtype())));
         }
-        let (numbers, _) = tensor.data().as_chunks();
-        Ok(numbers.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+        Ok(tensor.data())
     }
 }
 

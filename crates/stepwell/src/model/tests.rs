@@ -9,7 +9,7 @@ use super::saved::{KEY, hexadecimal, table};
 use super::*;
 use crate::config::{Aggregate, Pool, Preset};
 use crate::graph::{BatchBuilder, EdgeList};
-use crate::readout::Alpha;
+use crate::readout::{Alpha, Sample};
 use crate::rng::Stream;
 use crate::targets::{Labels, Targets};
 
@@ -39,10 +39,12 @@ pub(super) fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
     let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;
     if classes == 0 {
         let values = vectors.rows().into_iter().map(|row| row.sum().sin()).collect();
-        return TrainedModel::fit(model, vectors.view(), &Targets::numbers(values), None).unwrap();
+        return TrainedModel::fit(model, vectors.view(), &Targets::numbers(values), Sample::default())
+            .unwrap();
     }
     let labels: Vec<String> = (0..graphs.len()).map(|graph| format!("class {}", graph % classes)).collect();
-    TrainedModel::fit(model, vectors.view(), &Targets::Classes(Labels::Text(labels)), None).unwrap()
+    TrainedModel::fit(model, vectors.view(), &Targets::Classes(Labels::Text(labels)), Sample::default())
+        .unwrap()
 }
 
 fn configurations() -> Vec<(ModelConfig, usize)> {
@@ -99,7 +101,8 @@ fn names_of_classes_keep_their_type_and_models_need_no_readout() {
         let refused = TrainedModel::from_bytes(&bytes).unwrap_err().to_string();
         assert!(refused.starts_with("a model without a readout"), "{refused}");
         let trained =
-            TrainedModel::fit(model, vectors.view(), &Targets::Classes(labels.clone()), None).unwrap();
+            TrainedModel::fit(model, vectors.view(), &Targets::Classes(labels.clone()), Sample::default())
+                .unwrap();
         let again = TrainedModel::from_bytes(&trained.to_bytes().unwrap()).unwrap();
         assert_eq!(again.classes, labels.distinct());
     }

@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use super::Model;
 use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
-use crate::readout::Readout;
+use crate::readout::{Fitted, Readout, Sample};
 use crate::reservoir::Embedding;
 use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 
@@ -20,6 +20,7 @@ use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 /// use stepwell::config::ModelConfig;
 /// use stepwell::graph::{BatchBuilder, EdgeList};
 /// use stepwell::model::{Model, TrainedModel};
+/// use stepwell::readout::Sample;
 /// use stepwell::targets::{Labels, Targets};
 ///
 /// // Paths and rings of 4 to 9 vertices.
@@ -34,7 +35,8 @@ use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 ///
 /// let model = Model::fit(ModelConfig::default(), &graphs)?;
 /// let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
-/// let trained = TrainedModel::fit(model, vectors.view(), &Targets::Classes(labels.clone()), None)?;
+/// let (keys, targets) = (graphs.keys(), Targets::Classes(labels.clone()));
+/// let trained = TrainedModel::fit(model, vectors.view(), &targets, Sample::with_keys(&keys))?;
 ///
 /// let again = TrainedModel::from_bytes(&trained.to_bytes()?)?;
 /// let predictions = again.predict(&graphs, |_| Continue(()))?;
@@ -65,15 +67,16 @@ pub struct Predictions {
 }
 
 impl TrainedModel {
-    /// Trains the readout on the vectors the model gave. `weights` say how much
-    /// each graph counts, beside the class weights of the configuration.
+    /// Trains the readout on the vectors the model gave. `sample` says how much
+    /// each graph counts, beside the class weights of the configuration, and what
+    /// landmarks are drawn by.
     pub fn fit(
         model: Model,
         vectors: ArrayView2<'_, f64>,
         targets: &Targets,
-        weights: Option<&[f64]>,
+        sample: Sample<'_>,
     ) -> Result<Self> {
-        Self::fit_encoded(model, vectors, &Encoded::new(targets)?, weights)
+        Self::fit_encoded(model, vectors, &Encoded::new(targets)?, sample)
     }
 
     /// The same for targets that are encoded already, some of whose classes may
@@ -82,23 +85,23 @@ impl TrainedModel {
         model: Model,
         vectors: ArrayView2<'_, f64>,
         targets: &Encoded,
-        weights: Option<&[f64]>,
+        sample: Sample<'_>,
     ) -> Result<Self> {
-        let readout = Readout::fit(vectors, targets, weights, &model.config.readout(), model.config.seed)?;
+        let readout = Readout::fit(vectors, targets, sample, &model.config.readout(), model.config.seed)?;
         Self::from_parts(model, readout, targets.classes().clone())
     }
 
-    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`].
+    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`]. The
+    /// second answer is what the readout says of them.
     pub fn fit_pieces<E: From<Error>>(
         model: Model,
-        targets: &Targets,
-        weights: Option<&[f64]>,
+        targets: &Encoded,
+        sample: Sample<'_>,
         pass: impl FnMut(&mut dyn FnMut(ArrayView2<'_, f64>) -> Result<()>) -> Result<(), E>,
-    ) -> Result<Self, E> {
-        let (encoded, options) = (Encoded::new(targets)?, model.config.readout());
-        let (width, seed) = (model.width(), model.config.seed);
-        let readout = Readout::fit_pieces(width, &encoded, weights, &options, seed, pass)?;
-        Ok(Self::from_parts(model, readout, encoded.classes().clone())?)
+    ) -> Result<(Self, Array2<f64>), E> {
+        let (width, seed, options) = (model.width(), model.config.seed, model.config.readout());
+        let Fitted { readout, values } = Readout::fit_pieces(width, targets, sample, &options, seed, pass)?;
+        Ok((Self::from_parts(model, readout, targets.classes().clone())?, values))
     }
 
     /// Puts parts together that fit each other.

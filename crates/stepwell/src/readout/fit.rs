@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
@@ -16,7 +16,7 @@ use super::leave_one_out::{AlphaErrors, LeaveOneOut};
 use super::moments::Moments;
 use super::random_features::RandomFeatures;
 use super::ridge::{Coefficients, RidgePath};
-use super::rows;
+use super::rows::{self, Pending, Sample};
 use super::trained::{Expansion, PIECE, Readout};
 use crate::config::ClassWeight;
 use crate::config::ReadoutOptions;
@@ -24,16 +24,15 @@ use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::targets::{Encoded, Task};
 
-/// Takes some rows: inputs, encoded targets ([`Encoded::columns`]), and weights,
-/// where rows do not all count alike.
-pub type Piecewise<'a> =
-    dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Option<&[f64]>) -> Result<()> + 'a;
+/// Takes some rows: inputs, encoded targets ([`Encoded::columns`]), and what else
+/// is known of them.
+pub type Piecewise<'a> = dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Sample<'_>) -> Result<()> + 'a;
 
 /// A readout in the making.
 ///
 /// ```
 /// use ndarray::array;
-/// use stepwell::readout::{ReadoutFit, ReadoutOptions};
+/// use stepwell::readout::{ReadoutFit, ReadoutOptions, Sample};
 /// use stepwell::targets::Task;
 ///
 /// let (x, y) = (array![[0.0], [1.0], [2.0], [3.0]], array![[1.0], [3.0], [5.0], [7.0]]);
@@ -43,7 +42,7 @@ pub type Piecewise<'a> =
 ///     let half = |rows: std::ops::Range<usize>| {
 ///         let rows = ndarray::Slice::from(rows);
 ///         let of = |all: &ndarray::Array2<f64>| all.slice_axis(ndarray::Axis(0), rows).to_owned();
-///         fit.gather(|take| take(of(&x).view(), of(&y).view(), None))
+///         fit.gather(|take| take(of(&x).view(), of(&y).view(), Sample::default()))
 ///     };
 ///     let mut all = half(0..2)?;
 ///     all.merge(half(2..4)?)?;
@@ -77,8 +76,9 @@ enum Step {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct Front {
     expansion: Option<Expansion>,
-    /// Landmarks are trained on with the kernel's own inner products.
-    whitening: Option<Array2<f64>>,
+    /// Landmarks are trained on with the kernel's own inner products: `L` with
+    /// `L Lᵀ = k(C, C)`.
+    root: Option<Array2<f64>>,
 }
 
 /// What one pass over some rows has gathered; what others have gathered of other
@@ -177,19 +177,30 @@ impl Sums {
         Ok(())
     }
 
-    fn path(&self, standardize: bool) -> Result<&RidgePath> {
+    /// The path of rows that are few.
+    fn path(&self, few: &Few, standardize: bool) -> Result<&RidgePath> {
         if let Some(path) = self.path.get() {
             return Ok(path);
         }
-        let path = match &self.few {
-            None => RidgePath::new(&self.moments, standardize)?,
-            Some(Few { x, y, weights }) => {
-                let x = rows::shaped(x.clone(), (weights.len(), self.moments.num_inputs()))?;
-                let y = rows::shaped(y.clone(), (weights.len(), self.moments.num_targets()))?;
-                RidgePath::from_rows(x.view(), y.view(), Some(weights), standardize)?
-            }
-        };
+        let Few { x, y, weights } = few;
+        let x = rows::shaped(x.clone(), (weights.len(), self.moments.num_inputs()))?;
+        let y = rows::shaped(y.clone(), (weights.len(), self.moments.num_targets()))?;
+        let path = RidgePath::from_rows(x.view(), y.view(), Some(weights), standardize)?;
         Ok(self.path.get_or_init(|| path))
+    }
+
+    fn leave_one_out(&self, alphas: &[f64], standardize: bool) -> Result<LeaveOneOut<'_>> {
+        match &self.few {
+            Some(few) => LeaveOneOut::new(self.path(few, standardize)?, alphas),
+            None => LeaveOneOut::of_moments(&self.moments, alphas, standardize),
+        }
+    }
+
+    fn solve(&self, alpha: f64, standardize: bool) -> Result<Coefficients> {
+        match &self.few {
+            Some(few) => self.path(few, standardize)?.solve(alpha),
+            None => Coefficients::of_moments(&self.moments, alpha, standardize),
+        }
     }
 }
 
@@ -226,13 +237,37 @@ fn another_pass() -> Error {
 }
 
 impl Front {
-    fn expand(&self, x: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>> {
-        let Some(expansion) = &self.expansion else { return Ok(None) };
-        let expanded = expansion.apply(x)?;
-        Ok(Some(match &self.whitening {
-            Some(root) => linalg::multiply_rows(expanded.view(), root.view()),
-            None => expanded,
-        }))
+    /// Hands rows on as they go into the regression. Rows in front of which
+    /// landmarks stand are gathered into blocks of one size first.
+    fn pass<E: From<Error>>(
+        &self,
+        pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
+        take: &mut Piecewise<'_>,
+    ) -> Result<(), E> {
+        let Some(expansion) = &self.expansion else { return pass(take) };
+        let Some(root) = &self.root else {
+            return pass(&mut |x, y, sample| take(expansion.apply(x)?.view(), y, sample));
+        };
+        let (mut pending, width) = (Pending::default(), root.nrows());
+        let mut whiten = |block: &mut Pending| {
+            let Pending { rows, weights } = block;
+            let count = weights.len();
+            let stride = rows.len() / count.max(1);
+            linalg::solve_rows(rows, stride, root.view());
+            let rows = ArrayView2::from_shape((count, stride), rows).expect("a block's rows have one length");
+            let (x, y) = rows.split_at(Axis(1), width);
+            take(x, y, Sample { weights: Some(weights), keys: None })
+        };
+        let mut failed = Ok(());
+        pass(&mut |x, y, sample| {
+            pending.extend(expansion.apply(x)?.view(), y, sample.weights, |block| {
+                if failed.is_ok() {
+                    failed = whiten(block);
+                }
+            });
+            std::mem::replace(&mut failed, Ok(()))
+        })?;
+        if pending.is_empty() { Ok(()) } else { Ok(whiten(&mut pending)?) }
     }
 }
 
@@ -251,12 +286,7 @@ impl ReadoutFit {
         &self,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
     ) -> Result<Gathered, E> {
-        self.gather_expanded(|take| {
-            pass(&mut |x, y, weights| match self.front().expand(x)? {
-                Some(expanded) => take(expanded.view(), y, weights),
-                None => take(x, y, weights),
-            })
-        })
+        self.gather_expanded(|take| self.front().pass(pass, take))
     }
 
     /// The same for rows that went through the front already.
@@ -269,12 +299,12 @@ impl ReadoutFit {
                 let mut columns = Columns::new(self.num_inputs);
                 let mut picked = Picked::new(self.options.landmarks, self.seed);
                 let mut alike = Alike::default();
-                pass(&mut |x, _, weights| {
+                pass(&mut |x, _, sample| {
                     if self.options.landmarks > 0 {
-                        picked.observe(x, weights);
+                        picked.observe(x, sample);
                     }
                     alike.observe(x);
-                    columns.observe(x, weights)
+                    columns.observe(x, sample.weights)
                 })?;
                 Kind::Inputs(columns, picked, alike)
             }
@@ -282,16 +312,15 @@ impl ReadoutFit {
                 let width = front.expansion.as_ref().map_or(self.num_inputs, Expansion::num_outputs);
                 let mut sums = Sums::new(width, self.task.num_columns())?;
                 let mut alike = Alike::default();
-                pass(&mut |x, y, weights| {
+                pass(&mut |x, y, sample| {
                     alike.observe(x);
-                    sums.observe(x, y, weights)
+                    sums.observe(x, y, sample.weights)
                 })?;
                 Kind::Moments(Box::new(sums), alike)
             }
             Step::Penalty(_, sums) => {
-                let path = sums.path(self.standardize())?;
-                let mut errors = LeaveOneOut::new(path, self.options.alpha.candidates())?;
-                pass(&mut |x, y, weights| errors.observe(x, y, weights))?;
+                let mut errors = sums.leave_one_out(self.options.alpha.candidates(), self.standardize())?;
+                pass(&mut |x, y, sample| errors.observe(x, y, sample.weights))?;
                 Kind::Errors(errors.finish())
             }
         }))
@@ -308,21 +337,19 @@ impl ReadoutFit {
                 } else {
                     Expansion::Random(RandomFeatures::draw(self.options.random_features, &columns, self.seed))
                 };
-                let whitening = match &expansion {
-                    Expansion::Landmarks(landmarks) => Some(landmarks.whitening()?),
+                let root = match &expansion {
+                    Expansion::Landmarks(landmarks) => Some(landmarks.root()?),
                     Expansion::Random(_) => None,
                 };
-                self.step = Step::Moments(Front { expansion: Some(expansion), whitening });
+                self.step = Step::Moments(Front { expansion: Some(expansion), root });
                 return Ok(None);
             }
             (Step::Moments(front), Kind::Moments(sums, alike)) => {
                 self.blind |= !alike.differ;
-                let standardize = self.options.standardize && front.whitening.is_none();
                 match *self.options.alpha.candidates() {
-                    [alpha] if sums.few.is_none() => {
-                        (alpha, Coefficients::of_moments(&sums.moments, alpha, standardize)?, front)
+                    [alpha] => {
+                        (alpha, sums.solve(alpha, self.options.standardize && front.root.is_none())?, front)
                     }
-                    [alpha] => (alpha, sums.path(standardize)?.solve(alpha)?, front),
                     _ => {
                         self.step = Step::Penalty(front, sums);
                         return Ok(None);
@@ -330,18 +357,17 @@ impl ReadoutFit {
                 }
             }
             (Step::Penalty(front, sums), Kind::Errors(errors)) => {
-                let standardize = self.options.standardize && front.whitening.is_none();
-                let alpha = errors.best();
-                (alpha, sums.path(standardize)?.solve(alpha)?, front)
+                let (alpha, standardize) = (errors.best(), self.options.standardize && front.root.is_none());
+                (alpha, sums.solve(alpha, standardize)?, front)
             }
             (step, _) => {
                 self.step = step;
                 return Err(another_pass());
             }
         };
-        let (alpha, Coefficients { weights, intercept }, Front { expansion, whitening }) = found;
-        let weights = match whitening {
-            Some(root) => linalg::multiply(root.view(), weights.view()),
+        let (alpha, Coefficients { weights, intercept }, Front { expansion, root }) = found;
+        let weights = match root {
+            Some(root) => linalg::solve_transposed(root.view(), weights),
             None => weights,
         };
         let mut readout =
@@ -351,7 +377,7 @@ impl ReadoutFit {
     }
 
     fn front(&self) -> &Front {
-        const NOTHING: &Front = &Front { expansion: None, whitening: None };
+        const NOTHING: &Front = &Front { expansion: None, root: None };
         match &self.step {
             Step::Inputs => NOTHING,
             Step::Moments(front) | Step::Penalty(front, _) => front,
@@ -360,7 +386,7 @@ impl ReadoutFit {
 
     /// Landmarks are scaled already.
     fn standardize(&self) -> bool {
-        self.options.standardize && self.front().whitening.is_none()
+        self.options.standardize && self.front().root.is_none()
     }
 }
 
@@ -370,22 +396,33 @@ type Expanded = (Array2<f64>, Array2<f64>, Option<Vec<f64>>);
 /// Numbers in expanded rows that are kept in memory: half a gigabyte.
 const MOST_KEPT: usize = 1 << 26;
 
+/// A readout, and what it says of the rows it was trained on.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// The readout.
+    pub readout: Readout,
+    /// A row of [`predict`](Readout::predict) for every row, up to rounding.
+    pub values: Array2<f64>,
+}
+
 impl Readout {
-    /// Trains on rows at hand. `weights` say how much each row counts, beside the
-    /// class weights of the options; `seed` is that of random features and landmarks.
+    /// Trains on rows at hand. `sample` says how much each row counts, beside the
+    /// class weights of the options, and what landmarks are drawn by; `seed` is
+    /// that of random features and landmarks.
     pub fn fit(
         x: ArrayView2<'_, f64>,
         targets: &Encoded,
-        weights: Option<&[f64]>,
+        sample: Sample<'_>,
         options: &ReadoutOptions,
         seed: u64,
     ) -> Result<Self> {
         same_length("rows of the targets", x.nrows(), targets.len())?;
-        Self::fit_pieces(x.ncols(), targets, weights, options, seed, |take| {
+        let fitted = Self::fit_pieces(x.ncols(), targets, sample, options, seed, |take| {
             (0..x.nrows())
                 .step_by(PIECE)
                 .try_for_each(|first| take(x.slice(s![first..x.nrows().min(first + PIECE), ..])))
-        })
+        });
+        fitted.map(|fitted: Fitted| fitted.readout)
     }
 
     /// Trains on rows that come in pieces and need not fit into memory. `pass`
@@ -394,21 +431,22 @@ impl Readout {
     pub fn fit_pieces<E: From<Error>>(
         num_inputs: usize,
         targets: &Encoded,
-        weights: Option<&[f64]>,
+        sample: Sample<'_>,
         options: &ReadoutOptions,
         seed: u64,
         mut pass: impl FnMut(&mut dyn FnMut(ArrayView2<'_, f64>) -> Result<()>) -> Result<(), E>,
-    ) -> Result<Self, E> {
+    ) -> Result<Fitted, E> {
         let mut fit = ReadoutFit::new(num_inputs, targets.task(), options, seed)?;
-        rows::weights(weights, targets.len())?;
+        sample.check(targets.len())?;
         let weights = match targets.codes() {
-            Some(codes) => options.class_weight.per_row(codes, targets.classes().len(), weights)?,
+            Some(codes) => options.class_weight.per_row(codes, targets.classes().len(), sample.weights)?,
             None if options.class_weight != ClassWeight::None => {
                 let (expected, found) = ("none, since numbers are predicted".into(), "class weights".into());
                 return Err(Error::BadOption { name: "class_weight", expected, found }.into());
             }
-            None => weights.map(<[f64]>::to_vec),
+            None => sample.weights.map(<[f64]>::to_vec),
         };
+        let sample = Sample { weights: weights.as_deref(), ..sample };
         let mut pass = |take: &mut Piecewise<'_>| {
             let mut seen = 0;
             pass(&mut |x| {
@@ -417,30 +455,29 @@ impl Readout {
                 if seen > targets.len() {
                     return same_length("rows of the targets", seen, targets.len());
                 }
-                let y = targets.columns(rows.clone());
-                take(x, y.view(), weights.as_deref().map(|weights| &weights[rows]))
+                take(x, targets.columns(rows.clone()).view(), sample.of(rows))
             })?;
             Ok::<(), E>(same_length("rows of the inputs", targets.len(), seen)?)
         };
-        let choosing = options.alpha.candidates().len() > 1;
         // Rows that are dear to expand are kept for the next pass, as long as they are not too many.
         let mut kept: Option<Vec<Expanded>> = None;
         loop {
-            let gathered = match kept.take() {
+            let gathered = match &kept {
                 Some(rows) => fit.gather_expanded(|take| {
-                    rows.iter().try_for_each(|(x, y, weights)| take(x.view(), y.view(), weights.as_deref()))
+                    rows.iter().try_for_each(|(x, y, weights)| {
+                        take(x.view(), y.view(), Sample { weights: weights.as_deref(), keys: None })
+                    })
                 })?,
                 None if fit.front().expansion.is_none() => fit.gather(&mut pass)?,
                 None => {
                     let (mut keeping, mut numbers) = (Some(Vec::new()), 0);
                     let gathered = fit.gather_expanded(|take| {
-                        pass(&mut |x, y, weights| {
-                            let x = fit.front().expand(x)?.expect("there is an expansion");
-                            take(x.view(), y, weights)?;
+                        fit.front().pass(&mut pass, &mut |x, y, sample| {
+                            take(x, y, sample)?;
                             numbers += x.len();
-                            keeping = keeping.take().filter(|_| choosing && numbers <= MOST_KEPT);
+                            keeping = keeping.take().filter(|_| numbers <= MOST_KEPT);
                             if let Some(rows) = &mut keeping {
-                                rows.push((x, y.to_owned(), weights.map(<[f64]>::to_vec)));
+                                rows.push((x.to_owned(), y.to_owned(), sample.weights.map(<[f64]>::to_vec)));
                             }
                             Ok(())
                         })
@@ -449,9 +486,27 @@ impl Readout {
                     gathered
                 }
             };
-            if let Some(readout) = fit.advance(gathered)? {
-                return Ok(readout);
+            let root = fit.front().root.clone().filter(|_| kept.is_some());
+            let Some(readout) = fit.advance(gathered)? else { continue };
+            let mut values = Array2::zeros((0, targets.task().num_columns()));
+            let mut add =
+                |more: Array2<f64>| values.append(Axis(0), more.view()).expect("one column per target");
+            match kept {
+                Some(rows) => {
+                    let Coefficients { weights, intercept } = readout.coefficients();
+                    let weights = match root {
+                        Some(root) => linalg::multiply(root.t(), weights.view()),
+                        None => weights.clone(),
+                    };
+                    rows.iter()
+                        .for_each(|(x, _, _)| add(linalg::multiply(x.view(), weights.view()) + intercept));
+                }
+                None => pass(&mut |x, _, _| {
+                    add(readout.predict(x)?);
+                    Ok(())
+                })?,
             }
+            return Ok(Fitted { readout, values });
         }
     }
 }

@@ -2,17 +2,21 @@
 
 use std::borrow::Cow;
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::ridge::RidgePath;
+use super::moments::Moments;
+use super::ridge::{Equations, RidgePath};
 use super::rows::{self, Pending};
 use crate::config::check_alpha;
 use crate::error::{Error, Result, same_length};
-use crate::linalg;
+use crate::kernel::ABREAST;
+use crate::linalg::{self, Band, BandFactor};
 
 /// The squared error of predicting every row from the others, for several
-/// alphas at once: one more pass over the rows a [`RidgePath`] was made of.
+/// alphas at once: one more pass over the rows that moments or a [`RidgePath`]
+/// were made of.
 ///
 /// A row that takes part in its own prediction with the share h, its leverage,
 /// would be missed by `(y - ŷ)/(1 - h)` without it. The leverage is
@@ -21,29 +25,58 @@ use crate::linalg;
 /// met exactly, whatever its target) the error cannot be known and counts as
 /// infinite: such an alpha is not chosen.
 ///
+/// `L` need not be diagonal. Unless alphas are tiny, the scatter of the inputs is
+/// turned into a band, which takes a fraction of the time of its eigenvectors.
+///
 /// Rows fewer than their columns are all met but for the penalty. If the path
 /// was made of the rows themselves, both differences are computed without
 /// subtracting: with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times
 /// `uᵀ (L + alpha)⁻¹ g` and `w uᵀ (L + alpha)⁻¹ u`. Then any alpha will do.
 #[derive(Clone, Debug)]
 pub struct LeaveOneOut<'path> {
-    path: &'path RidgePath,
-    /// What makes z, or u, of a centred row.
-    directions: Cow<'path, Array2<f64>>,
-    /// `(L + alpha)⁻¹`, a column for each alpha.
-    inverses: Array2<f64>,
-    /// `W`, or `(L + alpha)⁻¹ g`, for all alphas, the targets of each next to each other.
-    weights: Array2<f64>,
+    weight: f64,
+    x_mean: Array1<f64>,
+    y_mean: Array1<f64>,
+    /// What inputs are divided by.
+    scales: Array1<f64>,
+    basis: Basis<'path>,
     pending: Pending,
     errors: AlphaErrors,
+}
+
+/// In which coordinates rows are looked at.
+#[derive(Clone, Debug)]
+enum Basis<'path> {
+    Eigenvectors {
+        path: Cow<'path, RidgePath>,
+        /// What makes u of a centred row, where rows are met.
+        directions: Option<Array2<f64>>,
+        /// `(L + alpha)⁻¹`, a column for each alpha.
+        inverses: Array2<f64>,
+        /// `W`, or `(L + alpha)⁻¹ g`, for all alphas, the targets of each next to each other.
+        weights: Array2<f64>,
+    },
+    Band {
+        band: Band,
+        /// For each alpha `C` with `C Cᵀ = L + alpha`, and `C⁻¹ Qᵀ Sxy`, a row per target.
+        factors: Vec<Option<(BandFactor, Array2<f64>)>>,
+    },
 }
 
 /// Below this, `1 - h` is looked at more closely.
 const SUSPICIOUS: f64 = 1e-4;
 
+/// Alphas above this part of the trace of the scatter are large compared with
+/// what rounding makes of its eigenvalues.
+const SAFE: f64 = 1e-12;
+
 impl<'path> LeaveOneOut<'path> {
     /// Before any row. The alphas must be above 0.
     pub fn new(path: &'path RidgePath, alphas: &[f64]) -> Result<Self> {
+        Self::of_path(Cow::Borrowed(path), alphas)
+    }
+
+    fn of_path(path: Cow<'path, RidgePath>, alphas: &[f64]) -> Result<Self> {
         let errors = AlphaErrors::new(alphas)?;
         let rank = path.span.unwrap_or(path.values.len());
         let mut inverses = Array2::zeros((rank, alphas.len()));
@@ -54,19 +87,26 @@ impl<'path> LeaveOneOut<'path> {
             None => {
                 let weights: Vec<Array2<f64>> =
                     alphas.iter().map(|&alpha| path.scaled_weights(alpha)).collect();
-                (Cow::Borrowed(&path.directions), weights)
+                (None, weights)
             }
             Some(rank) => {
                 let roots = path.values.slice(s![..rank]).mapv(f64::sqrt).insert_axis(Axis(1));
                 let g = &path.alignment.slice(s![..rank, ..]) / &roots;
                 let weights = inverses.axis_iter(Axis(1)).map(|inverse| &g * &inverse.insert_axis(Axis(1)));
-                let weights = weights.collect();
-                (Cow::Owned(&path.directions.slice(s![..rank, ..]) / &roots), weights)
+                (Some(&path.directions.slice(s![..rank, ..]) / &roots), weights.collect())
             }
         };
         let weights: Vec<ArrayView2<'_, f64>> = weights.iter().map(|weights| weights.view()).collect();
         let weights = concatenate(Axis(1), &weights).expect("there is an alpha, and all have one height");
-        Ok(Self { path, directions, inverses, weights, pending: Pending::default(), errors })
+        Ok(Self {
+            weight: path.weight,
+            x_mean: path.x_mean.clone(),
+            y_mean: path.y_mean.clone(),
+            scales: path.scales.clone(),
+            basis: Basis::Eigenvectors { path, directions, inverses, weights },
+            pending: Pending::default(),
+            errors,
+        })
     }
 
     /// Takes rows in: those the path was made of, each once, with the same weights.
@@ -76,7 +116,7 @@ impl<'path> LeaveOneOut<'path> {
         y: ArrayView2<'_, f64>,
         weights: Option<&[f64]>,
     ) -> Result<()> {
-        rows::check(x, y, weights, (self.path.num_inputs(), self.path.num_targets()))?;
+        rows::check(x, y, weights, (self.x_mean.len(), self.y_mean.len()))?;
         let mut pending = std::mem::take(&mut self.pending);
         pending.extend(x, y, weights, |block| self.add(block));
         self.pending = pending;
@@ -91,52 +131,139 @@ impl<'path> LeaveOneOut<'path> {
     }
 
     fn add(&mut self, block: &Pending) {
-        let Self { path, directions, inverses, weights, errors, .. } = self;
-        let (inputs, targets) = (path.num_inputs(), path.num_targets());
+        let (inputs, targets) = (self.x_mean.len(), self.y_mean.len());
         let count = block.weights.len();
-        errors.terms += (count * targets) as u64;
-        let row = |i: usize| &block.rows[i * (inputs + targets)..(i + 1) * (inputs + targets)];
-        let (mean, scales) = (&path.x_mean, &path.scales);
-        let centred = Array2::from_shape_fn((count, inputs), |(i, j)| (row(i)[j] - mean[j]) / scales[j]);
-        let mut squares = linalg::multiply(centred.view(), directions.t());
-        let met = path.span.is_some();
-        let mapped = linalg::multiply(if met { squares.view() } else { centred.view() }, weights.view());
-        squares.mapv_inplace(|z| z * z);
-        let shares = linalg::multiply(squares.view(), inverses.view());
+        if count == 0 {
+            return;
+        }
+        self.errors.terms += (count * targets) as u64;
+        let rows = ArrayView2::from_shape((count, inputs + targets), &block.rows)
+            .expect("a block's rows hold inputs and targets");
+        let (x, y) = rows.split_at(Axis(1), inputs);
+        let centred = (&x - &self.x_mean) / &self.scales;
+        let y = &y - &self.y_mean;
+        let missed = match &self.basis {
+            Basis::Eigenvectors { path, directions, inverses, weights } => self.missed_by_eigenvectors(
+                &centred,
+                &y,
+                &block.weights,
+                (path, directions, inverses, weights),
+            ),
+            Basis::Band { band, factors } => self.missed_by_band(centred, &y, &block.weights, band, factors),
+        };
         for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-            let centred_target = |target: usize| row(i)[inputs + target] - path.y_mean[target];
-            for (column, sum) in errors.sums.iter_mut().enumerate() {
-                let share = weight * shares[(i, column)];
-                let (free, lost) = if met {
-                    (share, 0.0)
-                } else {
-                    let free = 1.0 - weight / path.weight - share;
-                    let suspicious = free < SUSPICIOUS;
-                    let lost = || rounding(path, weight, squares.row(i), inverses.column(column));
-                    (free, if suspicious { lost() } else { 0.0 })
-                };
-                let error = |target: usize| {
-                    let mapped = mapped[(i, column * targets + target)];
-                    let missed = if met { mapped } else { centred_target(target) - mapped };
-                    (missed / free).powi(2)
-                };
-                let error = weight * (0..targets).map(error).sum::<f64>();
-                *sum = sum.filter(|_| free > lost && error.is_finite()).map(|sum| sum + error);
+            for (sum, missed) in self.errors.sums.iter_mut().zip(missed.row(i)) {
+                *sum = sum.filter(|_| missed.is_finite()).map(|sum| sum + weight * missed);
             }
         }
     }
+
+    /// The squared error of every row, a column for each alpha; not finite where it is not known.
+    fn missed_by_eigenvectors(
+        &self,
+        centred: &Array2<f64>,
+        y: &Array2<f64>,
+        row_weights: &[f64],
+        (path, directions, inverses, weights): (&RidgePath, &Option<Array2<f64>>, &Array2<f64>, &Array2<f64>),
+    ) -> Array2<f64> {
+        let met = directions.is_some();
+        let mut squares =
+            linalg::multiply(centred.view(), directions.as_ref().unwrap_or(&path.directions).t());
+        let mapped = linalg::multiply(if met { squares.view() } else { centred.view() }, weights.view());
+        squares.mapv_inplace(|z| z * z);
+        let shares = linalg::multiply(squares.view(), inverses.view());
+        let largest = path.values.iter().copied().fold(0.0, f64::max);
+        Array2::from_shape_fn(shares.dim(), |(i, column)| {
+            let weight = row_weights[i];
+            let share = weight * shares[(i, column)];
+            let targets =
+                (0..y.ncols()).map(|target| (y[(i, target)], mapped[(i, column * y.ncols() + target)]));
+            if met {
+                return targets.map(|(_, mapped)| (mapped / share).powi(2)).sum();
+            }
+            let free = 1.0 - weight / self.weight - share;
+            let slope = || slope(squares.row(i), inverses.column(column));
+            if free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
+                return f64::INFINITY;
+            }
+            targets.map(|(y, mapped)| ((y - mapped) / free).powi(2)).sum()
+        })
+    }
+
+    fn missed_by_band(
+        &self,
+        mut centred: Array2<f64>,
+        y: &Array2<f64>,
+        row_weights: &[f64],
+        band: &Band,
+        factors: &[Option<(BandFactor, Array2<f64>)>],
+    ) -> Array2<f64> {
+        band.rotate(&mut centred);
+        let (largest, alphas) = (band.norm(), factors.len());
+        let mut missed = Array2::from_elem((centred.nrows(), alphas), f64::INFINITY);
+        let (groups, results) = (centred.axis_chunks_iter(Axis(0), ABREAST), missed.as_slice_mut());
+        let results = results.expect("just made").par_chunks_mut(ABREAST * alphas);
+        let groups: Vec<_> = groups.collect();
+        groups.into_par_iter().zip(results).enumerate().for_each(|(group, (rows, missed))| {
+            let z = linalg::abreast(rows);
+            let mut u = vec![0.0; z.len()];
+            for (column, factor) in factors.iter().enumerate() {
+                let Some((factor, aligned)) = factor else { continue };
+                let shares = factor.banded().solve(&z, &mut u);
+                let mapped = linalg::multiply_abreast(aligned.view(), &u);
+                for (row, missed) in missed.chunks_exact_mut(alphas).enumerate() {
+                    let i = group * ABREAST + row;
+                    let weight = row_weights[i];
+                    let free = 1.0 - weight / self.weight - weight * shares[row];
+                    let slope = || {
+                        let mut own: Vec<f64> = u.iter().skip(row).step_by(ABREAST).copied().collect();
+                        factor.backward(&mut own);
+                        own.iter().map(|x| x * x).sum()
+                    };
+                    if free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
+                        continue;
+                    }
+                    let error = |target: usize| (y[(i, target)] - mapped[(target, row)]) / free;
+                    missed[column] = (0..y.ncols()).map(|target| error(target).powi(2)).sum();
+                }
+            }
+        });
+        missed
+    }
+}
+
+impl LeaveOneOut<'static> {
+    /// For the rows behind these moments; `standardize` as for [`RidgePath::new`].
+    pub fn of_moments(moments: &Moments, alphas: &[f64], standardize: bool) -> Result<Self> {
+        let errors = AlphaErrors::new(alphas)?;
+        let equations = Equations::new(moments, standardize)?;
+        let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
+        let trace = equations.xx.diag().sum();
+        if !(trace.is_finite() && smallest > SAFE * trace) {
+            return Self::of_path(Cow::Owned(RidgePath::from_equations(equations)?), alphas);
+        }
+        let Equations { weight, x_mean, y_mean, scales, xx, xy } = equations;
+        let band = Band::of(xx);
+        let mut aligned = xy.t().as_standard_layout().into_owned();
+        band.rotate(&mut aligned);
+        let factors = alphas.par_iter().map(|&alpha| {
+            let factor = band.factorise(alpha)?;
+            let aligned = factor.forward(aligned.view());
+            Some((factor, aligned))
+        });
+        let basis = Basis::Band { factors: factors.collect(), band };
+        Ok(Self { weight, x_mean, y_mean, scales, basis, pending: Pending::default(), errors })
+    }
+}
+
+fn slope(squares: ArrayView1<'_, f64>, inverse: ArrayView1<'_, f64>) -> f64 {
+    squares.iter().zip(inverse).map(|(square, inverse)| square * inverse * inverse).sum()
 }
 
 /// How far a row's leverage may be off: to first order, what changing the
-/// scatter in the last place of its largest eigenvalue makes of it.
-fn rounding(
-    path: &RidgePath,
-    weight: f64,
-    squares: ArrayView1<'_, f64>,
-    inverse: ArrayView1<'_, f64>,
-) -> f64 {
-    let largest = path.values.iter().copied().fold(0.0, f64::max);
-    let slope: f64 = squares.iter().zip(inverse).map(|(square, inverse)| square * inverse * inverse).sum();
+/// scatter in the last place of its largest eigenvalue makes of it. `slope` is
+/// `|(L + alpha)⁻¹ z|²`.
+fn rounding(weight: f64, slope: f64, largest: f64) -> f64 {
     8.0 * f64::EPSILON * (1.0 + weight * slope * largest)
 }
 

@@ -2,21 +2,21 @@
 //!
 //! With rows at hand, [`Readout::fit`] does it all. Underneath, a [`ReadoutFit`]
 //! goes from pass to pass: [`Moments`] of the rows are gathered piece by piece
-//! and merged, a [`RidgePath`] decomposes them once for all strengths `alpha` of
-//! the penalty, and [`LeaveOneOut`] compares these in one more pass over the
-//! rows, exactly. Rows too long to be written down are read through their inner
+//! and merged, [`LeaveOneOut`] compares all strengths `alpha` of the penalty in one
+//! more pass over the rows, exactly, and [`Coefficients`] are solved for with the
+//! best; a [`RidgePath`] has those for every alpha. Rows too long to be written down are read through their inner
 //! products by [`DualRidge`]. Classes are targets of 1 and -1 with a column each
 //! ([`Encoded`](crate::targets::Encoded)), as in the paper, which follows
 //! scikit-learn's `RidgeClassifier`; so do the numbers that come out.
 //!
 //! ```
 //! use ndarray::{Axis, array};
-//! use stepwell::readout::{Alpha, LeaveOneOut, Moments, Readout, ReadoutOptions, RidgePath};
+//! use stepwell::readout::{Alpha, Coefficients, LeaveOneOut, Moments, Readout, ReadoutOptions, Sample};
 //! use stepwell::targets::{Encoded, Targets, decode_classes};
 //!
 //! let x = array![[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 5.0], [4.0, 4.0], [5.0, 6.0]];
 //! let classes = Encoded::new(&Targets::integers(vec![0, 0, 0, 1, 1, 1]))?;
-//! let readout = Readout::fit(x.view(), &classes, None, &ReadoutOptions::default(), 0)?;
+//! let readout = Readout::fit(x.view(), &classes, Sample::default(), &ReadoutOptions::default(), 0)?;
 //! assert_eq!(decode_classes(readout.predict(x.view())?.view()), [0, 0, 0, 1, 1, 1]);
 //!
 //! // The same steps on rows that come in pieces, here one by one.
@@ -24,12 +24,11 @@
 //! let pieces = || x.axis_chunks_iter(Axis(0), 1).zip(y.axis_chunks_iter(Axis(0), 1));
 //! let mut moments = Moments::new(2, 1)?;
 //! pieces().try_for_each(|(x, y)| moments.observe(x, y, None))?;
-//! let path = RidgePath::new(&moments, false)?;
-//! let mut errors = LeaveOneOut::new(&path, &Alpha::LOO)?;
+//! let mut errors = LeaveOneOut::of_moments(&moments, &Alpha::LOO, false)?;
 //! pieces().try_for_each(|(x, y)| errors.observe(x, y, None))?;
 //! let best = errors.finish().best(); // y is a column of x: the less penalty the better
 //! assert_eq!(best, 1e-6);
-//! assert!((path.solve(best)?.weights[(1, 0)] - 1.0).abs() < 1e-5);
+//! assert!((Coefficients::of_moments(&moments, best, false)?.weights[(1, 0)] - 1.0).abs() < 1e-5);
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
@@ -47,12 +46,13 @@ mod trained;
 
 pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
-pub use fit::{Gathered, Piecewise, ReadoutFit};
+pub use fit::{Fitted, Gathered, Piecewise, ReadoutFit};
 pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use moments::{Moments, Scatter};
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
+pub use rows::Sample;
 pub use trained::{Expansion, Readout};
 
 pub use crate::config::{Alpha, ClassWeight, ReadoutOptions};

@@ -58,17 +58,17 @@ impl Coefficients {
 const NEARLY_SINGULAR: f64 = 1e-12;
 
 /// The equations `(Sxx + alpha) W = Sxy` for inputs divided by their scales.
-struct Equations {
-    weight: f64,
-    x_mean: Array1<f64>,
-    y_mean: Array1<f64>,
-    scales: Array1<f64>,
-    xx: Array2<f64>,
-    xy: Array2<f64>,
+pub(super) struct Equations {
+    pub weight: f64,
+    pub x_mean: Array1<f64>,
+    pub y_mean: Array1<f64>,
+    pub scales: Array1<f64>,
+    pub xx: Array2<f64>,
+    pub xy: Array2<f64>,
 }
 
 impl Equations {
-    fn new(moments: &Moments, standardize: bool) -> Result<Self> {
+    pub fn new(moments: &Moments, standardize: bool) -> Result<Self> {
         let scatter = moments.scatter();
         if scatter.weight.is_nan() || scatter.weight <= 0.0 {
             return Err(Error::Length { what: "rows with a positive weight", expected: 1, found: 0 });
@@ -120,7 +120,7 @@ impl RidgePath {
         Self::from_equations(Equations::new(moments, standardize)?)
     }
 
-    fn from_equations(equations: Equations) -> Result<Self> {
+    pub(super) fn from_equations(equations: Equations) -> Result<Self> {
         let Equations { weight, x_mean, y_mean, scales, xx, xy } = equations;
         let Spectrum { values, vectors: directions } = spectrum::symmetric(xx.view())?;
         let values = values.mapv(|value| value.max(0.0));

@@ -4,6 +4,8 @@
 //! rows came before, not on how many the caller handed over at a time. So the
 //! last bits of a result do not depend on that either.
 
+use std::ops::Range;
+
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,42 @@ use crate::error::{Error, Result, same_length};
 
 /// Rows of a block.
 pub(super) const BLOCK: usize = 512;
+
+/// What is known of rows beside inputs and targets: of all, or of none.
+///
+/// ```
+/// use stepwell::readout::Sample;
+/// let weighted = Sample { weights: Some(&[1.0, 2.0]), ..Sample::default() };
+/// assert_eq!(weighted.keys, None);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample<'a> {
+    /// How much each row counts; 1 where this is not given.
+    pub weights: Option<&'a [f64]>,
+    /// What landmarks are drawn by: the [keys](crate::graph::GraphBatch::keys) of
+    /// the graphs. Where this is not given, the bits of the rows decide, which
+    /// differ in the last place from one kind of processor to the next.
+    pub keys: Option<&'a [u64]>,
+}
+
+impl<'a> Sample<'a> {
+    /// Of graphs with these keys, which count alike.
+    pub fn with_keys(keys: &'a [u64]) -> Self {
+        Self { weights: None, keys: Some(keys) }
+    }
+
+    /// What is known of some of the rows.
+    pub(super) fn of(self, rows: Range<usize>) -> Self {
+        let Self { weights, keys } = self;
+        Self { weights: weights.map(|all| &all[rows.clone()]), keys: keys.map(|all| &all[rows]) }
+    }
+
+    /// Refuses what does not fit so many rows.
+    pub(super) fn check(self, rows: usize) -> Result<()> {
+        self.keys.map_or(Ok(()), |keys| same_length("keys", rows, keys.len()))?;
+        weights(self.weights, rows)
+    }
+}
 
 /// Refuses rows that do not fit or are not finite, and weights that are negative.
 pub(super) fn check(
@@ -48,6 +86,10 @@ pub(super) fn shaped(numbers: Vec<f64>, shape: (usize, usize)) -> Result<Array2<
 }
 
 pub(super) fn finite(what: &'static str, matrix: ArrayView2<'_, f64>) -> Result<()> {
+    // Most are, and a loop without an exit takes several at a time.
+    if matrix.iter().fold(true, |all, x| all & x.is_finite()) {
+        return Ok(());
+    }
     match matrix.indexed_iter().find(|(_, value)| !value.is_finite()) {
         Some(((index, _), &value)) => Err(Error::BadValue { what, item: "row", index, value }),
         None => Ok(()),

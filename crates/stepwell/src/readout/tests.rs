@@ -259,7 +259,14 @@ fn threads_do_not_change_a_bit() {
         pool.install(|| {
             let targets = Encoded::new(&Targets::Numbers(rows.y.clone())).unwrap();
             let options = ReadoutOptions { alpha: Alpha::Loo, random_features: 200, ..Default::default() };
-            let readout = Readout::fit(rows.x.view(), &targets, Some(&rows.weights), &options, 3).unwrap();
+            let readout = Readout::fit(
+                rows.x.view(),
+                &targets,
+                Sample { weights: Some(&rows.weights), keys: None },
+                &options,
+                3,
+            )
+            .unwrap();
             let predictions = readout.predict(rows.x.view()).unwrap();
             let path = RidgePath::new(&rows.moments(), false).unwrap();
             (path.clone(), rows.leave_one_out(&path, &Alpha::LOO), readout, predictions)
@@ -276,7 +283,7 @@ fn a_row_is_predicted_alike_in_any_company() {
     for random_features in [0, 90] {
         let options = ReadoutOptions { random_features, ..Default::default() };
         let targets = Encoded::new(&Targets::Numbers(rows.y.clone())).unwrap();
-        let readout = Readout::fit(rows.x.view(), &targets, None, &options, 1).unwrap();
+        let readout = Readout::fit(rows.x.view(), &targets, Sample::default(), &options, 1).unwrap();
         let together = readout.predict(rows.x.view()).unwrap();
         for (begin, end) in [(0, 1), (3, 80), (64, 150), (149, 150)] {
             let apart = readout.predict(rows.x.slice(s![begin..end, ..])).unwrap();
@@ -403,7 +410,7 @@ fn a_class_with_one_member_and_one_without_any_can_be_trained() {
     for class_weight in [ClassWeight::None, ClassWeight::Balanced] {
         let options = ReadoutOptions { class_weight, alpha: Alpha::Loo, ..Default::default() };
         let targets = encoded(&classes, 4);
-        let readout = Readout::fit(rows.x.view(), &targets, None, &options, 0).unwrap();
+        let readout = Readout::fit(rows.x.view(), &targets, Sample::default(), &options, 0).unwrap();
         assert_eq!(readout.predict(rows.x.view()).unwrap().dim(), (20, 4));
         assert_eq!(decode_classes(readout.predict(rows.x.view()).unwrap().view())[5], 2);
     }
@@ -420,7 +427,7 @@ fn random_features_learn_what_is_not_linear() {
     let accuracy = |random_features: usize| {
         let options = ReadoutOptions { random_features, alpha: Alpha::Loo, ..Default::default() };
         let targets = encoded(&classes, 2);
-        let readout = Readout::fit(x.view(), &targets, None, &options, 0).unwrap();
+        let readout = Readout::fit(x.view(), &targets, Sample::default(), &options, 0).unwrap();
         let found = decode_classes(readout.predict(x.view()).unwrap().view());
         found.iter().zip(&classes).filter(|(a, b)| a == b).count() as f64 / 400.0
     };
@@ -538,11 +545,11 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                 let class_weight = ClassWeight::None;
                 let options =
                     ReadoutOptions { alpha, class_weight, random_features, landmarks, standardize: true };
-                let whole = Readout::fit(x.view(), &targets, None, &options, 4).unwrap();
-                let found = Readout::fit_pieces(d, &targets, None, &options, 4, |take| {
+                let whole = Readout::fit(x.view(), &targets, Sample::default(), &options, 4).unwrap();
+                let found = Readout::fit_pieces(d, &targets, Sample::default(), &options, 4, |take| {
                     x.axis_chunks_iter(Axis(0), size).try_for_each(&mut *take)
                 });
-                assert_eq!(found.unwrap(), whole, "{n} {d} {random_features} {landmarks}");
+                assert_eq!(found.unwrap().readout, whole, "{n} {d} {random_features} {landmarks}");
                 // The same by workers that each have some of the rows, and send what they gather as text.
                 let mut fit = ReadoutFit::new(d, targets.task(), &options, 4).unwrap();
                 let merged = loop {
@@ -550,7 +557,9 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                     let worker = |rows: std::ops::Range<usize>| {
                         let fit: ReadoutFit = serde_json::from_str(&sent).unwrap();
                         let y = targets.columns(rows.clone());
-                        let found = fit.gather(|take| take(x.slice(s![rows, ..]), y.view(), None)).unwrap();
+                        let found = fit
+                            .gather(|take| take(x.slice(s![rows, ..]), y.view(), Sample::default()))
+                            .unwrap();
                         serde_json::from_str::<Gathered>(&serde_json::to_string(&found).unwrap()).unwrap()
                     };
                     let mut all = worker(0..n / 3);
@@ -573,9 +582,9 @@ fn a_readout_knows_when_all_its_rows_were_one() {
     let targets = encoded(&(0..30).map(|row| row % 2).collect::<Vec<_>>(), 2);
     for (random_features, landmarks) in [(0, 0), (5, 0), (0, 9)] {
         let options = ReadoutOptions { random_features, landmarks, ..Default::default() };
-        assert!(Readout::fit(x.view(), &targets, None, &options, 0).unwrap().is_blind());
+        assert!(Readout::fit(x.view(), &targets, Sample::default(), &options, 0).unwrap().is_blind());
         let mut other = x.clone();
         other[(29, 3)] = 0.8;
-        assert!(!Readout::fit(other.view(), &targets, None, &options, 0).unwrap().is_blind());
+        assert!(!Readout::fit(other.view(), &targets, Sample::default(), &options, 0).unwrap().is_blind());
     }
 }

@@ -58,7 +58,7 @@ pub struct Readout {
 }
 
 /// Rows that are expanded at a time: similarities are many numbers.
-pub(super) const PIECE: usize = 4096;
+pub(super) const PIECE: usize = 512;
 
 impl Readout {
     /// Puts a readout together: one trained elsewhere, or one that was saved.

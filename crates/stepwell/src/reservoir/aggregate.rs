@@ -1,7 +1,7 @@
 //! From the states of all vertices to one vector.
 
-use super::kernel::{Real, Rows};
 use crate::config::Aggregate;
+use crate::kernel::{Real, Rows};
 
 /// Writes the aggregates, each `units` long, one after the other. Sums are
 /// taken in f64, every row as often as the vertices it stands for.

@@ -1,7 +1,7 @@
 //! States carried from a level of a pyramid to the next: `X' = SᵀH`, in the
 //! rows that are computed on either side.
 
-use super::kernel::Real;
+use crate::kernel::Real;
 use crate::pool::AssignmentRef;
 
 /// For every row of the upper level of some graphs, what it gathers from the

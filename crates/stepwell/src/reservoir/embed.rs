@@ -11,12 +11,12 @@ use ndarray::{Array2, Axis, s};
 use rayon::prelude::*;
 
 use super::aggregate::aggregate;
-use super::kernel::{Aligned, Drive, Isa, Projection, Real, Recurrent, Rows, project, stride};
 use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
 use crate::config::ModelConfig;
 use crate::error::{Error, Result, same_length};
+use crate::kernel::{Aligned, Drive, Isa, Projection, Real, Recurrent, Rows, project, stride};
 
 /// What [`embed`] answers with.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,8 +25,6 @@
 mod aggregate;
 mod carry;
 mod embed;
-mod kernel;
-mod order;
 mod prepared;
 mod solver;
 mod weights;

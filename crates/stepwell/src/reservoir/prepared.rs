@@ -8,12 +8,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::carry::{Carry, Columns};
-use super::kernel::{Operator, Real};
-use super::order::by_colour;
 use crate::config::{ModelConfig, Precision};
 use crate::error::{Error, Result, same_length};
 use crate::features::Inputs;
 use crate::graph::{GraphBatch, GraphRef};
+use crate::kernel::by_colour;
+use crate::kernel::{Operator, Real};
 use crate::lift::Refiner;
 use crate::pyramid::{Level, Pyramid};
 

@@ -3,9 +3,9 @@
 //! The rule: stop once `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`, where the
 //! second term, in f32 only, is what rounding leaves of a change.
 
-use super::kernel::{Aligned, Drive, Equation, Real, Recurrent, Rows, SHARED_ROWS};
 use crate::config::{ModelConfig, Solver};
 use crate::error::{Error, Result};
+use crate::kernel::{Aligned, Drive, Equation, Real, Recurrent, Rows, SHARED_ROWS};
 
 /// Whether, and by which measure, states settled.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const LIBRARY: &[&str] = &[
     "error",
     "rng",
+    "kernel",
     "linalg",
     "graph",
     "features",

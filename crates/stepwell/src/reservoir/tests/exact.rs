@@ -132,12 +132,12 @@ fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
 
 #[test]
 fn the_portable_path_agrees_with_the_fastest() {
-    use crate::reservoir::kernel::{Drive, Isa, Operator, Recurrent, stride};
+    use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
-    fn run<T: kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ModelConfig) -> Vec<f64> {
+    fn run<T: crate::kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ModelConfig) -> Vec<f64> {
         let view = graph.view();
         let starts: Vec<usize> = view.row_starts().collect();
-        let order = order::by_colour(&starts, view.all_neighbours(), view.is_directed());
+        let order = by_colour(&starts, view.all_neighbours(), view.is_directed());
         let mut operator = Operator::<T>::new();
         operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order).unwrap();
         let weights = Weights::random(options, 3).unwrap().stacks()[0][0][0].recurrent.clone();
@@ -175,7 +175,7 @@ fn the_portable_path_agrees_with_the_fastest() {
 
 #[test]
 fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
-    use crate::reservoir::kernel::{Drive, Isa, Operator, Recurrent, stride};
+    use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
     use crate::theory;
     for (name, graph, x) in graphs(Carried::Attributes) {
@@ -211,7 +211,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
             }
 
             let starts: Vec<usize> = view.row_starts().collect();
-            let order = order::by_colour(&starts, view.all_neighbours(), view.is_directed());
+            let order = by_colour(&starts, view.all_neighbours(), view.is_directed());
             let mut operator = Operator::<f64>::new();
             let places =
                 operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order);

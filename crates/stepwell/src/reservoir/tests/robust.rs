@@ -34,9 +34,9 @@ fn huge_inputs_saturate_or_are_refused() {
 
 #[test]
 fn states_that_are_not_numbers_end_the_iteration() {
-    use crate::reservoir::kernel::{Drive, Isa, Operator, Recurrent};
+    use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour};
     use crate::reservoir::solver::{Buffers, Rule, solve};
-    let order = order::by_colour(&[0, 1, 2], &[1, 0], false);
+    let order = by_colour(&[0, 1, 2], &[1, 0], false);
     let mut operator = Operator::<f32>::new();
     operator.push(&[0, 1, 2], &[1, 0], &[1.0, 1.0], None, &order).unwrap();
     let recurrent = Recurrent::new(ndarray::array![[0.5, 0.3], [0.1, 0.2]].view(), Isa::best());

@@ -2,7 +2,7 @@
 //! order in which a sweep visits them.
 
 use super::Real;
-use crate::reservoir::order::Order;
+use super::order::Order;
 
 /// The matrices of a list of graphs.
 ///

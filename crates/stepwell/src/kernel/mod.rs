@@ -17,10 +17,14 @@
 mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod banded;
+mod exp;
 mod operator;
+mod order;
 mod pack;
 mod portable;
 mod project;
+mod similar;
 mod sweep;
 mod tanh;
 mod tile;
@@ -29,13 +33,18 @@ mod vector;
 use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 
 pub(crate) use aligned::Aligned;
+pub(crate) use banded::{ABREAST, Banded};
 pub(crate) use operator::{Operator, Rows};
+pub(crate) use order::by_colour;
 pub(crate) use pack::{Projection, Recurrent, stride};
 pub(crate) use project::project;
+pub(crate) use similar::Compared;
 pub(crate) use sweep::{Drive, Equation, SHARED_ROWS};
 
+use banded::Solving;
 use portable::Portable;
 use project::Projecting;
+use similar::Comparing;
 use sweep::Sweeping;
 use tanh::TanhConstants;
 
@@ -63,6 +72,32 @@ impl Isa {
     /// The one every processor has.
     pub fn portable() -> Self {
         Self(Kind::Portable)
+    }
+
+    /// # Safety
+    /// As for `similar::rows`, apart from the instruction set.
+    unsafe fn compare_rows(self, task: &mut Comparing<'_>) {
+        // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+        unsafe {
+            match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx2 => avx2::compare_rows(task),
+                Kind::Portable => similar::rows::<Portable<f32, 4>, Portable<f64, 2>, 4, 2>(task),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `banded::solve`, apart from the instruction set.
+    unsafe fn solve_band(self, task: &mut Solving<'_>) {
+        // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+        unsafe {
+            match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx2 => avx2::solve_band(task),
+                Kind::Portable => banded::solve::<Portable<f64, 2>, 8>(task),
+            }
+        }
     }
 }
 

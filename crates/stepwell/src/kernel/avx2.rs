@@ -3,7 +3,9 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use super::banded::{self, Solving};
 use super::project::{self, Projecting};
+use super::similar::{self, Comparing};
 use super::sweep::{self, Sweeping};
 use super::vector::Vector;
 
@@ -153,3 +155,19 @@ macro_rules! entry_points {
 
 entry_points!(F32x8, f32, sweep_f32, project_f32);
 entry_points!(F64x4, f64, sweep_f64, project_f64);
+
+/// # Safety
+/// As [`similar::rows`]; the processor must have AVX2 and FMA.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn compare_rows(task: &mut Comparing<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe { similar::rows::<F32x8, F64x4, 4, 3>(task) }
+}
+
+/// # Safety
+/// As [`banded::solve`]; the processor must have AVX2 and FMA.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn solve_band(task: &mut Solving<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe { banded::solve::<F64x4, 8>(task) }
+}

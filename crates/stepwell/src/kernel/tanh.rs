@@ -96,7 +96,7 @@ pub(super) unsafe fn tanh<V: Vector, const N: usize>(x: [V; N]) -> [V; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reservoir::kernel::portable::Portable;
+    use crate::kernel::portable::Portable;
 
     /// Some vector, by a function of one number.
     fn by_lane<V: Vector>(x: V::Scalar) -> V::Scalar {
@@ -141,7 +141,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn f32_is_within_3_ulp_everywhere_with_fused_multiply_add() {
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            check_f32(by_lane::<crate::reservoir::kernel::avx2::F32x8>);
+            check_f32(by_lane::<crate::kernel::avx2::F32x8>);
         }
     }
 

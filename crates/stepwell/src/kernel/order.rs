@@ -6,7 +6,7 @@
 //! given greedily: each vertex in turn takes the lowest its neighbours leave.
 
 /// Rows in the order of their colours.
-pub(super) struct Order {
+pub(crate) struct Order {
     /// The row at each place.
     pub rows: Vec<u32>,
     /// Where each colour's places begin, with the number of rows at the end.
@@ -16,7 +16,7 @@ pub(super) struct Order {
 /// Orders the rows of a sparse square matrix given by `starts` and `columns`.
 /// The entries of an undirected graph come in pairs; those of a directed one
 /// may not, and are then read both ways.
-pub(super) fn by_colour(row_starts: &[usize], columns: &[u32], directed: bool) -> Order {
+pub(crate) fn by_colour(row_starts: &[usize], columns: &[u32], directed: bool) -> Order {
     let n = row_starts.len().saturating_sub(1);
     let readers = if directed { transposed(n, row_starts, columns) } else { (Vec::new(), Vec::new()) };
     let mut colours = vec![u32::MAX; n];

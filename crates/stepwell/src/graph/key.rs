@@ -1,0 +1,84 @@
+//! A number for what a graph holds.
+
+use rayon::prelude::*;
+
+use super::{GraphBatch, GraphRef};
+
+impl GraphBatch {
+    /// [`GraphRef::key`] of all graphs, in order.
+    pub fn keys(&self) -> Vec<u64> {
+        (0..self.len()).into_par_iter().map(|index| self.graph(index).key()).collect()
+    }
+}
+
+impl GraphRef<'_> {
+    /// A number that is the same for equal graphs, on every machine, and differs for
+    /// others but by chance: of vertices in this order, edges, weights, labels and
+    /// attributes. What columns are called does not matter.
+    pub fn key(&self) -> u64 {
+        let batch = self.batch;
+        let (vertices, entries) = (self.first..self.end, self.entry_range());
+        let rows =
+            batch.row_offsets[vertices.start..=vertices.end].iter().map(|at| (at - entries.start) as u64);
+        let mut key = mixed(u64::from(self.is_directed()), rows);
+        key = mixed(key, batch.neighbours[entries.clone()].iter().map(|&vertex| u64::from(vertex)));
+        if let Some(weights) = &batch.weights {
+            key = mixed(key, weights[entries.clone()].iter().map(|weight| weight.to_bits()));
+        }
+        for (labels, range) in [(&batch.vertex_labels, &vertices), (&batch.edge_labels, &entries)] {
+            if let Some(labels) = labels {
+                key = mixed(key, labels[range.clone()].iter().map(|&label| label as u64));
+            }
+        }
+        for (attributes, range) in [(&batch.vertex_attributes, &vertices), (&batch.edge_attributes, &entries)]
+        {
+            if let Some(attributes) = attributes {
+                let numbers =
+                    &attributes.values[range.start * attributes.width..range.end * attributes.width];
+                key = mixed(key, numbers.iter().map(|number| number.to_bits()));
+            }
+        }
+        key
+    }
+}
+
+/// Mixes words in, each by a multiplication that can be undone and a shift, and
+/// their number.
+pub(crate) fn mixed(key: u64, words: impl Iterator<Item = u64>) -> u64 {
+    let mix = |key: u64, word: u64| {
+        let product = (key ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        product ^ (product >> 32)
+    };
+    let mut count = 0;
+    let key = words.inspect(|_| count += 1).fold(key, mix);
+    mix(key, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::graph::{Attributes, EdgeList, Graph, GraphBatch};
+
+    #[test]
+    fn equal_graphs_have_equal_keys_wherever_they_stand_and_others_do_not() {
+        let path = Graph::new(&EdgeList::new(3, &[0, 1], &[1, 2])).unwrap();
+        let other_way = Graph::new(&EdgeList::new(3, &[2, 1, 1], &[1, 2, 0])).unwrap();
+        let larger = Graph::new(&EdgeList::new(4, &[0, 1], &[1, 2])).unwrap();
+        let weighted =
+            Graph::new(&EdgeList { weights: Some(&[1.0, 2.0]), ..EdgeList::new(3, &[0, 1], &[1, 2]) });
+        let directed = Graph::new(&EdgeList { directed: true, ..EdgeList::new(3, &[0, 1], &[1, 2]) });
+        let attributes = |value| Attributes { width: 1, values: vec![0.0, 1.0, value], names: None };
+        let with =
+            |value| path.as_batch().clone().with_vertex_attributes(attributes(value)).unwrap().keys()[0];
+        let mut all = GraphBatch::default();
+        for graph in [&larger, &path, &other_way] {
+            all.append(graph.as_batch()).unwrap();
+        }
+        let key = path.view().key();
+        assert_eq!(all.keys(), [larger.view().key(), key, key]);
+        let mut keys = vec![key, larger.view().key(), with(2.0), with(3.0)];
+        keys.extend([weighted.unwrap().view().key(), directed.unwrap().view().key()]);
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
+        assert_eq!(with(2.0), with(2.0));
+    }
+}

@@ -1,0 +1,273 @@
+//! How alike rows and landmarks are: `p + exp(p - |x|²/2 - |c|²/2)`, where `p` is
+//! the inner product of a row `x` and a landmark `c`, both in f32.
+//!
+//! Products are summed in vectors of f32 over [`DEPTH`] columns, then in f64. Each
+//! pair has sums of its own, whatever it is computed with, so that a row's bits
+//! depend neither on the other rows nor on how many there are.
+
+use rayon::prelude::*;
+
+use super::Isa;
+use super::exp::exp;
+use super::vector::Vector;
+
+/// Columns that are summed in f32: rows of 4 KiB, of which a tile fits the innermost cache.
+const DEPTH: usize = 1024;
+/// Landmarks that meet all rows of a stripe while they are at hand.
+const BLOCK: usize = 48;
+/// Rows that one thread takes at a time.
+const STRIPE: usize = 64;
+
+/// Landmarks to compare rows with.
+#[derive(Clone, Copy)]
+pub(crate) struct Compared<'a> {
+    /// Row after row.
+    pub landmarks: &'a [f32],
+    /// Half the squared length of each.
+    pub halves: &'a [f64],
+    pub width: usize,
+}
+
+/// What is compared: pointers to whole rows of both sides, and where results go.
+pub(crate) struct Comparing<'a> {
+    rows: &'a [f32],
+    halves: &'a [f64],
+    with: Compared<'a>,
+    target: &'a mut [f64],
+}
+
+impl Compared<'_> {
+    /// How alike every row is to every landmark: rows x landmarks. `rows` lie one
+    /// after the other, and `halves` are half their squared lengths.
+    ///
+    /// # Panics
+    /// When the lengths do not fit each other.
+    pub fn similarities(self, rows: &[f32], halves: &[f64]) -> Vec<f64> {
+        let (count, landmarks) = (halves.len(), self.halves.len());
+        assert_eq!(rows.len(), count * self.width, "rows of another width");
+        assert_eq!(self.landmarks.len(), landmarks * self.width, "landmarks of another width");
+        let mut target = vec![0.0; count * landmarks];
+        if target.is_empty() {
+            return target;
+        }
+        let isa = Isa::best();
+        target.par_chunks_mut(STRIPE * landmarks).enumerate().for_each(|(stripe, target)| {
+            let first = stripe * STRIPE;
+            let end = first + target.len() / landmarks;
+            let (rows, halves) = (&rows[first * self.width..end * self.width], &halves[first..end]);
+            let mut task = Comparing { rows, halves, with: self, target };
+            // SAFETY: the lengths were checked above, and an `Isa` exists only where the processor has it.
+            unsafe { isa.compare_rows(&mut task) }
+        });
+        target
+    }
+}
+
+/// Compares rows by tiles of `R` rows and `C` landmarks.
+///
+/// # Safety
+/// As for [`Vector`]; the slices of the task must fit each other.
+#[inline(always)]
+pub(super) unsafe fn rows<V, W, const R: usize, const C: usize>(task: &mut Comparing<'_>)
+where
+    V: Vector<Scalar = f32>,
+    W: Vector<Scalar = f64>,
+{
+    let (count, landmarks, width) = (task.halves.len(), task.with.halves.len(), task.with.width);
+    for from in (0..width).step_by(DEPTH) {
+        let columns = (from, DEPTH.min(width - from));
+        for left in (0..landmarks).step_by(BLOCK) {
+            let right = landmarks.min(left + BLOCK);
+            let mut row = 0;
+            while row < count {
+                let rows = if row + R <= count { R } else { 1 };
+                let mut landmark = left;
+                while landmark < right {
+                    let several = landmark + C <= right;
+                    // SAFETY: the caller's promise; rows, landmarks and columns stay below their numbers.
+                    unsafe {
+                        match (rows == R, several) {
+                            (true, true) => tile::<V, R, C>(task, row, landmark, columns),
+                            (true, false) => tile::<V, R, 1>(task, row, landmark, columns),
+                            (false, true) => tile::<V, 1, C>(task, row, landmark, columns),
+                            (false, false) => tile::<V, 1, 1>(task, row, landmark, columns),
+                        }
+                    }
+                    landmark += if several { C } else { 1 };
+                }
+                row += rows;
+            }
+        }
+    }
+    for (values, &half) in task.target.chunks_exact_mut(landmarks).zip(task.halves) {
+        // SAFETY: the caller's promise.
+        unsafe { finish::<W>(values, half, task.with.halves) }
+    }
+}
+
+/// Adds the inner products over some columns.
+///
+/// # Safety
+/// As for [`rows`]; `R` rows, `C` landmarks and the columns must exist.
+#[inline(always)]
+unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
+    task: &mut Comparing<'_>,
+    row: usize,
+    landmark: usize,
+    (from, depth): (usize, usize),
+) {
+    let (width, landmarks) = (task.with.width, task.with.halves.len());
+    // SAFETY: the caller's promise; what is left over of the columns fits a vector's buffer.
+    unsafe {
+        let left = task.rows.as_ptr().add(row * width + from);
+        let right = task.with.landmarks.as_ptr().add(landmark * width + from);
+        let mut sums = [[V::splat(0.0); C]; R];
+        let whole = depth - depth % V::LANES;
+        for at in (0..whole).step_by(V::LANES) {
+            step::<V, R, C>(&mut sums, left.add(at), right.add(at), width);
+        }
+        if whole < depth {
+            let mut buffers = [[0.0f32; 16]; R];
+            let mut others = [[0.0f32; 16]; C];
+            for (r, buffer) in buffers.iter_mut().enumerate() {
+                std::ptr::copy_nonoverlapping(
+                    left.add(r * width + whole),
+                    buffer.as_mut_ptr(),
+                    depth - whole,
+                );
+            }
+            for (c, buffer) in others.iter_mut().enumerate() {
+                std::ptr::copy_nonoverlapping(
+                    right.add(c * width + whole),
+                    buffer.as_mut_ptr(),
+                    depth - whole,
+                );
+            }
+            step::<V, R, C>(&mut sums, buffers.as_ptr().cast(), others.as_ptr().cast(), 16);
+        }
+        for (r, sums) in sums.iter().enumerate() {
+            for (c, sum) in sums.iter().enumerate() {
+                *task.target.get_unchecked_mut((row + r) * landmarks + landmark + c) += sum.sum();
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`tile`], for one vector of columns of rows `stride` apart.
+#[inline(always)]
+unsafe fn step<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
+    sums: &mut [[V; C]; R],
+    left: *const f32,
+    right: *const f32,
+    stride: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut others = [V::splat(0.0); C];
+        for (c, other) in others.iter_mut().enumerate() {
+            *other = V::load(right.add(c * stride));
+        }
+        for (r, sums) in sums.iter_mut().enumerate() {
+            let own = V::load(left.add(r * stride));
+            for (sum, other) in sums.iter_mut().zip(others) {
+                *sum = own.mul_add(other, *sum);
+            }
+        }
+    }
+}
+
+/// From inner products to similarities.
+///
+/// # Safety
+/// As for [`Vector`]; there are as many `halves` as values.
+#[inline(always)]
+unsafe fn finish<W: Vector<Scalar = f64>>(values: &mut [f64], half: f64, halves: &[f64]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let whole = values.len() - values.len() % W::LANES;
+        for at in (0..whole).step_by(W::LANES) {
+            bend::<W>(values.as_mut_ptr().add(at), half, halves.as_ptr().add(at));
+        }
+        let (mut rest, mut others) = ([0.0; 8], [0.0; 8]);
+        let count = values.len() - whole;
+        rest[..count].copy_from_slice(&values[whole..]);
+        others[..count].copy_from_slice(&halves[whole..]);
+        bend::<W>(rest.as_mut_ptr(), half, others.as_ptr());
+        values[whole..].copy_from_slice(&rest[..count]);
+    }
+}
+
+/// # Safety
+/// As for [`finish`], for one vector.
+#[inline(always)]
+unsafe fn bend<W: Vector<Scalar = f64>>(product: *mut f64, half: f64, other: *const f64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let value = W::load(product);
+        let apart = value.sub(W::load(other)).sub(W::splat(half));
+        value.add(exp(apart)).store(product);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Stream;
+
+    fn halves(rows: &[f32], width: usize) -> Vec<f64> {
+        let half = |row: &[f32]| row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / 2.0;
+        rows.chunks(width).map(half).collect()
+    }
+
+    fn random(count: usize, width: usize, seed: u64) -> Vec<f32> {
+        let mut stream = Stream::new(seed, "similar", [count as u64, width as u64]);
+        (0..count * width).map(|_| (stream.normal() / (width as f64).sqrt()) as f32).collect()
+    }
+
+    #[test]
+    fn similarities_are_those_of_the_formula_and_a_row_alone_has_the_same() {
+        for (count, landmarks, width) in [(1, 1, 1), (3, 5, 7), (70, 50, 33), (9, 101, 1100), (5, 4, 2700)] {
+            let (rows, others) = (random(count, width, 1), random(landmarks, width, 2));
+            let (own, of_others) = (halves(&rows, width), halves(&others, width));
+            let compared = Compared { landmarks: &others, halves: &of_others, width };
+            let found = compared.similarities(&rows, &own);
+            for (i, row) in rows.chunks(width).enumerate() {
+                let alone = compared.similarities(row, &own[i..=i]);
+                assert_eq!(alone, found[i * landmarks..(i + 1) * landmarks]);
+                for (j, other) in others.chunks(width).enumerate() {
+                    let product: f64 =
+                        row.iter().zip(other).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+                    let expected = product + (product - own[i] - of_others[j]).min(0.0).exp();
+                    let error = (found[i * landmarks + j] - expected).abs();
+                    assert!(
+                        error < 1e-6 * (1.0 + own[i] + of_others[j]),
+                        "{count} {landmarks} {width}: {error}"
+                    );
+                }
+            }
+        }
+        assert!(
+            Compared { landmarks: &[], halves: &[], width: 3 }.similarities(&[0.0; 6], &[0.0; 2]).is_empty()
+        );
+    }
+
+    #[test]
+    #[ignore = "times only"]
+    fn time() {
+        let (count, landmarks, width) = (1024, 2000, 2700);
+        let (rows, others) = (random(count, width, 1), random(landmarks, width, 2));
+        let (own, of_others) = (halves(&rows, width), halves(&others, width));
+        let compared = Compared { landmarks: &others, halves: &of_others, width };
+        for _ in 0..3 {
+            let start = std::time::Instant::now();
+            let found = compared.similarities(&rows, &own);
+            let seconds = start.elapsed().as_secs_f64();
+            let flops = 2.0 * (count * landmarks * width) as f64;
+            println!("{seconds:.3} s, {:.1} GFLOP/s {}", flops / seconds / 1e9, found[7]);
+        }
+        let start = std::time::Instant::now();
+        let found = compared.similarities(&rows[..width], &own[..1]);
+        println!("one row {:.3} ms {}", start.elapsed().as_secs_f64() * 1e3, found[7]);
+    }
+}

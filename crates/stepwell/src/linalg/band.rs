@@ -1,0 +1,373 @@
+//! A symmetric matrix turned into a narrow band, `M = Q B Qᵀ`.
+//!
+//! Whoever needs `xᵀ (M + alpha)⁻¹ x` for many rows and several alphas need not
+//! know the eigenvectors of `M`. A band will do: with `z = Qᵀ x` and the Cholesky
+//! factor `L` of `B + alpha`, which costs next to nothing, it is `|L⁻¹ z|²`. Blocks
+//! of reflections reach the band by products of matrices alone (Bischof, Lang and
+//! Sun, 2000). Eigenvectors take several times as long.
+//!
+//! The work is cut into stripes of fixed height, so that no bit depends on the
+//! number of threads.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::matmul::matmul;
+use faer::linalg::{householder, qr, triangular_solve};
+use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
+use ndarray::{Array2, ArrayView2, Axis};
+use rayon::prelude::*;
+
+use crate::kernel::{ABREAST, Banded};
+
+/// Entries beside the diagonal.
+const WIDTH: usize = 32;
+/// Rows that one thread works on at a time.
+const STRIPE: usize = 128;
+
+/// The band and the reflections that lead to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    /// The lower part of the band, row after row: row i holds columns `i - WIDTH` to i.
+    rows: Vec<[f64; WIDTH + 1]>,
+    reflections: Vec<Reflections>,
+}
+
+/// Some reflections at once, `I - V T⁻¹ Vᵀ`. The last of them ends at the last
+/// column.
+#[derive(Clone, Debug)]
+struct Reflections {
+    basis: Mat<f64>,
+    factor: Mat<f64>,
+}
+
+impl Band {
+    /// The band of a symmetric matrix, of which the lower triangle is read.
+    pub fn of(mut matrix: Array2<f64>) -> Self {
+        let n = matrix.nrows();
+        if !matrix.is_standard_layout() {
+            matrix = matrix.as_standard_layout().into_owned();
+        }
+        let entries = matrix.as_slice_mut().expect("made to lie row after row");
+        // Stripes are whole below and on their blocks of the diagonal.
+        for i in 0..n {
+            for j in i + 1..(i - i % STRIPE + STRIPE).min(n) {
+                entries[i * n + j] = entries[j * n + i];
+            }
+        }
+        let mut reflections = Vec::new();
+        for first in (WIDTH..n).step_by(WIDTH) {
+            let found = Reflections::of_panel(entries, n, first);
+            found.apply_on_both_sides(entries, n, first);
+            reflections.push(found);
+        }
+        let row = |i: usize| {
+            let entry = |at: usize| (i + at).checked_sub(WIDTH).map_or(0.0, |j| entries[i * n + j]);
+            std::array::from_fn(entry)
+        };
+        Self { rows: (0..n).map(row).collect(), reflections }
+    }
+
+    /// `X Q` in place of the rows `X`.
+    pub fn rotate(&self, x: &mut Array2<f64>) {
+        let n = self.rows.len();
+        let entries = x.as_slice_mut().expect("rows lie one after the other");
+        each_stripe(entries, n, |_, rows| {
+            let count = rows.len() / n.max(1);
+            let mut rows = MatMut::from_row_major_slice_mut(rows, count, n);
+            let mut memory = MemBuffer::new(
+                householder::apply_block_householder_on_the_right_in_place_scratch::<f64>(n, WIDTH, count),
+            );
+            for Reflections { basis, factor } in &self.reflections {
+                let part = rows.as_mut().subcols_mut(n - basis.nrows(), basis.nrows());
+                householder::apply_block_householder_on_the_right_in_place_with_conj(
+                    basis.as_ref(),
+                    factor.as_ref(),
+                    Conj::No,
+                    part,
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                );
+            }
+        });
+    }
+
+    /// The factor of `B + alpha`, unless that is not positive definite.
+    pub fn factorise(&self, alpha: f64) -> Option<BandFactor> {
+        let n = self.rows.len();
+        let mut rows = self.rows.clone();
+        for i in 0..n {
+            let (above, below) = rows.split_at_mut(i);
+            let row = &mut below[0];
+            row[WIDTH] += alpha;
+            for at in WIDTH.saturating_sub(i)..=WIDTH {
+                let j = i + at - WIDTH;
+                // Columns that both rows have, from the first of row i on.
+                let shared: f64 = if j < i {
+                    let other = &above[j];
+                    (0..at).map(|k| row[k] * other[WIDTH - at + k]).sum()
+                } else {
+                    row[..WIDTH].iter().map(|x| x * x).sum()
+                };
+                row[at] -= shared;
+                if j < i {
+                    row[at] /= above[j][WIDTH];
+                }
+            }
+            let pivot = row[WIDTH];
+            if !pivot.is_finite() || pivot <= 0.0 {
+                return None;
+            }
+            row[WIDTH] = pivot.sqrt();
+        }
+        rows.iter_mut().for_each(|row| row[WIDTH] = 1.0 / row[WIDTH]);
+        Some(BandFactor { rows })
+    }
+
+    /// No eigenvalue is larger in modulus: the largest sum of moduli in a row.
+    pub fn norm(&self) -> f64 {
+        let n = self.rows.len();
+        let row = |i: usize| {
+            let below = (i + 1..n.min(i + WIDTH + 1)).map(|k| self.rows[k][WIDTH + i - k].abs());
+            self.rows[i].iter().map(|x| x.abs()).sum::<f64>() + below.sum::<f64>()
+        };
+        (0..n).map(row).fold(0.0, f64::max)
+    }
+}
+
+impl Reflections {
+    /// Those that leave nothing of the panel left of column `first` but its band.
+    fn of_panel(entries: &mut [f64], n: usize, first: usize) -> Self {
+        let height = n - first;
+        let width = WIDTH.min(height);
+        let mut panel = Mat::from_fn(height, WIDTH, |i, j| entries[(first + i) * n + first - WIDTH + j]);
+        let mut factor = Mat::zeros(width, width);
+        let scratch = qr::no_pivoting::factor::qr_in_place_scratch::<f64>(
+            height,
+            WIDTH,
+            width,
+            Par::Seq,
+            Default::default(),
+        );
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        qr::no_pivoting::factor::qr_in_place(
+            panel.as_mut(),
+            factor.as_mut(),
+            Par::Seq,
+            stack,
+            Default::default(),
+        );
+        for i in 0..height.min(WIDTH) {
+            for j in 0..WIDTH {
+                entries[(first + i) * n + first - WIDTH + j] = if j >= i { panel[(i, j)] } else { 0.0 };
+            }
+        }
+        let basis = Mat::from_fn(height, width, |i, j| match i.cmp(&j) {
+            std::cmp::Ordering::Less => 0.0,
+            std::cmp::Ordering::Equal => 1.0,
+            std::cmp::Ordering::Greater => panel[(i, j)],
+        });
+        Self { basis, factor }
+    }
+
+    /// `Qᵀ B Q` in place of the rest `B` of the matrix, from row and column
+    /// `first` on: with `X = B V T⁻¹` and `W = X - V T⁻ᵀ VᵀX / 2` it is
+    /// `B - V Wᵀ - W Vᵀ`.
+    fn apply_on_both_sides(&self, entries: &mut [f64], n: usize, first: usize) {
+        let Self { basis, factor } = self;
+        let (height, width) = (basis.nrows(), basis.ncols());
+        let rest = n - first;
+        // Stripes begin where they do in the whole matrix.
+        let start = first / STRIPE * STRIPE;
+        let whole = MatRef::from_row_major_slice(&*entries, n, n);
+        let mut product = vec![0.0; height * width];
+        let stripes: Vec<(usize, usize)> =
+            (start..n).step_by(STRIPE).map(|top| (top.max(first), (top + STRIPE).min(n))).collect();
+        let mut parts = Vec::with_capacity(stripes.len());
+        let mut free = product.as_mut_slice();
+        for &(top, end) in &stripes {
+            let (part, others) = free.split_at_mut((end - top) * width);
+            parts.push(part);
+            free = others;
+        }
+        parts.into_par_iter().zip(&stripes).for_each(|(part, &(top, end))| {
+            let mut part = MatMut::from_row_major_slice_mut(part, end - top, width);
+            let left = whole.submatrix(top, first, end - top, end - first);
+            matmul(part.as_mut(), Accum::Replace, left, basis.subrows(0, end - first), 1.0, Par::Seq);
+            let below = whole.submatrix(end, top, n - end, end - top).transpose();
+            matmul(part.as_mut(), Accum::Add, below, basis.subrows(end - first, n - end), 1.0, Par::Seq);
+        });
+        let mut x = MatMut::from_row_major_slice_mut(&mut product, height, width);
+        // X T = B V, that is Tᵀ Xᵀ = (B V)ᵀ.
+        let lower = factor.transpose();
+        triangular_solve::solve_lower_triangular_in_place(lower, x.as_mut().transpose_mut(), Par::Seq);
+        let mut half = Mat::<f64>::zeros(width, width);
+        matmul(half.as_mut(), Accum::Replace, basis.transpose(), x.as_ref(), 0.5, Par::Seq);
+        triangular_solve::solve_lower_triangular_in_place(lower, half.as_mut(), Par::Seq);
+        matmul(x.as_mut(), Accum::Add, basis.as_ref(), half.as_ref(), -1.0, Par::Seq);
+        let x = x.as_ref();
+        let pair = |swapped: bool| {
+            Mat::from_fn(height, 2 * width, |i, j| {
+                if (j < width) != swapped { basis[(i, j % width)] } else { x[(i, j % width)] }
+            })
+        };
+        let (left, right) = (pair(false), pair(true));
+        each_stripe(&mut entries[start * n..], n, |index, rows| {
+            let count = rows.len() / n;
+            let top = (start + index * STRIPE).max(first);
+            let end = start + index * STRIPE + count;
+            let rows = MatMut::from_row_major_slice_mut(rows, count, n);
+            let part = rows.submatrix_mut(count - (end - top), first, end - top, end - first);
+            let (left, right) = (left.subrows(top - first, end - top), right.subrows(0, end - first));
+            matmul(part, Accum::Add, left, right.transpose(), -1.0, Par::Seq);
+        });
+        debug_assert_eq!(rest, height);
+    }
+}
+
+/// `L` with `L Lᵀ = B + alpha`; on the diagonal are the reciprocals.
+#[derive(Clone, Debug)]
+pub(crate) struct BandFactor {
+    rows: Vec<[f64; WIDTH + 1]>,
+}
+
+impl BandFactor {
+    /// `L⁻¹ z` of every row `z`.
+    pub fn forward(&self, rows: ArrayView2<'_, f64>) -> Array2<f64> {
+        let mut solved = Array2::zeros(rows.dim());
+        let groups = rows.axis_chunks_iter(Axis(0), ABREAST);
+        for (rows, mut solved) in groups.zip(solved.axis_chunks_iter_mut(Axis(0), ABREAST)) {
+            let z = abreast(rows);
+            let mut u = vec![0.0; z.len()];
+            self.banded().solve(&z, &mut u);
+            solved.indexed_iter_mut().for_each(|((row, i), x)| *x = u[i * ABREAST + row]);
+        }
+        solved
+    }
+
+    /// The lower triangle, row after row, for the kernel.
+    pub fn banded(&self) -> Banded<'_> {
+        Banded { rows: self.rows.as_flattened(), width: WIDTH }
+    }
+
+    /// `L⁻ᵀ u` in place of one column `u`.
+    pub fn backward(&self, u: &mut [f64]) {
+        for i in (0..u.len()).rev() {
+            let row = &self.rows[i];
+            u[i] *= row[WIDTH];
+            let (known, solved) = (u[i], i.min(WIDTH));
+            for (x, entry) in u[i - solved..i].iter_mut().zip(&row[WIDTH - solved..]) {
+                *x -= known * entry;
+            }
+        }
+    }
+}
+
+/// Up to [`ABREAST`] rows as columns beside each other; those that are missing are 0.
+pub(crate) fn abreast(rows: ArrayView2<'_, f64>) -> Vec<f64> {
+    let mut columns = vec![0.0; rows.ncols() * ABREAST];
+    for (at, row) in rows.outer_iter().enumerate().take(ABREAST) {
+        columns.chunks_exact_mut(ABREAST).zip(row).for_each(|(columns, x)| columns[at] = *x);
+    }
+    columns
+}
+
+/// `A U`, where `U` has [`ABREAST`] columns and lies row after row.
+pub(crate) fn multiply_abreast(a: ArrayView2<'_, f64>, u: &[f64]) -> Array2<f64> {
+    let mut product = Array2::zeros((a.nrows(), ABREAST));
+    let entries = product.as_slice_mut().expect("just made, row after row");
+    let target = MatMut::from_row_major_slice_mut(entries, a.nrows(), ABREAST);
+    let a = a.as_standard_layout();
+    let left = MatRef::from_row_major_slice(a.as_slice().expect("in standard layout"), a.nrows(), a.ncols());
+    let right = MatRef::from_row_major_slice(u, a.ncols(), ABREAST);
+    matmul(target, Accum::Replace, left, right, 1.0, Par::Seq);
+    product
+}
+
+/// Calls `compute` with the index and the entries of every stripe of rows.
+fn each_stripe(entries: &mut [f64], width: usize, compute: impl Fn(usize, &mut [f64]) + Sync) {
+    if width > 0 {
+        entries.par_chunks_mut(STRIPE * width).enumerate().for_each(|(index, rows)| compute(index, rows));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::solve_positive;
+    use crate::rng::Stream;
+
+    #[test]
+    fn the_band_says_the_same_of_every_row() {
+        for (n, count) in [(1, 3), (5, 9), (32, 40), (33, 40), (64, 70), (100, 300), (300, 200), (300, 301)] {
+            let mut stream = Stream::new(1, "band", [n as u64, count as u64]);
+            let rows = Array2::from_shape_simple_fn((count, n), || stream.normal());
+            let matrix = rows.t().dot(&rows);
+            let band = Band::of(matrix.clone());
+            assert!(band.norm() >= matrix.diag().iter().copied().fold(0.0, f64::max));
+            let mut rotated = rows.clone();
+            band.rotate(&mut rotated);
+            for alpha in [1e-3, 1.0, 1e3] {
+                let factor = band.factorise(alpha).unwrap();
+                let mut shifted = matrix.clone();
+                shifted.diag_mut().map_inplace(|x| *x += alpha);
+                let solved = solve_positive(shifted, rows.t()).unwrap();
+                let half = factor.forward(rotated.view());
+                for i in 0..count {
+                    let (row, solved) = (rows.row(i), solved.column(i));
+                    let scale = row.dot(&row) / alpha;
+                    assert!((half.row(i).dot(&half.row(i)) - row.dot(&solved)).abs() < 1e-11 * scale);
+                    let mut whole = half.row(i).to_vec();
+                    factor.backward(&mut whole);
+                    let square: f64 = whole.iter().map(|x| x * x).sum();
+                    assert!((square - solved.dot(&solved)).abs() < 1e-11 * scale / alpha);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_positive_has_no_factor_and_nothing_is_a_band_too() {
+        assert!(Band::of(-Array2::<f64>::eye(40)).factorise(0.5).is_none());
+        assert!(Band::of(Array2::from_elem((3, 3), f64::NAN)).factorise(0.5).is_none());
+        let zeros = Band::of(Array2::zeros((70, 70)));
+        let mut rows = Array2::ones((2, 70));
+        zeros.rotate(&mut rows);
+        assert!(
+            (zeros.factorise(4.0).unwrap().forward(rows.view()).mapv(|x| x * x).sum() - 35.0).abs() < 1e-12
+        );
+        Band::of(Array2::zeros((0, 0))).rotate(&mut Array2::zeros((0, 0)));
+    }
+
+    #[test]
+    #[ignore = "times only"]
+    fn time() {
+        let (n, count) = (2000, 4096);
+        let mut stream = Stream::new(1, "band", [n as u64, count as u64]);
+        let mut rows = Array2::from_shape_simple_fn((count, n), || stream.normal());
+        let clock =
+            |what: &str, start: std::time::Instant| println!("{what} {:.3}", start.elapsed().as_secs_f64());
+        let start = std::time::Instant::now();
+        let mut matrix = Array2::zeros((n, n));
+        crate::linalg::add_gram(rows.as_slice().unwrap(), n, matrix.as_slice_mut().unwrap());
+        clock("gram", start);
+        let start = std::time::Instant::now();
+        let other = crate::linalg::multiply(rows.view(), matrix.view());
+        clock("product", start);
+        let start = std::time::Instant::now();
+        let band = Band::of(matrix.clone());
+        clock("band", start);
+        let start = std::time::Instant::now();
+        band.rotate(&mut rows);
+        clock("rotate", start);
+        let start = std::time::Instant::now();
+        let factor = band.factorise(1.0).unwrap();
+        clock("factor", start);
+        let start = std::time::Instant::now();
+        let solved = factor.forward(rows.view());
+        clock("forward", start);
+        let start = std::time::Instant::now();
+        crate::linalg::spectrum::symmetric(matrix.view()).unwrap();
+        clock("eigen", start);
+        println!("{} {}", solved[(0, 0)], other[(0, 0)]);
+    }
+}
