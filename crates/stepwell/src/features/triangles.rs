@@ -1,0 +1,110 @@
+//! Triangles of undirected graphs.
+
+use crate::graph::GraphRef;
+
+/// Most words of a matrix of bits: 64 MiB.
+const MOST_WORDS: usize = 1 << 23;
+
+/// Steps of the other way that one word of bits costs.
+const WORD: usize = 4;
+
+/// For every vertex of an undirected graph, how many ordered pairs of its
+/// neighbours are joined: twice the number of its triangles.
+pub(super) fn joined_pairs(graph: GraphRef<'_>) -> Vec<usize> {
+    let n = graph.num_vertices();
+    // Edges lead to the end with more edges: then no vertex has many.
+    let mut ranked: Vec<u32> = (0..n as u32).collect();
+    ranked.sort_unstable_by_key(|&v| (graph.neighbours(v as usize).len(), v));
+    let mut ranks = vec![0u32; n];
+    ranked.iter().zip(0..).for_each(|(&v, rank)| ranks[v as usize] = rank);
+    let mut starts = vec![0; n + 1];
+    let mut ahead = Vec::with_capacity(graph.num_entries() / 2);
+    for (rank, &v) in ranked.iter().enumerate() {
+        let higher = graph.neighbours(v as usize).iter().map(|&u| ranks[u as usize]);
+        ahead.extend(higher.filter(|&u| u as usize > rank));
+        starts[rank + 1] = ahead.len();
+    }
+    let ahead = |rank: usize| &ahead[starts[rank]..starts[rank + 1]];
+    let steps: usize = (0..n).flat_map(ahead).map(|&u| ahead(u as usize).len()).sum();
+    let words = n.div_ceil(64);
+    let edges = starts[n];
+    let by_bits = n * words <= MOST_WORDS && WORD * words * edges < steps;
+    let pairs = if by_bits { common_by_bits(n, words, ahead) } else { listed(n, ahead) };
+    (0..n).map(|v| pairs[ranks[v] as usize]).collect()
+}
+
+/// Every triangle is found from its lowest corner.
+fn listed<'a>(n: usize, ahead: impl Fn(usize) -> &'a [u32]) -> Vec<usize> {
+    let (mut pairs, mut marked) = (vec![0; n], vec![u32::MAX; n]);
+    for v in 0..n {
+        ahead(v).iter().for_each(|&u| marked[u as usize] = v as u32);
+        for &u in ahead(v) {
+            for &w in ahead(u as usize) {
+                if marked[w as usize] == v as u32 {
+                    pairs[v] += 2;
+                    pairs[u as usize] += 2;
+                    pairs[w as usize] += 2;
+                }
+            }
+        }
+    }
+    pairs
+}
+
+/// Neighbours that the ends of an edge share, as bits of both rows.
+fn common_by_bits<'a>(n: usize, words: usize, ahead: impl Fn(usize) -> &'a [u32]) -> Vec<usize> {
+    let mut bits = vec![0u64; n * words];
+    for v in 0..n {
+        for &u in ahead(v) {
+            bits[v * words + u as usize / 64] |= 1 << (u % 64);
+            bits[u as usize * words + v / 64] |= 1 << (v % 64);
+        }
+    }
+    let mut pairs = vec![0; n];
+    for v in 0..n {
+        for &u in ahead(v) {
+            let (mine, theirs) = (&bits[v * words..][..words], &bits[u as usize * words..][..words]);
+            let common: u32 = mine.iter().zip(theirs).map(|(a, b)| (a & b).count_ones()).sum();
+            pairs[v] += common as usize;
+            pairs[u as usize] += common as usize;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, Graph};
+    use crate::rng::Stream;
+
+    #[test]
+    fn both_ways_count_the_pairs_that_are_joined() {
+        for (n, density) in [(0, 0.0), (1, 1.0), (2, 1.0), (30, 0.2), (70, 0.9), (130, 0.5), (200, 0.02)] {
+            let mut stream = Stream::new(n as u64, "triangles", [0, 0]);
+            let (mut sources, mut targets) = (Vec::new(), Vec::new());
+            for i in 0..n as u32 {
+                for j in 0..=i {
+                    if stream.uniform() < density {
+                        sources.push(i);
+                        targets.push(j);
+                    }
+                }
+            }
+            let graph = Graph::new(&EdgeList::new(n, &sources, &targets)).unwrap();
+            let graph = graph.view();
+            let joined = |a: u32, b: u32| a != b && graph.neighbours(a as usize).contains(&b);
+            let expected: Vec<usize> = (0..n as u32)
+                .map(|v| {
+                    let own: Vec<u32> = (0..n as u32).filter(|&u| joined(v, u)).collect();
+                    own.iter().map(|&u| own.iter().filter(|&&w| joined(u, w)).count()).sum()
+                })
+                .collect();
+            assert_eq!(joined_pairs(graph), expected, "{n} {density}");
+            let lists: Vec<Vec<u32>> =
+                (0..n as u32).map(|v| (v + 1..n as u32).filter(|&u| joined(v, u)).collect()).collect();
+            assert_eq!(listed(n, |v| &lists[v]), expected, "{n} {density}");
+            assert_eq!(common_by_bits(n, n.div_ceil(64), |v| &lists[v]), expected, "{n} {density}");
+        }
+    }
+}
