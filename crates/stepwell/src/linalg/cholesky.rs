@@ -17,48 +17,29 @@ pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Opt
     if matrix.dim() != (n, n) {
         return None;
     }
-    // Products of narrow matrices may come column after column.
-    let mut matrix =
-        if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() };
-    let entries = matrix.as_slice_mut().expect("made to lie row after row");
-    // What the factorisation calls lower it finds in columns, and these are rows:
-    // it gets the transpose, which is the same matrix.
-    for i in 0..n {
-        for j in 0..i {
-            entries[j * n + i] = entries[i * n + j];
-        }
-    }
-    let mut factor = MatMut::from_column_major_slice_mut(entries, n, n);
-    factorise(factor.as_mut())?;
+    let matrix = root(matrix)?;
+    let factor = MatRef::from_row_major_slice(matrix.as_slice().expect("a root lies row after row"), n, n);
     let mut solution = Mat::from_fn(n, columns, |i, j| b[(i, j)]);
     let scratch = llt::solve::solve_in_place_scratch::<f64>(n, columns, Par::Seq);
     let mut memory = MemBuffer::new(scratch);
-    llt::solve::solve_in_place(factor.as_ref(), solution.as_mut(), Par::Seq, MemStack::new(&mut memory));
+    llt::solve::solve_in_place(factor, solution.as_mut(), Par::Seq, MemStack::new(&mut memory));
     let solution = Array2::from_shape_fn((n, columns), |(i, j)| solution[(i, j)]);
     solution.iter().all(|x| x.is_finite()).then_some(solution)
 }
 
-/// `L` in place of the lower triangle of `L Lᵀ`; `None` where that is not positive definite.
-fn factorise(matrix: MatMut<'_, f64>) -> Option<()> {
-    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(matrix.nrows(), Par::Seq, Default::default());
-    let mut memory = MemBuffer::new(scratch);
-    let stack = MemStack::new(&mut memory);
-    llt::factor::cholesky_in_place(matrix, Default::default(), Par::Seq, stack, Default::default()).ok()?;
-    Some(())
-}
-
-/// `L` with `L Lᵀ = M`, where the lower triangle of `M` is read; `None` where `M` is
-/// not positive definite.
+/// `L` with `L Lᵀ = M` in the lower triangle, which is the part of `M` that is read;
+/// `None` where `M` is not positive definite.
 pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     let n = matrix.nrows();
-    if n == 0 {
-        return Some(matrix);
-    }
-    let mut factor = Mat::from_fn(n, n, |i, j| if j <= i { matrix[(i, j)] } else { 0.0 });
-    drop(matrix);
-    factorise(factor.as_mut())?;
-    let root = Array2::from_shape_fn((n, n), |(i, j)| if j <= i { factor[(i, j)] } else { 0.0 });
-    root.iter().all(|x| x.is_finite()).then_some(root)
+    // Products of narrow matrices may come column after column.
+    let mut root =
+        if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() };
+    let entries = root.as_slice_mut().expect("made to lie row after row");
+    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(scratch);
+    let (factor, stack) = (MatMut::from_row_major_slice_mut(entries, n, n), MemStack::new(&mut memory));
+    llt::factor::cholesky_in_place(factor, Default::default(), Par::Seq, stack, Default::default()).ok()?;
+    (0..n).all(|i| entries[i * n..=i * n + i].iter().all(|x| x.is_finite())).then_some(root)
 }
 
 /// `L⁻¹ x` in place of the first numbers of every row, which are `stride` apart.
@@ -114,7 +95,8 @@ mod tests {
             let mut stream = Stream::new(2, "cholesky", [n as u64, 0]);
             let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
             let matrix = rows.t().dot(&rows);
-            let root = root(matrix.clone()).unwrap();
+            let mut root = root(matrix.clone()).unwrap();
+            (0..n).for_each(|i| root.slice_mut(s![i, i + 1..]).fill(0.0));
             assert!((root.dot(&root.t()) - &matrix).iter().all(|x| x.abs() < 1e-9));
             // Rows with something behind them, which is left alone.
             let mut padded = Array2::from_elem((n, n + 3), 7.0);

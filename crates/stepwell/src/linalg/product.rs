@@ -8,7 +8,11 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-/// Rows of the output that one thread computes at a time.
+/// Rows of the output that one thread computes at a time: more of wide matrices, where
+/// each stripe reads much of the other factor.
+fn stripe(width: usize) -> usize {
+    if width < 1024 { STRIPE } else { 256 }
+}
 const STRIPE: usize = 64;
 
 /// Rows and columns of what is computed at a time where a row's bits must not
@@ -33,6 +37,24 @@ pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
         let (left, right) = (rows.subcols(first, height).transpose(), rows.subcols(0, end));
         matmul(stripe, Accum::Add, left, right, 1.0, Par::Seq);
     });
+}
+
+/// The lower triangle of `A Aᵀ`, row times row.
+pub(crate) fn products(a: ArrayView2<'_, f64>) -> Array2<f64> {
+    let (rows, inner) = a.dim();
+    let mut lower = Array2::zeros((rows, rows));
+    let a = Operand::new(a);
+    let a = a.view();
+    let entries = lower.as_slice_mut().expect("just made, row after row");
+    if rows > 0 && inner > 0 {
+        each_stripe(entries, rows, rows * rows * inner, |first, height, stripe| {
+            let end = first + height;
+            let stripe = MatMut::from_row_major_slice_mut(stripe, height, rows).subcols_mut(0, end);
+            let (left, right) = (a.subrows(first, height), a.subrows(0, end).transpose());
+            matmul(stripe, Accum::Replace, left, right, 1.0, Par::Seq);
+        });
+    }
+    lower
 }
 
 /// `A B`.
@@ -95,12 +117,12 @@ fn each_stripe(
     multiplications: usize,
     compute: impl Fn(usize, usize, &mut [f64]) + Sync,
 ) {
-    let stripe =
-        |(index, entries): (usize, &mut [f64])| compute(index * STRIPE, entries.len() / width, entries);
+    let high = stripe(width);
+    let each = |(index, entries): (usize, &mut [f64])| compute(index * high, entries.len() / width, entries);
     if multiplications < WORTH_SHARING {
-        entries.chunks_mut(STRIPE * width).enumerate().for_each(stripe);
+        entries.chunks_mut(high * width).enumerate().for_each(each);
     } else {
-        entries.par_chunks_mut(STRIPE * width).enumerate().for_each(stripe);
+        entries.par_chunks_mut(high * width).enumerate().for_each(each);
     }
 }
 
@@ -170,8 +192,10 @@ mod tests {
             let mut lower = Array2::ones((width, width));
             add_gram(x.as_slice().unwrap(), width, lower.as_slice_mut().unwrap());
             let expected = x.t().dot(&x);
+            let by_rows = products(x.t());
             for (i, j) in (0..width).flat_map(|i| (0..=i).map(move |j| (i, j))) {
                 assert!((lower[(i, j)] - 1.0 - expected[(i, j)]).abs() < 1e-11);
+                assert!((by_rows[(i, j)] - expected[(i, j)]).abs() < 1e-11);
             }
         }
     }

@@ -329,6 +329,11 @@ impl ReadoutFit {
     /// Goes on with what a pass over all rows has gathered: the readout, or
     /// nothing if one more pass is needed.
     pub fn advance(&mut self, gathered: Gathered) -> Result<Option<Readout>> {
+        Ok(self.advanced(gathered)?.map(|(readout, _)| readout))
+    }
+
+    /// The same, and the coefficients for rows as they go into the regression.
+    fn advanced(&mut self, gathered: Gathered) -> Result<Option<(Readout, Coefficients)>> {
         let found = match (std::mem::replace(&mut self.step, Step::Inputs), gathered.0) {
             (Step::Inputs, Kind::Inputs(columns, picked, alike)) => {
                 self.blind = !alike.differ;
@@ -344,7 +349,8 @@ impl ReadoutFit {
                 self.step = Step::Moments(Front { expansion: Some(expansion), root });
                 return Ok(None);
             }
-            (Step::Moments(front), Kind::Moments(sums, alike)) => {
+            (Step::Moments(front), Kind::Moments(mut sums, alike)) => {
+                sums.moments.settle();
                 self.blind |= !alike.differ;
                 match *self.options.alpha.candidates() {
                     [alpha] => {
@@ -365,15 +371,14 @@ impl ReadoutFit {
                 return Err(another_pass());
             }
         };
-        let (alpha, Coefficients { weights, intercept }, Front { expansion, root }) = found;
-        let weights = match root {
-            Some(root) => linalg::solve_transposed(root.view(), weights),
-            None => weights,
-        };
-        let mut readout =
-            Readout::from_parts(self.task, alpha, expansion, Coefficients { weights, intercept })?;
+        let (alpha, inner, Front { expansion, root }) = found;
+        let mut outer = inner.clone();
+        if let Some(root) = root {
+            outer.weights = linalg::solve_transposed(root.view(), outer.weights);
+        }
+        let mut readout = Readout::from_parts(self.task, alpha, expansion, outer)?;
         readout.blind = self.blind;
-        Ok(Some(readout))
+        Ok(Some((readout, inner)))
     }
 
     fn front(&self) -> &Front {
@@ -486,21 +491,14 @@ impl Readout {
                     gathered
                 }
             };
-            let root = fit.front().root.clone().filter(|_| kept.is_some());
-            let Some(readout) = fit.advance(gathered)? else { continue };
+            let Some((readout, inner)) = fit.advanced(gathered)? else { continue };
             let mut values = Array2::zeros((0, targets.task().num_columns()));
             let mut add =
                 |more: Array2<f64>| values.append(Axis(0), more.view()).expect("one column per target");
             match kept {
-                Some(rows) => {
-                    let Coefficients { weights, intercept } = readout.coefficients();
-                    let weights = match root {
-                        Some(root) => linalg::multiply(root.t(), weights.view()),
-                        None => weights.clone(),
-                    };
-                    rows.iter()
-                        .for_each(|(x, _, _)| add(linalg::multiply(x.view(), weights.view()) + intercept));
-                }
+                Some(rows) => rows.iter().for_each(|(x, _, _)| {
+                    add(linalg::multiply(x.view(), inner.weights.view()) + &inner.intercept);
+                }),
                 None => pass(&mut |x, _, _| {
                     add(readout.predict(x)?);
                     Ok(())

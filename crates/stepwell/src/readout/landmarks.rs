@@ -109,20 +109,16 @@ impl Landmarks {
     /// `L` with `L Lᵀ = k(C, C)`: solved for similarities, it gives coordinates with
     /// the kernel's inner products.
     pub(super) fn root(&self) -> Result<Array2<f64>> {
-        let (size, width) = self.rows.dim();
-        let columns: Vec<f64> = self.rows.columns().into_iter().flatten().copied().map(f64::from).collect();
-        let mut alike = vec![0.0; size * size];
-        if width > 0 {
-            linalg::add_gram(&columns, size, &mut alike);
-        }
-        alike.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, row)| {
+        let size = self.rows.nrows();
+        let mut alike = linalg::products(self.rows.mapv(f64::from).view());
+        let entries = alike.as_slice_mut().expect("products lie row after row");
+        entries.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, row)| {
             for (product, other) in row[..i].iter_mut().zip(&self.halves) {
                 *product += (*product - self.halves[i] - other).min(0.0).exp();
             }
             row[i] += 1.0 + JITTER;
         });
-        linalg::root(rows::shaped(alike, (size, size))?)
-            .ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
+        linalg::root(alike).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
     }
 }
 

@@ -10,6 +10,9 @@ use crate::linalg;
 /// More columns than any machine has memory to square.
 const MAX_COLUMNS: usize = 1 << 16;
 
+/// Rows and columns of a matrix that are mirrored at a time.
+const SQUARE: usize = 32;
+
 /// All a ridge regression needs to know about rows of inputs `x` and targets
 /// `y`: their weight, means and centred sums of products.
 ///
@@ -105,12 +108,27 @@ impl Moments {
         };
         let (inputs, width) = (*inputs, mean.len());
         let at = |i: usize, j: usize| scatter[i.max(j) * width + i.min(j)];
+        let mut xx = Array2::zeros((inputs, inputs));
+        let entries = xx.as_slice_mut().expect("just made, row after row");
+        for i in 0..inputs {
+            entries[i * inputs..=i * inputs + i].copy_from_slice(&scatter[i * width..=i * width + i]);
+        }
+        // The other half by small squares, which stay in the cache.
+        for top in (0..inputs).step_by(SQUARE) {
+            for left in (0..=top).step_by(SQUARE) {
+                for i in top..inputs.min(top + SQUARE) {
+                    for j in left..i.min(left + SQUARE) {
+                        entries[j * inputs + i] = entries[i * inputs + j];
+                    }
+                }
+            }
+        }
         Scatter {
             rows: *rows,
             weight: *weight,
             x_mean: Array1::from_iter(mean[..inputs].iter().copied()),
             y_mean: Array1::from_iter(mean[inputs..].iter().copied()),
-            xx: Array2::from_shape_fn((inputs, inputs), |(i, j)| at(i, j)),
+            xx,
             xy: Array2::from_shape_fn((inputs, *targets), |(i, j)| at(i, inputs + j)),
             yy: Array1::from_shape_fn(*targets, |j| at(inputs + j, inputs + j)),
         }
@@ -121,7 +139,8 @@ impl Moments {
         self
     }
 
-    fn settle(&mut self) {
+    /// Adds the rows that wait for a block to become full.
+    pub(super) fn settle(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
         self.fold(&mut pending);
     }
