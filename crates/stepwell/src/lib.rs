@@ -54,6 +54,7 @@ pub mod theory;
 pub use error::{Error, Result, Unreadable};
 /// The matrices in signatures are of this version.
 pub use ndarray;
+pub use reservoir::kernel::{instruction_set, instruction_sets, use_instruction_set};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

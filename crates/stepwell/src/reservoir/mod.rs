@@ -25,7 +25,7 @@
 mod aggregate;
 mod carry;
 mod embed;
-mod kernel;
+pub(crate) mod kernel;
 mod order;
 mod prepared;
 mod solver;

@@ -6,7 +6,7 @@
 //! given greedily: each vertex in turn takes the lowest its neighbours leave.
 
 /// Rows in the order of their colours.
-pub(super) struct Order {
+pub(crate) struct Order {
     /// The row at each place.
     pub rows: Vec<u32>,
     /// Where each colour's places begin, with the number of rows at the end.
