@@ -272,31 +272,75 @@ unsafe fn gather<V: Vector>(
 /// As for [`gather`]; `C` vectors, and with `TAIL` half a one, must be left of each row.
 #[inline(always)]
 unsafe fn gather_columns<V: Vector, const C: usize, const TAIL: bool>(
-    columns: &[u32],
-    values: &[V::Scalar],
+    mut columns: &[u32],
+    mut values: &[V::Scalar],
     source: *const V::Scalar,
     stride: usize,
     left: *mut V::Scalar,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut sums = [V::splat(V::Scalar::default()); C];
-        let mut tail = V::Half::splat(V::Scalar::default());
-        for (&column, &value) in columns.iter().zip(values) {
-            let (neighbour, factor) = (source.add(column as usize * stride), V::splat(value));
-            for (c, sum) in sums.iter_mut().enumerate() {
-                *sum = factor.mul_add(V::load(neighbour.add(c * V::LANES)), *sum);
+        let mut sums = Gathered::<V, C, TAIL>::zero();
+        // A few sums would wait for their own results: long rows have them twice.
+        if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
+            let mut others = Gathered::<V, C, TAIL>::zero();
+            while let ([column, other, rest @ ..], [value, factor, factors @ ..]) = (columns, values) {
+                sums.add_times(*value, source.add(*column as usize * stride));
+                others.add_times(*factor, source.add(*other as usize * stride));
+                (columns, values) = (rest, factors);
             }
-            if TAIL {
-                let states = V::Half::load(neighbour.add(C * V::LANES));
-                tail = V::Half::splat(value).mul_add(states, tail);
-            }
+            sums.add(&others);
         }
-        for (c, sum) in sums.iter().enumerate() {
+        for (&column, &value) in columns.iter().zip(values) {
+            sums.add_times(value, source.add(column as usize * stride));
+        }
+        for (c, sum) in sums.whole.iter().enumerate() {
             sum.store(left.add(c * V::LANES));
         }
         if TAIL {
-            tail.store(left.add(C * V::LANES));
+            sums.tail.store(left.add(C * V::LANES));
+        }
+    }
+}
+
+/// Sums of some columns.
+struct Gathered<V: Vector, const C: usize, const TAIL: bool> {
+    whole: [V; C],
+    tail: V::Half,
+}
+
+// SAFETY of every block: the callers are functions of the vector's instruction
+// set, and `states` is valid for reading as many numbers as there are columns.
+impl<V: Vector, const C: usize, const TAIL: bool> Gathered<V, C, TAIL> {
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        let zero = V::Scalar::default();
+        unsafe { Self { whole: [V::splat(zero); C], tail: V::Half::splat(zero) } }
+    }
+
+    #[inline(always)]
+    unsafe fn add_times(&mut self, times: V::Scalar, states: *const V::Scalar) {
+        unsafe {
+            let factor = V::splat(times);
+            for (c, sum) in self.whole.iter_mut().enumerate() {
+                *sum = factor.mul_add(V::load(states.add(c * V::LANES)), *sum);
+            }
+            if TAIL {
+                let states = V::Half::load(states.add(C * V::LANES));
+                self.tail = V::Half::splat(times).mul_add(states, self.tail);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add(&mut self, other: &Self) {
+        unsafe {
+            for (sum, other) in self.whole.iter_mut().zip(&other.whole) {
+                *sum = sum.add(*other);
+            }
+            if TAIL {
+                self.tail = self.tail.add(other.tail);
+            }
         }
     }
 }
