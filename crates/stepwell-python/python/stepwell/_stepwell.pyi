@@ -24,6 +24,7 @@ __all__ = [
     "check_pooling",
     "coarsen",
     "decode_classes",
+    "instruction_set",
     "kron_reduce",
     "load_dataset",
     "make_benchmark",
@@ -267,4 +268,5 @@ def plot_explanation(
     coordinates: _Floats | None,
     names: tuple[str, str],
 ) -> tuple[RawPicture, float, float, list[tuple[int, _Floats]], _Floats]: ...
+def instruction_set() -> str: ...
 def run_command(arguments: Sequence[str]) -> int: ...

@@ -97,9 +97,24 @@ pub fn instruction_sets() -> Vec<&'static str> {
 pub fn use_instruction_set(name: &str) -> Result<()> {
     let place = Kind::ALL.iter().position(|kind| kind.name() == name && kind.is_available());
     let Some(place) = place else {
-        let expected = format!("an instruction set of this processor ({})", instruction_sets().join(", "));
+        let expected = format!("one of this processor's ({})", instruction_sets().join(", "));
         return Err(Error::BadOption { name: "instruction set", expected, found: format!("'{name}'") });
     };
     IN_USE.store(place as u8, Ordering::Relaxed);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_processor_and_others_are_refused() {
+        let names = instruction_sets();
+        assert_eq!(names.last(), Some(&"portable"));
+        assert!(names.contains(&instruction_set()));
+        let message = use_instruction_set("sse9").unwrap_err().to_string();
+        let expected = format!("one of this processor's ({})", names.join(", "));
+        assert_eq!(message, format!("instruction set: expected {expected}, found 'sse9'"));
+    }
 }
