@@ -35,7 +35,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::graph::RawGraph;
     #[pymodule_export]
-    use super::model::{RawModel, decoded};
+    use super::model::{RawModel, RawPrepared, decoded};
     #[pymodule_export]
     use super::options::{check_options, option_table, preset_options};
     #[pymodule_export]
