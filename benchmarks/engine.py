@@ -120,7 +120,7 @@ def with_inputs(graphs):
     for graph in graphs:
         features = graph.features
         if features is None or not features.shape[1]:
-            features = graph.adjacency.sum(1).reshape(-1, 1) if known is None else graph.labels[:, None] == known
+            features = np.asarray(graph.adjacency.sum(1)).reshape(-1, 1) if known is None else graph.labels[:, None] == known
         made.append(Graph(graph.adjacency, np.asarray(features, dtype=float)))
     return made
 

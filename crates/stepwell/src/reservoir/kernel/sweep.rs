@@ -184,9 +184,9 @@ unsafe fn dense_rows<V: Vector>(
     range: Range<usize>,
     scratch: *mut V::Scalar,
 ) -> f64 {
-    let stride = task.equation.recurrent.stride;
+    let Recurrent { units, stride, .. } = *task.equation.recurrent;
     let tiles = Spread::new(range, TILE);
-    let cached = stride * stride * size_of::<V::Scalar>() <= CACHED_BYTES;
+    let cached = units * stride * size_of::<V::Scalar>() <= CACHED_BYTES;
     let group = if cached { 1 } else { GROUP };
     let mut total = 0.0;
     let mut tile = 0;
