@@ -8,11 +8,15 @@ Contenders, each on one thread, with the same graphs, weights and tolerance:
   stepwell  f32, Gauss-Seidel, lifted
 Preparation (normalising, batching, lifting) is not in the times; Stepwell's is given in
 sweeps over the graphs as they are, not lifted. The error is the largest relative one over a sample of graphs against a solution
-at 1e-12, so that nobody wins by stopping early. Prints ratios of median times.
+at 1e-12, so that nobody wins by stopping early. Prints ratios of median times, and
+first the vector instructions each contender uses (Stepwell's can be chosen by
+STEPWELL_ISA=avx512|avx2|portable). The kernel's share of the peak is printed by
+cargo run --release -p stepwell --example kernel_speed, which ./test peers runs as well.
+
+Inputs of the vertices are their attributes, else their labels one-hot, else their degrees.
 """
 
 import argparse
-import json
 import os
 import statistics
 import time
@@ -24,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from stepwell import PyramidalReservoir, load_dataset
+from stepwell import Graph, PyramidalReservoir, instruction_set, load_dataset
 from stepwell._batches import as_batch
 
 SETS = [
@@ -99,14 +103,41 @@ class Torch:
 class Stepwell:
     def __init__(self, graphs, weights, lift=True):
         model = PyramidalReservoir(units=UNITS, blocks=BLOCKS, tol=TOL, max_iter=MAX_ITER, lift=lift)
-        self.options = json.dumps(model._checked())
-        self.weights = weights
-        batch = as_batch(graphs).as_they_are()
-        self.preparation, self.prepared = best_of_three(lambda: batch.prepare(self.options, 1))
+        self.model = model.set_weights(weights)._model
+        batch = as_batch(graphs)
+        self.preparation, self.prepared = best_of_three(lambda: self.model.prepare(batch, 1))
 
     def embed(self):
-        vectors, self.sweeps, _ = self.prepared.embed(self.options, self.weights, 1)
+        vectors, (self.sweeps, *_) = self.model.embed_prepared(self.prepared, 1)
         return vectors
+
+
+def with_inputs(graphs):
+    """The graphs with the inputs of their vertices as features."""
+    labels = [graph.labels for graph in graphs]
+    known = np.unique(np.concatenate(labels)) if labels[0] is not None else None
+    made = []
+    for graph in graphs:
+        features = graph.features
+        if features is None or not features.shape[1]:
+            features = np.asarray(graph.adjacency.sum(1)).reshape(-1, 1) if known is None else graph.labels[:, None] == known
+        made.append(Graph(graph.adjacency, np.asarray(features, dtype=float)))
+    return made
+
+
+def instruction_sets():
+    """The vector instructions of each contender, as it reports them itself."""
+    config = np.show_config(mode="dicts")
+    loops = config.get("SIMD Extensions", {}).get("found", [])
+    numpy = loops[-1] if loops else "baseline"
+    try:
+        from threadpoolctl import threadpool_info
+
+        blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
+        numpy += ", BLAS for " + ", ".join(sorted({library.get("architecture", "?") for library in blas}))
+    except ImportError:
+        pass
+    return f"numpy {numpy}; torch {torch.backends.cpu.get_cpu_capability()}; stepwell {instruction_set()}"
 
 
 def sweep_seconds(graphs, weights):
@@ -144,12 +175,13 @@ def main():
     parser.add_argument("--graphs", type=int, default=400, help="graphs of each set, drawn at random")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
+    print(f"instructions: {instruction_sets()}")
     print(f"{'set':15}{'graphs/s':>10}{'x numpy':>9}{'x torch':>9}   {'error: numpy':>12}{'torch':>9}{'stepwell':>9}"
           f"{'preparation':>13}")  # fmt: skip
     for name in arguments.names:
         graphs = list(load_dataset(name, data_dir=arguments.data).graphs)
         chosen = np.random.default_rng(0).permutation(len(graphs))[: arguments.graphs]
-        graphs = [graphs[i] for i in chosen]
+        graphs = with_inputs([graphs[i] for i in chosen])
         weights = draw_weights(graphs[0].features.shape[1])
         contenders = {kind.__name__: kind(graphs, weights) for kind in (Numpy, Torch, Stepwell)}
         times = {name: [] for name in contenders}

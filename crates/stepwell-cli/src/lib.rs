@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
+use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::Arguments;
@@ -43,13 +44,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     end_on_interrupt();
     silence_expected_panics();
     let terminal = Terminal::new(arguments.quiet);
-    match with_threads(arguments.threads, || commands::run(&arguments.command, &terminal)) {
+    let run = || with_threads(arguments.threads, || commands::run(&arguments.command, &terminal));
+    match use_chosen_instructions().and_then(|()| run()) {
         Ok(()) => 0,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             terminal.error(&error);
             if error.is::<BadUsage>() { 2 } else { 1 }
         }
+    }
+}
+
+/// Has reservoirs computed with the instruction set named by the environment
+/// variable `STEPWELL_ISA`, if there is one.
+pub fn use_chosen_instructions() -> anyhow::Result<()> {
+    match std::env::var_os("STEPWELL_ISA").filter(|name| !name.is_empty()) {
+        Some(name) => stepwell::use_instruction_set(&name.to_string_lossy()).context("STEPWELL_ISA"),
+        None => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ mod threads;
 
 use std::ffi::OsString;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -34,7 +35,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::graph::RawGraph;
     #[pymodule_export]
-    use super::model::{RawModel, decoded};
+    use super::model::{RawModel, RawPrepared, decoded};
     #[pymodule_export]
     use super::options::{check_options, option_table, preset_options};
     #[pymodule_export]
@@ -47,7 +48,23 @@ mod _stepwell {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let chosen = stepwell_cli::use_chosen_instructions();
+        chosen.map_err(|error| PyValueError::new_err(format!("{error:#}")))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// The instruction set reservoirs are computed with.
+    ///
+    /// It is the fastest the processor has, unless the environment variable
+    /// ``STEPWELL_ISA`` named another one when the package was imported.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     ``"avx512"``, ``"avx2"`` or ``"portable"``.
+    #[pyfunction]
+    fn instruction_set() -> &'static str {
+        stepwell::instruction_set()
     }
 
     /// Runs the command line and returns its exit code.

@@ -15,7 +15,7 @@ use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, Saved, TrainedModel};
 use stepwell::pool::Notes;
 use stepwell::readout::{Readout, Sample};
-use stepwell::reservoir::{BlockWeights, Convergence, Embedding, Run, Weights};
+use stepwell::reservoir::{BlockWeights, Convergence, Embedding, Prepared, Run, Weights};
 use stepwell::targets::{Labels, Targets, Task, decode_classes};
 use stepwell_data::models;
 
@@ -28,6 +28,10 @@ use crate::{dataset, pool, readout, threads};
 /// A model, trained or not.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawModel(pub(crate) Arc<Saved>);
+
+/// Graphs made ready for a model.
+#[pyclass(frozen, module = "stepwell._stepwell")]
+pub struct RawPrepared(Arc<Prepared>);
 
 /// `W` and `V` of one reservoir, from Python.
 type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
@@ -193,6 +197,32 @@ impl RawModel {
             embed(saved.model(), &batch, watch)
         })?;
         let (vectors, passed) = found.map_err(refused)?;
+        Ok((vectors.into_pyarray(py), passed.told(py)))
+    }
+
+    /// Graphs made ready to be embedded as often as one likes.
+    fn prepare(&self, py: Python<'_>, graphs: &RawBatch, n_threads: usize) -> PyResult<RawPrepared> {
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, None, move |watch| {
+            let pyramid = saved.model().coarsen(&batch, |_| watch.go_on())?;
+            saved.model().prepare(&batch, pyramid)
+        })?;
+        Ok(RawPrepared(Arc::new(found.map_err(refused)?)))
+    }
+
+    /// A row per graph.
+    fn embed_prepared<'py>(
+        &self,
+        py: Python<'py>,
+        prepared: &RawPrepared,
+        n_threads: usize,
+    ) -> PyResult<(Matrix<'py>, Journey<'py>)> {
+        let (saved, prepared) = (self.0.clone(), prepared.0.clone());
+        let found = threads::run_owned(py, n_threads, None, move |watch| {
+            saved.model().embed_prepared(&prepared, None, |done| watch.at(done))
+        })?;
+        let Embedding { vectors, runs } = found.map_err(refused)?;
+        let passed = Passed { runs, notes: Default::default(), losses: Default::default() };
         Ok((vectors.into_pyarray(py), passed.told(py)))
     }
 

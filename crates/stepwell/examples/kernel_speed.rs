@@ -1,10 +1,14 @@
-//! How fast the fused sweep is, as a share of what the core could do at most.
+//! How fast the fused sweep is with each instruction set the processor has.
 //!
 //! `cargo run --release -p stepwell --example kernel_speed [-- UNITS…]`
 //!
+//! Instruction sets take turns, run by run, on one thread; `ratio` is the median
+//! over the rounds of the AVX2 (or portable) path's time divided by this one's.
 //! Useful work of a sweep is `2·N·H² + 2·nnz·H` operations; the peak is a loop
-//! of nothing but fused multiply-adds, measured right before and after each
-//! line. Both are the best of several runs, on one thread.
+//! of nothing but fused multiply-adds of the widest vectors, the best of runs
+//! before and after each line. Rates are those of each path's best run. The
+//! first sweep starts from zero and multiplies little: it is in the times, not
+//! in the work.
 
 use std::ops::ControlFlow::Continue;
 use std::time::Instant;
@@ -36,51 +40,91 @@ fn graphs() -> GraphBatch {
     builder.finish()
 }
 
-/// The shortest of several runs, in seconds.
-fn best(runs: usize, mut run: impl FnMut()) -> f64 {
-    let time = |run: &mut dyn FnMut()| {
-        let start = Instant::now();
-        run();
-        start.elapsed().as_secs_f64()
-    };
-    (0..runs).map(|_| time(&mut run)).fold(f64::INFINITY, f64::min)
+fn seconds(run: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64()
 }
 
-/// Operations per second of the fastest loop there is.
-fn peak(lanes: usize) -> f64 {
-    const ROUNDS: usize = 1_000_000;
-    let chains = 12;
-    2.0 * (lanes * chains * ROUNDS) as f64 / best(20, || multiply_add(ROUNDS))
+fn best(times: &[f64]) -> f64 {
+    times.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Operations per second of the fastest loop there is, in f32.
+fn peak() -> f64 {
+    const ROUNDS: usize = 200_000;
+    let runs: Vec<f64> = (0..20)
+        .map(|_| {
+            let start = Instant::now();
+            let operations = peak::multiply_add(ROUNDS);
+            operations as f64 / start.elapsed().as_secs_f64()
+        })
+        .collect();
+    runs.into_iter().fold(0.0, f64::max)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-fn multiply_add(rounds: usize) {
+mod peak {
     use std::arch::x86_64::*;
-    #[target_feature(enable = "avx2,fma")]
-    fn chains(rounds: usize) -> f32 {
-        let factor = _mm256_set1_ps(std::hint::black_box(0.5));
-        let mut sums = [_mm256_set1_ps(std::hint::black_box(0.25)); 12];
-        for _ in 0..rounds {
-            for sum in &mut sums {
-                *sum = _mm256_fmadd_ps(*sum, factor, factor);
+    use std::hint::black_box;
+
+    /// Sums that do not wait for each other.
+    const CHAINS: usize = 12;
+
+    macro_rules! chains {
+        ($name:ident, $features:literal, $set1:ident $fmadd:ident $first:ident) => {
+            #[target_feature(enable = $features)]
+            fn $name(rounds: usize) -> f32 {
+                let factor = $set1(black_box(0.5));
+                let mut sums = [$set1(black_box(0.25)); CHAINS];
+                for _ in 0..rounds {
+                    for sum in &mut sums {
+                        *sum = $fmadd(*sum, factor, factor);
+                    }
+                }
+                sums.iter().map(|sum| $first(*sum)).sum()
             }
-        }
-        sums.iter().map(|sum| _mm256_cvtss_f32(*sum)).sum()
+        };
     }
-    assert!(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), "no FMA to compare with");
-    // SAFETY: just checked.
-    std::hint::black_box(unsafe { chains(std::hint::black_box(rounds)) });
+    chains!(avx512, "avx512f", _mm512_set1_ps _mm512_fmadd_ps _mm512_cvtss_f32);
+    chains!(avx2, "avx2,fma", _mm256_set1_ps _mm256_fmadd_ps _mm256_cvtss_f32);
+
+    /// How many operations it made.
+    pub fn multiply_add(rounds: usize) -> usize {
+        // SAFETY: the processor has what was detected.
+        let (result, lanes) = unsafe {
+            if is_x86_feature_detected!("avx512f") {
+                (avx512(black_box(rounds)), 16)
+            } else {
+                assert!(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), "no FMA");
+                (avx2(black_box(rounds)), 8)
+            }
+        };
+        black_box(result);
+        2 * lanes * CHAINS * rounds
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn multiply_add(rounds: usize) {
-    let factor = std::hint::black_box(0.5f32);
-    let mut sums = [std::hint::black_box(0.25); 96];
-    for _ in 0..rounds {
-        sums.iter_mut().for_each(|sum| *sum = sum.mul_add(factor, factor));
+mod peak {
+    use std::hint::black_box;
+
+    /// How many operations it made.
+    pub fn multiply_add(rounds: usize) -> usize {
+        let factor = black_box(0.5f32);
+        let mut sums = [black_box(0.25); 96];
+        for _ in 0..rounds {
+            sums.iter_mut().for_each(|sum| *sum = sum.mul_add(factor, factor));
+        }
+        black_box(sums);
+        2 * 96 * rounds
     }
-    std::hint::black_box(sums);
 }
 
 fn main() {
@@ -92,12 +136,14 @@ fn main() {
     let inputs = FeatureMap::fit(&batch, &FeatureOptions::default()).and_then(|map| map.apply(&batch));
     let inputs = inputs.expect("labels");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
-    println!("precision  solver        units  ns/vertex-sweep  GFLOP/s   peak  share  preparation/sweep");
+    let sets: Vec<&str> = stepwell::instruction_sets().into_iter().filter(|set| *set != "portable").collect();
+    let sets = if sets.is_empty() { vec!["portable"] } else { sets };
+    println!("precision  solver       units  instructions  ns/vertex-sweep  GFLOP/s   peak  share  ratio");
     for precision in [Precision::F32, Precision::F64] {
         for solver in [Solver::GaussSeidel, Solver::Jacobi] {
             for &units in &chosen {
                 // Runs of a few milliseconds find the quiet moments of a busy machine.
-                let sweeps = 50_000 / (units * units) + 4;
+                let sweeps = 50_000 / (units * units) + 5;
                 let options = ModelConfig {
                     blocks: 1,
                     units: units.into(),
@@ -109,31 +155,36 @@ fn main() {
                     ..Default::default()
                 };
                 let weights = Weights::random(&options, inputs.width()).expect("valid options");
-                let prepare = || Prepared::new(&batch, &inputs, &options).expect("valid graphs");
-                let prepared = prepare();
-                let lanes = if precision == Precision::F32 { 8 } else { 4 };
-                let before = peak(lanes);
-                let seconds = pool.install(|| {
-                    best(60, || {
-                        embed(&weights, &prepared, &options, |_| Continue(())).expect("embeds");
-                    })
+                let prepared = Prepared::new(&batch, &inputs, &options).expect("valid graphs");
+                let before = peak();
+                let mut times = vec![Vec::new(); sets.len()];
+                pool.install(|| {
+                    for _ in 0..61 {
+                        for (set, times) in sets.iter().zip(&mut times) {
+                            stepwell::use_instruction_set(set).expect("one of this processor");
+                            times.push(seconds(|| {
+                                embed(&weights, &prepared, &options, |_| Continue(())).expect("embeds");
+                            }));
+                        }
+                    }
                 });
-                let peak = peak(lanes).max(before);
-                let preparing = pool.install(|| best(20, || drop(prepare())));
-                let work =
-                    2.0 * (prepared.num_rows(0) * units * units + prepared.num_entries(0) * units) as f64;
-                let rate = work * sweeps as f64 / seconds;
-                let sweep = seconds / sweeps as f64;
-                println!(
-                    "{:<9}  {:<12}  {units:>5}  {:>15.1}  {:>7.1}  {:>5.1}  {:>4.0}%  {:>17.2}",
-                    format!("{precision:?}"),
-                    format!("{solver:?}"),
-                    1e9 * sweep / prepared.num_rows(0) as f64,
-                    rate / 1e9,
-                    peak / 1e9,
-                    100.0 * rate / peak,
-                    preparing / sweep,
-                );
+                let peak = before.max(peak()) / if precision == Precision::F32 { 1.0 } else { 2.0 };
+                let (rows, entries) = (prepared.num_rows(0), prepared.num_entries(0));
+                let work = 2.0 * ((sweeps - 1) * (rows * units + entries) * units) as f64;
+                for (set, own) in sets.iter().zip(&times) {
+                    let rate = work / best(own);
+                    let last = times[sets.len() - 1].iter();
+                    println!(
+                        "{:<9}  {:<11}  {units:>5}  {set:<12}  {:>15.1}  {:>7.1}  {:>5.1}  {:>4.0}%  {:>5.2}",
+                        format!("{precision:?}"),
+                        format!("{solver:?}"),
+                        1e9 * best(own) / (sweeps * rows) as f64,
+                        rate / 1e9,
+                        peak / 1e9,
+                        100.0 * rate / peak,
+                        median(last.zip(own).map(|(last, own)| last / own).collect()),
+                    );
+                }
             }
         }
     }

@@ -53,6 +53,7 @@ pub mod targets;
 pub mod theory;
 
 pub use error::{Error, Result, Unreadable};
+pub use kernel::{instruction_set, instruction_sets, use_instruction_set};
 /// The matrices in signatures are of this version.
 pub use ndarray;
 

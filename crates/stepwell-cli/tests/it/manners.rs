@@ -24,6 +24,21 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
+fn the_environment_chooses_the_instruction_set() {
+    let vectors = |isa: &str| {
+        let arguments = ["embed", "b-easy-small", "--units", "20", "--preset", "paper"];
+        let done = stepwell().env("STEPWELL_ISA", isa).args(arguments).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    // Portable is everywhere; on some processors nothing else is.
+    assert!(vectors("portable").lines().count() > 1);
+    assert_eq!(vectors("").lines().count(), vectors("portable").lines().count());
+    let done = stepwell().env("STEPWELL_ISA", "sse9").args(["stats", "b-easy-small"]).assert().code(1);
+    let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(said.starts_with("error: STEPWELL_ISA: ") && said.contains("found 'sse9'"), "{said}");
+}
+
+#[test]
 fn bad_usage_is_exit_code_2() {
     for arguments in [
         &["stats"][..],

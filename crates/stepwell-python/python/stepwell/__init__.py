@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from ._stepwell import __version__
+from ._stepwell import __version__, instruction_set
 
 if TYPE_CHECKING:
     from ._coarsen import Level, coarsen, kron_reduce, maxcut
@@ -28,6 +28,7 @@ __all__ = [
     "as_graph",
     "coarsen",
     "from_edges",
+    "instruction_set",
     "kron_reduce",
     "load",
     "load_dataset",

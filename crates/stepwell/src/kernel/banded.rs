@@ -35,7 +35,7 @@ impl Banded<'_> {
         let mut squares = [0.0; ABREAST];
         let mut task = Solving { rows: self.rows, width: self.width, z, u, squares: &mut squares };
         // SAFETY: the lengths were checked above, and an `Isa` exists only where the processor has it.
-        unsafe { Isa::best().solve_band(&mut task) }
+        unsafe { Isa::in_use().solve_band(&mut task) }
         squares
     }
 }

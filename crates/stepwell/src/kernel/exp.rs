@@ -51,7 +51,10 @@ pub(super) unsafe fn exp<V: Vector<Scalar = f64>>(x: V) -> V {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::isa::{Isa, Kind};
     use crate::kernel::portable::Portable;
+    #[cfg(target_arch = "x86_64")]
+    use crate::kernel::{avx2, avx512};
 
     fn check<V: Vector<Scalar = f64>>() {
         let by_lane = |x: f64| {
@@ -81,10 +84,14 @@ mod tests {
 
     #[test]
     fn it_is_within_2_ulp_of_the_standard_library() {
-        check::<Portable<f64, 2>>();
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            check::<crate::kernel::avx2::F64x4>();
+        for isa in Isa::all() {
+            match isa.kind() {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx512 => check::<avx512::F64x8>(),
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx2 => check::<avx2::F64x4>(),
+                Kind::Portable => check::<Portable<f64, 2>>(),
+            }
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The arithmetic of a sweep, by vectors of whatever width the processor has.
 //!
 //! The loops are written once, over the small [`vector::Vector`] trait, and
-//! compiled for each instruction set: AVX2 with FMA where the processor turns
-//! out to have it, and a portable form of plain arrays everywhere. Every row
-//! is computed alone and in a fixed order, so results do not depend on tiles,
-//! batches or threads; between instruction sets they differ by rounding.
+//! compiled for each instruction set: AVX-512, or AVX2 with FMA, where the
+//! processor turns out to have them, and a portable form of plain arrays
+//! everywhere. Every row is computed alone and in a fixed order, so results do
+//! not depend on tiles, batches or threads; between instruction sets they
+//! differ by rounding.
 //!
-//! States are rows of [`stride`] numbers: the units and then zeros up to whole
-//! vectors. The zeros stay zeros, as nothing drives them and tanh(0) = 0.
+//! States are rows of [`stride`] numbers: the units and then zeros up to 32
+//! bytes, which is half a vector of AVX-512. The zeros stay zeros, as nothing
+//! drives them and tanh(0) = 0.
 //!
 //! This is the only module with `unsafe` code. What is offered to the outside
 //! checks lengths and indices once per call or at construction.
@@ -17,8 +19,11 @@
 mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod banded;
 mod exp;
+mod isa;
 mod operator;
 mod order;
 mod pack;
@@ -29,11 +34,15 @@ mod sweep;
 mod tanh;
 mod tile;
 mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 
 pub(crate) use aligned::Aligned;
 pub(crate) use banded::{ABREAST, Banded};
+pub(crate) use isa::Isa;
+pub use isa::{instruction_set, instruction_sets, use_instruction_set};
 pub(crate) use operator::{Operator, Rows};
 pub(crate) use order::by_colour;
 pub(crate) use pack::{Projection, Recurrent, stride};
@@ -42,44 +51,23 @@ pub(crate) use similar::Compared;
 pub(crate) use sweep::{Drive, Equation, SHARED_ROWS};
 
 use banded::Solving;
+use isa::Kind;
 use portable::Portable;
-use project::Projecting;
 use similar::Comparing;
 use sweep::Sweeping;
 use tanh::TanhConstants;
-
-/// An instruction set the processor has.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Isa(Kind);
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Portable,
-}
+use tile::Product;
+use vector::Vector;
 
 impl Isa {
-    /// The fastest one.
-    pub fn best() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Self(Kind::Avx2);
-        }
-        Self::portable()
-    }
-
-    /// The one every processor has.
-    pub fn portable() -> Self {
-        Self(Kind::Portable)
-    }
-
     /// # Safety
     /// As for `similar::rows`, apart from the instruction set.
     unsafe fn compare_rows(self, task: &mut Comparing<'_>) {
         // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
         unsafe {
-            match self.0 {
+            match self.kind() {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx512 => avx512::compare_rows(task),
                 #[cfg(target_arch = "x86_64")]
                 Kind::Avx2 => avx2::compare_rows(task),
                 Kind::Portable => similar::rows::<Portable<f32, 4>, Portable<f64, 2>, 4, 2>(task),
@@ -92,7 +80,9 @@ impl Isa {
     unsafe fn solve_band(self, task: &mut Solving<'_>) {
         // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
         unsafe {
-            match self.0 {
+            match self.kind() {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx512 => avx512::solve_band(task),
                 #[cfg(target_arch = "x86_64")]
                 Kind::Avx2 => avx2::solve_band(task),
                 Kind::Portable => banded::solve::<Portable<f64, 2>, 8>(task),
@@ -125,25 +115,30 @@ pub(crate) trait Real:
     fn to_f64(self) -> f64;
     fn is_finite(self) -> bool;
 
-    /// Lanes of the vectors used with an instruction set.
-    fn lanes(isa: Isa) -> usize;
+    /// Lanes of the vectors used with an instruction set, and most vectors of a panel.
+    fn shape(isa: Isa) -> (usize, usize);
 
     /// Two to the power whose biased exponent is in the lowest bits.
     fn power_of_two(self) -> Self;
 
     /// # Safety
     /// As for `sweep::rows`, apart from the instruction set.
-    unsafe fn sweep_rows(isa: Isa, task: &Sweeping<'_, Self>, rows: Range<usize>, left: &mut [Self]) -> f64;
+    unsafe fn sweep_rows(
+        isa: Isa,
+        task: &Sweeping<'_, Self>,
+        rows: Range<usize>,
+        scratch: &mut [Self],
+    ) -> f64;
 
     /// # Safety
-    /// As for `project::rows`, apart from the instruction set.
-    unsafe fn project_rows(isa: Isa, task: &Projecting<'_, Self>);
+    /// As for `tile::add_product`, apart from the instruction set.
+    unsafe fn add_product(isa: Isa, product: &Product<'_, Self>);
 }
 
 macro_rules! real {
-    ($scalar:ty, $lanes:literal, $portable_lanes:literal, $rounding:expr, $sweep:ident, $project:ident) => {
+    ($scalar:ty, $step:literal, $portable:ty, $avx2:ident, $avx512:ident, $rounding:expr, $sweep:ident) => {
         impl Real for $scalar {
-            const COLUMN_STEP: usize = $lanes;
+            const COLUMN_STEP: usize = $step;
             const ROUNDING: f64 = $rounding;
 
             #[inline(always)]
@@ -160,11 +155,16 @@ macro_rules! real {
                 self.is_finite()
             }
 
-            fn lanes(isa: Isa) -> usize {
-                match isa.0 {
+            fn shape(isa: Isa) -> (usize, usize) {
+                fn of<V: Vector>() -> (usize, usize) {
+                    (V::LANES, V::PANEL)
+                }
+                match isa.kind() {
                     #[cfg(target_arch = "x86_64")]
-                    Kind::Avx2 => $lanes,
-                    Kind::Portable => $portable_lanes,
+                    Kind::Avx512 => of::<avx512::$avx512>(),
+                    #[cfg(target_arch = "x86_64")]
+                    Kind::Avx2 => of::<avx2::$avx2>(),
+                    Kind::Portable => of::<$portable>(),
                 }
             }
 
@@ -177,25 +177,29 @@ macro_rules! real {
                 isa: Isa,
                 task: &Sweeping<'_, Self>,
                 rows: Range<usize>,
-                left: &mut [Self],
+                scratch: &mut [Self],
             ) -> f64 {
                 // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
                 unsafe {
-                    match isa.0 {
+                    match isa.kind() {
                         #[cfg(target_arch = "x86_64")]
-                        Kind::Avx2 => avx2::$sweep(task, rows, left),
-                        Kind::Portable => sweep::rows::<Portable<Self, $portable_lanes>>(task, rows, left),
+                        Kind::Avx512 => avx512::$sweep(task, rows, scratch),
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx2 => avx2::$sweep(task, rows, scratch),
+                        Kind::Portable => sweep::rows::<$portable>(task, rows, scratch),
                     }
                 }
             }
 
-            unsafe fn project_rows(isa: Isa, task: &Projecting<'_, Self>) {
+            unsafe fn add_product(isa: Isa, product: &Product<'_, Self>) {
                 // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
                 unsafe {
-                    match isa.0 {
+                    match isa.kind() {
                         #[cfg(target_arch = "x86_64")]
-                        Kind::Avx2 => avx2::$project(task),
-                        Kind::Portable => project::rows::<Portable<Self, $portable_lanes>>(task),
+                        Kind::Avx512 => avx512::$avx512::add_product(product),
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx2 => avx2::$avx2::add_product(product),
+                        Kind::Portable => <$portable>::add_product(product),
                     }
                 }
             }
@@ -203,5 +207,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, 8, 4, 4.0 / (1u32 << 24) as f64, sweep_f32, project_f32);
-real!(f64, 4, 2, 0.0, sweep_f64, project_f64);
+real!(f32, 8, Portable<f32, 4>, F32x8, F32x16, 4.0 / (1u32 << 24) as f64, sweep_f32);
+real!(f64, 4, Portable<f64, 2>, F64x4, F64x8, 0.0, sweep_f64);

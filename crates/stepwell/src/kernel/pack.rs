@@ -1,11 +1,18 @@
 //! Weights in the order in which the kernel reads them.
 //!
-//! A dense matrix becomes panels, each two vectors wide: the columns of a
-//! panel lie together row after row, so that a tile reads it from front to
-//! back. What is left of the columns becomes a panel one vector wide.
+//! A dense matrix is cut into slices of rows, and those into panels of a few
+//! vectors' columns: the columns of a panel lie together row after row, so that
+//! a tile reads it from front to back.
+//!
+//! Where the columns end with half a vector, the rows of the last panel are
+//! taken by twos: both without their tails, then one vector of both tails, the
+//! first number of either, the second of either, and so on. It is multiplied by
+//! two numbers of the left side in turn, so that no lane is idle. A single row
+//! at the end is followed by its tail.
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, Axis, s};
 
+use super::tile::Spread;
 use super::{Aligned, Isa, Real};
 
 /// Numbers per row of a state, so that rows are whole vectors on every path.
@@ -13,24 +20,46 @@ pub(crate) fn stride<T: Real>(units: usize) -> usize {
     units.next_multiple_of(T::COLUMN_STEP)
 }
 
-/// A dense matrix in panels.
+/// Rows of a slice: a panel of it stays in the innermost cache.
+pub(super) const SLICE: usize = 128;
+
+/// A slice of a dense matrix, in panels.
 #[derive(Clone)]
-pub(super) struct Panels<T> {
-    /// Rows of the matrix.
+pub(crate) struct Panels<T> {
+    /// Rows of the slice.
     pub depth: usize,
+    /// The panel of column c begins at `c * depth`.
     pub data: Aligned<T>,
 }
 
 impl<T: Real> Panels<T> {
+    fn slices(matrix: ArrayView2<'_, f64>, isa: Isa) -> Vec<Self> {
+        if matrix.is_empty() {
+            return Vec::new();
+        }
+        matrix.axis_chunks_iter(Axis(0), SLICE).map(|slice| Self::new(slice, isa)).collect()
+    }
+
     fn new(matrix: ArrayView2<'_, f64>, isa: Isa) -> Self {
         let (depth, units) = matrix.dim();
-        let (lanes, stride) = (T::lanes(isa), stride::<T>(units));
+        let ((lanes, most), stride) = (T::shape(isa), stride::<T>(units));
         let mut data = Aligned::zeros(depth * stride);
-        for (column, values) in matrix.columns().into_iter().enumerate() {
-            let start = column / (2 * lanes) * (2 * lanes);
-            let width = (2 * lanes).min(stride - start);
-            for (row, &value) in values.iter().enumerate() {
-                data[start * depth + row * width + column - start] = T::from_f64(value);
+        let panels = Spread::new(0..stride.div_ceil(lanes), most);
+        for panel in 0..panels.count {
+            let (first, end) = (panels.start(panel) * lanes, stride.min(panels.start(panel + 1) * lanes));
+            let (width, whole) = (end - first, (end - first) / lanes * lanes);
+            for ((row, column), &value) in matrix.slice(s![.., first..end.min(units)]).indexed_iter() {
+                let second = row % 2;
+                let place = if whole == width {
+                    row * width + column
+                } else if column < whole {
+                    (row - second) * width + second * whole + column
+                } else if row - second + 1 < depth {
+                    (row - second) * width + 2 * column + second
+                } else {
+                    row * width + column
+                };
+                data[first * depth + place] = T::from_f64(value);
             }
         }
         Self { depth, data }
@@ -48,7 +77,7 @@ pub(crate) struct Recurrent<T> {
 
 #[derive(Clone)]
 pub(super) enum Form<T> {
-    Dense(Panels<T>),
+    Dense(Vec<Panels<T>>),
     /// Unit k sees itself alone, weighted by entry k.
     Diagonal(Aligned<T>),
     /// Unit k sees the unit before it (the first sees the last), weighted by entry k.
@@ -92,7 +121,7 @@ impl<T: Real> Recurrent<T> {
             }
             Form::Sparse { starts, rows, values }
         } else {
-            Form::Dense(Panels::new(matrix, isa))
+            Form::Dense(Panels::slices(matrix, isa))
         };
         Self { isa, units, stride, form }
     }
@@ -108,7 +137,7 @@ impl<T: Real> Recurrent<T> {
     }
 }
 
-/// `V` of dense inputs, cut into slices of rows that a cache can hold.
+/// `V` of dense inputs.
 #[derive(Clone)]
 pub(crate) struct Projection<T> {
     pub(super) isa: Isa,
@@ -117,13 +146,10 @@ pub(crate) struct Projection<T> {
     pub(super) slices: Vec<Panels<T>>,
 }
 
-const SLICE: usize = 256;
-
 impl<T: Real> Projection<T> {
     /// Packs `V`, inputs x units.
     pub fn new(matrix: ArrayView2<'_, f64>, isa: Isa) -> Self {
-        let slices = matrix.axis_chunks_iter(ndarray::Axis(0), SLICE).map(|slice| Panels::new(slice, isa));
-        let slices = if matrix.nrows() == 0 { Vec::new() } else { slices.collect() };
-        Self { isa, stride: stride::<T>(matrix.ncols()), inputs: matrix.nrows(), slices }
+        let (inputs, stride) = (matrix.nrows(), stride::<T>(matrix.ncols()));
+        Self { isa, stride, inputs, slices: Panels::slices(matrix, isa) }
     }
 }

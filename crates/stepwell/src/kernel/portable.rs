@@ -2,6 +2,7 @@
 //! vectors there are.
 
 use super::Real;
+use super::tile::{self, Product};
 use super::vector::Vector;
 
 /// `N` numbers.
@@ -17,7 +18,9 @@ impl<T: Real, const N: usize> Portable<T, N> {
 
 impl<T: Real, const N: usize> Vector for Portable<T, N> {
     type Scalar = T;
+    type Half = Self;
     const LANES: usize = N;
+    const PANEL: usize = 2;
 
     #[inline(always)]
     unsafe fn splat(value: T) -> Self {
@@ -80,5 +83,10 @@ impl<T: Real, const N: usize> Vector for Portable<T, N> {
     #[inline(always)]
     unsafe fn sum(self) -> f64 {
         self.0.iter().map(|x| x.to_f64()).sum()
+    }
+
+    unsafe fn add_product(product: &Product<'_, T>) {
+        // SAFETY: the caller's promise.
+        unsafe { tile::add_product::<Self>(product) }
     }
 }

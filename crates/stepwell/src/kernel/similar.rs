@@ -50,7 +50,7 @@ impl Compared<'_> {
         if target.is_empty() {
             return target;
         }
-        let isa = Isa::best();
+        let isa = Isa::in_use();
         target.par_chunks_mut(STRIPE * landmarks).enumerate().for_each(|(stripe, target)| {
             let first = stripe * STRIPE;
             let end = first + target.len() / landmarks;

@@ -3,7 +3,9 @@
 //!
 //! Rows are taken a group at a time. The whole group is gathered into a small
 //! buffer before any of its rows is stored; then each panel of `W`, once it is
-//! in the cache, meets all tiles of the group.
+//! in the cache, meets all tiles of the group. What comes before the tanh lies
+//! in a second buffer, row after row as in the state, so that the rest goes
+//! through both from front to back and needs no tails but at the end.
 
 use std::ops::Range;
 
@@ -12,16 +14,10 @@ use rayon::prelude::*;
 use super::operator::Rows;
 use super::pack::{Form, Panels, Recurrent};
 use super::tanh::tanh;
-use super::tile::{TILE, Tiles, multiply, with_rows};
+use super::tile::{GROUP, GROUP_ROWS, Product, SLAB, Spread, TILE};
 use super::vector::Vector;
 use super::{Aligned, Real};
 
-/// Most tiles, and rows, of a group.
-const MAX_GROUP: usize = 4;
-const GROUP_ROWS: usize = MAX_GROUP * TILE;
-/// What a group gathers lies in slabs of so many columns, so that the rows of
-/// a slab are a fixed distance apart, known to the compiler.
-const SLAB: usize = 128;
 /// For a `W` that is not dense, gathered rows are whole. They start this far
 /// in, so that a ring can look one unit back.
 const MARGIN: usize = 16;
@@ -151,7 +147,7 @@ impl<'a, T: Real> Equation<'a, T> {
 
     fn sweep_rows(&self, task: &Sweeping<'_, T>, rows: Range<usize>, scratch: &mut Aligned<T>) -> f64 {
         let stride = self.recurrent.stride;
-        scratch.reserve((GROUP_ROWS * stride.next_multiple_of(SLAB)).max(2 * (stride + MARGIN)));
+        scratch.reserve(GROUP_ROWS * (stride.next_multiple_of(SLAB) + stride) + MARGIN);
         // SAFETY: source and target hold `state_len` numbers; columns stay
         // within the graph, by construction of `Rows`; the drive covers the
         // rows; the scratch was made large enough; an `Isa` exists only where
@@ -173,7 +169,7 @@ pub(super) unsafe fn rows<V: Vector>(
     // SAFETY: the caller's promise.
     unsafe {
         match &task.equation.recurrent.form {
-            Form::Dense(panels) => dense_rows::<V>(task, panels, range, scratch),
+            Form::Dense(slices) => dense_rows::<V>(task, slices, range, scratch),
             form => range.map(|row| other_row::<V>(task, form, row, scratch)).sum(),
         }
     }
@@ -184,58 +180,39 @@ pub(super) unsafe fn rows<V: Vector>(
 #[inline(always)]
 unsafe fn dense_rows<V: Vector>(
     task: &Sweeping<'_, V::Scalar>,
-    panels: &Panels<V::Scalar>,
+    slices: &[Panels<V::Scalar>],
     range: Range<usize>,
-    slabs: *mut V::Scalar,
+    scratch: *mut V::Scalar,
 ) -> f64 {
-    let tiles = Tiles::new(range);
-    let cached = panels.data.len() * size_of::<V::Scalar>() <= CACHED_BYTES;
-    let (group, stride) = (if cached { 1 } else { MAX_GROUP }, task.equation.recurrent.stride);
+    let Recurrent { units, stride, .. } = *task.equation.recurrent;
+    let tiles = Spread::new(range, TILE);
+    let cached = units * stride * size_of::<V::Scalar>() <= CACHED_BYTES;
+    let group = if cached { 1 } else { GROUP };
     let mut total = 0.0;
     let mut tile = 0;
     while tile < tiles.count {
         let next = tiles.count.min(tile + group);
         let (first, end) = (tiles.start(tile), tiles.start(next));
-        let quiet = end <= task.quiet;
-        let depth = if quiet { 0 } else { panels.depth };
         // SAFETY: the caller's promise; a group has at most GROUP_ROWS rows.
         unsafe {
-            let mut changes = [V::splat(V::Scalar::default()); GROUP_ROWS];
-            if !quiet {
+            let sums = scratch.add(GROUP_ROWS * stride.next_multiple_of(SLAB));
+            for row in first..end {
+                let (drive, sums) = (drive_of(task, row), sums.add((row - first) * stride));
+                for column in (0..stride).step_by(V::Half::LANES) {
+                    V::Half::load(drive.add(column)).store(sums.add(column));
+                }
+            }
+            if end > task.quiet {
                 for row in first..end {
-                    gather::<V>(task, row, slabs.add((row - first) * SLAB), GROUP_ROWS * SLAB);
+                    gather::<V>(task, row, scratch.add((row - first) * SLAB), GROUP_ROWS * SLAB);
+                }
+                for (slice, panels) in slices.iter().enumerate() {
+                    let left = scratch.add(slice * GROUP_ROWS * SLAB);
+                    let tiles = tiles.some(tile..next);
+                    V::add_product(&Product { left, panels, target: sums, stride, tiles });
                 }
             }
-            let mut column = 0;
-            while column < stride {
-                let panel = panels.data.as_ptr().add(column * panels.depth);
-                let narrow = column + 2 * V::LANES > stride;
-                for t in tile..next {
-                    let (row, rows) = (tiles.start(t), tiles.start(t + 1) - tiles.start(t));
-                    let left = slabs.add((row - first) * SLAB);
-                    let changes = changes.as_mut_ptr().add(row - first);
-                    if narrow {
-                        with_rows!(rows, R =>
-                            renew_tile::<V, R, 1>(task, row, column, left, depth, panel, changes))
-                    } else {
-                        with_rows!(rows, R =>
-                            renew_tile::<V, R, 2>(task, row, column, left, depth, panel, changes))
-                    }
-                }
-                column += 2 * V::LANES;
-            }
-            let sizes = task.equation.rows.sizes;
-            if sizes.is_empty() {
-                let mut sum = changes[0];
-                for change in &changes[1..end - first] {
-                    sum = sum.add(*change);
-                }
-                total += sum.sum();
-            } else {
-                for (change, size) in changes.iter().zip(&sizes[first..end]) {
-                    total += f64::from(*size) * change.sum();
-                }
-            }
+            total += renew::<V>(task, first..end, sums);
         }
         tile = next;
     }
@@ -263,81 +240,107 @@ unsafe fn gather<V: Vector>(
         while column < stride {
             let source = task.source.add(column);
             let left = left.add(column / SLAB * slab_step + column % SLAB);
-            let vectors = (stride - column) / V::LANES;
-            match vectors {
-                1 => gather_columns::<V, 1>(columns, values, source, stride, left),
-                2 => gather_columns::<V, 2>(columns, values, source, stride, left),
-                3 => gather_columns::<V, 3>(columns, values, source, stride, left),
-                4 => gather_columns::<V, 4>(columns, values, source, stride, left),
-                5 => gather_columns::<V, 5>(columns, values, source, stride, left),
-                6 => gather_columns::<V, 6>(columns, values, source, stride, left),
-                7 => gather_columns::<V, 7>(columns, values, source, stride, left),
-                _ => gather_columns::<V, 8>(columns, values, source, stride, left),
+            let vectors = ((stride - column) / V::LANES).min(8);
+            let tail = V::HAS_TAIL && stride - column - vectors * V::LANES == V::Half::LANES;
+            macro_rules! gather {
+                ($C:literal) => {
+                    if tail && $C < 8 {
+                        gather_columns::<V, $C, true>(columns, values, source, stride, left)
+                    } else {
+                        gather_columns::<V, $C, false>(columns, values, source, stride, left)
+                    }
+                };
             }
-            column += vectors.min(8) * V::LANES;
+            match vectors {
+                0 => gather!(0),
+                1 => gather!(1),
+                2 => gather!(2),
+                3 => gather!(3),
+                4 => gather!(4),
+                5 => gather!(5),
+                6 => gather!(6),
+                7 => gather!(7),
+                _ => gather!(8),
+            }
+            let tail = if tail && vectors < 8 { V::Half::LANES } else { 0 };
+            column += vectors * V::LANES + tail;
         }
     }
 }
 
 /// # Safety
-/// As for [`gather`]; `C` vectors must be left of each row.
+/// As for [`gather`]; `C` vectors, and with `TAIL` half a one, must be left of each row.
 #[inline(always)]
-unsafe fn gather_columns<V: Vector, const C: usize>(
-    columns: &[u32],
-    values: &[V::Scalar],
+unsafe fn gather_columns<V: Vector, const C: usize, const TAIL: bool>(
+    mut columns: &[u32],
+    mut values: &[V::Scalar],
     source: *const V::Scalar,
     stride: usize,
     left: *mut V::Scalar,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut sums = [V::splat(V::Scalar::default()); C];
-        for (&column, &value) in columns.iter().zip(values) {
-            let (neighbour, value) = (source.add(column as usize * stride), V::splat(value));
-            for (c, sum) in sums.iter_mut().enumerate() {
-                *sum = value.mul_add(V::load(neighbour.add(c * V::LANES)), *sum);
+        let mut sums = Gathered::<V, C, TAIL>::zero();
+        // A few sums would wait for their own results: long rows have them twice.
+        if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
+            let mut others = Gathered::<V, C, TAIL>::zero();
+            while let ([column, other, rest @ ..], [value, factor, factors @ ..]) = (columns, values) {
+                sums.add_times(*value, source.add(*column as usize * stride));
+                others.add_times(*factor, source.add(*other as usize * stride));
+                (columns, values) = (rest, factors);
             }
+            sums.add(&others);
         }
-        for (c, sum) in sums.iter().enumerate() {
+        for (&column, &value) in columns.iter().zip(values) {
+            sums.add_times(value, source.add(column as usize * stride));
+        }
+        for (c, sum) in sums.whole.iter().enumerate() {
             sum.store(left.add(c * V::LANES));
+        }
+        if TAIL {
+            sums.tail.store(left.add(C * V::LANES));
         }
     }
 }
 
-/// # Safety
-/// As for [`rows`]; `R` rows from `row` and `P` vectors from `column` on must exist.
-#[inline(always)]
-unsafe fn renew_tile<V: Vector, const R: usize, const P: usize>(
-    task: &Sweeping<'_, V::Scalar>,
-    row: usize,
-    column: usize,
-    left: *const V::Scalar,
-    depth: usize,
-    panel: *const V::Scalar,
-    changes: *mut V,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut sums = [[V::splat(V::Scalar::default()); P]; R];
-        for (r, line) in sums.iter_mut().enumerate() {
-            let drive = drive_of(task, row + r).add(column);
-            for (p, sum) in line.iter_mut().enumerate() {
-                *sum = V::load(drive.add(p * V::LANES));
+/// Sums of some columns.
+struct Gathered<V: Vector, const C: usize, const TAIL: bool> {
+    whole: [V; C],
+    tail: V::Half,
+}
+
+// SAFETY of every block: the callers are functions of the vector's instruction
+// set, and `states` is valid for reading as many numbers as there are columns.
+impl<V: Vector, const C: usize, const TAIL: bool> Gathered<V, C, TAIL> {
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        let zero = V::Scalar::default();
+        unsafe { Self { whole: [V::splat(zero); C], tail: V::Half::splat(zero) } }
+    }
+
+    #[inline(always)]
+    unsafe fn add_times(&mut self, times: V::Scalar, states: *const V::Scalar) {
+        unsafe {
+            let factor = V::splat(times);
+            for (c, sum) in self.whole.iter_mut().enumerate() {
+                *sum = factor.mul_add(V::load(states.add(c * V::LANES)), *sum);
+            }
+            if TAIL {
+                let states = V::Half::load(states.add(C * V::LANES));
+                self.tail = V::Half::splat(times).mul_add(states, self.tail);
             }
         }
-        let mut done = 0;
-        while done < depth {
-            let (left, panel) = (left.add(done * GROUP_ROWS), panel.add(done * P * V::LANES));
-            multiply(&mut sums, left, SLAB, SLAB.min(depth - done), panel);
-            done += SLAB;
-        }
-        let state = State::new(task, row, column);
-        for p in 0..P {
-            let mut lines = [sums[0][p]; R];
-            for (line, sum) in lines.iter_mut().zip(&sums) {
-                *line = sum[p];
+    }
+
+    #[inline(always)]
+    unsafe fn add(&mut self, other: &Self) {
+        unsafe {
+            for (sum, other) in self.whole.iter_mut().zip(&other.whole) {
+                *sum = sum.add(*other);
             }
-            state.renew(p * V::LANES, lines, changes);
+            if TAIL {
+                self.tail = self.tail.add(other.tail);
+            }
         }
     }
 }
@@ -358,22 +361,20 @@ unsafe fn other_row<V: Vector>(
     // and starts of a sparse `W` are those of its units.
     unsafe {
         let left = scratch.add(MARGIN);
+        let sums = left.add(stride.next_multiple_of(SLAB));
         if row < task.quiet {
             left.write_bytes(0, stride)
         } else {
             gather::<V>(task, row, left, SLAB)
         }
-        let mut change = V::splat(V::Scalar::default());
-        let state = State::new(task, row, 0);
         let drive = drive_of(task, row);
-        let (weights, from) = match form {
-            Form::Diagonal(weights) => (weights, left),
+        match form {
+            Form::Diagonal(weights) => weigh::<V::Half>(left, weights, drive, sums),
             Form::Ring(weights) => {
                 *left.sub(1) = *left.add(units - 1);
-                (weights, left.sub(1))
+                weigh::<V::Half>(left.sub(1), weights, drive, sums)
             }
             Form::Sparse { starts, rows, values } => {
-                let sums = left.add(stride + MARGIN);
                 sums.write_bytes(0, stride);
                 for unit in 0..units {
                     let mut sum = *drive.add(unit);
@@ -383,19 +384,30 @@ unsafe fn other_row<V: Vector>(
                     }
                     *sums.add(unit) = sum;
                 }
-                for column in (0..stride).step_by(V::LANES) {
-                    state.renew(column, [V::load(sums.add(column))], &mut change);
-                }
-                return task.equation.rows.size(row) * change.sum();
             }
             Form::Dense(_) => return 0.0,
-        };
-        for column in (0..stride).step_by(V::LANES) {
-            let weight = V::load(weights.as_ptr().add(column));
-            let sum = V::load(from.add(column)).mul_add(weight, V::load(drive.add(column)));
-            state.renew(column, [sum], &mut change);
         }
-        task.equation.rows.size(row) * change.sum()
+        renew::<V>(task, row..row + 1, sums)
+    }
+}
+
+/// `sums = from ∘ weights + drive`, unit by unit.
+///
+/// # Safety
+/// As for [`Vector`]; the pointers must be valid for as many numbers as there are weights.
+#[inline(always)]
+unsafe fn weigh<V: Vector>(
+    from: *const V::Scalar,
+    weights: &[V::Scalar],
+    drive: *const V::Scalar,
+    sums: *mut V::Scalar,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for unit in (0..weights.len()).step_by(V::LANES) {
+            let (weight, drive) = (V::load(weights.as_ptr().add(unit)), V::load(drive.add(unit)));
+            V::load(from.add(unit)).mul_add(weight, drive).store(sums.add(unit));
+        }
     }
 }
 
@@ -411,48 +423,136 @@ unsafe fn drive_of<T: Real>(task: &Sweeping<'_, T>, row: usize) -> *const T {
     }
 }
 
-/// States before and after, from some row and column on.
-struct State<V: Vector> {
-    old: *const V::Scalar,
-    new: *mut V::Scalar,
-    stride: usize,
-    leak: V::Scalar,
+/// Stores the new states of some rows, the tanh of `sums`; answers with their
+/// share of the change.
+///
+/// # Safety
+/// As for [`rows`]; there must be sums of all these rows.
+#[inline(always)]
+unsafe fn renew<V: Vector>(
+    task: &Sweeping<'_, V::Scalar>,
+    rows: Range<usize>,
+    sums: *const V::Scalar,
+) -> f64 {
+    let stride = task.equation.recurrent.stride;
+    let sizes = task.equation.rows.sizes;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if sizes.is_empty() {
+            return Stretch::new(task, rows.start, sums).renew::<V>(rows.len() * stride).sum();
+        }
+        let mut total = Change::<V>::zero();
+        for row in rows.clone() {
+            let sums = sums.add((row - rows.start) * stride);
+            let change = Stretch::new(task, row, sums).renew::<V>(stride);
+            total.add_times(V::Scalar::from_f64(f64::from(*sizes.get_unchecked(row))), change);
+        }
+        total.sum()
+    }
 }
 
-impl<V: Vector> State<V> {
-    /// # Safety
-    /// The row and the column must exist.
+/// Squares of what changed, lane by lane.
+#[derive(Clone, Copy)]
+struct Change<V: Vector> {
+    whole: V,
+    tail: V::Half,
+}
+
+// SAFETY of every block: the callers are functions of the vector's instruction set.
+impl<V: Vector> Change<V> {
     #[inline(always)]
-    unsafe fn new(task: &Sweeping<'_, V::Scalar>, row: usize, column: usize) -> Self {
-        let stride = task.equation.recurrent.stride;
-        let at = row * stride + column;
-        // SAFETY: the caller's promise.
-        let (old, new) = unsafe { (task.source.add(at), task.target.add(at)) };
-        Self { old, new, stride, leak: task.equation.leak }
+    unsafe fn zero() -> Self {
+        let zero = V::Scalar::default();
+        unsafe { Self { whole: V::splat(zero), tail: V::Half::splat(zero) } }
     }
 
-    /// Stores the new states that belong to `sums`, one vector of each row;
-    /// adds the squares of what changed.
+    #[inline(always)]
+    unsafe fn add_times(&mut self, times: V::Scalar, other: Self) {
+        unsafe {
+            self.whole = V::splat(times).mul_add(other.whole, self.whole);
+            self.tail = V::Half::splat(times).mul_add(other.tail, self.tail);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f64 {
+        unsafe { if V::HAS_TAIL { self.whole.sum() + self.tail.sum() } else { self.whole.sum() } }
+    }
+}
+
+/// States before and after, and what the new ones are the tanh of.
+struct Stretch<T> {
+    sums: *const T,
+    old: *const T,
+    new: *mut T,
+    leak: T,
+}
+
+impl<T: Real> Stretch<T> {
+    /// # Safety
+    /// The row must exist.
+    #[inline(always)]
+    unsafe fn new(task: &Sweeping<'_, T>, row: usize, sums: *const T) -> Self {
+        let at = row * task.equation.recurrent.stride;
+        // SAFETY: the caller's promise.
+        let (old, new) = unsafe { (task.source.add(at), task.target.add(at)) };
+        Self { sums, old, new, leak: task.equation.leak }
+    }
+
+    /// Renews `len` states.
     ///
     /// # Safety
-    /// As for [`Vector`]; vectors at `column` of `R` rows must exist, and as many `changes`.
+    /// As for [`Vector`]; so many must exist, a multiple of [`Real::COLUMN_STEP`].
     #[inline(always)]
-    unsafe fn renew<const R: usize>(&self, column: usize, sums: [V; R], changes: *mut V) {
+    unsafe fn renew<V: Vector<Scalar = T>>(&self, len: usize) -> Change<V> {
+        /// So many vectors are worked on abreast.
+        const ABREAST: usize = 4;
         // SAFETY: the caller's promise.
         unsafe {
-            let mut new = tanh(sums);
-            let one = V::Scalar::from_f64(1.0);
-            if self.leak != one {
-                for (r, new) in new.iter_mut().enumerate() {
-                    let old = V::load(self.old.add(r * self.stride + column));
-                    *new = V::splat(self.leak).mul_add(*new, V::splat(one - self.leak).mul(old));
-                }
+            let mut change = Change::<V>::zero();
+            let mut changes = [change.whole; ABREAST];
+            let mut at = 0;
+            while at + ABREAST * V::LANES <= len {
+                self.renew_at(at, &mut changes);
+                at += ABREAST * V::LANES;
             }
-            for (r, new) in new.into_iter().enumerate() {
-                let at = r * self.stride + column;
-                let difference = new.sub(V::load(self.old.add(at)));
+            let [a, b, c, d] = changes;
+            let mut rest = [a.add(b).add(c.add(d))];
+            while at + V::LANES <= len {
+                self.renew_at(at, &mut rest);
+                at += V::LANES;
+            }
+            change.whole = rest[0];
+            if V::HAS_TAIL && at < len {
+                let mut tail = [change.tail];
+                self.renew_at(at, &mut tail);
+                change.tail = tail[0];
+            }
+            change
+        }
+    }
+
+    /// Renews `N` vectors of states; adds the squares of what changed.
+    ///
+    /// # Safety
+    /// As for [`Vector`]; the states must exist.
+    #[inline(always)]
+    unsafe fn renew_at<V: Vector<Scalar = T>, const N: usize>(&self, at: usize, changes: &mut [V; N]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut sums = [changes[0]; N];
+            for (n, sum) in sums.iter_mut().enumerate() {
+                *sum = V::load(self.sums.add(at + n * V::LANES));
+            }
+            let one = T::from_f64(1.0);
+            for (n, (mut new, change)) in tanh(sums).into_iter().zip(changes).enumerate() {
+                let at = at + n * V::LANES;
+                let old = V::load(self.old.add(at));
+                if self.leak != one {
+                    new = V::splat(self.leak).mul_add(new, V::splat(one - self.leak).mul(old));
+                }
                 new.store(self.new.add(at));
-                let change = changes.add(r);
+                let difference = new.sub(old);
                 *change = difference.mul_add(difference, *change);
             }
         }

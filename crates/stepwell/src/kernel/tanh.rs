@@ -100,8 +100,8 @@ mod tests {
 
     /// Some vector, by a function of one number.
     fn by_lane<V: Vector>(x: V::Scalar) -> V::Scalar {
-        let mut lanes = [V::Scalar::default(); 8];
-        // SAFETY: the callers below use vectors the processor has; 8 lanes are room for any.
+        let mut lanes = [V::Scalar::default(); 16];
+        // SAFETY: the callers below use vectors the processor has; 16 lanes are room for any.
         unsafe { tanh([V::splat(x)])[0].store(lanes.as_mut_ptr()) };
         lanes[0]
     }
@@ -140,8 +140,14 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn f32_is_within_3_ulp_everywhere_with_fused_multiply_add() {
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            check_f32(by_lane::<crate::kernel::avx2::F32x8>);
+        use crate::kernel::isa::{Isa, Kind};
+        use crate::kernel::{avx2, avx512};
+        for isa in Isa::all() {
+            match isa.kind() {
+                Kind::Avx512 => check_f32(by_lane::<avx512::F32x16>),
+                Kind::Avx2 => check_f32(by_lane::<avx2::F32x8>),
+                Kind::Portable => {}
+            }
         }
     }
 

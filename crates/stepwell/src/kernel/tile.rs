@@ -1,117 +1,200 @@
 //! The innermost loop: a few rows times one panel of a packed matrix, all
 //! sums held in registers.
 
+use std::ops::Range;
+
+use super::pack::{Panels, SLICE};
 use super::vector::Vector;
 
-/// Most rows of a tile: with panels of two vectors, 12 sums, which together
-/// with two vectors of the panel and one of the left side fill 16 registers.
+/// Most rows of a tile, on every path: with panels of two vectors there are 12
+/// sums, which together with two vectors of the panel and one of the left side
+/// fill 16 registers; with panels of four, 24 sums of 32 registers.
 pub(super) const TILE: usize = 6;
+/// Most tiles, and rows, that meet a panel while it is in the cache.
+pub(super) const GROUP: usize = 4;
+pub(super) const GROUP_ROWS: usize = GROUP * TILE;
 
-/// Calls `$body` with the constant `$rows` equal to `$count`, 1 to [`TILE`].
-macro_rules! with_rows {
-    ($count:expr, $rows:ident => $body:expr) => {
-        match $count {
-            1 => {
-                const $rows: usize = 1;
-                $body
-            }
-            2 => {
-                const $rows: usize = 2;
-                $body
-            }
-            3 => {
-                const $rows: usize = 3;
-                $body
-            }
-            4 => {
-                const $rows: usize = 4;
-                $body
-            }
-            5 => {
-                const $rows: usize = 5;
-                $body
-            }
-            _ => {
-                const $rows: usize = 6;
-                $body
-            }
-        }
-    };
-}
-pub(super) use with_rows;
-
-/// Spreads rows evenly over as few tiles as there must be.
+/// Spreads things evenly over as few portions as there must be.
 #[derive(Clone, Copy)]
-pub(super) struct Tiles {
+pub(crate) struct Spread {
     first: usize,
     pub count: usize,
     base: usize,
-    /// So many tiles, the first ones, have one row more than `base`.
+    /// So many portions, the first ones, have one thing more than `base`.
     longer: usize,
 }
 
-impl Tiles {
-    pub fn new(rows: std::ops::Range<usize>) -> Self {
-        let count = rows.len().div_ceil(TILE);
-        let base = rows.len().checked_div(count).unwrap_or(0);
-        Self { first: rows.start, count, base, longer: rows.len() - base * count }
+impl Spread {
+    /// `most` is the size of a portion that must not be exceeded.
+    pub fn new(things: Range<usize>, most: usize) -> Self {
+        let count = things.len().div_ceil(most);
+        let base = things.len().checked_div(count).unwrap_or(0);
+        Self { first: things.start, count, base, longer: things.len() - base * count }
     }
 
-    /// Where a tile begins.
+    /// Where a portion begins.
     #[inline(always)]
-    pub fn start(&self, tile: usize) -> usize {
-        self.first + tile * self.base + tile.min(self.longer)
+    pub fn start(&self, portion: usize) -> usize {
+        self.first + portion * self.base + portion.min(self.longer)
+    }
+
+    /// Some of the portions, their things counted from the first one of them.
+    #[inline(always)]
+    pub fn some(&self, portions: Range<usize>) -> Self {
+        let longer = self.longer.saturating_sub(portions.start).min(portions.len());
+        Self { first: 0, count: portions.len(), base: self.base, longer }
     }
 }
 
-/// Adds `left · panel` to `sums`. A panel of one vector would leave the
-/// multipliers waiting for their own results, so that its even and odd rows
-/// have sums of their own.
+/// Distance between rows of the left side, so that the compiler knows it.
+pub(super) const SLAB: usize = SLICE;
+
+/// Rows to be multiplied, [`SLAB`] numbers apart, and rows the products are
+/// added to, `stride` apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<'a, T> {
+    pub left: *const T,
+    pub panels: &'a Panels<T>,
+    pub target: *mut T,
+    pub stride: usize,
+    pub tiles: Spread,
+}
+
+/// Adds `left · panels` to the rows of the target. Each panel, once it is in
+/// the cache, meets all tiles.
 ///
 /// # Safety
-/// As for [`Vector`]; `left` must be valid for reading `depth` numbers at `R`
-/// rows `left_stride` apart, `panel` for `depth` rows of `P` vectors.
+/// As for [`Vector`]; `left` must be valid for reading as many numbers as the
+/// panels are deep, `target` for reading and writing `stride`, at every row.
 #[inline(always)]
-pub(super) unsafe fn multiply<V: Vector, const R: usize, const P: usize>(
-    sums: &mut [[V; P]; R],
+pub(super) unsafe fn add_product<V: Vector>(product: &Product<'_, V::Scalar>) {
+    let &Product { left, panels, target, stride, tiles } = product;
+    let vectors = Spread::new(0..stride.div_ceil(V::LANES), V::PANEL);
+    for panel in 0..vectors.count {
+        let (column, end) = (vectors.start(panel) * V::LANES, vectors.start(panel + 1) * V::LANES);
+        let tail = V::HAS_TAIL && end > stride;
+        let whole = (end - column) / V::LANES - usize::from(tail);
+        for tile in 0..tiles.count {
+            let (row, rows) = (tiles.start(tile), tiles.start(tile + 1) - tiles.start(tile));
+            // SAFETY: the caller's promise; the panel of `column` is `whole`
+            // vectors wide, and half a one where there is a tail.
+            unsafe {
+                let (left, target) = (left.add(row * SLAB), target.add(row * stride + column));
+                let (depth, panel) = (panels.depth, panels.data.as_ptr().add(column * panels.depth));
+                macro_rules! rows {
+                    ($P:literal, $TAIL:literal) => {
+                        match rows {
+                            1 => add_tile::<V, 1, $P, $TAIL>(left, depth, panel, target, stride),
+                            2 => add_tile::<V, 2, $P, $TAIL>(left, depth, panel, target, stride),
+                            3 => add_tile::<V, 3, $P, $TAIL>(left, depth, panel, target, stride),
+                            4 => add_tile::<V, 4, $P, $TAIL>(left, depth, panel, target, stride),
+                            5 => add_tile::<V, 5, $P, $TAIL>(left, depth, panel, target, stride),
+                            _ => add_tile::<V, 6, $P, $TAIL>(left, depth, panel, target, stride),
+                        }
+                    };
+                }
+                match (whole, tail) {
+                    (1, false) => rows!(1, false),
+                    (2, false) => rows!(2, false),
+                    (3, false) if V::PANEL >= 3 => rows!(3, false),
+                    (4, false) if V::PANEL >= 4 => rows!(4, false),
+                    (0, true) if V::HAS_TAIL => rows!(0, true),
+                    (1, true) if V::HAS_TAIL => rows!(1, true),
+                    (2, true) if V::HAS_TAIL => rows!(2, true),
+                    (3, true) if V::HAS_TAIL => rows!(3, true),
+                    _ => unreachable!("no panel is wider"),
+                }
+            }
+        }
+    }
+}
+
+/// Adds the product of `R` rows and a panel of `P` vectors and perhaps a tail.
+/// A panel of one vector would leave the multipliers waiting for their own
+/// results, so that its even and odd rows have sums of their own.
+///
+/// # Safety
+/// As for [`add_product`].
+#[inline(always)]
+unsafe fn add_tile<V: Vector, const R: usize, const P: usize, const TAIL: bool>(
     left: *const V::Scalar,
-    left_stride: usize,
     depth: usize,
-    panel: *const V::Scalar,
+    mut panel: *const V::Scalar,
+    target: *mut V::Scalar,
+    stride: usize,
 ) {
+    let width = P * V::LANES;
     // SAFETY: the caller's promise; `k` and, where it is used, `k + 1` are below `depth`.
     unsafe {
-        if P == 2 {
-            for k in 0..depth {
-                multiply_row(sums, left.add(k), left_stride, panel.add(k * P * V::LANES));
+        let zero = V::splat(V::Scalar::default());
+        let mut sums = [[zero; P]; R];
+        for (r, row) in sums.iter_mut().enumerate() {
+            for (p, sum) in row.iter_mut().enumerate() {
+                *sum = V::load(target.add(r * stride + p * V::LANES));
             }
-            return;
         }
-        let mut odd = [[V::splat(V::Scalar::default()); P]; R];
         let mut k = 0;
-        while k + 1 < depth {
-            multiply_row(sums, left.add(k), left_stride, panel.add(k * P * V::LANES));
-            multiply_row(&mut odd, left.add(k + 1), left_stride, panel.add((k + 1) * P * V::LANES));
-            k += 2;
+        if TAIL {
+            let mut tails = [zero; R];
+            while k + 1 < depth {
+                add_row(&mut sums, left.add(k), panel);
+                add_row(&mut sums, left.add(k + 1), panel.add(width));
+                let line = V::load(panel.add(2 * width));
+                for (r, tail) in tails.iter_mut().enumerate() {
+                    *tail = V::splat_pair(left.add(r * SLAB + k)).mul_add(line, *tail);
+                }
+                panel = panel.add(2 * width + V::LANES);
+                k += 2;
+            }
+            if k < depth {
+                add_row(&mut sums, left.add(k), panel);
+            }
+            for (r, tail) in tails.into_iter().enumerate() {
+                let target = target.add(r * stride + width);
+                let mut tail = tail.add_pairs().add(V::Half::load(target));
+                if k < depth {
+                    tail = V::Half::splat(*left.add(r * SLAB + k))
+                        .mul_add(V::Half::load(panel.add(width)), tail);
+                }
+                tail.store(target);
+            }
+        } else if P == 1 {
+            let mut odd = [[zero; P]; R];
+            while k + 1 < depth {
+                add_row(&mut sums, left.add(k), panel);
+                add_row(&mut odd, left.add(k + 1), panel.add(width));
+                panel = panel.add(2 * width);
+                k += 2;
+            }
+            if k < depth {
+                add_row(&mut sums, left.add(k), panel);
+            }
+            for (sums, odd) in sums.iter_mut().zip(odd) {
+                for (sum, odd) in sums.iter_mut().zip(odd) {
+                    *sum = sum.add(odd);
+                }
+            }
+        } else {
+            while k < depth {
+                add_row(&mut sums, left.add(k), panel);
+                panel = panel.add(width);
+                k += 1;
+            }
         }
-        if k < depth {
-            multiply_row(sums, left.add(k), left_stride, panel.add(k * P * V::LANES));
-        }
-        for (sums, odd) in sums.iter_mut().zip(odd) {
-            for (sum, odd) in sums.iter_mut().zip(odd) {
-                *sum = sum.add(odd);
+        for (r, row) in sums.iter().enumerate() {
+            for (p, sum) in row.iter().enumerate() {
+                sum.store(target.add(r * stride + p * V::LANES));
             }
         }
     }
 }
 
 /// # Safety
-/// As for [`multiply`], for a depth of 1.
+/// As for [`add_tile`], for one row of the panel without its tail.
 #[inline(always)]
-unsafe fn multiply_row<V: Vector, const R: usize, const P: usize>(
+unsafe fn add_row<V: Vector, const R: usize, const P: usize>(
     sums: &mut [[V; P]; R],
     left: *const V::Scalar,
-    left_stride: usize,
     panel: *const V::Scalar,
 ) {
     // SAFETY: the caller's promise.
@@ -121,7 +204,7 @@ unsafe fn multiply_row<V: Vector, const R: usize, const P: usize>(
             *vector = V::load(panel.add(p * V::LANES));
         }
         for (r, row) in sums.iter_mut().enumerate() {
-            let factor = V::splat(*left.add(r * left_stride));
+            let factor = V::splat(*left.add(r * SLAB));
             for (sum, vector) in row.iter_mut().zip(line) {
                 *sum = factor.mul_add(vector, *sum);
             }

@@ -66,11 +66,11 @@ pub fn embed_some(
     let watch = Watch::new(&progress);
     match &prepared.parts {
         Parts::F32(parts) => {
-            let model = Model::<f32>::new(weights, options, parts.first(), Isa::best());
+            let model = Model::<f32>::new(weights, options, parts.first(), Isa::in_use());
             embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
         }
         Parts::F64(parts) => {
-            let model = Model::<f64>::new(weights, options, parts.first(), Isa::best());
+            let model = Model::<f64>::new(weights, options, parts.first(), Isa::in_use());
             embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
         }
     }?;
@@ -119,11 +119,11 @@ fn states_pooled_or_not(
     let watch = Watch::new(progress);
     match &prepared.parts {
         Parts::F32(parts) => {
-            let model = Model::<f32>::new(weights, options, parts.first(), Isa::best());
+            let model = Model::<f32>::new(weights, options, parts.first(), Isa::in_use());
             states_of_parts(&model, parts, prepared, options, pool_last, &watch)
         }
         Parts::F64(parts) => {
-            let model = Model::<f64>::new(weights, options, parts.first(), Isa::best());
+            let model = Model::<f64>::new(weights, options, parts.first(), Isa::in_use());
             states_of_parts(&model, parts, prepared, options, pool_last, &watch)
         }
     }

@@ -131,7 +131,7 @@ fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
 }
 
 #[test]
-fn the_portable_path_agrees_with_the_fastest() {
+fn all_instruction_sets_agree() {
     use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
     fn run<T: crate::kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ModelConfig) -> Vec<f64> {
@@ -155,20 +155,84 @@ fn the_portable_path_agrees_with_the_fastest() {
             .unwrap();
         buffers.state[..drive.len()].iter().map(|x| x.to_f64()).collect()
     }
-    let apart = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    use Recurrence::*;
+    let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     for (name, graph, _) in graphs(Carried::Labels) {
-        for units in [1, 3, 8, 12, 50, 100] {
-            for recurrence in [Recurrence::Dense, Recurrence::Ring] {
-                let options = ModelConfig { recurrence, fixed_sweeps: Some(8), ..base(units) };
-                let single =
-                    [Isa::best(), Isa::portable()].map(|isa| run::<f32>(isa, &graph, units, &options));
-                let double =
-                    [Isa::best(), Isa::portable()].map(|isa| run::<f64>(isa, &graph, units, &options));
-                let [a, b] = single;
-                assert!(apart(a, b) < 1e-6, "{name}, {units} units");
-                let [a, b] = double;
-                assert!(apart(a, b) < 1e-13, "{name}, {units} units");
+        for units in [1, 3, 8, 12, 20, 33, 50, 63, 71, 100, 136, 200] {
+            for recurrence in [Dense, Ring, Sparse, Diagonal] {
+                let solver = if units % 3 == 0 { Solver::Jacobi } else { Solver::GaussSeidel };
+                let leak = if units % 2 == 0 { 1.0 } else { 0.7 };
+                let options = ModelConfig { recurrence, solver, leak, fixed_sweeps: Some(8), ..base(units) };
+                let single = Isa::all().map(|isa| run::<f32>(isa, &graph, units, &options));
+                let double = Isa::all().map(|isa| run::<f64>(isa, &graph, units, &options));
+                for (found, bound) in [(single.collect::<Vec<_>>(), 1e-6), (double.collect(), 1e-13)] {
+                    for (which, other) in found.iter().enumerate() {
+                        let worst = apart(&found[0], other);
+                        assert!(
+                            worst < bound,
+                            "{name}, {units} units, {recurrence:?}, set {which}: {worst:e}"
+                        );
+                    }
+                }
             }
+        }
+    }
+}
+
+#[test]
+fn inputs_are_projected_alike_by_all_instruction_sets() {
+    use crate::kernel::{Isa, Projection, Real, project, stride};
+    fn check<T: Real>(bound: f64) {
+        for (rows, inputs, units) in [(1, 1, 5), (7, 3, 50), (13, 50, 50), (31, 129, 33), (50, 301, 100)] {
+            let mut stream = Stream::new(2, "projection", [inputs as u64, units as u64]);
+            let v = ndarray::Array2::from_shape_simple_fn((inputs, units), || stream.uniform_in(-0.1, 0.1));
+            let x = ndarray::Array2::from_shape_simple_fn((rows, inputs), || stream.uniform_in(-1.0, 1.0));
+            let left: Vec<T> = x.iter().map(|&x| T::from_f64(x)).collect();
+            let stride = stride::<T>(units);
+            let expected = x.dot(&v);
+            for isa in Isa::all() {
+                let mut target = vec![T::from_f64(0.5); rows * stride];
+                project(&Projection::<T>::new(v.view(), isa), &left, inputs, rows, &mut target);
+                for (line, expected) in target.chunks_exact(stride).zip(expected.rows()) {
+                    let padded = expected.iter().copied().chain(std::iter::repeat(0.0));
+                    for (found, expected) in line.iter().zip(padded) {
+                        let error = (found.to_f64() - 0.5 - expected).abs();
+                        assert!(error < bound, "{rows} x {inputs} x {units}, {isa:?}: {error:e}");
+                    }
+                }
+            }
+        }
+    }
+    check::<f32>(2e-6);
+    check::<f64>(1e-14);
+}
+
+#[test]
+fn what_is_not_a_number_stays_that_with_all_instruction_sets() {
+    use crate::kernel::{Drive, Equation, Isa, Operator, Recurrent, by_colour, stride};
+    // A path of three vertices; the first one's drive is not a number, the others' are huge.
+    let path = Graph::new(&EdgeList::new(3, &[0, 1], &[1, 2])).unwrap();
+    let starts: Vec<usize> = path.view().row_starts().collect();
+    let order = by_colour(&starts, path.view().all_neighbours(), false);
+    let mut operator = Operator::<f32>::new();
+    let places = operator.push(&starts, path.view().all_neighbours(), &[1.0; 4], None, &order).unwrap();
+    for units in [7, 50] {
+        let stride = stride::<f32>(units);
+        let recurrent = Weights::random(&base(units), 3).unwrap().stacks()[0][0][0].recurrent.clone();
+        let mut drive = vec![0.0; 3 * stride];
+        for (vertex, value) in [f32::NAN, 1e38, -1e38].into_iter().enumerate() {
+            drive[places[vertex] as usize * stride..][..units].fill(value);
+        }
+        for isa in Isa::all() {
+            let packed = Recurrent::<f32>::new(recurrent.view(), isa);
+            let equation = Equation::new(operator.graph(0), Drive::rows(&drive), &packed, 1.0);
+            let mut state = vec![0.0; 3 * stride];
+            let mut scratch = Default::default();
+            let change = equation.sweep_into(&vec![0.0; 3 * stride], &mut state, &mut scratch, true);
+            assert!(change.is_nan());
+            let of = |vertex: usize| &state[places[vertex] as usize * stride..][..units];
+            assert!(of(0).iter().all(|x| x.is_nan()), "{isa:?}");
+            assert!(of(1).iter().all(|x| *x == 1.0) && of(2).iter().all(|x| *x == -1.0), "{isa:?}");
         }
     }
 }
@@ -220,7 +284,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
             let at = |v: usize, unit: usize| places[v] as usize * stride + unit;
             let mut drive = vec![0.0; n * stride];
             u.indexed_iter().for_each(|((v, unit), value)| drive[at(v, unit)] = *value);
-            let packed = Recurrent::new(recurrent.view(), Isa::best());
+            let packed = Recurrent::new(recurrent.view(), Isa::in_use());
             for seed in 0..3 {
                 let mut buffers = Buffers::default();
                 buffers.clear(n * stride);

@@ -39,7 +39,7 @@ fn states_that_are_not_numbers_end_the_iteration() {
     let order = by_colour(&[0, 1, 2], &[1, 0], false);
     let mut operator = Operator::<f32>::new();
     operator.push(&[0, 1, 2], &[1, 0], &[1.0, 1.0], None, &order).unwrap();
-    let recurrent = Recurrent::new(ndarray::array![[0.5, 0.3], [0.1, 0.2]].view(), Isa::best());
+    let recurrent = Recurrent::new(ndarray::array![[0.5, 0.3], [0.1, 0.2]].view(), Isa::in_use());
     let mut drive = [0.0; 16];
     drive[1] = f32::NAN;
     for fixed_sweeps in [None, Some(1000)] {

@@ -1,0 +1,155 @@
+//! What the paths for x86-64 have in common: all but the names of the instructions.
+
+/// A [`Vector`](super::vector::Vector) of a register and its intrinsics.
+macro_rules! vector {
+    ($name:ident, $half:ty, $register:ty, $scalar:ty, $lanes:literal lanes, panels of $panel:literal,
+     [$set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fmadd:ident
+      $min:ident $max:ident], $power:ident $sum:ident $product:ident $(, $splat_pair:ident $add_pairs:ident)?) => {
+        #[derive(Clone, Copy)]
+        pub(super) struct $name($register);
+
+        impl From<$register> for $name {
+            #[inline(always)]
+            fn from(register: $register) -> Self {
+                Self(register)
+            }
+        }
+
+        // SAFETY of every block: the trait's promise that the processor has the
+        // instructions, and for loads and stores the caller's about the pointer.
+        impl Vector for $name {
+            type Scalar = $scalar;
+            type Half = $half;
+            const LANES: usize = $lanes;
+            const PANEL: usize = $panel;
+
+            #[inline(always)]
+            unsafe fn splat(value: $scalar) -> Self {
+                Self(unsafe { $set1(value) })
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $scalar) -> Self {
+                Self(unsafe { $loadu(from) })
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $scalar) {
+                unsafe { $storeu(to, self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                Self(unsafe { $add(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn sub(self, other: Self) -> Self {
+                Self(unsafe { $sub(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn mul(self, other: Self) -> Self {
+                Self(unsafe { $mul(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn div(self, other: Self) -> Self {
+                Self(unsafe { $div(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
+                Self(unsafe { $fmadd(self.0, factor.0, term.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn at_most(self, limit: $scalar) -> Self {
+                // The instruction returns its second argument when one is not a number.
+                Self(unsafe { $min($set1(limit), self.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn at_least(self, limit: $scalar) -> Self {
+                Self(unsafe { $max($set1(limit), self.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn power_of_two(self) -> Self {
+                Self(unsafe { $power(self.0) })
+            }
+
+            #[inline(always)]
+            unsafe fn sum(self) -> f64 {
+                unsafe { $sum(self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn add_product(product: &Product<'_, $scalar>) {
+                unsafe { $product(product) }
+            }
+
+            $(
+                #[inline(always)]
+                unsafe fn splat_pair(from: *const $scalar) -> Self {
+                    Self(unsafe { $splat_pair(from) })
+                }
+
+                #[inline(always)]
+                unsafe fn add_pairs(self) -> $half {
+                    unsafe { $add_pairs(self.0) }
+                }
+            )?
+        }
+    };
+}
+pub(super) use vector;
+
+/// The kernel's functions, compiled for an instruction set.
+macro_rules! entry_points {
+    ($features:literal, $vector:ty, $scalar:ty, $sweep:ident, $product:ident) => {
+        /// # Safety
+        /// As [`sweep::rows`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $sweep(
+            task: &Sweeping<'_, $scalar>,
+            rows: Range<usize>,
+            scratch: &mut [$scalar],
+        ) -> f64 {
+            // SAFETY: the caller's promise.
+            unsafe { sweep::rows::<$vector>(task, rows, scratch) }
+        }
+
+        /// # Safety
+        /// As [`tile::add_product`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $product(product: &Product<'_, $scalar>) {
+            // SAFETY: the caller's promise.
+            unsafe { tile::add_product::<$vector>(product) }
+        }
+    };
+}
+pub(super) use entry_points;
+
+/// The same for what the readout needs: tiles of rows and landmarks, and the vectors
+/// of right sides that are solved side by side.
+macro_rules! readout_points {
+    ($features:literal, $single:ty, $double:ty, tiles of $rows:literal x $landmarks:literal, $vectors:literal vectors) => {
+        /// # Safety
+        /// As [`similar::rows`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn compare_rows(task: &mut Comparing<'_>) {
+            // SAFETY: the caller's promise.
+            unsafe { similar::rows::<$single, $double, $rows, $landmarks>(task) }
+        }
+
+        /// # Safety
+        /// As [`banded::solve`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn solve_band(task: &mut Solving<'_>) {
+            // SAFETY: the caller's promise.
+            unsafe { banded::solve::<$double, $vectors>(task) }
+        }
+    };
+}
+pub(super) use readout_points;
