@@ -18,6 +18,9 @@ const BLOCK: usize = 48;
 /// Rows that one thread takes at a time.
 const STRIPE: usize = 64;
 
+/// Lanes of the widest vector.
+const WIDEST: usize = 16;
+
 /// Landmarks to compare rows with.
 #[derive(Clone, Copy)]
 pub(crate) struct Compared<'a> {
@@ -127,8 +130,8 @@ unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
             step::<V, R, C>(&mut sums, left.add(at), right.add(at), width);
         }
         if whole < depth {
-            let mut buffers = [[0.0f32; 16]; R];
-            let mut others = [[0.0f32; 16]; C];
+            let mut buffers = [[0.0f32; WIDEST]; R];
+            let mut others = [[0.0f32; WIDEST]; C];
             for (r, buffer) in buffers.iter_mut().enumerate() {
                 std::ptr::copy_nonoverlapping(
                     left.add(r * width + whole),
@@ -143,11 +146,19 @@ unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
                     depth - whole,
                 );
             }
-            step::<V, R, C>(&mut sums, buffers.as_ptr().cast(), others.as_ptr().cast(), 16);
+            step::<V, R, C>(&mut sums, buffers.as_ptr().cast(), others.as_ptr().cast(), WIDEST);
         }
-        for (r, sums) in sums.iter().enumerate() {
-            for (c, sum) in sums.iter().enumerate() {
-                *task.target.get_unchecked_mut((row + r) * landmarks + landmark + c) += sum.sum();
+        // By way of memory, so that the sums themselves can stay in registers.
+        let mut lanes = [[[0.0f32; WIDEST]; C]; R];
+        for r in 0..R {
+            for c in 0..C {
+                sums[r][c].store(lanes[r][c].as_mut_ptr());
+            }
+        }
+        for (r, lanes) in lanes.iter().enumerate() {
+            for (c, lanes) in lanes.iter().enumerate() {
+                let target = task.target.get_unchecked_mut((row + r) * landmarks + landmark + c);
+                *target += V::load(lanes.as_ptr()).sum();
             }
         }
     }
