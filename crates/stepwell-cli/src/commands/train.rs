@@ -99,7 +99,7 @@ impl Train {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
                 let embedding = embedder.embed_piece(piece, before, progress)?;
-                vectors.append(embedding.vectors.view()).context("keeping vectors")?;
+                vectors.append(embedding.vectors).context("keeping vectors")?;
                 keys.extend(piece.graphs.keys());
                 Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?)
             })

@@ -11,12 +11,12 @@ use super::Isa;
 use super::exp::exp;
 use super::vector::Vector;
 
-/// Columns that are summed in f32: rows of 4 KiB, of which a tile fits the innermost cache.
-const DEPTH: usize = 1024;
+/// Columns that are summed in f32: a stripe of rows and a block of landmarks fit the second cache.
+const DEPTH: usize = 1408;
 /// Landmarks that meet all rows of a stripe while they are at hand.
 const BLOCK: usize = 48;
 /// Rows that one thread takes at a time.
-const STRIPE: usize = 64;
+const STRIPE: usize = 96;
 
 /// Lanes of the widest vector.
 const WIDEST: usize = 16;
@@ -77,34 +77,83 @@ where
     W: Vector<Scalar = f64>,
 {
     let (count, landmarks, width) = (task.halves.len(), task.with.halves.len(), task.with.width);
+    // Tiles of many rows read what lies together: copied once, it is used by all others.
+    let (tiled, mut packed, mut block) = (count - count % R, Vec::new(), Vec::new());
     for from in (0..width).step_by(DEPTH) {
         let columns = (from, DEPTH.min(width - from));
+        pack::<V, R>(&mut packed, &task.rows[..tiled * width], width, columns);
         for left in (0..landmarks).step_by(BLOCK) {
             let right = landmarks.min(left + BLOCK);
-            let mut row = 0;
-            while row < count {
-                let rows = if row + R <= count { R } else { 1 };
-                let mut landmark = left;
-                while landmark < right {
-                    let several = landmark + C <= right;
-                    // SAFETY: the caller's promise; rows, landmarks and columns stay below their numbers.
-                    unsafe {
-                        match (rows == R, several) {
-                            (true, true) => tile::<V, R, C>(task, row, landmark, columns),
-                            (true, false) => tile::<V, R, 1>(task, row, landmark, columns),
-                            (false, true) => tile::<V, 1, C>(task, row, landmark, columns),
-                            (false, false) => tile::<V, 1, 1>(task, row, landmark, columns),
-                        }
+            let whole = if tiled > 0 { right - (right - left) % C } else { left };
+            pack::<V, C>(&mut block, &task.with.landmarks[left * width..whole * width], width, columns);
+            // SAFETY: the caller's promise; rows, landmarks and columns stay below their numbers, and
+            // what was packed holds whole tiles of them.
+            unsafe {
+                for row in (0..tiled).step_by(R) {
+                    let depth = columns.1.next_multiple_of(V::LANES);
+                    for landmark in (left..whole).step_by(C) {
+                        let rows = packed.as_ptr().add(row * depth);
+                        let others = block.as_ptr().add((landmark - left) * depth);
+                        packed_tile::<V, R, C>(task, row, landmark, depth, (rows, others));
                     }
-                    landmark += if several { C } else { 1 };
+                    (whole..right).for_each(|landmark| tile::<V, R, 1>(task, row, landmark, columns));
                 }
-                row += rows;
+                for row in tiled..count {
+                    let mut landmark = left;
+                    while landmark + C <= right {
+                        tile::<V, 1, C>(task, row, landmark, columns);
+                        landmark += C;
+                    }
+                    (landmark..right).for_each(|landmark| tile::<V, 1, 1>(task, row, landmark, columns));
+                }
             }
         }
     }
     for (values, &half) in task.target.chunks_exact_mut(landmarks).zip(task.halves) {
         // SAFETY: the caller's promise.
         unsafe { finish::<W>(values, half, task.with.halves) }
+    }
+}
+
+/// Copies some columns of rows, tile after tile: a vector of each of its `N` rows,
+/// then the next vectors. The last ones are filled up with zeros.
+fn pack<V: Vector<Scalar = f32>, const N: usize>(
+    into: &mut Vec<f32>,
+    rows: &[f32],
+    width: usize,
+    (from, depth): (usize, usize),
+) {
+    into.clear();
+    for tile in rows.chunks_exact(N * width) {
+        for at in (0..depth).step_by(V::LANES) {
+            let count = V::LANES.min(depth - at);
+            for row in tile.chunks_exact(width) {
+                into.extend_from_slice(&row[from + at..][..count]);
+                into.resize(into.len() + V::LANES - count, 0.0);
+            }
+        }
+    }
+}
+
+/// Adds the inner products of packed rows and landmarks.
+///
+/// # Safety
+/// As for [`rows`]; the pointers are to tiles of `R` and `C` rows of `depth` columns.
+#[inline(always)]
+unsafe fn packed_tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
+    task: &mut Comparing<'_>,
+    row: usize,
+    landmark: usize,
+    depth: usize,
+    (rows, others): (*const f32, *const f32),
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sums = [[V::splat(0.0); C]; R];
+        for at in (0..depth).step_by(V::LANES) {
+            step::<V, R, C>(&mut sums, rows.add(at * R), others.add(at * C), V::LANES);
+        }
+        add_sums(task, row, landmark, sums);
     }
 }
 
@@ -119,7 +168,7 @@ unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
     landmark: usize,
     (from, depth): (usize, usize),
 ) {
-    let (width, landmarks) = (task.with.width, task.with.halves.len());
+    let width = task.with.width;
     // SAFETY: the caller's promise; what is left over of the columns fits a vector's buffer.
     unsafe {
         let left = task.rows.as_ptr().add(row * width + from);
@@ -148,6 +197,23 @@ unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
             }
             step::<V, R, C>(&mut sums, buffers.as_ptr().cast(), others.as_ptr().cast(), WIDEST);
         }
+        add_sums(task, row, landmark, sums);
+    }
+}
+
+/// Adds the sums of all lanes to the results.
+///
+/// # Safety
+/// As for [`tile`].
+#[inline(always)]
+unsafe fn add_sums<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
+    task: &mut Comparing<'_>,
+    row: usize,
+    landmark: usize,
+    sums: [[V; C]; R],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
         // By way of memory, so that the sums themselves can stay in registers.
         let mut lanes = [[[0.0f32; WIDEST]; C]; R];
         for r in 0..R {
@@ -155,6 +221,7 @@ unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
                 sums[r][c].store(lanes[r][c].as_mut_ptr());
             }
         }
+        let landmarks = task.with.halves.len();
         for (r, lanes) in lanes.iter().enumerate() {
             for (c, lanes) in lanes.iter().enumerate() {
                 let target = task.target.get_unchecked_mut((row + r) * landmarks + landmark + c);

@@ -10,8 +10,11 @@
 //! number of threads.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
+use std::sync::OnceLock;
+
 use faer::linalg::matmul::matmul;
 use faer::linalg::{householder, qr, triangular_solve};
+use faer::traits::RealField;
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -28,15 +31,17 @@ const STRIPE: usize = 128;
 pub(crate) struct Band {
     /// The lower part of the band, row after row: row i holds columns `i - WIDTH` to i.
     rows: Vec<[f64; WIDTH + 1]>,
-    reflections: Vec<Reflections>,
+    reflections: Vec<Reflections<f64>>,
+    /// Made when they are first asked for.
+    rounded: OnceLock<Vec<Reflections<f32>>>,
 }
 
 /// Some reflections at once, `I - V T⁻¹ Vᵀ`. The last of them ends at the last
 /// column.
 #[derive(Clone, Debug)]
-struct Reflections {
-    basis: Mat<f64>,
-    factor: Mat<f64>,
+struct Reflections<T> {
+    basis: Mat<T>,
+    factor: Mat<T>,
 }
 
 impl Band {
@@ -63,31 +68,20 @@ impl Band {
             let entry = |at: usize| (i + at).checked_sub(WIDTH).map_or(0.0, |j| entries[i * n + j]);
             std::array::from_fn(entry)
         };
-        Self { rows: (0..n).map(row).collect(), reflections }
+        Self { rows: (0..n).map(row).collect(), reflections, rounded: OnceLock::new() }
     }
 
     /// `X Q` in place of the rows `X`.
     pub fn rotate(&self, x: &mut Array2<f64>) {
-        let n = self.rows.len();
-        let entries = x.as_slice_mut().expect("rows lie one after the other");
-        each_stripe(entries, n, |_, rows| {
-            let count = rows.len() / n.max(1);
-            let mut rows = MatMut::from_row_major_slice_mut(rows, count, n);
-            let mut memory = MemBuffer::new(
-                householder::apply_block_householder_on_the_right_in_place_scratch::<f64>(n, WIDTH, count),
-            );
-            for Reflections { basis, factor } in &self.reflections {
-                let part = rows.as_mut().subcols_mut(n - basis.nrows(), basis.nrows());
-                householder::apply_block_householder_on_the_right_in_place_with_conj(
-                    basis.as_ref(),
-                    factor.as_ref(),
-                    Conj::No,
-                    part,
-                    Par::Seq,
-                    MemStack::new(&mut memory),
-                );
-            }
-        });
+        rotate(&self.reflections, x);
+    }
+
+    /// The same in single precision, which takes half the time: about 1e-6 of a
+    /// row's length may be off.
+    pub fn rotate_roughly(&self, x: &mut Array2<f32>) {
+        let rounded =
+            self.rounded.get_or_init(|| self.reflections.iter().map(Reflections::rounded).collect());
+        rotate(rounded, x);
     }
 
     /// The factor of `B + alpha`, unless that is not positive definite.
@@ -133,7 +127,13 @@ impl Band {
     }
 }
 
-impl Reflections {
+impl Reflections<f64> {
+    fn rounded(&self) -> Reflections<f32> {
+        let rounded =
+            |matrix: &Mat<f64>| Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] as f32);
+        Reflections { basis: rounded(&self.basis), factor: rounded(&self.factor) }
+    }
+
     /// Those that leave nothing of the panel left of column `first` but its band.
     fn of_panel(entries: &mut [f64], n: usize, first: usize) -> Self {
         let height = n - first;
@@ -262,11 +262,33 @@ impl BandFactor {
     }
 }
 
+fn rotate<T: RealField>(reflections: &[Reflections<T>], x: &mut Array2<T>) {
+    let n = x.ncols();
+    let entries = x.as_slice_mut().expect("rows lie one after the other");
+    each_stripe(entries, n, |_, rows| {
+        let count = rows.len() / n;
+        let mut rows = MatMut::from_row_major_slice_mut(rows, count, n);
+        let scratch =
+            householder::apply_block_householder_on_the_right_in_place_scratch::<T>(n, WIDTH, count);
+        let mut memory = MemBuffer::new(scratch);
+        for Reflections { basis, factor } in reflections {
+            householder::apply_block_householder_on_the_right_in_place_with_conj(
+                basis.as_ref(),
+                factor.as_ref(),
+                Conj::No,
+                rows.as_mut().subcols_mut(n - basis.nrows(), basis.nrows()),
+                Par::Seq,
+                MemStack::new(&mut memory),
+            );
+        }
+    });
+}
+
 /// Up to [`ABREAST`] rows as columns beside each other; those that are missing are 0.
-pub(crate) fn abreast(rows: ArrayView2<'_, f64>) -> Vec<f64> {
+pub(crate) fn abreast<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<f64> {
     let mut columns = vec![0.0; rows.ncols() * ABREAST];
     for (at, row) in rows.outer_iter().enumerate().take(ABREAST) {
-        columns.chunks_exact_mut(ABREAST).zip(row).for_each(|(columns, x)| columns[at] = *x);
+        columns.chunks_exact_mut(ABREAST).zip(row).for_each(|(columns, x)| columns[at] = (*x).into());
     }
     columns
 }
@@ -284,7 +306,7 @@ pub(crate) fn multiply_abreast(a: ArrayView2<'_, f64>, u: &[f64]) -> Array2<f64>
 }
 
 /// Calls `compute` with the index and the entries of every stripe of rows.
-fn each_stripe(entries: &mut [f64], width: usize, compute: impl Fn(usize, &mut [f64]) + Sync) {
+fn each_stripe<T: Send>(entries: &mut [T], width: usize, compute: impl Fn(usize, &mut [T]) + Sync) {
     if width > 0 {
         entries.par_chunks_mut(STRIPE * width).enumerate().for_each(|(index, rows)| compute(index, rows));
     }

@@ -40,6 +40,8 @@ pub struct LeaveOneOut<'path> {
     /// What inputs are divided by.
     scales: Array1<f64>,
     basis: Basis<'path>,
+    /// Whether single precision was enough for all rows so far.
+    rough: bool,
     pending: Pending,
     errors: AlphaErrors,
 }
@@ -65,6 +67,10 @@ enum Basis<'path> {
 
 /// Below this, `1 - h` is looked at more closely.
 const SUSPICIOUS: f64 = 1e-4;
+
+/// Where `1 - h` of all rows of a block is above this, single precision gives
+/// errors to three digits with the smallest alphas, and to five with usual ones.
+const ROUGH: f64 = 5e-3;
 
 /// Alphas above this part of the trace of the scatter are large compared with
 /// what rounding makes of its eigenvalues.
@@ -104,6 +110,7 @@ impl<'path> LeaveOneOut<'path> {
             y_mean: path.y_mean.clone(),
             scales: path.scales.clone(),
             basis: Basis::Eigenvectors { path, directions, inverses, weights },
+            rough: false,
             pending: Pending::default(),
             errors,
         })
@@ -149,7 +156,11 @@ impl<'path> LeaveOneOut<'path> {
                 &block.weights,
                 (path, directions, inverses, weights),
             ),
-            Basis::Band { band, factors } => self.missed_by_band(centred, &y, &block.weights, band, factors),
+            Basis::Band { band, factors } => {
+                let (missed, rough) = self.missed_by_band(centred, &y, &block.weights, band, factors);
+                self.rough = rough;
+                missed
+            }
         };
         for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
             for (sum, missed) in self.errors.sums.iter_mut().zip(missed.row(i)) {
@@ -197,14 +208,35 @@ impl<'path> LeaveOneOut<'path> {
         row_weights: &[f64],
         band: &Band,
         factors: &[Option<(BandFactor, Array2<f64>)>],
-    ) -> Array2<f64> {
+    ) -> (Array2<f64>, bool) {
+        // Where rows are well determined by the others, single precision will do.
+        if self.rough {
+            let mut rough = centred.mapv(|x| x as f32);
+            band.rotate_roughly(&mut rough);
+            let (missed, least) = self.missed_in_band(rough.view(), y, row_weights, band, factors);
+            if least > ROUGH {
+                return (missed, true);
+            }
+        }
         band.rotate(&mut centred);
+        (self.missed_in_band(centred.view(), y, row_weights, band, factors).0, false)
+    }
+
+    /// The same for rotated rows, and the least of `1 - h`.
+    fn missed_in_band<T: Copy + Into<f64> + Sync>(
+        &self,
+        rotated: ArrayView2<'_, T>,
+        y: &Array2<f64>,
+        row_weights: &[f64],
+        band: &Band,
+        factors: &[Option<(BandFactor, Array2<f64>)>],
+    ) -> (Array2<f64>, f64) {
         let (largest, alphas) = (band.norm(), factors.len());
-        let mut missed = Array2::from_elem((centred.nrows(), alphas), f64::INFINITY);
-        let (groups, results) = (centred.axis_chunks_iter(Axis(0), ABREAST), missed.as_slice_mut());
-        let results = results.expect("just made").par_chunks_mut(ABREAST * alphas);
-        let groups: Vec<_> = groups.collect();
-        groups.into_par_iter().zip(results).enumerate().for_each(|(group, (rows, missed))| {
+        let mut missed = Array2::from_elem((rotated.nrows(), alphas), f64::INFINITY);
+        let results = missed.as_slice_mut().expect("just made").par_chunks_mut(ABREAST * alphas);
+        let groups: Vec<_> = rotated.axis_chunks_iter(Axis(0), ABREAST).collect();
+        let group = |(group, (rows, missed)): (usize, (ArrayView2<'_, T>, &mut [f64]))| {
+            let mut least = f64::INFINITY;
             let z = linalg::abreast(rows);
             let mut u = vec![0.0; z.len()];
             for (column, factor) in factors.iter().enumerate() {
@@ -215,6 +247,7 @@ impl<'path> LeaveOneOut<'path> {
                     let i = group * ABREAST + row;
                     let weight = row_weights[i];
                     let free = 1.0 - weight / self.weight - weight * shares[row];
+                    least = least.min(free);
                     let slope = || {
                         let mut own: Vec<f64> = u.iter().skip(row).step_by(ABREAST).copied().collect();
                         factor.backward(&mut own);
@@ -227,8 +260,10 @@ impl<'path> LeaveOneOut<'path> {
                     missed[column] = (0..y.ncols()).map(|target| error(target).powi(2)).sum();
                 }
             }
-        });
-        missed
+            least
+        };
+        let leasts: Vec<f64> = groups.into_par_iter().zip(results).enumerate().map(group).collect();
+        (missed, leasts.into_iter().fold(f64::INFINITY, f64::min))
     }
 }
 
@@ -252,7 +287,7 @@ impl LeaveOneOut<'static> {
             Some((factor, aligned))
         });
         let basis = Basis::Band { factors: factors.collect(), band };
-        Ok(Self { weight, x_mean, y_mean, scales, basis, pending: Pending::default(), errors })
+        Ok(Self { weight, x_mean, y_mean, scales, basis, rough: true, pending: Pending::default(), errors })
     }
 }
 

@@ -24,17 +24,17 @@ impl Coefficients {
     /// `(Sxx + alpha) W = Sxy` are solved once instead of decomposed for all.
     pub fn of_moments(moments: &Moments, alpha: f64, standardize: bool) -> Result<Self> {
         check_alpha(alpha, true)?;
-        let equations = Equations::new(moments, standardize)?;
+        let mut equations = Equations::new(moments, standardize)?;
         // Without a penalty worth the name, columns that are nearly collinear need the path's care.
-        if alpha > NEARLY_SINGULAR * equations.xx.diag().sum() {
-            let mut matrix = equations.xx.clone();
-            matrix.diag_mut().map_inplace(|entry| *entry += alpha);
-            if let Some(weights) = linalg::solve_positive(matrix, equations.xy.view()) {
-                let Equations { scales, x_mean, y_mean, .. } = &equations;
-                return Self::unscaled(weights, scales, x_mean, y_mean);
-            }
+        if alpha <= NEARLY_SINGULAR * equations.xx.diag().sum() {
+            return RidgePath::from_equations(equations)?.solve(alpha);
         }
-        RidgePath::from_equations(equations)?.solve(alpha)
+        equations.xx.diag_mut().map_inplace(|entry| *entry += alpha);
+        let Equations { scales, x_mean, y_mean, xx, xy, .. } = equations;
+        match linalg::solve_positive(xx, xy.view()) {
+            Some(weights) => Self::unscaled(weights, &scales, &x_mean, &y_mean),
+            None => RidgePath::new(moments, standardize)?.solve(alpha),
+        }
     }
 
     /// From weights for inputs divided by `scales`.

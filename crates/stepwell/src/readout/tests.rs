@@ -588,3 +588,65 @@ fn a_readout_knows_when_all_its_rows_were_one() {
         assert!(!Readout::fit(other.view(), &targets, Sample::default(), &options, 0).unwrap().is_blind());
     }
 }
+
+#[test]
+#[ignore = "times only"]
+fn time_stages() {
+    use crate::linalg::{self, Band};
+    use crate::readout::landmarks::Picked;
+    let (n, d, m, targets) = (4110usize, 2700usize, 2000usize, 1usize);
+    let mut stream = Stream::new(1, "rows", [0, 0]);
+    let x = Array2::from_shape_simple_fn((n, d), || stream.normal());
+    let y = Array2::from_shape_simple_fn((n, targets), || stream.normal());
+    let mut start = std::time::Instant::now();
+    let mut lap = |what: &str| {
+        println!("{what} {:.3}", start.elapsed().as_secs_f64());
+        start = std::time::Instant::now();
+    };
+    let mut columns = Columns::new(d);
+    columns.observe(x.view(), None).unwrap();
+    lap("columns");
+    let mut picked = Picked::new(m, 0);
+    picked.observe(x.view(), Sample::default());
+    let rows = picked.rows(d).unwrap();
+    lap("picked");
+    let landmarks = Landmarks::new(rows.view(), &columns).unwrap();
+    lap("landmarks");
+    let mut alike = linalg::products(landmarks.rows().mapv(f64::from).view());
+    alike.diag_mut().map_inplace(|x| *x += 1.0);
+    lap("  products of them");
+    linalg::root(alike).unwrap();
+    lap("  cholesky");
+    let root = landmarks.root().unwrap();
+    lap("root");
+    let mut blocks: Vec<Array2<f64>> =
+        x.axis_chunks_iter(Axis(0), 512).map(|x| landmarks.apply(x).unwrap()).collect();
+    lap("similarities");
+    blocks.iter_mut().for_each(|block| linalg::solve_rows(block.as_slice_mut().unwrap(), m, root.view()));
+    lap("whitening");
+    let mut moments = Moments::new(m, targets).unwrap();
+    blocks
+        .iter()
+        .zip(y.axis_chunks_iter(Axis(0), 512))
+        .for_each(|(x, y)| moments.observe(x.view(), y, None).unwrap());
+    moments.settle();
+    lap("moments");
+    let scatter = moments.scatter();
+    lap("scatter");
+    let band = Band::of(scatter.xx.clone());
+    lap("band");
+    let mut errors = LeaveOneOut::of_moments(&moments, &Alpha::LOO, false).unwrap();
+    lap("leave one out begun");
+    let mut rotated = blocks.clone();
+    lap("clone");
+    rotated.iter_mut().for_each(|block| band.rotate(block));
+    lap("rotate");
+    blocks
+        .iter()
+        .zip(y.axis_chunks_iter(Axis(0), 512))
+        .for_each(|(x, y)| errors.observe(x.view(), y, None).unwrap());
+    let best = errors.finish().best();
+    lap("leave one out");
+    Coefficients::of_moments(&moments, best, false).unwrap();
+    lap("solved");
+}
