@@ -78,7 +78,7 @@ pub(super) fn encode(
     let ids = dataset.ids.as_deref().unwrap_or_default();
     let parts = dataset.parts.as_deref().unwrap_or_default();
     let mut columns: Vec<ArrayRef> = Vec::new();
-    for key in Key::ALL {
+    for key in Key::all() {
         columns.extend(match key {
             Key::Id => layout.id.then(|| texts(ids[range.clone()].iter())),
             Key::NumNodes => {

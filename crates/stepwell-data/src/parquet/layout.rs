@@ -163,7 +163,7 @@ impl Layout {
             Key::Directed => self.directed.then_some(DataType::Boolean),
         };
         let field = |key: Key| Some(Field::new(key.name(), kind(key)?, false));
-        let fields: Vec<Field> = Key::ALL.into_iter().filter_map(field).collect();
+        let fields: Vec<Field> = Key::all().filter_map(field).collect();
         Schema::new_with_metadata(fields, [(FACTS.to_string(), self.facts())].into())
     }
 }

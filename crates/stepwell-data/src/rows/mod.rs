@@ -57,61 +57,40 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// All keys, in the order they are written in.
-    pub const ALL: [Self; 15] = [
-        Self::Id,
-        Self::NumNodes,
-        Self::Src,
-        Self::Dst,
-        Self::Weight,
-        Self::EdgeLabel,
-        Self::EdgeAttr,
-        Self::EdgeAttrDim,
-        Self::NodeLabel,
-        Self::X,
-        Self::XDim,
-        Self::Pos,
-        Self::Y,
-        Self::Split,
-        Self::Directed,
+    /// All keys in the order they are written in, with their names and what
+    /// they hold, as error messages say it.
+    const ALL: [(Self, &'static str, &'static str); 15] = [
+        (Self::Id, "id", "a text or a whole number"),
+        (Self::NumNodes, "num_nodes", "a whole number that is not negative"),
+        (Self::Src, "src", "a list of whole numbers from 0 to 4294967295"),
+        (Self::Dst, "dst", "a list of whole numbers from 0 to 4294967295"),
+        (Self::Weight, "weight", "a list of numbers"),
+        (Self::EdgeLabel, "edge_label", "a list of whole numbers of 32 bits"),
+        (Self::EdgeAttr, "edge_attr", "a list of numbers"),
+        (Self::EdgeAttrDim, "edge_attr_dim", "a whole number that is not negative"),
+        (Self::NodeLabel, "node_label", "a list of whole numbers of 32 bits"),
+        (Self::X, "x", "a list of numbers"),
+        (Self::XDim, "x_dim", "a whole number that is not negative"),
+        (Self::Pos, "pos", "a list of numbers"),
+        (Self::Y, "y", "a whole number of 64 bits, a real number or a text"),
+        (Self::Split, "split", "a text"),
+        (Self::Directed, "directed", "true or false"),
     ];
 
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().map(|(key, ..)| key)
+    }
+
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Id => "id",
-            Self::NumNodes => "num_nodes",
-            Self::Src => "src",
-            Self::Dst => "dst",
-            Self::Weight => "weight",
-            Self::EdgeLabel => "edge_label",
-            Self::EdgeAttr => "edge_attr",
-            Self::EdgeAttrDim => "edge_attr_dim",
-            Self::NodeLabel => "node_label",
-            Self::X => "x",
-            Self::XDim => "x_dim",
-            Self::Pos => "pos",
-            Self::Y => "y",
-            Self::Split => "split",
-            Self::Directed => "directed",
-        }
+        Self::ALL[self as usize].1
+    }
+
+    pub fn holds(self) -> &'static str {
+        Self::ALL[self as usize].2
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|key| key.name() == name)
-    }
-
-    /// What the key holds, as error messages say it.
-    pub fn holds(self) -> &'static str {
-        match self {
-            Self::Id => "a text or a whole number",
-            Self::Split => "a text",
-            Self::NumNodes | Self::XDim | Self::EdgeAttrDim => "a whole number that is not negative",
-            Self::Src | Self::Dst => "a list of whole numbers from 0 to 4294967295",
-            Self::EdgeLabel | Self::NodeLabel => "a list of whole numbers of 32 bits",
-            Self::Weight | Self::EdgeAttr | Self::X | Self::Pos => "a list of numbers",
-            Self::Y => "a whole number of 64 bits, a real number or a text",
-            Self::Directed => "true or false",
-        }
+        Self::all().find(|key| key.name() == name)
     }
 
     /// What is missing where a row has no such key and needs it.
