@@ -5,8 +5,10 @@
 //! result.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, StringArray, StringViewArray};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, LargeStringArray, PrimitiveArray, RecordBatch};
+use arrow_cast::cast;
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
 use crate::rows::{Fault, Key, Row, Target};
@@ -40,85 +42,86 @@ type Result<T, E = Located> = std::result::Result<T, E>;
 
 /// The columns of a batch, converted and checked for their types and ranges.
 pub(super) struct Columns {
-    num_nodes: Scalars<u64>,
-    src: Lists<u32>,
-    dst: Lists<u32>,
-    id: Option<Texts>,
-    weight: Option<Lists<f64>>,
-    edge_label: Option<Lists<i32>>,
-    edge_attr: Option<Lists<f64>>,
-    edge_attr_dim: Option<Scalars<u64>>,
-    node_label: Option<Lists<i32>>,
-    x: Option<Lists<f64>>,
-    x_dim: Option<Scalars<u64>>,
-    pos: Option<Lists<f64>>,
+    num_nodes: PrimitiveArray<UInt64Type>,
+    src: Lists<UInt32Type>,
+    dst: Lists<UInt32Type>,
+    id: Option<LargeStringArray>,
+    weight: Option<Lists<Float64Type>>,
+    edge_label: Option<Lists<Int32Type>>,
+    edge_attr: Option<Lists<Float64Type>>,
+    edge_attr_dim: Option<PrimitiveArray<UInt64Type>>,
+    node_label: Option<Lists<Int32Type>>,
+    x: Option<Lists<Float64Type>>,
+    x_dim: Option<PrimitiveArray<UInt64Type>>,
+    pos: Option<Lists<Float64Type>>,
     y: Option<TargetColumn>,
-    split: Option<Texts>,
-    directed: Option<ArrayRef>,
+    split: Option<LargeStringArray>,
+    directed: Option<BooleanArray>,
 }
 
 /// A column of targets, as it is stored.
 enum TargetColumn {
-    Int(Scalars<i64>),
-    Bool(ArrayRef),
-    Real(Scalars<f64>),
-    Text(Texts),
+    Int(PrimitiveArray<Int64Type>),
+    Bool(BooleanArray),
+    Real(PrimitiveArray<Float64Type>),
+    Text(LargeStringArray),
 }
 
 impl Columns {
     pub fn new(batch: &RecordBatch) -> Result<Self> {
         let column = Finder(batch);
         Ok(Self {
-            num_nodes: column.required(Key::NumNodes, Scalars::new, |c| &c.present)?,
-            src: column.required(Key::Src, Lists::new, |c| &c.present)?,
-            dst: column.required(Key::Dst, Lists::new, |c| &c.present)?,
-            id: column.optional(Key::Id, Texts::new)?,
+            num_nodes: column.required(Key::NumNodes, scalars)?,
+            src: column.required(Key::Src, Lists::new)?,
+            dst: column.required(Key::Dst, Lists::new)?,
+            id: column.optional(Key::Id, texts)?,
             weight: column.optional(Key::Weight, Lists::new)?,
             edge_label: column.optional(Key::EdgeLabel, Lists::new)?,
             edge_attr: column.optional(Key::EdgeAttr, Lists::new)?,
-            edge_attr_dim: column.optional(Key::EdgeAttrDim, Scalars::new)?,
+            edge_attr_dim: column.optional(Key::EdgeAttrDim, scalars)?,
             node_label: column.optional(Key::NodeLabel, Lists::new)?,
             x: column.optional(Key::X, Lists::new)?,
-            x_dim: column.optional(Key::XDim, Scalars::new)?,
+            x_dim: column.optional(Key::XDim, scalars)?,
             pos: column.optional(Key::Pos, Lists::new)?,
             y: column.optional(Key::Y, TargetColumn::new)?,
-            split: column.optional(Key::Split, Texts::new)?,
-            directed: column.optional(Key::Directed, truth)?,
+            split: column.optional(Key::Split, texts)?,
+            directed: column.optional(Key::Directed, truths)?,
         })
     }
 
     /// One row of the batch.
     pub fn row(&self, row: usize) -> Row<'_> {
-        fn list<T: Number>(column: &Option<Lists<T>>, row: usize) -> Option<&[T]> {
+        fn list<T: ArrowPrimitiveType>(column: &Option<Lists<T>>, row: usize) -> Option<&[T::Native]> {
             column.as_ref()?.get(row)
         }
+        fn number<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+            column.is_valid(row).then(|| column.value(row))
+        }
+        fn text(column: &LargeStringArray, row: usize) -> Option<&str> {
+            column.is_valid(row).then(|| column.value(row))
+        }
+        let truth = |column: &BooleanArray| column.is_valid(row).then(|| column.value(row));
         Row {
-            id: self.id.as_ref().and_then(|texts| texts.get(row)),
-            num_nodes: self.num_nodes.get(row).expect(NO_NULLS),
+            id: self.id.as_ref().and_then(|column| text(column, row)),
+            num_nodes: self.num_nodes.value(row),
             src: self.src.get(row).expect(NO_NULLS),
             dst: self.dst.get(row).expect(NO_NULLS),
             weight: list(&self.weight, row),
             edge_label: list(&self.edge_label, row),
             edge_attr: list(&self.edge_attr, row),
-            edge_attr_dim: self.edge_attr_dim.as_ref().and_then(|c| c.get(row)),
+            edge_attr_dim: self.edge_attr_dim.as_ref().and_then(|column| number(column, row)),
             node_label: list(&self.node_label, row),
             x: list(&self.x, row),
-            x_dim: self.x_dim.as_ref().and_then(|c| c.get(row)),
+            x_dim: self.x_dim.as_ref().and_then(|column| number(column, row)),
             pos: list(&self.pos, row),
             y: self.y.as_ref().and_then(|targets| match targets {
-                TargetColumn::Int(values) => values.get(row).map(Target::Int),
-                TargetColumn::Bool(values) => {
-                    let values = values.as_boolean();
-                    values.is_valid(row).then(|| Target::Bool(values.value(row)))
-                }
-                TargetColumn::Real(values) => values.get(row).map(Target::Real),
-                TargetColumn::Text(texts) => texts.get(row).map(Target::Text),
+                TargetColumn::Int(values) => number(values, row).map(Target::Int),
+                TargetColumn::Bool(values) => truth(values).map(Target::Bool),
+                TargetColumn::Real(values) => number(values, row).map(Target::Real),
+                TargetColumn::Text(values) => text(values, row).map(Target::Text),
             }),
-            split: self.split.as_ref().and_then(|texts| texts.get(row)),
-            directed: self.directed.as_ref().is_some_and(|column| {
-                let values = column.as_boolean();
-                values.is_valid(row) && values.value(row)
-            }),
+            split: self.split.as_ref().and_then(|column| text(column, row)),
+            directed: self.directed.as_ref().and_then(truth) == Some(true),
         }
     }
 }
@@ -140,67 +143,54 @@ impl Finder<'_> {
     }
 
     /// The same for a column that must be there and without nulls.
-    fn required<T>(
-        &self,
-        key: Key,
-        convert: fn(Key, &ArrayRef) -> Result<T>,
-        present: fn(&T) -> &Present,
-    ) -> Result<T> {
+    fn required<T>(&self, key: Key, convert: fn(Key, &ArrayRef) -> Result<T>) -> Result<T> {
         let column = self.optional(key, convert)?.ok_or_else(|| key.missing("column"))?;
-        match present(&column).first_null() {
+        let array = self.0.column_by_name(key.name()).filter(|array| array.null_count() > 0);
+        match array.and_then(|array| (0..array.len()).find(|&row| array.is_null(row))) {
             Some(row) => Err(Located::null(row, key)),
             None => Ok(column),
         }
     }
 }
 
-/// Which rows are not null; nothing where none is.
-struct Present(Option<Vec<bool>>);
-
-impl Present {
-    fn new(array: &ArrayRef) -> Self {
-        let some = array.null_count() > 0;
-        Self(some.then(|| (0..array.len()).map(|row| array.is_valid(row)).collect()))
-    }
-
-    fn get(&self, row: usize) -> bool {
-        self.0.as_ref().is_none_or(|present| present[row])
-    }
-
-    fn first_null(&self) -> Option<usize> {
-        self.0.as_ref()?.iter().position(|present| !present)
-    }
-}
-
 /// One number per row.
-struct Scalars<T> {
-    present: Present,
-    values: Vec<T>,
+fn scalars<T: ArrowPrimitiveType>(key: Key, array: &ArrayRef) -> Result<PrimitiveArray<T>> {
+    numbers(key, array, array, Some)
 }
 
-impl<T: Number> Scalars<T> {
-    fn new(key: Key, array: &ArrayRef) -> Result<Self> {
-        let present = Present::new(array);
-        let converted = T::convert(array, &|row| present.get(row)).ok_or_else(|| wrong_type(key, array))?;
-        let values =
-            converted.map_err(|(row, found)| Located { row: Some(row), fault: other(key, found) })?;
-        Ok(Self { present, values })
+/// Numbers of the kind the schema knows, which are all or part of a column.
+/// Those out of range matter only where they belong to a row.
+fn numbers<T: ArrowPrimitiveType>(
+    key: Key,
+    column: &ArrayRef,
+    part: &ArrayRef,
+    row_of: impl Fn(usize) -> Option<usize>,
+) -> Result<PrimitiveArray<T>> {
+    let kind = part.data_type();
+    if !(kind.is_integer() || T::DATA_TYPE.is_floating() && kind.is_floating()) {
+        return Err(wrong_type(key, column).into());
     }
-
-    fn get(&self, row: usize) -> Option<T> {
-        self.present.get(row).then(|| self.values[row])
+    let converted = cast(part, &T::DATA_TYPE).map_err(|_| wrong_type(key, column))?;
+    // What does not fit has become null.
+    if converted.null_count() > part.null_count() {
+        let lost = (0..part.len()).filter(|&at| converted.is_null(at) && part.is_valid(at));
+        if let Some((at, row)) = lost.filter_map(|at| Some((at, row_of(at)?))).next() {
+            let found = array_value_to_string(part, at).unwrap_or_default();
+            return Err(Located { row: Some(row), fault: other(key, found) });
+        }
     }
+    Ok(converted.as_primitive().clone())
 }
 
 /// One list of numbers per row.
-struct Lists<T> {
-    present: Present,
+struct Lists<T: ArrowPrimitiveType> {
+    lists: ArrayRef,
     /// Row r has the values `starts[r]..starts[r + 1]`.
     starts: Vec<usize>,
-    values: Vec<T>,
+    values: PrimitiveArray<T>,
 }
 
-impl<T: Number> Lists<T> {
+impl<T: ArrowPrimitiveType> Lists<T> {
     fn new(key: Key, array: &ArrayRef) -> Result<Self> {
         let (mut starts, elements): (Vec<usize>, _) = match array.data_type() {
             DataType::List(_) => {
@@ -222,168 +212,55 @@ impl<T: Number> Lists<T> {
         let elements = elements.slice(first, end - first);
 
         // A null row may span values, which mean nothing.
-        let present = Present::new(array);
-        let row_of = |at: usize| starts.partition_point(|&start| start <= at) - 1;
-        let counts = |at: usize| present.get(row_of(at));
+        let row_of = |at: usize| {
+            let row = starts.partition_point(|&start| start <= at) - 1;
+            array.is_valid(row).then_some(row)
+        };
         if elements.null_count() > 0
-            && let Some(at) = (0..elements.len()).find(|&at| elements.is_null(at) && counts(at))
+            && let Some(row) = (0..elements.len()).filter(|&at| elements.is_null(at)).find_map(row_of)
         {
-            return Err(Located::null(row_of(at), key));
+            return Err(Located::null(row, key));
         }
         // A list that was never filled has elements of no type.
         let values = if elements.is_empty() && *elements.data_type() == DataType::Null {
-            Vec::new()
+            PrimitiveArray::from_iter_values([])
         } else {
-            T::convert(&elements, &counts)
-                .ok_or_else(|| wrong_type(key, array))?
-                .map_err(|(at, found)| Located { row: Some(row_of(at)), fault: other(key, found) })?
+            numbers(key, array, &elements, row_of)?
         };
-        Ok(Self { present, starts, values })
+        Ok(Self { lists: array.clone(), starts, values })
     }
 
-    fn get(&self, row: usize) -> Option<&[T]> {
-        self.present.get(row).then(|| &self.values[self.starts[row]..self.starts[row + 1]])
+    fn get(&self, row: usize) -> Option<&[T::Native]> {
+        self.lists.is_valid(row).then(|| &self.values.values()[self.starts[row]..self.starts[row + 1]])
     }
 }
 
-/// One text per row.
-enum Texts {
-    Small(StringArray),
-    Large(LargeStringArray),
-    View(StringViewArray),
-    /// Each row's position among the texts; nothing where it is null.
-    Dictionary(Vec<Option<usize>>, Box<Texts>),
-}
-
-impl Texts {
-    fn new(key: Key, array: &ArrayRef) -> Result<Self> {
-        Ok(match array.data_type() {
-            DataType::Utf8 => Self::Small(array.as_string().clone()),
-            DataType::LargeUtf8 => Self::Large(array.as_string().clone()),
-            DataType::Utf8View => Self::View(array.as_string_view().clone()),
-            kind if key == Key::Id && kind.is_integer() => {
-                let numbers = Scalars::<i64>::new(key, array)?;
-                let name = |row| numbers.get(row).map(|number| number.to_string());
-                Self::Small((0..array.len()).map(name).collect())
-            }
-            DataType::Dictionary(_, texts) if !matches!(**texts, DataType::Dictionary(..)) => {
-                let dictionary = array.as_any_dictionary();
-                let positions = if dictionary.values().is_empty() {
-                    vec![0; array.len()]
-                } else {
-                    dictionary.normalized_keys()
-                };
-                let present = dictionary.keys();
-                let rows = positions.iter().enumerate().map(|(row, &at)| present.is_valid(row).then_some(at));
-                Self::Dictionary(rows.collect(), Box::new(Self::new(key, dictionary.values())?))
-            }
-            _ => return Err(wrong_type(key, array).into()),
-        })
-    }
-
-    fn get(&self, row: usize) -> Option<&str> {
-        match self {
-            Self::Small(array) => array.is_valid(row).then(|| array.value(row)),
-            Self::Large(array) => array.is_valid(row).then(|| array.value(row)),
-            Self::View(array) => array.is_valid(row).then(|| array.value(row)),
-            Self::Dictionary(rows, texts) => rows[row].and_then(|at| texts.get(at)),
-        }
-    }
+/// One text per row; graphs may be called by numbers.
+fn texts(key: Key, array: &ArrayRef) -> Result<LargeStringArray> {
+    let is_text = |kind: &DataType| kind.is_string() || key == Key::Id && kind.is_integer();
+    let known = match array.data_type() {
+        DataType::Dictionary(_, kind) => is_text(kind),
+        kind => is_text(kind),
+    };
+    let converted = Some(array).filter(|_| known).and_then(|array| cast(array, &DataType::LargeUtf8).ok());
+    Ok(converted.ok_or_else(|| wrong_type(key, array))?.as_string().clone())
 }
 
 impl TargetColumn {
     fn new(key: Key, array: &ArrayRef) -> Result<Self> {
-        use DataType::{Float16, Float32, Float64};
         Ok(match array.data_type() {
-            Float16 | Float32 | Float64 => Self::Real(Scalars::new(key, array)?),
-            DataType::Boolean => Self::Bool(array.clone()),
-            kind if kind.is_integer() => Self::Int(Scalars::new(key, array)?),
-            _ => Self::Text(Texts::new(key, array)?),
+            DataType::Boolean => Self::Bool(truths(key, array)?),
+            kind if kind.is_floating() => Self::Real(scalars(key, array)?),
+            kind if kind.is_integer() => Self::Int(scalars(key, array)?),
+            _ => Self::Text(texts(key, array)?),
         })
     }
 }
 
-fn truth(key: Key, array: &ArrayRef) -> Result<ArrayRef> {
-    match array.data_type() {
-        DataType::Boolean => Ok(array.clone()),
-        _ => Err(wrong_type(key, array).into()),
-    }
+fn truths(key: Key, array: &ArrayRef) -> Result<BooleanArray> {
+    array.as_boolean_opt().cloned().ok_or_else(|| wrong_type(key, array).into())
 }
 
 fn wrong_type(key: Key, array: &ArrayRef) -> Fault {
     other(key, format!("a column of type {}", array.data_type()))
-}
-
-/// Numbers, or the position and text of one that is out of range.
-type Converted<T> = std::result::Result<Vec<T>, (usize, String)>;
-
-/// A number the schema knows.
-trait Number: Copy {
-    /// Converts an array as a whole; nothing where its type cannot be meant.
-    /// What is out of range matters only at the positions that `counts` names.
-    fn convert(array: &ArrayRef, counts: &dyn Fn(usize) -> bool) -> Option<Converted<Self>>;
-}
-
-macro_rules! match_type {
-    ($array:ident, $values:ident => $body:expr; $($variant:ident $type:ty),*; $($more:tt)*) => {
-        match $array.data_type() {
-            $(DataType::$variant => {
-                let $values = $array.as_primitive::<$type>().values();
-                Some($body)
-            })*
-            $($more)*
-            _ => None,
-        }
-    };
-    ($array:ident, whole $values:ident => $body:expr; $($more:tt)*) => {
-        match_type!($array, $values => $body;
-            Int8 Int8Type, Int16 Int16Type, Int32 Int32Type, Int64 Int64Type,
-            UInt8 UInt8Type, UInt16 UInt16Type, UInt32 UInt32Type, UInt64 UInt64Type; $($more)*)
-    };
-}
-
-macro_rules! whole_number {
-    ($($type:ty),*) => {$(
-        impl Number for $type {
-            fn convert(array: &ArrayRef, counts: &dyn Fn(usize) -> bool) -> Option<Converted<Self>> {
-                match_type!(array, whole values => narrow(values, counts);)
-            }
-        }
-    )*};
-}
-
-whole_number!(u32, i32, u64, i64);
-
-impl Number for f64 {
-    fn convert(array: &ArrayRef, _: &dyn Fn(usize) -> bool) -> Option<Converted<Self>> {
-        match_type!(array, whole values => Ok(values.iter().map(|&value| value as f64).collect());
-            DataType::Float16 => Some(Ok(widen(array.as_primitive::<Float16Type>().values()))),
-            DataType::Float32 => Some(Ok(widen(array.as_primitive::<Float32Type>().values()))),
-            DataType::Float64 => Some(Ok(array.as_primitive::<Float64Type>().values().to_vec())),
-        )
-    }
-}
-
-fn widen<N: Copy + Into<f64>>(values: &[N]) -> Vec<f64> {
-    values.iter().map(|&value| value.into()).collect()
-}
-
-/// Without a branch per number: whether all fit is asked once, at the end.
-fn narrow<N, T>(values: &[N], counts: &dyn Fn(usize) -> bool) -> Converted<T>
-where
-    N: Copy + std::fmt::Display,
-    T: TryFrom<N> + Default,
-{
-    let mut fit = true;
-    let convert = |&value: &N| {
-        let converted = T::try_from(value);
-        fit &= converted.is_ok();
-        converted.unwrap_or_default()
-    };
-    let converted = values.iter().map(convert).collect();
-    let bad = |&at: &usize| T::try_from(values[at]).is_err() && counts(at);
-    match if fit { None } else { (0..values.len()).find(bad) } {
-        Some(at) => Err((at, values[at].to_string())),
-        None => Ok(converted),
-    }
 }
