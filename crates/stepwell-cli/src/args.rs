@@ -82,11 +82,11 @@ impl Input {
             _ => None,
         };
         let same = found.is_some() && found == fs::canonicalize(out).ok();
-        match same {
-            true => Err(anyhow!("{}: this is the dataset itself; write to another file", out.display())
-                .context(BadUsage)),
-            false => Ok(()),
+        if same {
+            let refusal = format!("{}: this is the dataset itself; write to another file", out.display());
+            return Err(anyhow!(refusal).context(BadUsage));
         }
+        Ok(())
     }
 }
 

@@ -79,7 +79,7 @@ impl ProtocolArgs {
 }
 
 /// The result of one model on one dataset, all seeds together.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct EvaluationResult {
     pub dataset: String,
     pub model: String,
@@ -248,18 +248,9 @@ impl EvaluationResult {
             pool: key.pool,
             blocks: key.blocks,
             configurations: evaluation.protocol().configurations,
-            accuracy_mean: None,
-            accuracy_std: None,
-            mae_mean: None,
-            r2_mean: None,
-            folds: Vec::new(),
-            coarsen_seconds: 0.0,
-            prepare_seconds: 0.0,
-            embed_seconds: None,
-            peak_memory_bytes: None,
             seed: key.seed,
             features_fitted_on: evaluation.features_fitted_on(),
-            baselines: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -49,6 +49,11 @@ impl Terminal {
         }
     }
 
+    /// The same, a line for each, after what they are.
+    pub fn notes(&self, kind: &str, texts: &[String]) {
+        texts.iter().for_each(|text| self.note(&format!("{kind}: {text}")));
+    }
+
     /// Text for standard output.
     pub fn print(&self, text: &str) -> Result<()> {
         writeln!(io::stdout().lock(), "{text}").context("standard output")
@@ -132,9 +137,7 @@ impl Terminal {
     pub fn load(&self, input: &Input) -> Result<Dataset> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         let dataset = self.fetching(&catalog, name, |progress| catalog.load(name, seed, progress))?;
-        for note in &dataset.notes {
-            self.note(&format!("note: {note}"));
-        }
+        self.notes("note", &dataset.notes);
         Ok(dataset)
     }
 
@@ -154,9 +157,7 @@ impl Terminal {
     pub fn survey(&self, source: &Source, whole: bool, config: &ModelConfig) -> Result<Survey> {
         let survey =
             self.busy(&format!("reading {}", source.name), || source.survey(&config.features(), whole))?;
-        for note in &survey.notes {
-            self.note(&format!("note: {note}"));
-        }
+        self.notes("note", &survey.notes);
         Ok(survey)
     }
 
@@ -170,9 +171,7 @@ impl Terminal {
     ) -> Result<Pyramid> {
         let (pyramid, warnings) =
             self.counting("pooling", |progress| cache::coarsen(cache, graphs, pooling, levels, progress))?;
-        for warning in warnings {
-            self.note(&format!("warning: {warning}"));
-        }
+        self.notes("warning", &warnings);
         Ok(pyramid)
     }
 

@@ -93,7 +93,7 @@ impl Coarsen {
                 notes,
             });
         }
-        notes.iter().for_each(|note| terminal.note(&format!("note: {note}")));
+        terminal.notes("note", &notes);
         let (graphs, out) = (dataset.len(), self.out.display());
         terminal.note(&format!("pooled {graphs} graphs in {seconds:.2} s, written to {out}"));
         Ok(())

@@ -134,7 +134,7 @@ impl Evaluate {
             crate::report::write(&path, &evaluation(&Run::read(folder)?, &crate::report::provenance()))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
-        self.remarks(&found, &dataset).iter().for_each(|text| terminal.note(&format!("note: {text}")));
+        terminal.notes("note", &self.remarks(&found, &dataset));
         if self.json { terminal.json(&found) } else { terminal.print(&describe(&found)) }
     }
 

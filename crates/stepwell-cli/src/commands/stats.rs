@@ -66,7 +66,7 @@ impl Stats {
             if pooling.method == Pool::Graclus {
                 pad(&mut summary.levels, &dataset.graphs, &pyramid, pooling)?;
             }
-            describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
+            terminal.notes("note", &describe_notes(&pyramid.notes()));
         }
         if self.json {
             return terminal.json(&DatasetStatistics { summary, oddities });
