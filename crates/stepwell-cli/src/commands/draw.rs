@@ -43,19 +43,7 @@ struct DrawnLevels {
     dataset: String,
     graph: String,
     pool: &'static str,
-    levels: Vec<Figures>,
-}
-
-#[derive(Serialize)]
-struct Figures {
-    vertices: usize,
-    edges: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kept: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cut: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merged: Option<f64>,
+    levels: Vec<LevelFigures>,
 }
 
 impl Draw {
@@ -68,7 +56,7 @@ impl Draw {
             Some(pooling) => terminal.coarsen(None, &dataset.graphs, pooling, self.pool.levels)?,
             None => Pyramid::default(),
         };
-        describe_notes(&pyramid.notes()).iter().for_each(|note| terminal.note(&format!("note: {note}")));
+        terminal.notes("note", &describe_notes(&pyramid.notes()));
         let pool = pooling.map_or(Pool::None, |pooling| pooling.method).name();
         let title = match pool {
             "none" => format!("graph {name} of {}", dataset.name),
@@ -82,15 +70,11 @@ impl Draw {
             index: 0,
         };
         let (picture, levels) = terminal.busy("drawing", || draw(&subject))?;
-        let figures = |level: LevelFigures| {
-            let LevelFigures { vertices, edges, kept, cut, merged } = level;
-            Figures { vertices, edges, kept, cut, merged }
-        };
         self.picture.write(&picture, terminal, || DrawnLevels {
             dataset: dataset.name.clone(),
             graph: name,
             pool,
-            levels: levels.into_iter().map(figures).collect(),
+            levels,
         })
     }
 }

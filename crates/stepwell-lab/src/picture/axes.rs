@@ -1,95 +1,173 @@
-//! A rectangle of the picture with numbers along two of its sides.
+//! A rectangle of the picture with numbers along two of its sides, as they are
+//! or in powers of ten.
 
-use super::svg::{Number, Svg};
+use super::legend::short;
+use super::svg::{Svg, shortened};
+
+/// From the smallest value to the largest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scale {
+    /// Equal steps add as much.
+    Linear(f64, f64),
+    /// Equal steps are as many times more.
+    Log(f64, f64),
+}
+
+impl Scale {
+    /// With a little room around values.
+    pub fn linear(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values);
+        Self::Linear(low, high)
+    }
+
+    /// With room around values for the marks at them.
+    pub fn roomy(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values);
+        Self::Linear(low - 0.06 * (high - low), high + 0.06 * (high - low))
+    }
+
+    /// With a little room around values, of which only those above 0 count.
+    pub fn log(values: impl Iterator<Item = f64>) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
+        for value in values.filter(|value| value.is_finite() && *value > 0.0) {
+            (low, high) = (low.min(value), high.max(value));
+        }
+        if low > high {
+            return Self::Log(1.0, 10.0);
+        }
+        let room = (high / low).powf(0.08).max(1.15);
+        Self::Log(low / room, high * room)
+    }
+
+    fn ends(self) -> (f64, f64) {
+        let (Self::Linear(low, high) | Self::Log(low, high)) = self;
+        (low, high)
+    }
+
+    /// Where a value lies, from 0 to 1.
+    pub fn share(self, value: f64) -> f64 {
+        let (value, low, high) = match self {
+            Self::Linear(low, high) => (value, low, high),
+            Self::Log(low, high) => (value.max(f64::MIN_POSITIVE).ln(), low.ln(), high.ln()),
+        };
+        if high > low { (value - low) / (high - low) } else { 0.5 }
+    }
+
+    /// Round values, about so many, and how they are written.
+    pub fn ticks(self, count: usize) -> Vec<(f64, String)> {
+        let (low, high) = match self {
+            Self::Linear(low, high) => return ticks(low, high, count),
+            Self::Log(low, high) => (low, high),
+        };
+        let decades = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let within = |factors: &[f64]| -> Vec<f64> {
+            (decades.0..=decades.1)
+                .flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)))
+                .filter(|value| *value >= low && *value <= high)
+                .collect()
+        };
+        // As fine as there is room for.
+        let factors: [&[f64]; 5] = [
+            &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+            &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 3.0],
+            &[1.0],
+        ];
+        let apart = 0.8 / count.max(2) as f64;
+        let fits = |values: &Vec<f64>| {
+            values.len() <= count.max(2)
+                && values.windows(2).all(|pair| self.share(pair[1]) - self.share(pair[0]) >= apart)
+        };
+        let mut fine = factors.iter().map(|factors| within(factors));
+        let chosen = fine.find(fits).unwrap_or_else(|| {
+            let all = within(&[1.0]);
+            let step = all.len().div_ceil(count.max(2));
+            all.into_iter().step_by(step).collect()
+        });
+        chosen.into_iter().map(|value| (value, short(value))).collect()
+    }
+}
 
 /// Where data lie in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frame {
-    /// Left edge in the picture.
+pub(super) struct Plot {
     pub left: f64,
-    /// Upper edge in the picture.
     pub top: f64,
-    /// Width in the picture.
     pub width: f64,
-    /// Height in the picture.
     pub height: f64,
-    /// The smallest and the largest value from left to right.
-    pub x: (f64, f64),
-    /// The smallest and the largest value from bottom to top.
-    pub y: (f64, f64),
+    pub x: Scale,
+    pub y: Scale,
 }
 
-impl Frame {
+impl Plot {
     /// Where a value lies, from left to right.
-    pub fn to_x(&self, value: f64) -> f64 {
-        self.left + self.width * share(value, self.x)
+    pub fn to_x(self, value: f64) -> f64 {
+        self.left + self.width * self.x.share(value)
     }
 
     /// Where a value lies, from top to bottom.
-    pub fn to_y(&self, value: f64) -> f64 {
-        self.top + self.height * (1.0 - share(value, self.y))
+    pub fn to_y(self, value: f64) -> f64 {
+        self.top + self.height * (1.0 - self.y.share(value))
     }
 
-    /// Draws grid lines, the numbers beside them, the border, and what the axes
-    /// show. The page's script finds what it needs to draw them anew in `data-`
-    /// attributes.
-    pub fn draw(&self, svg: &mut Svg, x_label: &str, y_label: &str) {
+    /// Draws grid lines with their numbers, the border, and what it is above it.
+    pub fn draw(&self, svg: &mut Svg, heading: &str) {
+        let Self { left, top, width, height, .. } = *self;
+        self.grid(svg, (44.0, 32.0), (15.0, 6.0), "");
+        svg.rect("frame", (left, top), (width, height));
+        svg.label((left, top - 8.0), "heading", &shortened(heading, (width / 7.5) as usize));
+    }
+
+    /// The same with what the axes show beside them. The page's script finds what
+    /// it needs to draw it anew in `data-` attributes.
+    pub fn draw_labelled(&self, svg: &mut Svg, x_label: &str, y_label: &str) {
+        let Self { left, top, width, height, .. } = *self;
+        // Without the last digits, which may depend on the machine.
+        let [x, y] = [self.x, self.y].map(Scale::ends).map(|(low, high)| format!("{low:.8e} {high:.8e}"));
+        let frame = format!("{left} {top} {width} {height}");
+        svg.open("g", &[("class", &"axes"), ("data-frame", &frame), ("data-x", &x), ("data-y", &y)]);
+        self.grid(svg, (80.0, 60.0), (16.0, 7.0), " tick");
+        svg.close();
+        svg.rect("frame", (left, top), (width, height));
+        svg.label((left + width / 2.0, top + height + 36.0), "middle", x_label);
+        svg.upright((left - 46.0, top + height / 2.0), "middle", y_label);
+    }
+
+    /// Lines so far apart at least, and their numbers so far outside.
+    fn grid(&self, svg: &mut Svg, apart: (f64, f64), outside: (f64, f64), class: &str) {
         let Self { left, top, width, height, .. } = *self;
         let (right, bottom) = (left + width, top + height);
-        svg.open(
-            "g",
-            &[
-                ("class", &"axes"),
-                ("data-frame", &format_args!("{left} {top} {width} {height}")),
-                // Without the last digits, which may depend on the machine.
-                ("data-x", &format_args!("{:.8e} {:.8e}", self.x.0, self.x.1)),
-                ("data-y", &format_args!("{:.8e} {:.8e}", self.y.0, self.y.1)),
-            ],
-        );
-        let line = |svg: &mut Svg, from: (f64, f64), to: (f64, f64)| {
-            let (x1, y1, x2, y2) = (Number(from.0), Number(from.1), Number(to.0), Number(to.1));
-            svg.leaf("line", &[("class", &"grid"), ("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
-        };
-        for (value, text) in ticks(self.x.0, self.x.1, (width / 80.0) as usize) {
+        for (value, text) in self.x.ticks((width / apart.0) as usize) {
             let x = self.to_x(value);
-            line(svg, (x, top), (x, bottom));
-            svg.label((x, bottom + 16.0), "faint middle tick", &text);
+            svg.leaf("line", &[("class", &"grid"), ("x1", &x), ("y1", &top), ("x2", &x), ("y2", &bottom)]);
+            svg.label((x, bottom + outside.0), &format!("faint middle{class}"), &text);
         }
-        for (value, text) in ticks(self.y.0, self.y.1, (height / 60.0) as usize) {
+        for (value, text) in self.y.ticks((height / apart.1) as usize) {
             let y = self.to_y(value);
-            line(svg, (left, y), (right, y));
-            svg.label((left - 7.0, y + 4.0), "faint end tick", &text);
+            svg.leaf("line", &[("class", &"grid"), ("x1", &left), ("y1", &y), ("x2", &right), ("y2", &y)]);
+            svg.label((left - outside.1, y + 4.0), &format!("faint end{class}"), &text);
         }
-        svg.close();
-        let (x, y) = (Number(left), Number(top));
-        let (w, h) = (Number(width), Number(height));
-        svg.leaf("rect", &[("class", &"frame"), ("x", &x), ("y", &y), ("width", &w), ("height", &h)]);
-        svg.label((left + width / 2.0, bottom + 36.0), "middle", x_label);
-        let (x, y) = (Number(left - 46.0), Number(top + height / 2.0));
-        let turned = format!("rotate(-90 {x} {y})");
-        svg.text_with(&[("x", &x), ("y", &y), ("class", &"middle"), ("transform", &turned)], y_label);
     }
-}
-
-fn share(value: f64, (low, high): (f64, f64)) -> f64 {
-    if high > low { (value - low) / (high - low) } else { 0.5 }
 }
 
 /// The range of values with a little room on both sides; never empty.
-pub fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for value in values.filter(|value| value.is_finite()) {
         (low, high) = (low.min(value), high.max(value));
     }
-    match low < high {
-        true => (low - 0.04 * (high - low), high + 0.04 * (high - low)),
-        false if low.is_finite() => (low - 1.0, low + 1.0),
-        false => (-1.0, 1.0),
+    if low < high {
+        (low - 0.04 * (high - low), high + 0.04 * (high - low))
+    } else if low.is_finite() {
+        (low - 1.0, low + 1.0)
+    } else {
+        (-1.0, 1.0)
     }
 }
 
 /// Round values between two others, about so many, and how they are written.
-pub fn ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
+fn ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let rough = (high - low) / count.max(2) as f64;
     if !(rough.is_finite() && rough > 0.0) {
         return Vec::new();
@@ -107,10 +185,13 @@ pub fn ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let decimals = if step >= 10.0 * power { decimals - 1 } else { decimals };
     let (first, last) = ((low / step).ceil(), (high / step).floor());
     let steps = (last - first).clamp(-1.0, 50.0) as i64 + 1;
-    let written = |value: f64| match (-6..=6).contains(&decimals) {
-        // Adding 0 makes -0 positive.
-        true => format!("{:.*}", decimals.max(0) as usize, value + 0.0),
-        false => format!("{:.1e}", value + 0.0),
+    // Adding 0 makes -0 positive.
+    let written = |value: f64| {
+        if (-6..=6).contains(&decimals) {
+            format!("{:.*}", decimals.max(0) as usize, value + 0.0)
+        } else {
+            format!("{:.1e}", value + 0.0)
+        }
     };
     (0..steps).map(|k| (first + k as f64) * step).map(|value| (value, written(value))).collect()
 }
@@ -143,5 +224,33 @@ mod tests {
         assert_eq!(range([].into_iter()), (-1.0, 1.0));
         assert_eq!(range([5.0, f64::NAN].into_iter()), (4.0, 6.0));
         assert_eq!(range([0.0, 100.0].into_iter()), (-4.0, 104.0));
+    }
+
+    #[test]
+    fn powers_of_ten_are_marked_as_there_is_room() {
+        let texts = |low, high, count| {
+            Scale::Log(low, high).ticks(count).into_iter().map(|(_, text)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(0.9, 11.0, 6), ["1", "2", "5", "10"]);
+        assert_eq!(texts(0.038, 0.062, 6), ["0.04", "0.05", "0.06"]);
+        assert_eq!(texts(890.0, 5600.0, 10), ["1000", "1500", "2000", "3000", "5000"]);
+        assert_eq!(texts(0.9, 11.0, 3), ["1", "3", "10"]);
+        assert_eq!(texts(0.05, 2000.0, 6), ["0.1", "1", "10", "100", "1000"]);
+        assert_eq!(texts(1e-9, 1e9, 6).len(), 5);
+        for (low, high) in [(1.0, 1.0), (1e-300, 1e300), (f64::MIN_POSITIVE, f64::MAX)] {
+            assert!(Scale::Log(low, high).ticks(4).len() <= 5);
+        }
+    }
+
+    #[test]
+    fn a_scale_holds_what_it_was_made_of() {
+        let values = [3.0, 700.0, 0.02, f64::NAN, -1.0];
+        let log = Scale::log(values.into_iter());
+        for value in [3.0, 700.0, 0.02] {
+            assert!((0.0..=1.0).contains(&log.share(value)));
+        }
+        assert!((Scale::Log(1.0, 100.0).share(10.0) - 0.5).abs() < 1e-12);
+        assert_eq!(Scale::log([].into_iter()), Scale::Log(1.0, 10.0));
+        assert!(Scale::Log(1.0, 10.0).share(0.0).is_finite());
     }
 }

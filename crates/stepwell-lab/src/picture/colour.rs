@@ -4,60 +4,25 @@
 //! for amounts, `d0` to `d8` for amounts below and above 0. A style sheet inside
 //! each picture says what they look like in either light.
 
-use std::fmt::Write;
-use std::sync::LazyLock;
-
-/// The papers, and the inks on them, light and dark.
-const PAPER: [&str; 2] = ["#ffffff", "#15171b"];
-
-/// Categories, found by a search for colours that keep their distance under all
-/// three kinds of colour blindness and their contrast to the paper.
-const CATEGORIES: [[&str; 2]; 8] = [
-    ["#0247c0", "#6a69fb"],
-    ["#f77106", "#da991e"],
-    ["#20b671", "#07bf70"],
-    ["#902982", "#f3cedd"],
-    ["#654e0a", "#d6ff2d"],
-    ["#8596f6", "#a5beff"],
-    ["#191341", "#aa54b5"],
-    ["#907b8e", "#64747c"],
-];
-
-/// From little to much.
-const AMOUNTS: [[&str; 2]; 9] = [
-    ["#440154", "#6c4bb0"],
-    ["#472f7d", "#6a66c4"],
-    ["#3b518b", "#5f83cf"],
-    ["#2c718e", "#4b9dcf"],
-    ["#21908d", "#35b5bd"],
-    ["#27ad81", "#43c99a"],
-    ["#4fb85e", "#7bd96c"],
-    ["#7dbb3a", "#c1e743"],
-    ["#a8b820", "#fde725"],
-];
-
-/// From far below 0 to far above.
-const DIFFERENCES: [[&str; 2]; 9] = [
-    ["#08519c", "#7cc4ff"],
-    ["#3182bd", "#4ba3e3"],
-    ["#6baed6", "#3478a8"],
-    ["#bdd7e7", "#2e5270"],
-    ["#e5e5e5", "#3a3f47"],
-    ["#fdd0a2", "#6b4a2a"],
-    ["#fd8d3c", "#a8652a"],
-    ["#e6550d", "#e08a3c"],
-    ["#a63603", "#ffb366"],
-];
-
-/// How many categories have a colour of their own.
-pub const NUM_CATEGORIES: usize = CATEGORIES.len();
+/// How many categories have a colour of their own. The colours were found by a
+/// search for such that keep their distance under all three kinds of colour
+/// blindness and their contrast to the paper.
+pub const NUM_CATEGORIES: usize = 8;
 
 /// The steps of a scale of amounts or differences.
-pub const STEPS: usize = AMOUNTS.len();
+pub const STEPS: usize = 9;
+
+/// The style sheet of all pictures.
+pub const STYLE: &str = concat!(
+    include_str!("picture.css"),
+    "@media screen and (prefers-color-scheme:dark){\n",
+    include_str!("picture_dark.css"),
+    "}\n"
+);
 
 /// The class of a category; they repeat.
 pub fn category(index: usize) -> String {
-    format!("c{}", index % CATEGORIES.len())
+    format!("c{}", index % NUM_CATEGORIES)
 }
 
 /// The class of an amount between 0 and 1.
@@ -73,31 +38,6 @@ pub fn difference(share: f64) -> String {
 fn step(share: f64) -> usize {
     // What is no number is cast to 0.
     ((share * (STEPS - 1) as f64).round().clamp(0.0, (STEPS - 1) as f64)) as usize
-}
-
-/// The style sheet of all pictures.
-pub fn style() -> &'static str {
-    static STYLE: LazyLock<String> = LazyLock::new(|| {
-        let mut sheet = include_str!("picture.css").to_owned();
-        rules(&mut sheet, 0);
-        sheet.push_str("@media screen and (prefers-color-scheme:dark){\n");
-        sheet.push_str(include_str!("picture_dark.css"));
-        rules(&mut sheet, 1);
-        sheet.push_str("}\n");
-        sheet
-    });
-    &STYLE
-}
-
-fn rules(sheet: &mut String, light: usize) {
-    let mut rule = |class: &str, index: usize, colour: &str| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(sheet, ".stepwell .{class}{index}{{color:{colour};fill:{colour}}}");
-    };
-    CATEGORIES.iter().enumerate().for_each(|(index, colours)| rule("c", index, colours[light]));
-    AMOUNTS.iter().enumerate().for_each(|(index, colours)| rule("s", index, colours[light]));
-    DIFFERENCES.iter().enumerate().for_each(|(index, colours)| rule("d", index, colours[light]));
-    let _ = writeln!(sheet, ".stepwell .paper{{fill:{}}}", PAPER[light]);
 }
 
 #[cfg(test)]
@@ -144,16 +84,29 @@ mod tests {
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
     ];
 
+    /// The colours of a kind of class, on light paper or on dark.
+    fn colours(kind: char, dark: bool) -> Vec<&'static str> {
+        let (light_sheet, dark_sheet) = STYLE.split_once("@media").unwrap();
+        let sheet = if dark { dark_sheet } else { light_sheet };
+        let count = if kind == 'c' { NUM_CATEGORIES } else { STEPS };
+        let rule = |index| format!(".stepwell .{kind}{index}{{color:");
+        (0..count).map(|index| &sheet.split_once(&rule(index)).unwrap().1[..7]).collect()
+    }
+
+    const PAPERS: [(bool, &str); 2] = [(false, "#ffffff"), (true, "#15171b")];
+
     #[test]
     fn everybody_can_tell_categories_apart_on_either_paper() {
-        for (light, paper) in PAPER.iter().enumerate() {
-            for (index, colours) in CATEGORIES.iter().enumerate() {
-                assert!(contrast(colours[light], paper) > 2.5, "category {index} on {paper}");
-                for other in &CATEGORIES[..index] {
+        for (dark, paper) in PAPERS {
+            assert!(STYLE.contains(&format!(".stepwell .paper{{fill:{paper}}}")));
+            let categories = colours('c', dark);
+            for (index, colour) in categories.iter().enumerate() {
+                assert!(contrast(colour, paper) > 2.5, "category {index} on {paper}");
+                for other in &categories[..index] {
                     for eyes in &EYES {
-                        let (a, b) = (lab(colours[light], eyes), lab(other[light], eyes));
+                        let (a, b) = (lab(colour, eyes), lab(other, eyes));
                         let distance = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum::<f64>().sqrt();
-                        assert!(distance > 20.0, "{} and {} on {paper}", colours[light], other[light]);
+                        assert!(distance > 20.0, "{colour} and {other} on {paper}");
                     }
                 }
             }
@@ -162,10 +115,12 @@ mod tests {
 
     #[test]
     fn amounts_grow_lighter_and_stay_visible() {
-        for (light, paper) in PAPER.iter().enumerate() {
-            let black = |colours: &[&str; 2]| contrast(colours[light], "#000000");
-            assert!(AMOUNTS.is_sorted_by(|a, b| black(a) < black(b)), "on {paper}");
-            assert!(AMOUNTS.iter().all(|colours| contrast(colours[light], paper) > 2.0), "on {paper}");
+        for (dark, paper) in PAPERS {
+            let amounts = colours('s', dark);
+            let black = |colour: &str| contrast(colour, "#000000");
+            assert!(amounts.is_sorted_by(|a, b| black(a) < black(b)), "on {paper}");
+            assert!(amounts.iter().all(|colour| contrast(colour, paper) > 2.0), "on {paper}");
+            assert_eq!(colours('d', dark).len(), STEPS);
         }
     }
 

@@ -140,9 +140,10 @@ fn table(shares: &Shares) -> Table {
     let row = |&(level, vertex, value): &(usize, usize, f64)| {
         vec![Cell::number(level as f64, 0), Cell::number(vertex as f64, 0), Cell::number(value, 6)]
     };
-    let caption = match count > LISTED {
-        true => format!("The {LISTED} of {count} vertices that add or take away most"),
-        false => "What each vertex of the levels read adds".to_owned(),
+    let caption = if count > LISTED {
+        format!("The {LISTED} of {count} vertices that add or take away most")
+    } else {
+        "What each vertex of the levels read adds".to_owned()
     };
     Table {
         caption,

@@ -20,7 +20,7 @@ const APART: f64 = 1.5;
 /// A place for every vertex; edges are about 1 long.
 pub fn layout(graph: GraphRef<'_>) -> Vec<[f64; 2]> {
     let neighbours = neighbours(graph);
-    let components = components(&neighbours);
+    let components = components(graph);
     let mut places = vec![[0.0; 2]; neighbours.len()];
     let mut boxes = Vec::with_capacity(components.len());
     for (index, members) in components.iter().enumerate() {
@@ -74,26 +74,11 @@ fn neighbours(graph: GraphRef<'_>) -> Vec<Vec<u32>> {
 }
 
 /// The vertices of each component, the largest first.
-fn components(neighbours: &[Vec<u32>]) -> Vec<Vec<u32>> {
-    let mut seen = vec![false; neighbours.len()];
-    let mut components = Vec::new();
-    for first in 0..neighbours.len() {
-        if seen[first] {
-            continue;
-        }
-        seen[first] = true;
-        let mut members = vec![first as u32];
-        let mut next = 0;
-        while let Some(&vertex) = members.get(next) {
-            next += 1;
-            for &other in &neighbours[vertex as usize] {
-                if !std::mem::replace(&mut seen[other as usize], true) {
-                    members.push(other);
-                }
-            }
-        }
-        members.sort_unstable();
-        components.push(members);
+fn components(graph: GraphRef<'_>) -> Vec<Vec<u32>> {
+    let found = graph.components();
+    let mut components = vec![Vec::new(); found.count()];
+    for (vertex, &component) in (0..).zip(found.labels()) {
+        components[component as usize].push(vertex);
     }
     components.sort_by_key(|members| std::cmp::Reverse(members.len()));
     components

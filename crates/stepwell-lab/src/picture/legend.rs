@@ -2,7 +2,7 @@
 
 use super::colour;
 use super::shade::Kind;
-use super::svg::{Number, Svg, shortened, text_width};
+use super::svg::{Svg, shortened, text_width};
 
 /// Height of a row.
 const ROW: f64 = 20.0;
@@ -96,9 +96,8 @@ impl Legend {
                 Entry::Series(series, class, name) => {
                     svg.open("g", &[("class", &"entry"), ("data-series", series)]);
                     svg.hit_area((x - 3.0, y), 20.0 + text_width(name, 12.0));
-                    let (cx, cy) = (Number(x + 5.0), Number(y - 4.0));
-                    let class = format!("vertex {class}");
-                    svg.leaf("circle", &[("class", &class), ("cx", &cx), ("cy", &cy), ("r", &5)]);
+                    let (class, cx, cy) = (format!("vertex {class}"), x + 5.0, y - 4.0);
+                    svg.leaf("circle", &[("class", &class), ("cx", &cx), ("cy", &cy), ("r", &5.0)]);
                     svg.label((x + 15.0, y), "", name);
                     svg.close();
                 }
@@ -106,11 +105,7 @@ impl Legend {
                     svg.label((x, y), "", low);
                     let mut x = x + text_width(low, 12.0) + 6.0;
                     for class in classes {
-                        let (left, up) = (Number(x), Number(y - 10.0));
-                        svg.leaf(
-                            "rect",
-                            &[("class", class), ("x", &left), ("y", &up), ("width", &18), ("height", &12)],
-                        );
+                        svg.rect(class, (x, y - 10.0), (18.0, 12.0));
                         x += 18.0;
                     }
                     svg.label((x + 6.0, y), "", high);
@@ -138,18 +133,12 @@ pub(super) fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if (1e-3..1e6).contains(&size) => {
-            let decimals = if size >= 100.0 {
-                0
-            } else if size >= 1.0 {
-                2
-            } else {
-                4
+            let decimals = match size {
+                100.0.. => return format!("{value:.0}"),
+                1.0.. => 2,
+                _ => 4,
             };
-            let text = format!("{value:.decimals$}");
-            match text.contains('.') {
-                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-                false => text,
-            }
+            format!("{value:.decimals$}").trim_end_matches('0').trim_end_matches('.').to_owned()
         }
         _ => format!("{value:.1e}"),
     }

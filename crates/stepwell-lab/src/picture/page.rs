@@ -84,9 +84,10 @@ impl Page {
             self.body.push_str("<tr class=\"groups\">");
             for (name, columns) in groups {
                 let name = escaped(&shortened(name, LONGEST));
-                let _ = match name.is_empty() {
-                    true => write!(self.body, "<td colspan=\"{columns}\"></td>"),
-                    false => write!(self.body, "<th scope=\"colgroup\" colspan=\"{columns}\">{name}</th>"),
+                let _ = if name.is_empty() {
+                    write!(self.body, "<td colspan=\"{columns}\"></td>")
+                } else {
+                    write!(self.body, "<th scope=\"colgroup\" colspan=\"{columns}\">{name}</th>")
                 };
             }
             self.body.push_str("</tr>\n");

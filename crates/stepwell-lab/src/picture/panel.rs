@@ -6,7 +6,7 @@ use std::fmt::Write;
 use stepwell::graph::GraphRef;
 
 use super::layout::bounds;
-use super::svg::{Number, Svg, shortened};
+use super::svg::{Attributes, Number, Svg, Value, shortened};
 
 /// Edges that are drawn, at most; of more, the strongest.
 const MOST_EDGES: usize = 12_000;
@@ -111,23 +111,8 @@ impl Panel<'_> {
             svg.label((left, top + y), "faint", &shortened(line, 54));
         }
         let top = top + HEAD;
-        let (x, y, width, height) = (Number(left), Number(top), Number(WIDTH), Number(all.height));
-        let window = format!("{x} {y} {width} {height}");
-        svg.leaf(
-            "rect",
-            &[("class", &"frame"), ("x", &x), ("y", &y), ("width", &width), ("height", &height)],
-        );
-        svg.open(
-            "svg",
-            &[
-                ("class", &"zoom"),
-                ("x", &x),
-                ("y", &y),
-                ("width", &width),
-                ("height", &height),
-                ("viewBox", &window),
-            ],
-        );
+        svg.rect("frame", (left, top), (WIDTH, all.height));
+        svg.window((left, top), (WIDTH, all.height));
         let radius = radius(self.graph.num_vertices());
         let places = self.on_paper((left, top), all);
         svg.open("g", &[("class", &"lines")]);
@@ -160,7 +145,7 @@ impl Panel<'_> {
         for (index, (_, members)) in self.clusters.iter().enumerate() {
             members.iter().for_each(|&member| of[member as usize] = index);
         }
-        let (wide, narrow) = (Number(2.0 * radius + (2.0 * radius).min(9.0)), Number(0.6 * radius + 1.0));
+        let (wide, narrow) = (2.0 * radius + (2.0 * radius).min(9.0), 0.6 * radius + 1.0);
         for (index, (class, members)) in self.clusters.iter().enumerate() {
             let (mut along, mut across) = (String::new(), String::new());
             let mut seen: Vec<u32> = Vec::new();
@@ -225,16 +210,9 @@ impl Panel<'_> {
                 }
             }
             if !path.is_empty() {
-                let (opacity, width) = (Number(faint * opacity), Number(width * faint.sqrt()));
-                svg.leaf(
-                    "path",
-                    &[
-                        ("class", &"edge"),
-                        ("d", &path),
-                        ("stroke-opacity", &opacity),
-                        ("stroke-width", &width),
-                    ],
-                );
+                let strength: Attributes<'_> =
+                    &[("stroke-opacity", &(faint * opacity)), ("stroke-width", &(width * faint.sqrt()))];
+                svg.leaf("path", &[&[("class", &"edge" as &dyn Value), ("d", &path)], strength].concat());
             }
         }
     }
@@ -247,15 +225,18 @@ impl Panel<'_> {
         for ((colour, filled), members) in groups {
             let hollow = if filled { "" } else { " hollow" };
             let fine = if radius < 2.5 { " fine" } else { "" };
-            let class = format!("marks vertex{hollow}{fine} {colour}");
+            let class = format!("vertex{hollow}{fine} {colour}");
             match self.vertices[members[0]].series {
-                Some(series) => svg.open("g", &[("class", &class), ("data-series", &series)]),
-                None => svg.open("g", &[("class", &class)]),
+                Some(series) => svg.marks(&class, series),
+                None => svg.open("g", &[("class", &format_args!("marks {class}"))]),
             }
             for member in members {
                 let ([x, y], vertex) = (places[member], &self.vertices[member]);
-                let (x, y, r) = (Number(x), Number(y), Number(radius * vertex.scale));
-                svg.titled("circle", &[("cx", &x), ("cy", &y), ("r", &r)], &vertex.text);
+                svg.titled(
+                    "circle",
+                    &[("cx", &x), ("cy", &y), ("r", &(radius * vertex.scale))],
+                    &vertex.text,
+                );
             }
             svg.close();
         }

@@ -5,6 +5,7 @@
 //! those it drops are hollow; where it merges them, those that become one lie in
 //! one patch.
 
+use serde::Serialize;
 use stepwell::graph::GraphRef;
 
 use super::legend::Legend;
@@ -20,19 +21,22 @@ use crate::error::Result;
 const NAMED: usize = 12;
 
 /// What one level looks like in numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelFigures {
     /// N.
     pub vertices: usize,
     /// M: undirected edges counted once, self loops not at all.
     pub edges: usize,
     /// How many vertices the next level keeps, where it selects them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<usize>,
     /// The weight of the edges between kept and dropped vertices over that of
     /// all, self loops aside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<f64>,
     /// The weight of the edges inside the next level's vertices over that of
     /// all, where it merges vertices.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<f64>,
 }
 
@@ -186,10 +190,9 @@ impl LevelFigures {
             edges: level.graph.num_edges(),
             kept: kept.map(|kept| kept.iter().filter(|kept| **kept).count()),
             cut: kept.and_then(|kept| weight(&|a, b| kept[a] != kept[b])),
-            merged: match merges {
-                true => weight(&|a, b| level.becomes[a].is_some() && level.becomes[a] == level.becomes[b]),
-                false => None,
-            },
+            merged: Some(&level.becomes)
+                .filter(|_| merges)
+                .and_then(|becomes| weight(&|a, b| becomes[a].is_some() && becomes[a] == becomes[b])),
         }
     }
 }

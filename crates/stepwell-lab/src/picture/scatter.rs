@@ -1,7 +1,7 @@
 //! Points in the plane, in series that a legend names.
 
-use super::axes::{Frame, range};
-use super::svg::{Number, Svg, shortened, text_width};
+use super::axes::{Plot, Scale};
+use super::svg::{Svg, shortened, text_width};
 
 /// Points and what they mean.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,13 +75,13 @@ impl Scatter {
         let (left, top) = (70.0, 48.0);
         let width = (left + plot_width + 46.0 + widest).ceil();
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let frame = Frame {
+        let plot = Plot {
             left,
             top,
             width: plot_width,
             height: height - top - 52.0,
-            x: range(points().map(|point| point.x)),
-            y: range(points().map(|point| point.y)),
+            x: Scale::linear(points().map(|point| point.x)),
+            y: Scale::linear(points().map(|point| point.y)),
         };
 
         let mut svg = Svg::new((width, height), &self.title, &self.description);
@@ -91,22 +91,14 @@ impl Scatter {
         }
         svg.close();
         svg.label((16.0, 28.0), "title", &shortened(&self.title, (width / 9.5) as usize));
-        frame.draw(&mut svg, &shortened(&self.x_label, 80), &shortened(&self.y_label, 70));
+        plot.draw_labelled(&mut svg, &shortened(&self.x_label, 80), &shortened(&self.y_label, 70));
 
-        // A picture inside the picture cuts off what zooming moves outside.
-        let Frame { left, top, width: w, height: h, .. } = frame;
-        let (x, y, w, h) = (Number(left), Number(top), Number(w), Number(h));
-        let window = format!("{x} {y} {w} {h}");
-        svg.open(
-            "svg",
-            &[("class", &"zoom"), ("x", &x), ("y", &y), ("width", &w), ("height", &h), ("viewBox", &window)],
-        );
+        svg.window((left, top), (plot.width, plot.height));
         for (index, series) in self.series.iter().enumerate() {
-            let class = format!("marks mark {}", series.class);
-            svg.open("g", &[("class", &class), ("data-series", &index)]);
+            svg.marks(&format!("mark {}", series.class), index);
             let shape = format!("#m{}", index % SHAPES.len());
             for point in &series.points {
-                let (x, y) = (Number(frame.to_x(point.x)), Number(frame.to_y(point.y)));
+                let (x, y) = (plot.to_x(point.x), plot.to_y(point.y));
                 svg.titled("use", &[("href", &shape), ("x", &x), ("y", &y)], &point.text);
             }
             svg.close();
@@ -121,7 +113,7 @@ impl Scatter {
             svg.open("g", &[("class", &"entry"), ("data-series", &index)]);
             svg.hit_area((legend_left - 7.0, y), 20.0 + text_width(name, 12.0));
             let shape = format!("#m{}", index % SHAPES.len());
-            let (x, mark) = (Number(legend_left), Number(y - 4.0));
+            let (x, mark) = (legend_left, y - 4.0);
             svg.leaf("use", &[("href", &shape), ("class", &series.class), ("x", &x), ("y", &mark)]);
             svg.label((legend_left + 11.0, y), "", name);
             svg.close();

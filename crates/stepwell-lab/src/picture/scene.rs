@@ -158,10 +158,7 @@ fn part(places: &mut [[f64; 2]], extent: f64) {
     if !(2..=MOST).contains(&n) {
         return;
     }
-    let least = match extent > 0.0 {
-        true => extent * (0.4 / (n as f64).sqrt()).min(0.085),
-        false => 1.0,
-    };
+    let least = if extent > 0.0 { extent * (0.4 / (n as f64).sqrt()).min(0.085) } else { 1.0 };
     for _ in 0..20 {
         let mut moved = false;
         for a in 0..n {
@@ -173,10 +170,12 @@ fn part(places: &mut [[f64; 2]], extent: f64) {
                 }
                 moved = true;
                 // Those at the very same place part in directions that depend on which they are.
-                let (ux, uy) = match distance > 1e-9 * least {
-                    true => (dx / distance, dy / distance),
-                    false if (a + b) % 2 == 0 => (0.6, 0.8),
-                    false => (0.8, -0.6),
+                let (ux, uy) = if distance > 1e-9 * least {
+                    (dx / distance, dy / distance)
+                } else if (a + b) % 2 == 0 {
+                    (0.6, 0.8)
+                } else {
+                    (0.8, -0.6)
                 };
                 let half = (least - distance) / 2.0;
                 places[a] = [places[a][0] + half * ux, places[a][1] + half * uy];

@@ -1,9 +1,9 @@
 //! SVG as text: a writer through which nothing passes that is not escaped.
 //!
 //! ```
-//! use stepwell_lab::picture::svg::{Number, Svg};
+//! use stepwell_lab::picture::svg::Svg;
 //! let mut svg = Svg::new((100.0, 50.0), "A dot", "One dot, called <b>");
-//! svg.titled("circle", &[("cx", &Number(50.0)), ("cy", &Number(25.0)), ("r", &3)], "<b>");
+//! svg.titled("circle", &[("cx", &50.0), ("cy", &25.0), ("r", &3.0)], "<b>");
 //! let text = svg.finish();
 //! assert!(text.contains(r#"<circle cx="50" cy="25" r="3"><title>&lt;b&gt;</title></circle>"#));
 //! ```
@@ -12,8 +12,32 @@ use std::fmt::{self, Display, Write};
 
 use super::colour;
 
+/// What an attribute may be: a text, or a number, of which lengths are [rounded](Number).
+pub trait Value {
+    /// How it is written, before it is escaped.
+    fn text(&self) -> String;
+}
+
+impl Value for f64 {
+    fn text(&self) -> String {
+        Number(*self).to_string()
+    }
+}
+
+macro_rules! values {
+    ($($kind:ty),*) => {$(
+        impl Value for $kind {
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+values!(&str, String, usize, fmt::Arguments<'_>);
+
 /// An element's attributes, by name.
-pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
+pub type Attributes<'a> = &'a [(&'static str, &'a dyn Value)];
 
 /// A picture that is being written.
 #[derive(Debug)]
@@ -27,20 +51,19 @@ impl Svg {
     /// cannot see it.
     pub fn new((width, height): (f64, f64), title: &str, description: &str) -> Self {
         let mut svg = Self { text: String::new(), open: Vec::new() };
-        let (width, height) = (Number(width), Number(height));
+        let window = format!("0 0 {} {}", Number(width), Number(height));
         svg.open(
             "svg",
             &[
                 ("xmlns", &"http://www.w3.org/2000/svg"),
                 ("class", &"stepwell"),
-                ("viewBox", &format_args!("0 0 {width} {height}")),
+                ("viewBox", &window),
                 ("width", &width),
                 ("height", &height),
                 ("role", &"img"),
             ],
         );
-        let (title, description) = (escaped(title), escaped(description));
-        let style = colour::style();
+        let (title, description, style) = (escaped(title), escaped(description), colour::STYLE);
         // Writing to a string cannot fail.
         let _ = write!(
             svg.text,
@@ -79,20 +102,75 @@ impl Svg {
     /// A line of text that begins at a place, or ends or is centred there if its
     /// class says so.
     pub fn label(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
-        self.text_with(&[("x", &Number(x)), ("y", &Number(y)), ("class", &class)], text);
+        self.text_with(&[("x", &x), ("y", &y), ("class", &class)], text);
+    }
+
+    /// A line of text that goes upwards, centred at a place.
+    pub fn upright(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
+        let turned = format!("rotate(-90 {} {})", Number(x), Number(y));
+        self.text_with(&[("x", &x), ("y", &y), ("class", &class), ("transform", &turned)], text);
+    }
+
+    /// A rectangle, by its left upper corner and its size.
+    pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        let place: Attributes<'_> = &[("x", &x), ("y", &y), ("width", &width), ("height", &height)];
+        self.leaf("rect", &[&[("class", &class as &dyn Value)], place].concat());
+    }
+
+    /// Begins a window that cuts off what zooming moves outside.
+    pub fn window(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        let view = [x, y, width, height].map(|length| Number(length).to_string()).join(" ");
+        let place: Attributes<'_> = &[("x", &x), ("y", &y), ("width", &width), ("height", &height)];
+        self.open("svg", &[&[("class", &"zoom" as &dyn Value)], place, &[("viewBox", &view)]].concat());
+    }
+
+    /// Begins the marks of a series, which the legend may hide.
+    pub fn marks(&mut self, class: &str, series: usize) {
+        let class = format!("marks {class}");
+        self.open("g", &[("class", &class), ("data-series", &series)]);
     }
 
     /// What answers to the pointer all around a line of text that begins there,
     /// with a mark before it.
     pub fn hit_area(&mut self, (x, y): (f64, f64), width: f64) {
-        let (x, y, width) = (Number(x), Number(y - 14.0), Number(width));
-        self.leaf("rect", &[("class", &"hit"), ("x", &x), ("y", &y), ("width", &width), ("height", &19)]);
+        self.rect("hit", (x, y - 14.0), (width, 19.0));
     }
 
     /// A line of text with attributes of its own.
     pub fn text_with(&mut self, attributes: Attributes<'_>, text: &str) {
         self.start("text", attributes);
         let _ = writeln!(self.text, ">{}</text>", escaped(text));
+    }
+
+    /// A line through points, not filled; in the colour of what it is inside of.
+    pub fn stroke(&mut self, path: &str, width: f64, dashes: &str, title: &str) {
+        self.titled(
+            "path",
+            &[
+                ("d", &path),
+                ("fill", &"none"),
+                ("stroke", &"currentColor"),
+                ("stroke-width", &width),
+                ("stroke-dasharray", &dashes),
+                ("stroke-linejoin", &"round"),
+            ],
+            title,
+        );
+    }
+
+    /// A mark with an outline, filled or not, that answers to the pointer all over.
+    pub fn outlined(&mut self, path: &str, fill: &str, stroke: &str, width: f64, title: &str) {
+        self.titled(
+            "path",
+            &[
+                ("d", &path),
+                ("fill", &fill),
+                ("stroke", &stroke),
+                ("stroke-width", &width),
+                ("pointer-events", &"all"),
+            ],
+            title,
+        );
     }
 
     /// The picture, with everything that is open ended.
@@ -106,7 +184,7 @@ impl Svg {
     fn start(&mut self, name: &'static str, attributes: Attributes<'_>) {
         let _ = write!(self.text, "<{name}");
         for (name, value) in attributes {
-            let _ = write!(self.text, " {name}=\"{}\"", escaped(&value.to_string()));
+            let _ = write!(self.text, " {name}=\"{}\"", escaped(&value.text()));
         }
     }
 }

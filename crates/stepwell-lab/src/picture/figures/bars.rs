@@ -3,11 +3,10 @@
 
 use super::GREY;
 use super::key::{self, Entry, Glyph};
-use super::plot::frame;
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::legend::short;
-use crate::picture::svg::{Number, Svg, shortened};
+use crate::picture::svg::{Attributes, Svg, shortened};
 use crate::results::POOLS;
 
 /// The bars of a dataset, in the order of [`POOLS`].
@@ -60,9 +59,10 @@ fn draw_group(svg: &mut Svg, group: &BarGroup, (left, top): (f64, f64)) {
     svg.label((left, top - 8.0), "heading", &shortened(&group.name, 30));
     let bar = |svg: &mut Svg, column: usize, share: f64, value: f64, fill: &str, text: &str| {
         let (wide, tall) = (share * room, high(value));
-        let x = Number(left + room * (column as f64 + 0.5) - wide / 2.0);
-        let (y, w, h) = (Number(floor - tall), Number(wide), Number(tall));
-        svg.titled("rect", &[("x", &x), ("y", &y), ("width", &w), ("height", &h), ("fill", &fill)], text);
+        let (x, y) = (left + room * (column as f64 + 0.5) - wide / 2.0, floor - tall);
+        let size: Attributes<'_> =
+            &[("x", &x), ("y", &y), ("width", &wide), ("height", &tall), ("fill", &fill)];
+        svg.titled("rect", size, text);
     };
     let behind = group.behind.unwrap_or_default();
     svg.open("g", &[("class", &"marks")]);
@@ -74,8 +74,7 @@ fn draw_group(svg: &mut Svg, group: &BarGroup, (left, top): (f64, f64)) {
     svg.close();
     for (column, (pool, value)) in POOLS.iter().zip(group.bars).enumerate() {
         let Some(value) = value else { continue };
-        let class = format!("marks {}", colour::category(column));
-        svg.open("g", &[("class", &class), ("data-series", &column)]);
+        svg.marks(&colour::category(column), column);
         let share = if group.behind.is_some() { 0.46 } else { 0.7 };
         bar(svg, column, share, value, "currentColor", &format!("{}\n{pool}\n{value:.3}", group.name));
         svg.close();
@@ -88,5 +87,5 @@ fn draw_group(svg: &mut Svg, group: &BarGroup, (left, top): (f64, f64)) {
             None => svg.label(place, "faint middle", "missing"),
         }
     }
-    frame(svg, (left, top), SIZE);
+    svg.rect("frame", (left, top), SIZE);
 }

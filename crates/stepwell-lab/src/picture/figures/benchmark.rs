@@ -6,7 +6,6 @@ use stepwell_data::Dataset;
 
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
-use super::plot::frame;
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::layout::bounds;
@@ -59,7 +58,7 @@ fn draw_graph(svg: &mut Svg, dataset: &Dataset, index: usize, (left, top): (f64,
     let graph = dataset.graphs.graph(index);
     let offsets = dataset.graphs.vertex_offsets();
     let known = dataset.coordinates.as_ref().and_then(|all| all.get(offsets[index]..offsets[index + 1]));
-    frame(svg, (left, top), SIZE);
+    svg.rect("frame", (left, top), SIZE);
     let Some(known) = known else { return };
     let (low, high) = bounds(known);
     let room = (SIZE.0 - 24.0, SIZE.1 - 24.0);
@@ -85,8 +84,7 @@ fn draw_graph(svg: &mut Svg, dataset: &Dataset, index: usize, (left, top): (f64,
         row.iter().position(|x| *x > 0.5).unwrap_or_default()
     };
     for colour in 0..5 {
-        let class = format!("marks mark {}", colour::category(colour));
-        svg.open("g", &[("class", &class), ("data-series", &colour)]);
+        svg.marks(&format!("mark {}", colour::category(colour)), colour);
         for vertex in (0..graph.num_vertices()).filter(|&vertex| colour_of(vertex) == colour) {
             let text = format!("vertex {vertex}\ncolour {}", colour + 1);
             svg.titled("path", &[("d", &mark(colour, place(vertex), 3.2))], &text);

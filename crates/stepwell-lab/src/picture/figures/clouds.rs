@@ -2,8 +2,8 @@
 
 use super::key::{self, Entry, Glyph};
 use super::marks::add_mark;
-use super::plot::{Plot, Scale, frame};
 use crate::picture::Picture;
+use crate::picture::axes::{Plot, Scale};
 use crate::picture::colour;
 use crate::picture::svg::{Svg, shortened};
 
@@ -55,11 +55,7 @@ pub fn clouds(title: &str, rows: &[CloudRow]) -> Picture {
     svg.label((16.0, 26.0), "title", &shortened(title, (width / 9.5) as usize));
     for (index, row) in rows.iter().enumerate() {
         let up = top + HEAD + index as f64 * (HEAD + SIDE);
-        let (x, y) = (24.0, up + SIDE / 2.0);
-        let turned = format!("rotate(-90 {x} {y})");
-        let attributes: [(&str, &dyn std::fmt::Display); 4] =
-            [("x", &x), ("y", &y), ("class", &"heading middle"), ("transform", &turned)];
-        svg.text_with(&attributes, &shortened(&row.name, 26));
+        svg.upright((24.0, up + SIDE / 2.0), "heading middle", &shortened(&row.name, 26));
         for (column, cloud) in row.clouds.iter().enumerate() {
             draw_cloud(&mut svg, row, cloud, (NAMES + column as f64 * (SIDE + GAP), up));
         }
@@ -83,19 +79,19 @@ fn draw_cloud(svg: &mut Svg, row: &CloudRow, cloud: &Cloud, (left, top): (f64, f
             let (x, y) = (plot.to_x(point[0]), plot.to_y(point[1]));
             let fits =
                 (left + 4.0..=left + SIDE - 4.0).contains(&x) && (top + 4.0..=top + SIDE - 4.0).contains(&y);
-            match fits {
-                true => add_mark(&mut path, class, (tenth(x), tenth(y)), 2.2),
-                false => outside += 1,
+            if fits {
+                add_mark(&mut path, class, (tenth(x), tenth(y)), 2.2);
+            } else {
+                outside += 1;
             }
         }
-        let class_name = format!("marks {}", colour::category(class));
-        svg.open("g", &[("class", &class_name), ("data-series", &class)]);
+        svg.marks(&colour::category(class), class);
         let (dataset, name) = (shortened(&row.name, 60), shortened(name, 40));
         let text = format!("{dataset}, {}\nclass {name}: {count} graphs", cloud.name);
         svg.titled("path", &[("d", &path), ("fill-opacity", &0.6)], &text);
         svg.close();
     }
-    frame(svg, (left, top), (SIDE, SIDE));
+    svg.rect("frame", (left, top), (SIDE, SIDE));
     let few = if outside > 0 { format!(" ({outside} outside)") } else { String::new() };
     svg.label((left, top - 6.0), "faint", &format!("{}{few}", cloud.name));
 }

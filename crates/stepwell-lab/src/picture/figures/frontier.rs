@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
-use super::plot::{Plot, Scale, stroke};
 use super::{GREY, architecture};
 use crate::picture::Picture;
+use crate::picture::axes::{Plot, Scale};
 use crate::picture::colour;
 use crate::picture::legend::short;
 use crate::picture::svg::{Number, Svg, shortened};
@@ -109,7 +109,7 @@ fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot, is_mixed: bool) {
         let front = pareto(&points);
         svg.open("g", &[("color", &GREY)]);
         if front.len() > 1 {
-            stroke(svg, &stairs(plot, front.iter().map(|&index| points[index])), 1.6, "4 3", "Pareto front");
+            svg.stroke(&stairs(plot, front.iter().map(|&index| points[index])), 1.6, "4 3", "Pareto front");
         }
         svg.close();
         for (index, spot) in spots.iter().enumerate() {
@@ -126,19 +126,10 @@ fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot, is_mixed: bool) {
                 short(spot.seconds),
                 if front.contains(&index) { "\non the Pareto front" } else { "" }
             );
-            let class = format!("marks {class}");
             let paint = if is_papers { GREY } else { "currentColor" };
-            let (fill, wide) =
-                if is_mixed && spot.blocks > 2 { ("none", Number(1.8)) } else { (paint, Number(0.5)) };
-            svg.open("g", &[("class", &class), ("data-series", &series)]);
-            let attributes: [(&str, &dyn std::fmt::Display); 5] = [
-                ("d", &path),
-                ("fill", &fill),
-                ("stroke", &paint),
-                ("stroke-width", &wide),
-                ("pointer-events", &"all"),
-            ];
-            svg.titled("path", &attributes, &text);
+            let (fill, wide) = if is_mixed && spot.blocks > 2 { ("none", 1.8) } else { (paint, 0.5) };
+            svg.marks(&class, series);
+            svg.outlined(&path, fill, paint, wide, &text);
             svg.close();
         }
     }
@@ -149,10 +140,7 @@ fn stairs(plot: &Plot, points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     for (seconds, accuracy) in points {
         let (x, y) = (Number(plot.to_x(seconds)), Number(plot.to_y(accuracy)));
-        let _ = match path.is_empty() {
-            true => write!(path, "M{x} {y}"),
-            false => write!(path, "H{x}V{y}"),
-        };
+        let _ = if path.is_empty() { write!(path, "M{x} {y}") } else { write!(path, "H{x}V{y}") };
     }
     path
 }

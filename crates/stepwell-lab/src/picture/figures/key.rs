@@ -4,7 +4,7 @@ use super::GREY;
 use super::marks::mark;
 use crate::picture::colour;
 use crate::picture::legend::flow;
-use crate::picture::svg::{Number, Svg, shortened, text_width};
+use crate::picture::svg::{Attributes, Svg, shortened, text_width};
 
 /// How an entry looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,35 +72,34 @@ pub(super) fn draw(svg: &mut Svg, entries: &[Entry], width: f64, top: f64) {
             }
         }
         let middle = (x + 8.0, y - 4.0);
-        let (left, up) = (Number(x), Number(y - 10.0));
         let words = match entry.glyph {
             Glyph::Mark(shape) => {
                 svg.leaf("path", &[("d", &mark(shape, middle, 4.6))]);
                 x + 20.0
             }
             Glyph::Hollow(shape) => {
-                let path = mark(shape, middle, 4.6);
-                let attributes: [(&str, &dyn std::fmt::Display); 4] =
-                    [("d", &path), ("fill", &"none"), ("stroke", &"currentColor"), ("stroke-width", &1.6)];
-                svg.leaf("path", &attributes);
+                let (path, paint) = (mark(shape, middle, 4.6), "currentColor");
+                svg.leaf(
+                    "path",
+                    &[("d", &path), ("fill", &"none"), ("stroke", &paint), ("stroke-width", &1.6)],
+                );
                 x + 20.0
             }
             Glyph::Bar => {
-                svg.leaf("rect", &[("x", &left), ("y", &up), ("width", &14), ("height", &12)]);
+                svg.leaf("rect", &[("x", &x), ("y", &(y - 10.0)), ("width", &14.0), ("height", &12.0)]);
                 x + 20.0
             }
             Glyph::Line(dashes) => {
-                let (right, y) = (Number(x + 18.0), Number(y - 4.0));
-                let attributes: [(&str, &dyn std::fmt::Display); 7] = [
-                    ("x1", &left),
-                    ("y1", &y),
-                    ("x2", &right),
-                    ("y2", &y),
+                let attributes: Attributes<'_> = &[
+                    ("x1", &x),
+                    ("y1", &(y - 4.0)),
+                    ("x2", &(x + 18.0)),
+                    ("y2", &(y - 4.0)),
                     ("stroke", &"currentColor"),
-                    ("stroke-width", &2),
+                    ("stroke-width", &2.0),
                     ("stroke-dasharray", &dashes),
                 ];
-                svg.leaf("line", &attributes);
+                svg.leaf("line", attributes);
                 x + 24.0
             }
             Glyph::Nothing => x,

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
-use super::plot::{Plot, Scale, stroke};
 use crate::picture::Picture;
+use crate::picture::axes::{Plot, Scale};
 use crate::picture::colour;
 use crate::picture::legend::short;
 use crate::picture::svg::{Number, Svg, shortened};
@@ -84,15 +84,14 @@ pub fn lines(title: &str, panels: &[LinePanel]) -> Picture {
 }
 
 fn draw_line(svg: &mut Svg, line: &Line, series: usize, plot: &Plot) {
-    let class = format!("marks {}", colour::category(series));
-    svg.open("g", &[("class", &class), ("data-series", &series)]);
+    svg.marks(&colour::category(series), series);
     let mut path = String::new();
     for (x, y) in &line.points {
         let letter = if path.is_empty() { 'M' } else { 'L' };
         let _ = write!(path, "{letter}{} {}", Number(plot.to_x(*x)), Number(plot.to_y(*y)));
     }
     if line.points.len() > 1 {
-        stroke(svg, &path, 1.8, DASHES[series % 4], &line.name);
+        svg.stroke(&path, 1.8, DASHES[series % 4], &line.name);
     }
     for (x, y) in &line.points {
         let text = format!("{}\n{} at {}", line.name, short(*y), short(*x));

@@ -9,7 +9,6 @@ mod frontier;
 mod key;
 mod lines;
 mod marks;
-mod plot;
 mod ratios;
 
 pub use bars::{BarGroup, bars};

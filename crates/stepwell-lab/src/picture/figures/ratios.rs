@@ -2,9 +2,9 @@
 
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
-use super::plot::{Plot, Scale, stroke};
 use super::{GREY, architecture};
 use crate::picture::Picture;
+use crate::picture::axes::{Plot, Scale};
 use crate::picture::colour;
 use crate::picture::svg::{Number, Svg, shortened};
 use crate::results::POOLS;
@@ -75,7 +75,7 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
         svg.open("g", &[("color", &GREY)]);
         let one = Number(plot.to_x(1.0));
         let (top, end) = (Number(head), Number(head + height));
-        stroke(&mut svg, &format!("M{one} {top}V{end}"), 1.6, "", "as fast as no pooling");
+        svg.stroke(&format!("M{one} {top}V{end}"), 1.6, "", "as fast as no pooling");
         svg.close();
         for row in rows.iter().filter(|row| row.blocks == blocks) {
             let line = datasets.iter().position(|name| *name == row.dataset).unwrap_or_default();
@@ -89,20 +89,12 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
 
 fn draw_row(svg: &mut Svg, row: &RatioRow, plot: &Plot, y: f64) {
     let series = architecture(&row.pool);
-    let class = format!("marks {}", colour::category(series));
-    svg.open("g", &[("class", &class), ("data-series", &series)]);
+    svg.marks(&colour::category(series), series);
     for (value, who, fill) in [(row.paper, "in the paper", "none"), (row.ours, "here", "currentColor")] {
         let Some(value) = value else { continue };
         let path = mark(series, (plot.to_x(value), y), 5.0);
         let text = format!("{}, {}: {value:.2} times as fast {who}", row.dataset, row.pool);
-        let attributes: [(&str, &dyn std::fmt::Display); 5] = [
-            ("d", &path),
-            ("fill", &fill),
-            ("stroke", &"currentColor"),
-            ("stroke-width", &1.6),
-            ("pointer-events", &"all"),
-        ];
-        svg.titled("path", &attributes, &text);
+        svg.outlined(&path, fill, "currentColor", 1.6, &text);
     }
     svg.close();
 }
