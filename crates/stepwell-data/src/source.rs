@@ -15,7 +15,7 @@ use crate::dataset::{Dataset, Part};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
 use crate::jsonl;
-use crate::rows::Expected;
+use crate::rows::{Collector, Expected};
 
 /// Where graphs come from: files of rows are read piece by piece each time they
 /// are gone through, standard input once if that is asked for, and everything
@@ -77,13 +77,17 @@ enum Kind {
 }
 
 impl Source {
+    fn new(name: String, kind: Kind) -> Self {
+        Self { name, expected: None, targets_may_lack: false, part: None, kind }
+    }
+
     /// As [`open`](Self::open), but graphs on standard input are handed on as
     /// they come, and can be gone through only once.
     pub fn once(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
         match catalog.locate(argument)? {
             Location::Stdin => {
                 let kind = Kind::Once(AtomicBool::new(false));
-                Ok(Self { name: "stdin".into(), expected: None, targets_may_lack: false, part: None, kind })
+                Ok(Self::new("stdin".into(), kind))
             }
             _ => Self::open(catalog, argument, seed, progress),
         }
@@ -103,8 +107,7 @@ impl Source {
         // A build without Parquet refuses it when it is loaded.
         if format == Format::JsonLines || (format == Format::Parquet && cfg!(feature = "parquet")) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let kind = Kind::Rows(path.to_owned(), format);
-            return Ok(Self { name, expected: None, targets_may_lack: false, part: None, kind });
+            return Ok(Self::new(name, Kind::Rows(path.to_owned(), format)));
         }
         read(path).map(Self::from)
     }
@@ -178,10 +181,10 @@ impl Source {
         mut bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
         if let Some(expected) = self.expected {
-            pieces.expect(expected);
+            pieces.collector().expect(expected);
         }
         if self.targets_may_lack {
-            pieces.let_targets_lack();
+            pieces.collector().let_targets_lack();
         }
         let mut take = |piece: Result<Dataset>, goes_on: bool| match piece {
             Ok(mut piece) => {
@@ -262,23 +265,16 @@ impl Source {
 
 /// What readers of rows have in common.
 trait Pieces: Iterator<Item = Result<Dataset>> {
-    /// Refuses graphs whose vertices carry anything but this.
-    fn expect(&mut self, expected: Expected);
-
-    /// Takes graphs without a target beside those that have one.
-    fn let_targets_lack(&mut self);
+    /// What gathers the rows, and knows what they must be like.
+    fn collector(&mut self) -> &mut Collector;
 
     /// Whether there is more behind an error.
     fn goes_on(&self) -> bool;
 }
 
 impl<R: BufRead> Pieces for jsonl::Reader<R> {
-    fn expect(&mut self, expected: Expected) {
-        self.collector.expect(expected);
-    }
-
-    fn let_targets_lack(&mut self) {
-        self.collector.let_targets_lack();
+    fn collector(&mut self) -> &mut Collector {
+        &mut self.collector
     }
 
     fn goes_on(&self) -> bool {
@@ -288,12 +284,8 @@ impl<R: BufRead> Pieces for jsonl::Reader<R> {
 
 #[cfg(feature = "parquet")]
 impl<R: ::parquet::file::reader::ChunkReader + 'static> Pieces for crate::parquet::Reader<R> {
-    fn expect(&mut self, expected: Expected) {
-        self.collector.expect(expected);
-    }
-
-    fn let_targets_lack(&mut self) {
-        self.collector.let_targets_lack();
+    fn collector(&mut self) -> &mut Collector {
+        &mut self.collector
     }
 
     fn goes_on(&self) -> bool {
@@ -320,12 +312,6 @@ pub struct Survey {
 
 impl From<Dataset> for Source {
     fn from(dataset: Dataset) -> Self {
-        Self {
-            name: dataset.name.clone(),
-            expected: None,
-            targets_may_lack: false,
-            part: None,
-            kind: Kind::Whole(Box::new(dataset)),
-        }
+        Self::new(dataset.name.clone(), Kind::Whole(Box::new(dataset)))
     }
 }

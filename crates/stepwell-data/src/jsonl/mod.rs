@@ -108,10 +108,10 @@ impl<R: BufRead> Reader<R> {
 fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>, limit: u64) -> Result<bool, Fault> {
     bytes.clear();
     let read = input.by_ref().take(limit.saturating_add(1)).read_until(b'\n', bytes).map_err(Fault::Io)?;
-    match read as u64 > limit {
-        true => Err(Fault::TooLarge { what: "the length of a line in bytes", limit, found: read as u64 }),
-        false => Ok(read > 0),
+    if read as u64 > limit {
+        return Err(Fault::TooLarge { what: "the length of a line in bytes", limit, found: read as u64 });
     }
+    Ok(read > 0)
 }
 
 /// A line's text without the byte order mark and the space around it.

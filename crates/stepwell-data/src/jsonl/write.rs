@@ -16,14 +16,12 @@ pub struct Writer<W> {
     output: W,
     place: Place,
     line: Vec<u8>,
-    edges: EdgeWriter,
-    coordinates: Vec<f64>,
 }
 
 impl<W: Write> Writer<W> {
     /// Writes to `output`, which errors call `place`.
     pub fn new(output: W, place: Place) -> Self {
-        Self { output, place, line: Vec::new(), edges: EdgeWriter::default(), coordinates: Vec::new() }
+        Self { output, place, line: Vec::new() }
     }
 
     /// Writes one line per graph.
@@ -48,8 +46,9 @@ impl<W: Write> Writer<W> {
 
     fn fill(&mut self, dataset: &Dataset, index: usize, once: bool) -> serde_json::Result<()> {
         let graph = dataset.graphs.graph(index);
-        self.edges.list(graph, once);
-        let EdgeWriter { src, dst, weight, edge_label, edge_attr } = &self.edges;
+        let mut edges = EdgeWriter::default();
+        edges.list(graph, once);
+        let EdgeWriter { src, dst, weight, edge_label, edge_attr } = &edges;
         let mut object = Object(&mut self.line);
         if let Some(ids) = &dataset.ids {
             object.put(Key::Id, &ids[index])?;
@@ -76,9 +75,7 @@ impl<W: Write> Writer<W> {
         }
         if let Some(all) = &dataset.coordinates {
             let offsets = dataset.graphs.vertex_offsets();
-            self.coordinates.clear();
-            self.coordinates.extend(all[offsets[index]..offsets[index + 1]].iter().flatten());
-            object.put(Key::Pos, &self.coordinates)?;
+            object.put(Key::Pos, all[offsets[index]..offsets[index + 1]].as_flattened())?;
         }
         match &dataset.targets {
             Targets::None => {}

@@ -3,132 +3,59 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
-
-use super::{FACTS, Facts};
 use stepwell::targets::{Labels, Targets};
 
+use super::{FACTS, Facts};
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 use crate::rows::Key;
-
-/// How wide the numbers of a list are: what 32 bits hold exactly stays in 32 bits.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Width {
-    F32,
-    F64,
-}
-
-impl Width {
-    fn of(values: &[f64]) -> Self {
-        let narrow = values.iter().all(|&value| f64::from(value as f32) == value);
-        if narrow { Self::F32 } else { Self::F64 }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum TargetKind {
-    Classes,
-    Text,
-    Bool,
-    Real,
-}
 
 /// Which columns a file has and of what types.
 #[derive(Clone, Debug)]
 pub struct Layout {
     facts: Facts,
-    pub(super) id: bool,
-    pub(super) weight: Option<Width>,
-    pub(super) edge_label: bool,
-    pub(super) edge_attr: Option<Width>,
-    pub(super) node_label: bool,
-    pub(super) x: Option<Width>,
-    pub(super) pos: bool,
-    pub(super) y: Option<TargetKind>,
-    pub(super) split: bool,
-    pub(super) directed: bool,
+    pub(super) columns: Vec<(Key, DataType)>,
 }
 
 impl Layout {
     /// The layout that holds a dataset, and no more.
     pub fn of(dataset: &Dataset) -> Self {
-        let graphs = &dataset.graphs;
-        Self {
-            facts: Facts {
-                name: dataset.name.clone(),
-                x: graphs.attribute_names().unwrap_or_default().to_vec(),
-            },
-            id: dataset.ids.is_some(),
-            weight: graphs.weights().map(Width::of),
-            edge_label: graphs.edge_labels().is_some(),
-            edge_attr: graphs.edge_attributes().map(|a| Width::of(&a.values)),
-            node_label: graphs.vertex_labels().is_some(),
-            x: graphs.vertex_attributes().map(|a| Width::of(&a.values)),
-            pos: dataset.coordinates.is_some(),
-            y: match &dataset.targets {
-                Targets::None => None,
-                Targets::Classes(Labels::Int(_)) => Some(TargetKind::Classes),
-                Targets::Classes(Labels::Text(_)) => Some(TargetKind::Text),
-                Targets::Classes(Labels::Bool(_)) => Some(TargetKind::Bool),
-                Targets::Classes(Labels::Float(_)) | Targets::Numbers(_) | Targets::Binary(_) => {
-                    Some(TargetKind::Real)
-                }
-            },
-            split: dataset.parts.is_some(),
-            directed: graphs.any_directed(),
-        }
+        let x = dataset.graphs.attribute_names().unwrap_or_default().to_vec();
+        let columns = Key::all().filter_map(|key| Some((key, kind(dataset, key)?))).collect();
+        Self { facts: Facts { name: dataset.name.clone(), x }, columns }
     }
 
-    /// The layout that holds both where one can; the name is the first one's.
+    /// The layout that holds what either of two holds, called as the first.
     pub fn join(self, other: &Self) -> Self {
-        let y = match (self.y, other.y) {
-            (Some(TargetKind::Classes), Some(TargetKind::Real)) => other.y,
-            _ => self.y.or(other.y),
+        let joined = |key| match (self.kind(key), other.kind(key)) {
+            (Some(mine), Some(theirs)) if widens(mine, theirs) => Some(theirs),
+            (mine, theirs) => mine.or(theirs),
         };
-        Self {
-            id: self.id || other.id,
-            weight: self.weight.max(other.weight),
-            edge_label: self.edge_label || other.edge_label,
-            edge_attr: self.edge_attr.max(other.edge_attr),
-            node_label: self.node_label || other.node_label,
-            x: self.x.max(other.x),
-            pos: self.pos || other.pos,
-            y,
-            split: self.split || other.split,
-            directed: self.directed || other.directed,
-            facts: self.facts,
-        }
+        let columns = Key::all().filter_map(|key| Some((key, joined(key)?.clone()))).collect();
+        Self { columns, ..self }
     }
 
-    /// The facts as JSON; there is nothing in them that could not be.
+    fn kind(&self, key: Key) -> Option<&DataType> {
+        self.columns.iter().find(|(known, _)| *known == key).map(|(_, kind)| kind)
+    }
+
+    /// What is said of the dataset as a whole.
     pub(super) fn facts(&self) -> String {
         serde_json::to_string(&self.facts).expect("a string is JSON")
     }
 
-    /// Whether a piece fits in; columns have no holes.
+    /// Refuses a piece whose columns are not these.
     pub(super) fn check_admits(&self, dataset: &Dataset, place: &Place) -> Result<()> {
         let piece = Self::of(dataset);
-        let targets = match (self.y, piece.y) {
-            (Some(TargetKind::Real), Some(TargetKind::Classes)) => true,
-            (mine, theirs) => mine == theirs,
+        let fits = |key: Key| match (self.kind(key), piece.kind(key)) {
+            (Some(mine), Some(theirs)) => mine == theirs || widens(theirs, mine),
+            (None, None) => true,
+            // Without weights they are 1, and without directions there are none.
+            (_, theirs) => theirs.is_none() && matches!(key, Key::Weight | Key::Directed),
         };
-        let fits = [
-            (Key::Id, self.id == piece.id),
-            (Key::Weight, self.weight >= piece.weight),
-            (Key::EdgeLabel, self.edge_label == piece.edge_label),
-            (Key::EdgeAttr, self.edge_attr.is_some() == piece.edge_attr.is_some()),
-            (Key::EdgeAttr, self.edge_attr >= piece.edge_attr),
-            (Key::NodeLabel, self.node_label == piece.node_label),
-            (Key::X, self.x.is_some() == piece.x.is_some()),
-            (Key::X, self.x >= piece.x),
-            (Key::Pos, self.pos == piece.pos),
-            (Key::Y, targets),
-            (Key::Split, self.split == piece.split),
-            (Key::Directed, self.directed || !piece.directed),
-        ];
-        match fits.into_iter().find(|(_, fits)| !dataset.is_empty() && !fits) {
+        match Key::all().find(|&key| !dataset.is_empty() && !fits(key)) {
             None => Ok(()),
-            Some((key, _)) => Err(Error::Unsupported(format!(
+            Some(key) => Err(Error::Unsupported(format!(
                 "{place}: '{}' of some graphs does not fit into the columns the file was begun with",
                 key.name()
             ))),
@@ -136,34 +63,54 @@ impl Layout {
     }
 
     pub(super) fn schema(&self) -> Schema {
-        let list = |kind: DataType| DataType::List(Arc::new(Field::new_list_field(kind, false)));
-        let reals = |width: Width| match width {
-            Width::F32 => list(DataType::Float32),
-            Width::F64 => list(DataType::Float64),
-        };
-        let kind = |key: Key| match key {
-            Key::Id => self.id.then_some(DataType::Utf8),
-            Key::NumNodes => Some(DataType::Int32),
-            Key::Src | Key::Dst => Some(list(DataType::Int32)),
-            Key::Weight => self.weight.map(reals),
-            Key::EdgeLabel => self.edge_label.then(|| list(DataType::Int32)),
-            Key::EdgeAttr => self.edge_attr.map(reals),
-            Key::EdgeAttrDim => self.edge_attr.map(|_| DataType::Int32),
-            Key::NodeLabel => self.node_label.then(|| list(DataType::Int32)),
-            Key::X => self.x.map(reals),
-            Key::XDim => self.x.map(|_| DataType::Int32),
-            Key::Pos => self.pos.then(|| list(DataType::Float64)),
-            Key::Y => self.y.map(|kind| match kind {
-                TargetKind::Classes => DataType::Int64,
-                TargetKind::Text => DataType::Utf8,
-                TargetKind::Bool => DataType::Boolean,
-                TargetKind::Real => DataType::Float64,
-            }),
-            Key::Split => self.split.then_some(DataType::Utf8),
-            Key::Directed => self.directed.then_some(DataType::Boolean),
-        };
-        let field = |key: Key| Some(Field::new(key.name(), kind(key)?, false));
-        let fields: Vec<Field> = Key::all().filter_map(field).collect();
+        let field = |(key, kind): &(Key, DataType)| Field::new(key.name(), kind.clone(), false);
+        let fields: Vec<Field> = self.columns.iter().map(field).collect();
         Schema::new_with_metadata(fields, [(FACTS.to_string(), self.facts())].into())
+    }
+}
+
+/// The type of the column that holds something of a dataset.
+fn kind(dataset: &Dataset, key: Key) -> Option<DataType> {
+    let graphs = &dataset.graphs;
+    match key {
+        Key::Id => dataset.ids.as_ref().map(|_| DataType::Utf8),
+        Key::NumNodes => Some(DataType::Int32),
+        Key::Src | Key::Dst => Some(list(DataType::Int32)),
+        Key::Weight => graphs.weights().map(reals),
+        Key::EdgeLabel => graphs.edge_labels().map(|_| list(DataType::Int32)),
+        Key::EdgeAttr => graphs.edge_attributes().map(|rows| reals(&rows.values)),
+        Key::EdgeAttrDim => graphs.edge_attributes().map(|_| DataType::Int32),
+        Key::NodeLabel => graphs.vertex_labels().map(|_| list(DataType::Int32)),
+        Key::X => graphs.vertex_attributes().map(|rows| reals(&rows.values)),
+        Key::XDim => graphs.vertex_attributes().map(|_| DataType::Int32),
+        Key::Pos => dataset.coordinates.as_ref().map(|_| list(DataType::Float64)),
+        Key::Y => match &dataset.targets {
+            Targets::None => None,
+            Targets::Classes(Labels::Int(_)) => Some(DataType::Int64),
+            Targets::Classes(Labels::Text(_)) => Some(DataType::Utf8),
+            Targets::Classes(Labels::Bool(_)) => Some(DataType::Boolean),
+            _ => Some(DataType::Float64),
+        },
+        Key::Split => dataset.parts.as_ref().map(|_| DataType::Utf8),
+        Key::Directed => graphs.any_directed().then_some(DataType::Boolean),
+    }
+}
+
+fn list(kind: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(kind, false)))
+}
+
+/// Lists of numbers: what 32 bits hold exactly stays in 32 bits.
+fn reals(values: &[f64]) -> DataType {
+    let narrow = values.iter().all(|&value| f64::from(value as f32) == value);
+    list(if narrow { DataType::Float32 } else { DataType::Float64 })
+}
+
+/// Whether all of one type can be written as another.
+fn widens(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Int64, DataType::Float64) | (DataType::Float32, DataType::Float64) => true,
+        (DataType::List(from), DataType::List(to)) => widens(from.data_type(), to.data_type()),
+        _ => false,
     }
 }

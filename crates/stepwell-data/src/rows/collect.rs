@@ -229,10 +229,10 @@ impl Expected {
                 format!("{} numbers per vertex in 'x', as the model was made for", self.attributes);
             return Err(Fault::new(expected, found.to_string()));
         }
-        match self.labels && !shape.node_label {
-            true => Err(Fault::new("'node_label', as the model was made for", "none")),
-            false => Ok(()),
+        if self.labels && !shape.node_label {
+            return Err(Fault::new("'node_label', as the model was made for", "none"));
         }
+        Ok(())
     }
 }
 
@@ -409,9 +409,11 @@ fn part(name: &str) -> Result<Part, Fault> {
 
 /// Weights and attributes are checked where the graph is built.
 fn check_finite(row: &Row<'_>) -> Result<(), Fault> {
-    let finite = |key: Key, value: f64| match value.is_finite() {
-        true => Ok(()),
-        false => Err(Fault::new(format!("a finite number in '{}'", key.name()), value.to_string())),
+    let finite = |key: Key, value: f64| {
+        if value.is_finite() {
+            return Ok(());
+        }
+        Err(Fault::new(format!("a finite number in '{}'", key.name()), value.to_string()))
     };
     if let Some(Target::Real(value)) = row.y {
         finite(Key::Y, value)?;

@@ -7,7 +7,7 @@ use super::collect::vertices_within_reason;
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 
-/// The edges of one graph as a row lists them, in buffers used again and again.
+/// The edges of graphs, one after the other, as rows list them.
 #[derive(Debug, Default)]
 pub(crate) struct EdgeWriter {
     pub src: Vec<i32>,
@@ -22,11 +22,6 @@ impl EdgeWriter {
     /// undirected edge.
     pub fn list(&mut self, graph: GraphRef<'_>, once: bool) {
         let Self { src, dst, weight, edge_label, edge_attr } = self;
-        src.clear();
-        dst.clear();
-        weight.clear();
-        edge_label.clear();
-        edge_attr.clear();
         let half = once && !graph.is_directed();
         let (weights, labels, attributes) = (graph.weights(), graph.edge_labels(), graph.edge_attributes());
         let mut entry = 0;
@@ -90,9 +85,11 @@ fn mirrored(graph: GraphRef<'_>, next: &mut Vec<usize>) -> bool {
 /// back, is an error before anything is written.
 pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     let graphs = dataset.len();
-    let counted = |what: &str, found: usize, expected: usize, items: &str| match found == expected {
-        true => Ok(()),
-        false => Err(Error::Unsupported(format!("{place}: {found} {what} for {expected} {items}"))),
+    let counted = |what: &str, found: usize, expected: usize, items: &str| {
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::Unsupported(format!("{place}: {found} {what} for {expected} {items}")))
     };
     if dataset.targets != Targets::None {
         counted("targets", dataset.targets.len(), graphs, "graphs")?;

@@ -1,9 +1,10 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::builder::{Float32Builder, Float64Builder, ListBuilder};
+use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -88,20 +89,20 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     fn lists(&self, block: &Block<'_>) -> ArrayRef {
-        let item = |kind| Field::new("item", kind, false);
         if self.shape.double {
-            let mut lists = ListBuilder::new(Float64Builder::new()).with_field(item(DataType::Float64));
-            for row in block.rows.outer_iter() {
-                row.iter().for_each(|&value| lists.values().append_value(value));
-                lists.append(true);
-            }
-            return Arc::new(lists.finish());
+            lists::<Float64Type>(block, |value| value)
+        } else {
+            lists::<Float32Type>(block, |value| value as f32)
         }
-        let mut lists = ListBuilder::new(Float32Builder::new()).with_field(item(DataType::Float32));
-        for row in block.rows.outer_iter() {
-            row.iter().for_each(|&value| lists.values().append_value(value as f32));
-            lists.append(true);
-        }
-        Arc::new(lists.finish())
     }
+}
+
+fn lists<T: ArrowPrimitiveType>(block: &Block<'_>, number: fn(f64) -> T::Native) -> ArrayRef {
+    let item = Field::new("item", T::DATA_TYPE, false);
+    let mut lists = ListBuilder::new(PrimitiveBuilder::<T>::new()).with_field(item);
+    for row in block.rows.outer_iter() {
+        row.iter().for_each(|&value| lists.values().append_value(number(value)));
+        lists.append(true);
+    }
+    Arc::new(lists.finish())
 }
