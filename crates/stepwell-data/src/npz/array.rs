@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use ndarray::{ArrayD, IxDyn, ShapeBuilder};
+
 use super::limits::Allowance;
 use crate::error::{Error, Place, Result};
 
@@ -35,22 +37,15 @@ impl Dtype {
             Some(b'<' | b'>' | b'|') => text.split_at(1),
             _ => ("<", text),
         };
-        let (kind, size) = match name {
-            "O" | "O4" | "O8" => (Kind::Object, 0),
-            "b1" => (Kind::Boolean, 1),
-            "i1" => (Kind::Signed, 1),
-            "i2" => (Kind::Signed, 2),
-            "i4" => (Kind::Signed, 4),
-            "i8" => (Kind::Signed, 8),
-            "u1" => (Kind::Unsigned, 1),
-            "u2" => (Kind::Unsigned, 2),
-            "u4" => (Kind::Unsigned, 4),
-            "u8" => (Kind::Unsigned, 8),
-            "f4" => (Kind::Float, 4),
-            "f8" => (Kind::Float, 8),
+        let (kind, size) = match *name.as_bytes() {
+            [b'O'] | [b'O', b'4' | b'8'] => (Kind::Object, b'0'),
+            [b'b', size @ b'1'] => (Kind::Boolean, size),
+            [b'i', size @ (b'1' | b'2' | b'4' | b'8')] => (Kind::Signed, size),
+            [b'u', size @ (b'1' | b'2' | b'4' | b'8')] => (Kind::Unsigned, size),
+            [b'f', size @ (b'4' | b'8')] => (Kind::Float, size),
             _ => return None,
         };
-        Some(Self { kind, size, big_endian: order == ">" })
+        Some(Self { kind, size: usize::from(size - b'0'), big_endian: order == ">" })
     }
 
     /// The same type with the byte order `<`, `>` or `|` (none).
@@ -159,11 +154,11 @@ impl Array<'_> {
             return malformed(expected, self.found_bytes());
         }
         let values = bytes.chunks_exact(self.dtype.size).map(read).collect::<Result<Vec<T>>>()?;
-        if self.fortran && self.shape.len() > 1 {
-            Ok(last_index_fastest(&values, &self.shape))
-        } else {
-            Ok(values)
+        if !self.fortran || self.shape.len() < 2 || values.is_empty() {
+            return Ok(values);
         }
+        let first_index_fastest = ArrayD::from_shape_vec(IxDyn(&self.shape).f(), values);
+        Ok(first_index_fastest.expect("as many values as the shape says").iter().copied().collect())
     }
 
     /// At most one byte more than `size`; nothing where a character is no byte.
@@ -196,31 +191,6 @@ pub(super) fn shown(shape: &[usize]) -> String {
         [n] => format!("({n},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// Reorders values whose first index varies fastest.
-fn last_index_fastest<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
-    let strides: Vec<usize> = shape
-        .iter()
-        .scan(1, |product, n| {
-            let stride = *product;
-            *product *= n;
-            Some(stride)
-        })
-        .collect();
-    let mut index = vec![0; shape.len()];
-    let mut ordered = Vec::with_capacity(values.len());
-    while ordered.len() < values.len() {
-        ordered.push(values[index.iter().zip(&strides).map(|(i, stride)| i * stride).sum::<usize>()]);
-        for (i, n) in index.iter_mut().zip(shape).rev() {
-            *i += 1;
-            if *i < *n {
-                break;
-            }
-            *i = 0;
-        }
-    }
-    ordered
 }
 
 #[cfg(test)]

@@ -11,30 +11,6 @@ use crate::error::{Error, Place, Result};
 const OBJECTS_BASE: u64 = 1 << 20;
 const OBJECTS_PER_BYTE: u64 = 32;
 
-/// The limits of one archive.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    unfolded: u64,
-}
-
-impl Limits {
-    /// Those of an archive that may unpack to so many bytes.
-    pub(super) fn new(unfolded: u64) -> Self {
-        Self { unfolded }
-    }
-
-    /// For the objects of one pickle of so many bytes.
-    pub(super) fn objects(self, pickle_size: usize) -> Allowance {
-        let limit = OBJECTS_BASE + OBJECTS_PER_BYTE.saturating_mul(pickle_size as u64);
-        Allowance::new("the memory for its objects", limit.min(self.unfolded.saturating_mul(4)))
-    }
-
-    /// For all graphs.
-    pub(super) fn graphs(self) -> Allowance {
-        Allowance::new("the size of its graphs", self.unfolded)
-    }
-}
-
 /// Bytes that may be used for one purpose, and those used.
 #[derive(Debug)]
 pub(super) struct Allowance {
@@ -46,6 +22,13 @@ pub(super) struct Allowance {
 impl Allowance {
     pub(super) fn new(what: &'static str, limit: u64) -> Self {
         Self { what, limit, spent: 0 }
+    }
+
+    /// For the objects of a pickle of so many bytes, in an archive that may unpack
+    /// to `unfolded` bytes.
+    pub(super) fn for_objects(pickle_size: usize, unfolded: u64) -> Self {
+        let limit = OBJECTS_BASE + OBJECTS_PER_BYTE.saturating_mul(pickle_size as u64);
+        Self::new("the memory for its objects", limit.min(unfolded.saturating_mul(4)))
     }
 
     /// Counts bytes, or refuses them.

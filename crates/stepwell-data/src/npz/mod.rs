@@ -41,7 +41,7 @@ use stepwell::targets::Targets;
 use self::array::shown;
 use self::classes::Classes;
 use self::features::Features;
-use self::limits::{Allowance, Limits};
+use self::limits::Allowance;
 use self::npy::Content;
 use crate::archive::Archive;
 use crate::dataset::{Dataset, Part};
@@ -59,8 +59,8 @@ pub fn read(path: &Path) -> Result<Dataset> {
 /// Reads a benchmark file from anywhere; `name` is what messages call it.
 pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     let mut archive = Archive::open(reader, name)?;
-    let limits = Limits::new(archive.limit());
-    let mut allowance = limits.graphs();
+    let limit = archive.limit();
+    let mut allowance = Allowance::new("the size of its graphs", limit);
     let mut graphs = BatchBuilder::default();
     let mut classes = Classes::default();
     let mut parts = Vec::new();
@@ -70,9 +70,9 @@ pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
             archive.unpack(&member).map(|bytes| (bytes, archive.place(&member)))
         };
         let (adjacency, features, numbers) = (unpack("adj")?, unpack("feat")?, unpack("class")?);
-        let adjacency = Member::new(&adjacency, limits)?;
-        let features = Member::new(&features, limits)?;
-        let numbers = Member::new(&numbers, limits)?;
+        let adjacency = Member::new(&adjacency, limit)?;
+        let features = Member::new(&features, limit)?;
+        let numbers = Member::new(&numbers, limit)?;
         let before = graphs.len();
         read_graphs(&adjacency, &features, &mut graphs, &mut allowance)?;
         classes.read(&numbers, graphs.len() - before, &mut allowance)?;
@@ -95,8 +95,8 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn new((bytes, place): &'a (Vec<u8>, Place), limits: Limits) -> Result<Self> {
-        Ok(Self { content: npy::read(bytes, place, limits)?, place })
+    fn new((bytes, place): &'a (Vec<u8>, Place), limit: u64) -> Result<Self> {
+        Ok(Self { content: npy::read(bytes, place, limit)?, place })
     }
 
     fn malformed<T>(&self, expected: impl Into<String>, found: impl Into<String>) -> Result<T> {

@@ -34,37 +34,29 @@ pub(super) enum Format {
     Coo,
 }
 
+const CSR: Global = Global::Matrix(Format::Csr);
+const CSC: Global = Global::Matrix(Format::Csc);
+const COO: Global = Global::Matrix(Format::Coo);
+
 /// Every name with its modules and spellings: NumPy 2 moved `core` to `_core`,
 /// SciPy 1.8 hid its modules and kept its first array classes in `_arrays`.
-const GLOBALS: [(Global, &[&str], &[&str]); 10] = [
-    (Global::Reconstruct, &["numpy.core.multiarray", "numpy._core.multiarray"], &["_reconstruct"]),
-    (Global::Scalar, &["numpy.core.multiarray", "numpy._core.multiarray"], &["scalar"]),
-    (Global::FromBuffer, &["numpy.core.numeric", "numpy._core.numeric"], &["_frombuffer"]),
-    (Global::Ndarray, &["numpy"], &["ndarray"]),
-    (Global::Dtype, &["numpy"], &["dtype"]),
-    (Global::Encode, &["_codecs"], &["encode"]),
-    (Global::Bytes, &["builtins", "__builtin__"], &["bytes"]),
-    (
-        Global::Matrix(Format::Csr),
-        &["scipy.sparse._csr", "scipy.sparse.csr", "scipy.sparse._arrays"],
-        &["csr_matrix", "csr_array"],
-    ),
-    (
-        Global::Matrix(Format::Csc),
-        &["scipy.sparse._csc", "scipy.sparse.csc", "scipy.sparse._arrays"],
-        &["csc_matrix", "csc_array"],
-    ),
-    (
-        Global::Matrix(Format::Coo),
-        &["scipy.sparse._coo", "scipy.sparse.coo", "scipy.sparse._arrays"],
-        &["coo_matrix", "coo_array"],
-    ),
+const GLOBALS: [(Global, &str, &str); 10] = [
+    (Global::Reconstruct, "numpy.core.multiarray numpy._core.multiarray", "_reconstruct"),
+    (Global::Scalar, "numpy.core.multiarray numpy._core.multiarray", "scalar"),
+    (Global::FromBuffer, "numpy.core.numeric numpy._core.numeric", "_frombuffer"),
+    (Global::Ndarray, "numpy", "ndarray"),
+    (Global::Dtype, "numpy", "dtype"),
+    (Global::Encode, "_codecs", "encode"),
+    (Global::Bytes, "builtins __builtin__", "bytes"),
+    (CSR, "scipy.sparse._csr scipy.sparse.csr scipy.sparse._arrays", "csr_matrix csr_array"),
+    (CSC, "scipy.sparse._csc scipy.sparse.csc scipy.sparse._arrays", "csc_matrix csc_array"),
+    (COO, "scipy.sparse._coo scipy.sparse.coo scipy.sparse._arrays", "coo_matrix coo_array"),
 ];
 
 impl Global {
     pub(super) fn find(module: &str, name: &str) -> Option<Self> {
-        let known =
-            |(_, modules, names): &&(_, &[&str], &[&str])| modules.contains(&module) && names.contains(&name);
+        let among = |known: &str, one: &str| known.split(' ').any(|known| known == one);
+        let known = |(_, modules, names): &&(_, &str, &str)| among(modules, module) && among(names, name);
         GLOBALS.iter().find(known).map(|&(global, ..)| global)
     }
 }
@@ -72,6 +64,7 @@ impl Global {
 impl fmt::Display for Global {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (_, modules, names) = GLOBALS.iter().find(|(global, ..)| global == self).ok_or(fmt::Error)?;
-        write!(f, "{}.{}", modules[0], names[0])
+        let first = |known: &'static str| known.split(' ').next().unwrap_or(known);
+        write!(f, "{}.{}", first(modules), first(names))
     }
 }

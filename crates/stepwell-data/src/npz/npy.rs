@@ -6,7 +6,6 @@
 //! data are the numbers themselves or, for objects, a pickle.
 
 use super::array::{Array, Data, Dtype, KNOWN_TYPES, MAX_RANK, product, shown};
-use super::limits::Limits;
 use super::objects::Objects;
 use super::pickle;
 use crate::error::{Error, Place, Result, quote};
@@ -20,7 +19,7 @@ pub(super) enum Content<'a> {
 }
 
 /// Reads a member.
-pub(super) fn read<'a>(bytes: &'a [u8], place: &Place, limits: Limits) -> Result<Content<'a>> {
+pub(super) fn read<'a>(bytes: &'a [u8], place: &Place, limit: u64) -> Result<Content<'a>> {
     let header = Header::parse(bytes, place)?;
     if !header.dtype.is_object() {
         return Ok(Content::Numbers(Array {
@@ -31,7 +30,7 @@ pub(super) fn read<'a>(bytes: &'a [u8], place: &Place, limits: Limits) -> Result
             data: Data::Bytes(&bytes[header.end..]),
         }));
     }
-    let objects = pickle::load(bytes, header.end, place, limits)?;
+    let objects = pickle::load(bytes, header.end, place, limit)?;
     if Some(objects.values().len()) != product(&header.shape) {
         let expected = format!("as many objects as the header's shape {} says", shown(&header.shape));
         return Err(Error::malformed(

@@ -10,7 +10,7 @@
 //! the stack and the memory for objects are limited.
 
 use super::heap::{Heap, Object, Value};
-use super::limits::Limits;
+use super::limits::Allowance;
 use super::names::Global;
 use super::objects::Objects;
 use crate::error::{Error, Place, Result, quote};
@@ -20,8 +20,8 @@ use crate::error::{Error, Place, Result, quote};
 const MAX_STACK: usize = 10_000;
 
 /// Reads the pickle that begins at byte `start` and takes up the rest.
-pub(super) fn load<'a>(bytes: &'a [u8], start: usize, place: &Place, limits: Limits) -> Result<Objects<'a>> {
-    let heap = Heap::new(limits.objects(bytes.len().saturating_sub(start)), place.clone());
+pub(super) fn load<'a>(bytes: &'a [u8], start: usize, place: &Place, limit: u64) -> Result<Objects<'a>> {
+    let heap = Heap::new(Allowance::for_objects(bytes.len().saturating_sub(start), limit), place.clone());
     Machine {
         bytes,
         place,

@@ -127,7 +127,7 @@ fn headers_follow_the_grammar() {
     fn check(header: &str, expected: &str) {
         let length = (header.len() as u16).to_le_bytes();
         let member = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat();
-        let message = match npy::read(&member, &Place::file("x"), Limits::new(64 << 20)) {
+        let message = match npy::read(&member, &Place::file("x"), 64 << 20) {
             Ok(Content::Numbers(array)) => shown(&array.shape),
             Ok(Content::Objects(_)) => "objects".into(),
             Err(error) => error.to_string(),
@@ -164,8 +164,7 @@ fn headers_follow_the_grammar() {
             "byte 12: expected a header of 4294967295 bytes, found 0 bytes",
         ),
     ] {
-        let message =
-            npy::read(bytes, &Place::file("x"), Limits::new(64 << 20)).map(|_| ()).unwrap_err().to_string();
+        let message = npy::read(bytes, &Place::file("x"), 64 << 20).map(|_| ()).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
 }
