@@ -35,7 +35,7 @@ impl Quality {
             Some(codes) => {
                 let names = targets.classes();
                 let expected: Vec<usize> = judged.iter().map(|&graph| codes[graph]).collect();
-                let metrics = ClassMetrics::of(&decode_classes(decisions.view()), &expected, names.len());
+                quality = Self::of_classes(&decode_classes(decisions.view()), &expected, names.len());
                 let area = |column: usize, class: usize| {
                     let is: Vec<bool> = expected.iter().map(|&found| found == class).collect();
                     auroc(&decisions.column(column).to_vec(), &is)
@@ -44,9 +44,6 @@ impl Quality {
                     2 => area(0, 1).into_iter().collect(),
                     classes => (0..classes).filter_map(|class| area(class, class)).collect(),
                 };
-                quality.accuracy = Some(metrics.accuracy);
-                quality.balanced_accuracy = Some(metrics.balanced_accuracy);
-                quality.macro_f1 = Some(metrics.macro_f1);
                 quality.auroc = (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64);
             }
             None => {
@@ -58,6 +55,32 @@ impl Quality {
             }
         }
         quality
+    }
+
+    /// Accuracy, balanced accuracy and macro-averaged F1 of predicted classes.
+    ///
+    /// As scikit-learn has them: balanced accuracy is the mean recall of the
+    /// classes that occur; F1 is averaged over classes that occur or are predicted,
+    /// and 0 for one that is never right.
+    pub fn of_classes(found: &[usize], expected: &[usize], num_classes: usize) -> Self {
+        let mut right = vec![0.0; num_classes];
+        let (mut predicted, mut actual) = (right.clone(), right.clone());
+        for (&found, &expected) in found.iter().zip(expected) {
+            predicted[found] += 1.0;
+            actual[expected] += 1.0;
+            right[expected] += f64::from(u8::from(found == expected));
+        }
+        let mean = |times: f64, of: &dyn Fn(usize) -> f64| {
+            let occurring: Vec<usize> = (0..num_classes).filter(|&class| of(class) > 0.0).collect();
+            let sum = occurring.iter().map(|&class| times * right[class] / of(class)).sum::<f64>();
+            Some(sum / occurring.len().max(1) as f64)
+        };
+        Self {
+            accuracy: Some(right.iter().sum::<f64>() / found.len().max(1) as f64),
+            balanced_accuracy: mean(1.0, &|class| actual[class]),
+            macro_f1: mean(2.0, &|class| actual[class] + predicted[class]),
+            ..Self::default()
+        }
     }
 
     /// The mean of every measure that all have.
@@ -73,48 +96,6 @@ impl Quality {
             auroc: mean(|quality| quality.auroc),
             mae: mean(|quality| quality.mae),
             r2: mean(|quality| quality.r2),
-        }
-    }
-}
-
-/// Accuracy, balanced accuracy and macro-averaged F1 of predicted classes.
-///
-/// As scikit-learn has them: balanced accuracy is the mean recall of the
-/// classes that occur; F1 is averaged over classes that occur or are predicted,
-/// and 0 for one that is never right.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ClassMetrics {
-    /// The share that is right.
-    pub accuracy: f64,
-    /// The mean over classes of the share that is right.
-    pub balanced_accuracy: f64,
-    /// The mean over classes of the harmonic mean of precision and recall.
-    pub macro_f1: f64,
-}
-
-impl ClassMetrics {
-    /// Compares what was predicted with what is so.
-    pub fn of(found: &[usize], expected: &[usize], num_classes: usize) -> Self {
-        let mut right = vec![0.0; num_classes];
-        let (mut predicted, mut actual) = (right.clone(), right.clone());
-        for (&found, &expected) in found.iter().zip(expected) {
-            predicted[found] += 1.0;
-            actual[expected] += 1.0;
-            right[expected] += f64::from(u8::from(found == expected));
-        }
-        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / (values.len().max(1)) as f64;
-        let classes = 0..num_classes;
-        Self {
-            accuracy: right.iter().sum::<f64>() / found.len().max(1) as f64,
-            balanced_accuracy: mean(
-                classes.clone().filter(|&c| actual[c] > 0.0).map(|c| right[c] / actual[c]).collect(),
-            ),
-            macro_f1: mean(
-                classes
-                    .filter(|&c| actual[c] + predicted[c] > 0.0)
-                    .map(|c| 2.0 * right[c] / (actual[c] + predicted[c]))
-                    .collect(),
-            ),
         }
     }
 }
@@ -163,10 +144,10 @@ mod tests {
     #[test]
     fn classes_by_hand() {
         // Class 0: 2 of 3 right, predicted 3 times; class 1: 1 of 2, predicted twice; class 2 nowhere.
-        let metrics = ClassMetrics::of(&[0, 0, 1, 0, 1], &[0, 0, 0, 1, 1], 3);
-        assert!((metrics.accuracy - 0.6).abs() < 1e-15);
-        assert!((metrics.balanced_accuracy - (2.0 / 3.0 + 0.5) / 2.0).abs() < 1e-15);
-        assert!((metrics.macro_f1 - (4.0 / 6.0 + 2.0 / 4.0) / 2.0).abs() < 1e-15);
+        let metrics = Quality::of_classes(&[0, 0, 1, 0, 1], &[0, 0, 0, 1, 1], 3);
+        assert!((metrics.accuracy.unwrap() - 0.6).abs() < 1e-15);
+        assert!((metrics.balanced_accuracy.unwrap() - (2.0 / 3.0 + 0.5) / 2.0).abs() < 1e-15);
+        assert!((metrics.macro_f1.unwrap() - (4.0 / 6.0 + 2.0 / 4.0) / 2.0).abs() < 1e-15);
     }
 
     #[test]

@@ -84,6 +84,9 @@ impl Protocol {
         if self.alphas.is_empty() {
             return bad("alphas", "at least 1", "0".into());
         }
+        if !(self.held_out > 0.0 && self.held_out < 1.0) {
+            return bad("held_out", "a share between 0 and 1", self.held_out.to_string());
+        }
         match self.alphas.iter().find(|alpha| !(alpha.is_finite() && **alpha > 0.0)) {
             None => Ok(()),
             Some(alpha) => bad("alphas", "finite numbers above 0", alpha.to_string()),

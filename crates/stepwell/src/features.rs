@@ -322,10 +322,8 @@ impl FeatureMap {
     /// How many vertices of a batch have a label without a column.
     pub fn unknown_labels(&self, batch: &GraphBatch) -> usize {
         let unknown = |label: &&i32| self.labels.binary_search(label).is_err();
-        match self.labels.is_empty() {
-            true => 0,
-            false => batch.vertex_labels().unwrap_or_default().iter().filter(unknown).count(),
-        }
+        let labels = batch.vertex_labels().filter(|_| !self.labels.is_empty());
+        labels.unwrap_or_default().iter().filter(unknown).count()
     }
 
     /// Columns of the inputs it makes, F.
@@ -356,10 +354,8 @@ impl FeatureMap {
             }
         }
         let column = |label: &i32| self.labels.binary_search(label).map_or(Inputs::NO_COLUMN, |c| c as u32);
-        let one_hot = match self.labels.is_empty() {
-            true => Vec::new(),
-            false => batch.vertex_labels().unwrap_or_default().iter().map(column).collect(),
-        };
+        let labels = batch.vertex_labels().filter(|_| !self.labels.is_empty());
+        let one_hot = labels.unwrap_or_default().iter().map(column).collect();
         Ok(Inputs::new(self.means.len(), dense, self.labels.len(), one_hot))
     }
 

@@ -121,6 +121,18 @@ impl Labels {
         }
     }
 
+    /// Adds more of the same kind; those of another are handed back.
+    fn append(&mut self, more: Self) -> Option<Self> {
+        match (self, more) {
+            (Self::Int(mine), Self::Int(more)) => mine.extend(more),
+            (Self::Bool(mine), Self::Bool(more)) => mine.extend(more),
+            (Self::Float(mine), Self::Float(more)) => mine.extend(more),
+            (Self::Text(mine), Self::Text(more)) => mine.extend(more),
+            (_, more) => return Some(more),
+        }
+        None
+    }
+
     /// Whether the list can name classes in the order of their positions: every
     /// name once, ascending.
     pub(crate) fn are_classes(&self) -> bool {
@@ -248,22 +260,13 @@ impl Targets {
                 *self = more;
                 Ok(())
             }
-            (Self::Classes(Labels::Int(mine)), Self::Classes(Labels::Int(more))) => {
-                mine.extend(more);
-                Ok(())
-            }
-            (Self::Classes(Labels::Bool(mine)), Self::Classes(Labels::Bool(more))) => {
-                mine.extend(more);
-                Ok(())
-            }
-            (Self::Classes(Labels::Float(mine)), Self::Classes(Labels::Float(more))) => {
-                mine.extend(more);
-                Ok(())
-            }
-            (Self::Classes(Labels::Text(mine)), Self::Classes(Labels::Text(more))) => {
-                mine.extend(more);
-                Ok(())
-            }
+            (Self::Classes(mine), Self::Classes(more)) => match mine.append(more) {
+                None => Ok(()),
+                Some(more) => {
+                    let (expected, found) = (mine.kind().into(), more.kind().into());
+                    Err(Error::Mixed { what: "targets", expected, found })
+                }
+            },
             (Self::Numbers(mine), Self::Numbers(more)) | (Self::Binary(mine), Self::Binary(more)) => {
                 let (expected, found) = (mine.ncols(), more.ncols());
                 let differs = |_| Error::Length { what: "targets", expected, found };

@@ -26,39 +26,38 @@ impl PaperFigure {
 
     /// The name of its file.
     pub fn file(self) -> &'static str {
-        match self {
-            Self::Benchmark => "benchmark.svg",
-            Self::Embeddings => "embeddings.svg",
-            Self::Bound => "bound.svg",
-        }
+        self.about().0
     }
 
     /// What it is.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Benchmark => "The benchmark: points and graphs of three classes",
-            Self::Embeddings => "Embeddings, projected by linear discriminants",
-            Self::Bound => "Sweeps: what the theorem allows, and what it took",
-        }
+        self.about().1
     }
 
-    fn caption(self) -> &'static str {
+    /// File, title, and caption.
+    fn about(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Benchmark => {
+            Self::Benchmark => (
+                "benchmark.svg",
+                "The benchmark: points and graphs of three classes",
                 "A class is where the three shapes lie: two moons, a split Gaussian, a blob. Every point is \
-                 joined to its nearest ones. Colours are the vertices' features, equally many in all classes."
-            }
-            Self::Embeddings => {
+                 joined to its nearest ones. Colours are the vertices' features, equally many in all classes.",
+            ),
+            Self::Embeddings => (
+                "embeddings.svg",
+                "Embeddings, projected by linear discriminants",
                 "Every graph is a point, its colour its class. All architectures have rho 0.9, omega_in 0.5, \
                  omega_hid 0.8, 100 units and 3 blocks, as in the paper (§6.4). Axes are the first two \
-                 discriminants, each panel its own."
-            }
-            Self::Bound => {
+                 discriminants, each panel its own.",
+            ),
+            Self::Bound => (
+                "bound.svg",
+                "Sweeps: what the theorem allows, and what it took",
                 "Mean sweeps until states change by less than 1e-5 (first block, 50 units, double precision), \
                  against the spectral radius asked for. Where ‖W‖ reaches 1 the theorem says nothing, and its \
                  line ends; orthogonal weights have a norm equal to their radius. The theorem bounds the distance \
-                 to the fixed point and the rule stops on the change, so that Jacobi may take one sweep more."
-            }
+                 to the fixed point and the rule stops on the change, so that Jacobi may take one sweep more.",
+            ),
         }
     }
 
@@ -77,7 +76,7 @@ impl PaperFigure {
 pub(super) fn section(page: &mut Page, known: &Known, figures: &BTreeMap<PaperFigure, String>) {
     for (figure, svg) in figures {
         page.subheading(figure.title());
-        page.figure(svg, figure.caption());
+        page.figure(svg, figure.about().2);
     }
     if let Some(picture) = charts::growth(known) {
         page.subheading(&picture.title);
