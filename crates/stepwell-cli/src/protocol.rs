@@ -19,6 +19,7 @@ use stepwell_lab::run::{FoldResult, Run, Times};
 use stepwell_lab::splits::Fold;
 use stepwell_lab::subject::Subject;
 
+use crate::args::Caching;
 use crate::model::{ModelArgs, ReadoutArgs};
 use crate::terminal::Terminal;
 
@@ -44,24 +45,36 @@ pub struct ProtocolArgs {
     seeds: u64,
 }
 
-impl ProtocolArgs {
+/// What is evaluated, and how.
+#[derive(Args, Debug)]
+pub struct EvaluationArgs {
+    #[command(flatten)]
+    pub protocol: ProtocolArgs,
+
+    #[command(flatten)]
+    pub caching: Caching,
+
+    #[command(flatten)]
+    readout: ReadoutArgs,
+
+    #[command(flatten)]
+    pub model: ModelArgs,
+}
+
+impl EvaluationArgs {
     /// The model to evaluate and the protocol of every seed; `usual` is the
     /// preset and the number of configurations where neither is given.
-    pub fn plan(
-        &self,
-        model: &ModelArgs,
-        readout: &ReadoutArgs,
-        usual: (Preset, usize),
-    ) -> Result<(ModelConfig, Vec<Protocol>)> {
+    pub fn plan(&self, usual: (Preset, usize)) -> Result<(ModelConfig, Vec<Protocol>)> {
+        let Self { protocol: asked, readout, model, .. } = self;
         let mut config = model.config_or(usual.0)?;
         readout.apply(&mut config)?;
         let mut protocol = Protocol {
-            configurations: self.configs.unwrap_or(usual.1),
-            initialisations: self.inits,
+            configurations: asked.configs.unwrap_or(usual.1),
+            initialisations: asked.inits,
             searched: model.searched(),
             ..Protocol::default()
         };
-        protocol.folds = self.folds.unwrap_or(protocol.folds);
+        protocol.folds = asked.folds.unwrap_or(protocol.folds);
         // Unless others are given, a search chooses among the paper's penalties.
         let given = readout.given.contains_key("alpha") || config.alpha != Alpha::default();
         if protocol.searches() && given {
@@ -72,7 +85,7 @@ impl ProtocolArgs {
             config.alpha = Alpha::default();
         }
         protocol.validate()?;
-        let seeds = (0..self.seeds).map(|more| config.seed.wrapping_add(more));
+        let seeds = (0..asked.seeds).map(|more| config.seed.wrapping_add(more));
         let protocols = seeds.map(|seed| Protocol { seed, ..protocol.clone() }).collect();
         Ok((config, protocols))
     }

@@ -15,9 +15,9 @@ use stepwell_lab::subject::Subject;
 
 use super::train::real_classes;
 use crate::BadUsage;
-use crate::args::{Caching, Input};
-use crate::model::{ModelArgs, ReadoutArgs, named};
-use crate::protocol::{EvaluationResult, Evaluator, ProtocolArgs};
+use crate::args::Input;
+use crate::model::named;
+use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator};
 use crate::terminal::{Terminal, shown, table};
 
 /// Measure how good a model is on graphs it was not trained on
@@ -77,22 +77,12 @@ pub struct Evaluate {
     baseline: Option<Baseline>,
 
     #[command(flatten)]
-    protocol: ProtocolArgs,
-
-    #[command(flatten)]
-    caching: Caching,
-
-    #[command(flatten)]
-    readout: ReadoutArgs,
-
-    #[command(flatten)]
-    model: ModelArgs,
+    evaluated: EvaluationArgs,
 }
 
 impl Evaluate {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let (config, mut protocols) =
-            self.protocol.plan(&self.model, &self.readout, (Preset::Accurate, 0)).context(BadUsage)?;
+        let (config, mut protocols) = self.evaluated.plan((Preset::Accurate, 0)).context(BadUsage)?;
         let searches = protocols.iter().any(|protocol| protocol.searches());
         if self.on_validation && searches {
             let refusal = "--on-validation: with --configs, validation graphs choose the configuration";
@@ -105,7 +95,7 @@ impl Evaluate {
             dataset.targets = targets.with_context(|| dataset.name.clone()).context(BadUsage)?;
         }
         let folds = self.folds(&dataset, protocols[0].folds, terminal)?;
-        let subject = match (self.baseline, self.model.preset().unwrap_or(Preset::Accurate)) {
+        let subject = match (self.baseline, self.evaluated.model.preset().unwrap_or(Preset::Accurate)) {
             (Some(baseline), _) => Subject::Baseline(baseline),
             // What the paper's tables call it.
             (None, Preset::Paper) if searches => Subject::Model("reservoir".into(), Box::new(config)),
@@ -115,7 +105,7 @@ impl Evaluate {
             }
         };
         let run = Run { folder: self.out.clone(), ..Run::default() };
-        let cache = self.caching.pyramids(&self.input.sources);
+        let cache = self.evaluated.caching.pyramids(&self.input.sources);
         let evaluator = Evaluator {
             dataset: &dataset,
             protocols: &protocols,
@@ -144,7 +134,7 @@ impl Evaluate {
         if let Some(path) = &self.splits {
             return read_splits(path, dataset.len()).map(Some).with_context(|| path.display().to_string());
         }
-        if let Some(parts) = dataset.parts.as_ref().filter(|_| self.protocol.folds.is_none()) {
+        if let Some(parts) = dataset.parts.as_ref().filter(|_| self.evaluated.protocol.folds.is_none()) {
             let fold = Fold::of_parts(parts);
             let sizes = [(&fold.train, "train"), (&fold.validation, "validation"), (&fold.test, "test")];
             let sizes: Vec<String> = sizes

@@ -18,9 +18,8 @@ use stepwell_lab::run::{CellKey, FoldResult, Known, Making, Run, Sweeps};
 use stepwell_lab::subject::Subject;
 
 use crate::BadUsage;
-use crate::args::{Caching, Input, Sources};
-use crate::model::{ModelArgs, ReadoutArgs};
-use crate::protocol::{Evaluator, ProtocolArgs};
+use crate::args::{Input, Sources};
+use crate::protocol::{EvaluationArgs, Evaluator};
 use crate::terminal::Terminal;
 
 /// Reproduce the paper's tables, with the paper's figures beside ours
@@ -68,16 +67,7 @@ pub struct Reproduce {
     sources: Sources,
 
     #[command(flatten)]
-    protocol: ProtocolArgs,
-
-    #[command(flatten)]
-    caching: Caching,
-
-    #[command(flatten)]
-    readout: ReadoutArgs,
-
-    #[command(flatten)]
-    model: ModelArgs,
+    evaluated: EvaluationArgs,
 }
 
 const POOLS: [Pool; 4] = [Pool::None, Pool::Graclus, Pool::Nmf, Pool::Ndp];
@@ -86,18 +76,18 @@ const LEVELS: usize = 2;
 
 impl Reproduce {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        if self.model.chooses_architecture() {
+        if self.evaluated.model.chooses_architecture() {
             let refusal = "--pool, --blocks: 'reproduce' runs all architectures of the paper; for one of them: \
                            stepwell evaluate NAME --preset paper --configs 100 --folds 5 --pool ndp --blocks 2";
             return Err(anyhow!(refusal).context(BadUsage));
         }
-        if self.model.is(Preset::Accurate) {
+        if self.evaluated.model.is(Preset::Accurate) {
             let refusal = "--preset accurate: 'reproduce' runs the paper's model; \
                            for this one: stepwell evaluate NAME --out FOLDER";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let usual = (Preset::Paper, Protocol::default().configurations);
-        let (model, protocols) = self.protocol.plan(&self.model, &self.readout, usual).context(BadUsage)?;
+        let (model, protocols) = self.evaluated.plan(usual).context(BadUsage)?;
         if !protocols.iter().all(Protocol::searches) {
             return Err(anyhow!("--configs: expected at least 1, found 0").context(BadUsage));
         }
@@ -106,7 +96,7 @@ impl Reproduce {
             model,
             protocols,
             run: Run { folder: Some(self.out.clone()), shard: self.shard.unwrap_or((0, 1)) },
-            cache: self.caching.pyramids(&self.sources),
+            cache: self.evaluated.caching.pyramids(&self.sources),
             terminal,
         };
         let names = if self.datasets.is_empty() {
