@@ -54,25 +54,55 @@ impl fmt::Display for Place {
 }
 
 /// Why a dataset could not be found, read, written or fetched.
-#[allow(missing_docs)] // fields are called what the messages say of them
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The input is not what its format says.
     #[error("{place}: expected {expected}, found {found}")]
-    Malformed { place: Place, expected: String, found: String },
+    Malformed {
+        /// Where.
+        place: Place,
+        /// What the format allows there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
     /// A graph was refused.
     #[error("{place}: {source}")]
-    Graph { place: Place, source: stepwell::Error },
+    Graph {
+        /// Where the graph ends or is described.
+        place: Place,
+        /// Why.
+        source: stepwell::Error,
+    },
     /// The input would need more memory or time than anything real does.
     #[error("{place}: {what} is {found}, more than the limit of {limit}")]
-    TooLarge { place: Place, what: &'static str, limit: u64, found: u64 },
+    TooLarge {
+        /// Where.
+        place: Place,
+        /// What was measured.
+        what: &'static str,
+        /// The most that is accepted.
+        limit: u64,
+        /// What the input asks for.
+        found: u64,
+    },
     /// The operating system refused.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file is not a model, or not a whole one.
     #[error("{}: {source}", path.display())]
-    Model { path: PathBuf, source: stepwell::Unreadable },
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: stepwell::Unreadable,
+    },
     /// No dataset of that name or at that path.
     #[error("{0}")]
     NotFound(String),
@@ -81,7 +111,12 @@ pub enum Error {
     Unsupported(String),
     /// A download failed.
     #[error("could not fetch {url}: {reason}")]
-    Download { url: String, reason: String },
+    Download {
+        /// The address.
+        url: String,
+        /// What went wrong and what to do.
+        reason: String,
+    },
 }
 
 impl Error {

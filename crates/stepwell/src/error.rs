@@ -4,78 +4,205 @@
 ///
 /// Not converging is a result, not an error; see the convergence status of a
 /// reservoir's answer.
-///
-/// Fields hold what the message says; positions count from 0.
-#[allow(missing_docs)] // fields are called what the messages say of them
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An edge names a vertex the graph does not have.
     #[error("edge {edge} joins vertex {vertex}, but the graph has {num_vertices} vertices")]
-    VertexOutOfRange { edge: usize, vertex: u64, num_vertices: usize },
+    VertexOutOfRange {
+        /// Position in the list of edges, from 0.
+        edge: usize,
+        /// The vertex found.
+        vertex: u64,
+        /// How many vertices there are.
+        num_vertices: usize,
+    },
     /// An edge weight is negative, infinite or not a number.
     #[error("edge {edge} has weight {weight}; expected a finite number that is not negative")]
-    BadWeight { edge: usize, weight: f64 },
+    BadWeight {
+        /// Position in the list of edges, from 0.
+        edge: usize,
+        /// The weight found.
+        weight: f64,
+    },
     /// The weight of a row of training data is negative, infinite or not a number.
     #[error("row {row} has weight {weight}; expected a finite number that is not negative")]
-    BadRowWeight { row: usize, weight: f64 },
+    BadRowWeight {
+        /// Which row, from 0.
+        row: usize,
+        /// The weight found.
+        weight: f64,
+    },
     /// A graph has a class that is not among those of a model or dataset.
     #[error("row {row} has class {name}, which is not one of the classes")]
-    UnknownClass { row: usize, name: String },
+    UnknownClass {
+        /// Which row, from 0.
+        row: usize,
+        /// The class found.
+        name: String,
+    },
     /// The weights at a vertex are too large to be added up.
     #[error(
         "the weights of vertex {vertex}'s edges, {weight:e} among them, add up to more than a number can hold"
     )]
-    WeightsOverflow { vertex: usize, weight: f64 },
+    WeightsOverflow {
+        /// The vertex.
+        vertex: usize,
+        /// One of the weights.
+        weight: f64,
+    },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
         "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same, make the graph directed, or list the edge with the smaller end first each time to have its weights added up"
     )]
-    AsymmetricWeight { source_vertex: u32, target_vertex: u32, forward: f64, backward: f64 },
+    AsymmetricWeight {
+        /// One end.
+        source_vertex: u32,
+        /// The other end.
+        target_vertex: u32,
+        /// Summed weight as listed from the first to the second end.
+        forward: f64,
+        /// Summed weight as listed the other way.
+        backward: f64,
+    },
     /// An attribute is infinite or not a number.
     #[error("{what} of {item} {index} is {value}; expected a finite number")]
-    BadValue { what: &'static str, item: &'static str, index: usize, value: f64 },
+    BadValue {
+        /// The name of the quantity.
+        what: &'static str,
+        /// What it belongs to: a vertex or an edge.
+        item: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// The value found.
+        value: f64,
+    },
     /// Two things that must be of one length are not.
     #[error("{what}: expected {expected}, found {found}")]
-    Length { what: &'static str, expected: usize, found: usize },
+    Length {
+        /// What was counted.
+        what: &'static str,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// A graph lacks what the graphs before it in the batch have, or has more.
     #[error("{what}: the graphs before this one have {expected}, this one has {found}")]
-    Mixed { what: &'static str, expected: String, found: String },
+    Mixed {
+        /// The part of the graph that differs.
+        what: &'static str,
+        /// As in the graphs before.
+        expected: String,
+        /// As in this graph.
+        found: String,
+    },
     /// Vertices carry something else than what a model was made for.
     #[error("{what}: the model was made for graphs with {expected}, these have {found}")]
-    Unfit { what: &'static str, expected: String, found: String },
+    Unfit {
+        /// What vertices carry.
+        what: &'static str,
+        /// In the graphs the model was made for.
+        expected: String,
+        /// In these.
+        found: String,
+    },
     /// More vertices, edges or columns than an index can count.
     #[error("{what}: {found} is more than the limit of {limit}")]
-    TooLarge { what: &'static str, limit: u64, found: u64 },
+    TooLarge {
+        /// What was counted.
+        what: &'static str,
+        /// The largest number allowed.
+        limit: u64,
+        /// The number found.
+        found: u64,
+    },
     /// Offsets or the columns of a row are out of order.
     #[error("{what} must ascend, but the one at position {position} does not")]
-    NotAscending { what: &'static str, position: usize },
+    NotAscending {
+        /// What must ascend.
+        what: &'static str,
+        /// Which of them does not, from 0.
+        position: usize,
+    },
     /// A list of positions is not a permutation of the vertices.
     #[error("not a permutation of {num_vertices} vertices: position {position} holds {found}")]
-    NotAPermutation { num_vertices: usize, position: usize, found: usize },
+    NotAPermutation {
+        /// How many vertices there are.
+        num_vertices: usize,
+        /// The first position that is out of range or repeated.
+        position: usize,
+        /// What it holds.
+        found: usize,
+    },
     /// An option of a model has a value it cannot have.
     #[error("{name}: expected {expected}, found {found}")]
-    BadOption { name: &'static str, expected: String, found: String },
+    BadOption {
+        /// The option, as users write it.
+        name: &'static str,
+        /// The values it may have.
+        expected: String,
+        /// The value it has.
+        found: String,
+    },
     /// No option of a model has this name.
     #[error("unknown option '{name}'")]
-    UnknownOption { name: String },
+    UnknownOption {
+        /// The name found.
+        name: String,
+    },
     /// A matrix has the wrong number of rows or columns.
     #[error("{what} of stack {stack}, block {block}: expected {} x {}, found {} x {}", expected.0, expected.1, found.0, found.1)]
-    Shape { what: &'static str, stack: usize, block: usize, expected: (usize, usize), found: (usize, usize) },
+    Shape {
+        /// Which matrix.
+        what: &'static str,
+        /// Which of the parallel models, from 0.
+        stack: usize,
+        /// Which block of it, from 0.
+        block: usize,
+        /// Rows and columns it should have.
+        expected: (usize, usize),
+        /// Rows and columns it has.
+        found: (usize, usize),
+    },
     /// Eigenvalues or singular values could not be computed.
     #[error("the {what} of a {size} x {size} matrix could not be computed")]
-    NoDecomposition { what: &'static str, size: usize },
+    NoDecomposition {
+        /// What was to be computed.
+        what: &'static str,
+        /// Rows of the matrix.
+        size: usize,
+    },
     /// A readout does not split what it says into parts of vertices.
     #[error(
         "this model cannot be explained: it reads {what}, which do not split into parts of vertices; train one with the preset paper, which reads vectors alone"
     )]
-    NotExplained { what: &'static str },
+    NotExplained {
+        /// What it reads.
+        what: &'static str,
+    },
     /// A number is too large for the precision the states are computed in.
     #[error("{what} of graph {graph} is {value:e}, too large for precision {precision}")]
-    TooLargeForPrecision { precision: &'static str, what: &'static str, graph: usize, value: f64 },
+    TooLargeForPrecision {
+        /// The precision: f32 or f64.
+        precision: &'static str,
+        /// What the number is.
+        what: &'static str,
+        /// The graph it belongs to, from 0.
+        graph: usize,
+        /// The number.
+        value: f64,
+    },
     /// A graph could not be pooled.
     #[error("graph {graph}, pooling {level}: {source}")]
-    Pooling { graph: usize, level: usize, source: Box<Error> },
+    Pooling {
+        /// The graph's position in its batch, from 0.
+        graph: usize,
+        /// Which of the poolings on top of each other, from 1.
+        level: usize,
+        /// What was wrong.
+        source: Box<Error>,
+    },
     /// Bytes that should be a model are not.
     #[error(transparent)]
     Unreadable(Box<Unreadable>),
@@ -86,7 +213,18 @@ pub enum Error {
     #[error(
         "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or allow an approximate reduction"
     )]
-    FillBudget { graph: usize, dropped: usize, num_vertices: usize, found: u64, budget: u64 },
+    FillBudget {
+        /// The graph's position in its batch.
+        graph: usize,
+        /// How many vertices were to be dropped.
+        dropped: usize,
+        /// How many vertices the graph has.
+        num_vertices: usize,
+        /// Pairs found to be needed when the budget was exceeded.
+        found: u64,
+        /// The pairs allowed.
+        budget: u64,
+    },
 }
 
 impl Error {
@@ -121,7 +259,6 @@ pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> 
 }
 
 /// Why bytes are not a model.
-#[allow(missing_docs)] // fields are called what the messages say of them
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -135,7 +272,14 @@ pub enum Unreadable {
     #[error(
         "written by Stepwell {version} in format {found}; this version reads up to format {known}: upgrade to read it"
     )]
-    Newer { found: u32, version: String, known: u32 },
+    Newer {
+        /// The format found.
+        found: u32,
+        /// The program that wrote it.
+        version: String,
+        /// The newest format this program reads.
+        known: u32,
+    },
     /// There is no readout in it.
     #[error("a model without a readout: it embeds graphs, and cannot predict; train one first")]
     Untrained,
@@ -147,7 +291,14 @@ pub enum Unreadable {
     Changed(&'static str),
     /// A tensor is missing or has another shape.
     #[error("tensor '{name}': expected {expected}, found {found}")]
-    Tensor { name: String, expected: String, found: String },
+    Tensor {
+        /// Its name.
+        name: String,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+    },
     /// The parts do not fit each other.
     #[error("the parts of the model do not fit each other: {0}")]
     Parts(#[from] Error),
