@@ -50,7 +50,7 @@ pub struct LeaveOneOut<'path> {
 #[derive(Clone, Debug)]
 enum Basis<'path> {
     Eigenvectors {
-        path: Cow<'path, RidgePath>,
+        path: Box<Cow<'path, RidgePath>>,
         /// What makes u of a centred row, where rows are met.
         directions: Option<Array2<f64>>,
         /// `(L + alpha)⁻¹`, a column for each alpha.
@@ -109,7 +109,7 @@ impl<'path> LeaveOneOut<'path> {
             x_mean: path.x_mean.clone(),
             y_mean: path.y_mean.clone(),
             scales: path.scales.clone(),
-            basis: Basis::Eigenvectors { path, directions, inverses, weights },
+            basis: Basis::Eigenvectors { path: Box::new(path), directions, inverses, weights },
             rough: false,
             pending: Pending::default(),
             errors,
