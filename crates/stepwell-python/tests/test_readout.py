@@ -200,7 +200,7 @@ def test_landmarks_are_a_kernel_in_front(count):
     scaled = (x[:, :12] - x[:, :12].mean(0)) / x[:, :12].std(0)
     np.testing.assert_allclose(scale[:12], x[:, :12].std(0) * np.sqrt(12))
     landmarks = points[:, :12] * np.sqrt(12)
-    assert all(np.abs(scaled - each).max(1).min() < 1e-12 for each in landmarks), "they are among the rows"
+    assert all(np.abs(scaled - each).max(1).min() < 1e-6 for each in landmarks), "they are among the rows"
     near = lambda a, b: np.exp(-((a[:, None] - b[None]) ** 2).sum(2) / 24) + a @ b.T / 12
     root = np.linalg.cholesky(near(landmarks, landmarks) + 1e-7 * np.eye(len(landmarks)))
     layer = np.linalg.solve(root, near(landmarks, scaled)).T
@@ -208,7 +208,8 @@ def test_landmarks_are_a_kernel_in_front(count):
     new = np.column_stack([tall(np.random.default_rng(12)), np.full(90, 7.0)])
     found = readout.predict(new)
     seen = np.linalg.solve(root, near(landmarks, (new[:, :12] - x[:, :12].mean(0)) / x[:, :12].std(0))).T
-    np.testing.assert_allclose(found[:, 0], peer.predict(seen), rtol=1e-5, atol=1e-7)
+    # Similarities are in f32.
+    np.testing.assert_allclose(found[:, 0], peer.predict(seen), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("front", [{}, {"random_features": 9}, {"landmarks": 15}], ids=str)

@@ -72,6 +72,9 @@ const SUSPICIOUS: f64 = 1e-4;
 /// errors to three digits with the smallest alphas, and to five with usual ones.
 const ROUGH: f64 = 5e-3;
 
+/// Columns from which on single precision saves time worth mentioning.
+const WORTH_ROUNDING: usize = 512;
+
 /// Alphas above this part of the trace of the scatter are large compared with
 /// what rounding makes of its eigenvalues.
 const SAFE: f64 = 1e-12;
@@ -287,7 +290,8 @@ impl LeaveOneOut<'static> {
             Some((factor, aligned))
         });
         let basis = Basis::Band { factors: factors.collect(), band };
-        Ok(Self { weight, x_mean, y_mean, scales, basis, rough: true, pending: Pending::default(), errors })
+        let rough = scales.len() >= WORTH_ROUNDING;
+        Ok(Self { weight, x_mean, y_mean, scales, basis, rough, pending: Pending::default(), errors })
     }
 }
 
