@@ -59,6 +59,17 @@ use tanh::TanhConstants;
 use tile::Product;
 use vector::Vector;
 
+/// Tells the processor that the upper halves of its registers hold nothing. To be
+/// called after functions of others that used them and did not: until then, code
+/// that knows nothing of them is slow on some processors.
+pub(crate) fn leave_wide_registers() {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx") {
+        // SAFETY: the processor has the instruction.
+        unsafe { std::arch::x86_64::_mm256_zeroupper() }
+    }
+}
+
 impl Isa {
     /// # Safety
     /// As for `similar::rows`, apart from the instruction set.
@@ -71,6 +82,21 @@ impl Isa {
                 #[cfg(target_arch = "x86_64")]
                 Kind::Avx2 => avx2::compare_rows(task),
                 Kind::Portable => similar::rows::<Portable<f32, 4>, Portable<f64, 2>, 4, 2>(task),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `similar::finish_rows`, apart from the instruction set.
+    unsafe fn finish_rows(self, task: &mut Comparing<'_>) {
+        // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+        unsafe {
+            match self.kind() {
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx512 => avx512::finish_rows(task),
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx2 => avx2::finish_rows(task),
+                Kind::Portable => similar::finish_rows::<Portable<f64, 2>>(task),
             }
         }
     }

@@ -64,6 +64,20 @@ impl Compared<'_> {
         });
         target
     }
+
+    /// How alike a row and landmarks are, in place of their inner products. `half` is
+    /// half the row's squared length.
+    ///
+    /// # Panics
+    /// When there are not as many products as landmarks.
+    pub fn finish(self, products: &mut [f64], half: f64) {
+        assert_eq!(products.len(), self.halves.len(), "another number of landmarks");
+        if !products.is_empty() {
+            let mut task = Comparing { rows: &[], halves: &[half], with: self, target: products };
+            // SAFETY: the lengths were checked above, and an `Isa` exists only where the processor has it.
+            unsafe { Isa::in_use().finish_rows(&mut task) }
+        }
+    }
 }
 
 /// Compares rows by tiles of `R` rows and `C` landmarks.
@@ -81,14 +95,15 @@ where
     let (tiled, mut packed, mut block) = (count - count % R, Vec::new(), Vec::new());
     for from in (0..width).step_by(DEPTH) {
         let columns = (from, DEPTH.min(width - from));
-        pack::<V, R>(&mut packed, &task.rows[..tiled * width], width, columns);
+        // SAFETY: the caller's promise; `columns` lie within the rows.
+        unsafe { pack::<V, R>(&mut packed, &task.rows[..tiled * width], width, columns) };
         for left in (0..landmarks).step_by(BLOCK) {
             let right = landmarks.min(left + BLOCK);
             let whole = if tiled > 0 { right - (right - left) % C } else { left };
-            pack::<V, C>(&mut block, &task.with.landmarks[left * width..whole * width], width, columns);
             // SAFETY: the caller's promise; rows, landmarks and columns stay below their numbers, and
             // what was packed holds whole tiles of them.
             unsafe {
+                pack::<V, C>(&mut block, &task.with.landmarks[left * width..whole * width], width, columns);
                 for row in (0..tiled).step_by(R) {
                     let depth = columns.1.next_multiple_of(V::LANES);
                     for landmark in (left..whole).step_by(C) {
@@ -109,27 +124,35 @@ where
             }
         }
     }
-    for (values, &half) in task.target.chunks_exact_mut(landmarks).zip(task.halves) {
-        // SAFETY: the caller's promise.
-        unsafe { finish::<W>(values, half, task.with.halves) }
-    }
+    // SAFETY: the caller's promise.
+    unsafe { finish_rows::<W>(task) }
 }
 
 /// Copies some columns of rows, tile after tile: a vector of each of its `N` rows,
 /// then the next vectors. The last ones are filled up with zeros.
-fn pack<V: Vector<Scalar = f32>, const N: usize>(
+///
+/// # Safety
+/// As for [`Vector`]; the columns must exist.
+#[inline(always)]
+unsafe fn pack<V: Vector<Scalar = f32>, const N: usize>(
     into: &mut Vec<f32>,
     rows: &[f32],
     width: usize,
     (from, depth): (usize, usize),
 ) {
-    into.clear();
-    for tile in rows.chunks_exact(N * width) {
-        for at in (0..depth).step_by(V::LANES) {
-            let count = V::LANES.min(depth - at);
-            for row in tile.chunks_exact(width) {
-                into.extend_from_slice(&row[from + at..][..count]);
-                into.resize(into.len() + V::LANES - count, 0.0);
+    let (padded, whole) = (depth.next_multiple_of(V::LANES), depth - depth % V::LANES);
+    into.resize(rows.len() / width * padded, 0.0);
+    for (tile, into) in rows.chunks_exact(N * width).zip(into.chunks_exact_mut(N * padded)) {
+        for (r, row) in tile.chunks_exact(width).enumerate() {
+            let row = &row[from..][..depth];
+            for at in (0..whole).step_by(V::LANES) {
+                // SAFETY: the caller's promise; the vector ends before the row does, and the tile has room for it.
+                unsafe { V::load(row.as_ptr().add(at)).store(into.as_mut_ptr().add(at * N + r * V::LANES)) }
+            }
+            if whole < depth {
+                let last = &mut into[whole * N + r * V::LANES..][..V::LANES];
+                last.fill(0.0);
+                last[..depth - whole].copy_from_slice(&row[whole..]);
             }
         }
     }
@@ -258,7 +281,18 @@ unsafe fn step<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
 /// From inner products to similarities.
 ///
 /// # Safety
-/// As for [`Vector`]; there are as many `halves` as values.
+/// As for [`Vector`]; the slices of the task must fit each other.
+#[inline(always)]
+pub(super) unsafe fn finish_rows<W: Vector<Scalar = f64>>(task: &mut Comparing<'_>) {
+    let landmarks = task.with.halves.len();
+    for (values, &half) in task.target.chunks_exact_mut(landmarks).zip(task.halves) {
+        // SAFETY: the caller's promise.
+        unsafe { finish::<W>(values, half, task.with.halves) }
+    }
+}
+
+/// # Safety
+/// As for [`finish_rows`], for one row.
 #[inline(always)]
 unsafe fn finish<W: Vector<Scalar = f64>>(values: &mut [f64], half: f64, halves: &[f64]) {
     // SAFETY: the caller's promise.

@@ -144,6 +144,14 @@ macro_rules! readout_points {
         }
 
         /// # Safety
+        /// As [`similar::finish_rows`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn finish_rows(task: &mut Comparing<'_>) {
+            // SAFETY: the caller's promise.
+            unsafe { similar::finish_rows::<$double>(task) }
+        }
+
+        /// # Safety
         /// As [`banded::solve`]; the processor must have the instructions.
         #[target_feature(enable = $features)]
         pub(super) unsafe fn solve_band(task: &mut Solving<'_>) {

@@ -12,14 +12,14 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use std::sync::OnceLock;
 
-use faer::linalg::matmul::matmul;
+use super::matmul;
 use faer::linalg::{householder, qr, triangular_solve};
 use faer::traits::RealField;
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
-use crate::kernel::{ABREAST, Banded};
+use crate::kernel::{ABREAST, Banded, leave_wide_registers};
 
 /// Entries beside the diagonal.
 const WIDTH: usize = 32;
@@ -192,18 +192,18 @@ impl Reflections<f64> {
         parts.into_par_iter().zip(&stripes).for_each(|(part, &(top, end))| {
             let mut part = MatMut::from_row_major_slice_mut(part, end - top, width);
             let left = whole.submatrix(top, first, end - top, end - first);
-            matmul(part.as_mut(), Accum::Replace, left, basis.subrows(0, end - first), 1.0, Par::Seq);
+            matmul(part.as_mut(), Accum::Replace, left, basis.subrows(0, end - first), 1.0);
             let below = whole.submatrix(end, top, n - end, end - top).transpose();
-            matmul(part.as_mut(), Accum::Add, below, basis.subrows(end - first, n - end), 1.0, Par::Seq);
+            matmul(part.as_mut(), Accum::Add, below, basis.subrows(end - first, n - end), 1.0);
         });
         let mut x = MatMut::from_row_major_slice_mut(&mut product, height, width);
         // X T = B V, that is Tᵀ Xᵀ = (B V)ᵀ.
         let lower = factor.transpose();
         triangular_solve::solve_lower_triangular_in_place(lower, x.as_mut().transpose_mut(), Par::Seq);
         let mut half = Mat::<f64>::zeros(width, width);
-        matmul(half.as_mut(), Accum::Replace, basis.transpose(), x.as_ref(), 0.5, Par::Seq);
+        matmul(half.as_mut(), Accum::Replace, basis.transpose(), x.as_ref(), 0.5);
         triangular_solve::solve_lower_triangular_in_place(lower, half.as_mut(), Par::Seq);
-        matmul(x.as_mut(), Accum::Add, basis.as_ref(), half.as_ref(), -1.0, Par::Seq);
+        matmul(x.as_mut(), Accum::Add, basis.as_ref(), half.as_ref(), -1.0);
         let x = x.as_ref();
         let pair = |swapped: bool| {
             Mat::from_fn(height, 2 * width, |i, j| {
@@ -218,7 +218,7 @@ impl Reflections<f64> {
             let rows = MatMut::from_row_major_slice_mut(rows, count, n);
             let part = rows.submatrix_mut(count - (end - top), first, end - top, end - first);
             let (left, right) = (left.subrows(top - first, end - top), right.subrows(0, end - first));
-            matmul(part, Accum::Add, left, right.transpose(), -1.0, Par::Seq);
+            matmul(part, Accum::Add, left, right.transpose(), -1.0);
         });
         debug_assert_eq!(rest, height);
     }
@@ -281,6 +281,7 @@ fn rotate<T: RealField>(reflections: &[Reflections<T>], x: &mut Array2<T>) {
                 MemStack::new(&mut memory),
             );
         }
+        leave_wide_registers();
     });
 }
 
@@ -301,7 +302,7 @@ pub(crate) fn multiply_abreast(a: ArrayView2<'_, f64>, u: &[f64]) -> Array2<f64>
     let a = a.as_standard_layout();
     let left = MatRef::from_row_major_slice(a.as_slice().expect("in standard layout"), a.nrows(), a.ncols());
     let right = MatRef::from_row_major_slice(u, a.ncols(), ABREAST);
-    matmul(target, Accum::Replace, left, right, 1.0, Par::Seq);
+    matmul(target, Accum::Replace, left, right, 1.0);
     product
 }
 

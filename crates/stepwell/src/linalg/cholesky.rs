@@ -7,6 +7,8 @@ use faer::{Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use crate::kernel::leave_wide_registers;
+
 /// `M⁻¹ B`, where the lower triangle of `M` is read; `None` where `M` is not
 /// positive definite.
 pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Option<Array2<f64>> {
@@ -38,7 +40,10 @@ pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
     let mut memory = MemBuffer::new(scratch);
     let (factor, stack) = (MatMut::from_row_major_slice_mut(entries, n, n), MemStack::new(&mut memory));
-    llt::factor::cholesky_in_place(factor, Default::default(), Par::Seq, stack, Default::default()).ok()?;
+    let done =
+        llt::factor::cholesky_in_place(factor, Default::default(), Par::Seq, stack, Default::default());
+    leave_wide_registers();
+    done.ok()?;
     (0..n).all(|i| entries[i * n..=i * n + i].iter().all(|x| x.is_finite())).then_some(root)
 }
 
@@ -51,6 +56,7 @@ pub(crate) fn solve_rows(rows: &mut [f64], stride: usize, root: ArrayView2<'_, f
         let count = rows.len() / stride;
         let columns = MatMut::from_column_major_slice_with_stride_mut(rows, n, count, stride);
         triangular_solve::solve_lower_triangular_in_place(factor, columns, Par::Seq);
+        leave_wide_registers();
     });
 }
 
@@ -64,6 +70,7 @@ pub(crate) fn solve_transposed(root: ArrayView2<'_, f64>, b: Array2<f64>) -> Arr
     let factor = MatRef::from_row_major_slice(root.as_slice().expect("in standard layout"), n, n);
     let mut solution = Mat::from_fn(n, columns, |i, j| b[(i, j)]);
     triangular_solve::solve_upper_triangular_in_place(factor.transpose(), solution.as_mut(), Par::Seq);
+    leave_wide_registers();
     Array2::from_shape_fn((n, columns), |(i, j)| solution[(i, j)])
 }
 

@@ -2,9 +2,9 @@
 //! on the number of threads: the output is cut into stripes of a fixed height,
 //! each of which one thread computes.
 
-use faer::linalg::matmul::matmul;
+use super::matmul;
 use faer::reborrow::ReborrowMut;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
         let end = first + height;
         let stripe = MatMut::from_row_major_slice_mut(stripe, height, width).subcols_mut(0, end);
         let (left, right) = (rows.subcols(first, height).transpose(), rows.subcols(0, end));
-        matmul(stripe, Accum::Add, left, right, 1.0, Par::Seq);
+        matmul(stripe, Accum::Add, left, right, 1.0);
     });
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn products(a: ArrayView2<'_, f64>) -> Array2<f64> {
             let end = first + height;
             let stripe = MatMut::from_row_major_slice_mut(stripe, height, rows).subcols_mut(0, end);
             let (left, right) = (a.subrows(first, height), a.subrows(0, end).transpose());
-            matmul(stripe, Accum::Replace, left, right, 1.0, Par::Seq);
+            matmul(stripe, Accum::Replace, left, right, 1.0);
         });
     }
     lower
@@ -69,7 +69,7 @@ pub(crate) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2
     let entries = product.as_slice_mut().expect("just made, row after row");
     each_stripe(entries, columns, rows * inner * columns, |first, height, stripe| {
         let stripe = MatMut::from_row_major_slice_mut(stripe, height, columns);
-        matmul(stripe, Accum::Replace, a.subrows(first, height), b, 1.0, Par::Seq);
+        matmul(stripe, Accum::Replace, a.subrows(first, height), b, 1.0);
     });
     product
 }
@@ -102,7 +102,7 @@ pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> A
             for top in (0..filled).step_by(TILE) {
                 let tile = into.rb_mut().submatrix_mut(top, left, TILE, width);
                 let (rows, some) = (stripe.subrows(top, TILE), b.subcols(left, width));
-                matmul(tile, Accum::Replace, rows, some, 1.0, Par::Seq);
+                matmul(tile, Accum::Replace, rows, some, 1.0);
             }
         }
         entries.copy_from_slice(&whole[..entries.len()]);

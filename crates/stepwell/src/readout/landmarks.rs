@@ -113,9 +113,8 @@ impl Landmarks {
         let mut alike = linalg::products(self.rows.mapv(f64::from).view());
         let entries = alike.as_slice_mut().expect("products lie row after row");
         entries.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, row)| {
-            for (product, other) in row[..i].iter_mut().zip(&self.halves) {
-                *product += (*product - self.halves[i] - other).min(0.0).exp();
-            }
+            Compared { landmarks: &[], halves: &self.halves[..i], width: 0 }
+                .finish(&mut row[..i], self.halves[i]);
             row[i] += 1.0 + JITTER;
         });
         linalg::root(alike).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
