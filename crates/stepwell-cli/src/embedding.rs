@@ -70,9 +70,10 @@ impl<'a> Embedder<'a> {
         &mut self,
         graphs: &GraphBatch,
         pyramid: impl Into<Cow<'p, Pyramid>>,
+        progress: Progress<'_>,
     ) -> Result<Prepared> {
-        let start = Instant::now();
-        let prepared = self.model.prepare(graphs, pyramid)?;
+        let (before, start) = (self.tally.graphs, Instant::now());
+        let prepared = self.model.prepare(graphs, pyramid, || progress(before))?;
         self.tally.prepare_seconds += start.elapsed().as_secs_f64();
         self.tally.empty += graphs.iter().filter(|graph| graph.num_vertices() == 0).count();
         Ok(prepared)
@@ -81,7 +82,7 @@ impl<'a> Embedder<'a> {
     /// Pools, prepares and embeds the graphs of a piece.
     pub fn embed(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, progress)?;
-        let prepared = self.prepare(graphs, pyramid)?;
+        let prepared = self.prepare(graphs, pyramid, progress)?;
         self.embed_prepared(&prepared, progress)
     }
 

@@ -80,7 +80,7 @@ impl<'a> ConvergenceStudy<'a> {
     ) -> Result<()> {
         let (model, config) = (self.model, &self.model.config);
         let inputs = model.features.apply(graphs)?;
-        let prepared = model.prepare(graphs, Pyramid::default())?;
+        let prepared = model.prepare(graphs, Pyramid::default(), || progress(0))?;
         let (states, runs) = model.states(&prepared, progress)?;
         for (index, found) in self.blocks.iter_mut().enumerate() {
             let (stack, block) = (index / config.blocks, index % config.blocks);

@@ -88,7 +88,9 @@ impl<'a> Ready<'a> {
         let inputs = features.apply(graphs)?;
         Ok(match subject {
             Subject::Model(_, config) => {
-                let prepared = Box::new(Prepared::with_pyramid(graphs, &inputs, pyramid, config)?);
+                let prepared = Box::new(Prepared::with_pyramid(graphs, &inputs, pyramid, config, || {
+                    ControlFlow::Continue(())
+                })?);
                 Self::Model { config, features, prepared }
             }
             Subject::Baseline(baseline) => Self::Baseline { baseline: *baseline, graphs, inputs },

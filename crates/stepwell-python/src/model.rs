@@ -60,7 +60,7 @@ impl Passed {
 fn embed(model: &Model, graphs: &GraphBatch, watch: &Watch) -> stepwell::Result<(Array2<f64>, Passed)> {
     let pyramid = model.coarsen(graphs, |done| watch.at(done))?;
     let (notes, losses) = (pyramid.notes(), pool::losses(graphs, &pyramid));
-    let prepared = model.prepare(graphs, pyramid)?;
+    let prepared = model.prepare(graphs, pyramid, || watch.go_on())?;
     let Embedding { vectors, runs } = model.embed_prepared(&prepared, None, |done| watch.at(done))?;
     Ok((vectors, Passed { runs, notes, losses }))
 }
@@ -252,7 +252,7 @@ impl RawModel {
         let found = threads::run_owned(py, n_threads, None, move |watch| {
             let model = saved.model();
             let pyramid = model.coarsen(&batch, |_| watch.go_on())?;
-            model.states(&model.prepare(&batch, pyramid)?, |done| watch.at(done))
+            model.states(&model.prepare(&batch, pyramid, || watch.go_on())?, |done| watch.at(done))
         })?;
         let (tables, _) = found.map_err(refused)?;
         Ok(tables.into_iter().map(|table| table.into_pyarray(py)).collect())

@@ -171,9 +171,11 @@ fn measure(
     };
     let first = model(0)?;
     let mut embedder = Embedder::new(&first, None, terminal);
-    let pyramid = terminal
-        .counting(&format!("{name}, pooling"), |progress| embedder.coarsen(&dataset.graphs, progress))?;
-    let prepared = embedder.prepare(&dataset.graphs, &pyramid)?;
+    let (pyramid, prepared) = terminal.counting(&format!("{name}, pooling"), |progress| {
+        let pyramid = embedder.coarsen(&dataset.graphs, progress)?;
+        let prepared = embedder.prepare(&dataset.graphs, &pyramid, progress)?;
+        Ok::<_, anyhow::Error>((pyramid, prepared))
+    })?;
     let mut tally = embedder.tally;
     let mut accuracies = Vec::new();
     let mut train_seconds = 0.0;

@@ -235,7 +235,7 @@ impl Work {
                     return self.write_vectors(piece, before, embedding.vectors.view(), &mut write);
                 }
                 let pyramid = embedder.coarsen(&piece.graphs, progress)?;
-                let prepared = embedder.prepare(&piece.graphs, pyramid)?;
+                let prepared = embedder.prepare(&piece.graphs, pyramid, progress)?;
                 let clock = Instant::now();
                 let done = |graphs: usize| progress(before + graphs);
                 let (tables, runs) = model.states(&prepared, done)?;

@@ -46,7 +46,7 @@ pub fn cloud(
     let name = config.pool.name().to_owned();
     let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
     let model = Model::new(config, map)?;
-    let prepared = model.prepare(&dataset.graphs, pyramid)?;
+    let prepared = model.prepare(&dataset.graphs, pyramid, || progress(0))?;
     let vectors = embed(&model.weights, &prepared, &model.config, progress)?.vectors;
     let points = lda(vectors.view(), &classes, &ProjectionOptions::default())?.apply(vectors.view())?;
     Ok(Cloud { name, points: points.rows().into_iter().map(|point| [point[0], point[1]]).collect() })

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use stepwell::config::ModelConfig;
 use stepwell::features::{FeatureMap, Inputs};
-use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{Prepared, Weights, embed};
 use stepwell::rng::Stream;
 use stepwell_data::Dataset;
@@ -30,7 +29,7 @@ pub fn grid_seconds(side: usize) -> Result<f64> {
     let rows = (0..4 * side * side).map(|_| stream.uniform_in(-1.0, 1.0)).collect();
     let inputs = Inputs::from_rows(4, rows)?;
     let config = ModelConfig { blocks: 1, fixed_sweeps: Some(10), lift: false, ..Default::default() };
-    let prepared = Prepared::with_pyramid(grid.graph.as_batch(), &inputs, Pyramid::default(), &config)?;
+    let prepared = Prepared::new(grid.graph.as_batch(), &inputs, &config)?;
     least_seconds(&prepared, &config)
 }
 
@@ -40,7 +39,7 @@ pub fn depth_seconds(dataset: &Dataset, blocks: usize) -> Result<f64> {
     let config = ModelConfig { blocks, units: (UNITS / blocks.max(1)).into(), ..Default::default() };
     let map = FeatureMap::fit(&dataset.graphs, &config.features())?;
     let inputs = map.apply(&dataset.graphs)?;
-    let prepared = Prepared::with_pyramid(&dataset.graphs, &inputs, Pyramid::default(), &config)?;
+    let prepared = Prepared::new(&dataset.graphs, &inputs, &config)?;
     least_seconds(&prepared, &config)
 }
 

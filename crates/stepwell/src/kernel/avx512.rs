@@ -21,8 +21,8 @@ vector!(F64x8, F64x4, __m512d, f64, 8 lanes, panels of 4, [_mm512_set1_pd _mm512
 
 entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, f32, sweep_f32, product_f32);
 entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F64x8, f64, sweep_f64, product_f64);
-// 24 sums, 4 vectors of landmarks and one of a row, of 32 registers.
-readout_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, F64x8, tiles of 6 x 4, 4 vectors);
+// 24 sums, 6 vectors of landmarks and one of a row, of 32 registers.
+readout_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, F64x8, tiles of 4 x 6, 4 vectors);
 
 /// # Safety
 /// The processor must have AVX-512 F and DQ.

@@ -149,7 +149,7 @@ impl TrainedModel {
                 found: "std".into(),
             });
         }
-        let prepared = model.prepare(graphs, pyramid)?;
+        let prepared = model.prepare(graphs, pyramid, || progress(0))?;
         let tables = states_read(weights, &prepared, config, progress)?;
         let read = config.embedded_blocks();
         let level_of = |block| level_read(block, prepared.levels(), config);

@@ -101,14 +101,20 @@ impl Model {
         }
     }
 
-    /// Makes graphs and their pyramid ready.
-    pub fn prepare<'p>(&self, graphs: &GraphBatch, pyramid: impl Into<Cow<'p, Pyramid>>) -> Result<Prepared> {
+    /// Makes graphs and their pyramid ready. `going` is asked between graphs; when it
+    /// breaks, the result is [`Error::Cancelled`].
+    pub fn prepare<'p>(
+        &self,
+        graphs: &GraphBatch,
+        pyramid: impl Into<Cow<'p, Pyramid>>,
+        going: impl Fn() -> ControlFlow<()> + Sync,
+    ) -> Result<Prepared> {
         let inputs = self.features.apply(graphs)?;
-        Prepared::with_pyramid(graphs, &inputs, pyramid, &self.config)
+        Prepared::with_pyramid(graphs, &inputs, pyramid, &self.config, going)
     }
 
     /// Pools, prepares and embeds graphs. `progress` is told how many are
-    /// embedded, 0 while graphs are pooled; when it breaks, the result is
+    /// embedded, 0 while graphs are pooled and prepared; when it breaks, the result is
     /// [`Error::Cancelled`]. It is asked between graphs,
     /// and within large ones between sweeps; a graph that is being pooled is
     /// pooled to the end first.
@@ -118,7 +124,8 @@ impl Model {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, |_| progress(0))?;
-        self.embed_prepared(&self.prepare(graphs, pyramid)?, None, progress)
+        let prepared = self.prepare(graphs, pyramid, || progress(0))?;
+        self.embed_prepared(&prepared, None, progress)
     }
 
     /// The same without the graphs that cannot be embedded: what becomes of the

@@ -3,7 +3,7 @@
 //! precision it runs in.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
@@ -79,7 +79,7 @@ impl Prepared {
     /// Prepares all graphs of a batch, whose vertices have the given inputs;
     /// all blocks will run on the graphs as they are.
     pub fn new(batch: &GraphBatch, inputs: &Inputs, options: &ModelConfig) -> Result<Self> {
-        Self::with_pyramid(batch, inputs, Pyramid::default(), options)
+        Self::with_pyramid(batch, inputs, Pyramid::default(), options, || ControlFlow::Continue(()))
     }
 
     /// Prepares all graphs of a batch and their pyramid, any pooling's. Of L
@@ -90,11 +90,14 @@ impl Prepared {
     ///
     /// A pyramid that is given away, not lent, is let go piece by piece while
     /// graphs are prepared: large ones are never whole in memory beside them.
+    ///
+    /// `going` is asked between graphs; when it breaks, the result is [`Error::Cancelled`].
     pub fn with_pyramid<'p>(
         batch: &GraphBatch,
         inputs: &Inputs,
         pyramid: impl Into<Cow<'p, Pyramid>>,
         options: &ModelConfig,
+        going: impl Fn() -> ControlFlow<()> + Sync,
     ) -> Result<Self> {
         let pyramid = pyramid.into();
         options.validate()?;
@@ -110,8 +113,8 @@ impl Prepared {
             same_length("one-hot inputs", vertices, inputs.one_hot().len())?;
         }
         let parts = match options.precision {
-            Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options)?),
-            Precision::F64 => Parts::F64(parts(batch, inputs, pyramid, options)?),
+            Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options, going)?),
+            Precision::F64 => Parts::F64(parts(batch, inputs, pyramid, options, going)?),
         };
         Ok(Self { graphs: batch.len(), features: inputs.width(), levels, parts })
     }
@@ -185,6 +188,7 @@ fn parts<T: Real>(
     inputs: &Inputs,
     mut pyramid: Cow<'_, Pyramid>,
     options: &ModelConfig,
+    going: impl Fn() -> ControlFlow<()> + Sync,
 ) -> Result<Vec<Part<T>>> {
     let mut ranges = Vec::new();
     let (mut start, mut vertices) = (0, 0);
@@ -202,7 +206,10 @@ fn parts<T: Real>(
         _ => ranges.len().max(1),
     };
     for ranges in ranges.rchunks(at_once) {
-        let made = |range: &Range<usize>| part(range.clone(), batch, inputs, &pyramid, options);
+        let made = |range: &Range<usize>| match going() {
+            ControlFlow::Continue(()) => part(range.clone(), batch, inputs, &pyramid, options),
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+        };
         let made: Vec<Part<T>> = ranges.par_iter().map(made).collect::<Result<_>>()?;
         backwards.extend(made.into_iter().rev());
         if let Cow::Owned(pyramid) = &mut pyramid {

@@ -93,9 +93,13 @@ fn plain_embedding(graph: &Graph, inputs: &Inputs, weights: &Weights, config: &M
     vector
 }
 
+fn going() -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 fn embedding(batch: &GraphBatch, inputs: &Inputs, pyramid: &Pyramid, config: &ModelConfig) -> Embedding {
     let weights = Weights::random(config, inputs.width()).unwrap();
-    let prepared = Prepared::with_pyramid(batch, inputs, pyramid, config).unwrap();
+    let prepared = Prepared::with_pyramid(batch, inputs, pyramid, config, going).unwrap();
     embed(&weights, &prepared, config, |_| ControlFlow::Continue(())).unwrap()
 }
 
@@ -200,7 +204,7 @@ fn a_pyramid_must_have_a_level_between_each_two_blocks() {
     let (_, graph, inputs) = graphs(Carried::Labels).swap_remove(0);
     let config = ModelConfig { pool: Pool::Graclus, blocks: 4, ..Default::default() };
     let two = ModelConfig { blocks: 3, ..config.clone() };
-    let refused = Prepared::with_pyramid(graph.as_batch(), &inputs, pyramid(&graph, &two), &config);
+    let refused = Prepared::with_pyramid(graph.as_batch(), &inputs, pyramid(&graph, &two), &config, going);
     let error = refused.map(|_| ()).unwrap_err().to_string();
     assert_eq!(error, "levels of the pyramid, one between each two blocks: expected 3, found 2");
 }
@@ -226,8 +230,10 @@ fn a_pyramid_given_away_is_as_good_as_one_lent() {
         let vectors = |prepared: Prepared| {
             embed(&weights, &prepared, &config, |_| ControlFlow::Continue(())).unwrap().vectors
         };
-        let lent = vectors(Prepared::with_pyramid(&batch, &inputs, &pyramid, &config).unwrap());
-        let given = vectors(Prepared::with_pyramid(&batch, &inputs, pyramid, &config).unwrap());
+        let lent = vectors(Prepared::with_pyramid(&batch, &inputs, &pyramid, &config, going).unwrap());
+        let stopped = Prepared::with_pyramid(&batch, &inputs, &pyramid, &config, || ControlFlow::Break(()));
+        assert_eq!(stopped.err(), Some(Error::Cancelled));
+        let given = vectors(Prepared::with_pyramid(&batch, &inputs, pyramid, &config, going).unwrap());
         assert!(lent == given, "{pool:?}");
         let one_by_one =
             embedding(all[2].1.as_batch(), &all[2].2, &self::pyramid(&all[2].1, &config), &config);
