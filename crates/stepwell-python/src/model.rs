@@ -205,7 +205,7 @@ impl RawModel {
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let found = threads::run_owned(py, n_threads, None, move |watch| {
             let pyramid = saved.model().coarsen(&batch, |_| watch.go_on())?;
-            saved.model().prepare(&batch, pyramid)
+            saved.model().prepare(&batch, pyramid, || watch.go_on())
         })?;
         Ok(RawPrepared(Arc::new(found.map_err(refused)?)))
     }
