@@ -6,6 +6,7 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::plain::{Carried, adjacency, dense, fixed_point, graphs};
 use crate::config::*;
+use crate::error::Error;
 use crate::features::Inputs;
 use crate::graph::{Graph, GraphBatch};
 use crate::pool::{AssignmentRef, Reduce};
