@@ -75,8 +75,20 @@ impl ModelArgs {
 
     /// The same, with another preset to start from unless one is given.
     pub fn config_or(&self, preset: Preset) -> Result<ModelConfig> {
-        let config = ModelConfig::preset(self.preset.unwrap_or(preset)).overlay(&self.given());
-        config.map_err(|error| blamed(error, &self.flags(), self.config.as_ref()))
+        self.config_with(preset, &ReadoutArgs::default())
+    }
+
+    /// The same with options of the readout, which are flags like the others.
+    pub fn config_with(&self, preset: Preset, readout: &ReadoutArgs) -> Result<ModelConfig> {
+        let flags: Map<String, Value> = self.flags().into_iter().chain(readout.given.clone()).collect();
+        let given: Map<String, Value> = self.given().into_iter().chain(flags.clone()).collect();
+        let config = ModelConfig::preset(self.preset.unwrap_or(preset)).overlay(&given);
+        config.map_err(|error| blamed(error, &flags, self.config.as_ref()))
+    }
+
+    /// Whether the file gives an option.
+    pub fn file_gives(&self, name: &str) -> bool {
+        self.config.as_ref().is_some_and(|file| file.given.contains_key(name))
     }
 
     fn flags(&self) -> Map<String, Value> {

@@ -66,8 +66,7 @@ impl EvaluationArgs {
     /// preset and the number of configurations where neither is given.
     pub fn plan(&self, usual: (Preset, usize)) -> Result<(ModelConfig, Vec<Protocol>)> {
         let Self { protocol: asked, readout, model, .. } = self;
-        let mut config = model.config_or(usual.0)?;
-        readout.apply(&mut config)?;
+        let mut config = model.config_with(usual.0, readout)?;
         let mut protocol = Protocol {
             configurations: asked.configs.unwrap_or(usual.1),
             initialisations: asked.inits,
@@ -76,7 +75,8 @@ impl EvaluationArgs {
         };
         protocol.folds = asked.folds.unwrap_or(protocol.folds);
         // Unless others are given, a search chooses among the paper's penalties.
-        let given = readout.given.contains_key("alpha") || config.alpha != Alpha::default();
+        let given = readout.given.contains_key("alpha") || model.file_gives("alpha");
+        let given = given || config.alpha != Alpha::default();
         if protocol.searches() && given {
             protocol.leave_one_out = config.alpha == Alpha::Loo;
             protocol.alphas = config.alpha.candidates().to_vec();

@@ -83,8 +83,7 @@ struct TrainingSummary {
 
 impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let mut config = self.options.config_or(Preset::Accurate).context(BadUsage)?;
-        self.readout.apply(&mut config).context(BadUsage)?;
+        let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
         let start = Instant::now();
         let mut source = terminal.open(&self.input)?;
         source.part = self.part.get();

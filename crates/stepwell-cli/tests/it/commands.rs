@@ -171,6 +171,15 @@ fn embedding_reports_and_takes_options_from_a_file() {
     fs::write(&config, "units = [4, 6]\n").unwrap();
     let together = failure(&["embed", "ring:9", "--config", &config, "--blocks", "3"], 2);
     assert!(together.contains("model.toml: units: expected one value, or 3 of them"), "{together}");
+    // Options of the readout are no exception: the file's and the flags' are one model.
+    fs::write(&config, "landmarks = 9\n").unwrap();
+    let model = folder.path().join("model.safetensors").display().to_string();
+    let train = ["train", "b-easy-small", "-m", &model, "--config", &config, "--random-features", "5"];
+    let together = failure(&train, 2);
+    assert!(
+        together.contains("model.toml: landmarks: expected 0, since there are random features"),
+        "{together}"
+    );
     failure(&["embed", "ring:9", "--solver", "newton"], 2);
 }
 
@@ -181,11 +190,12 @@ fn options_come_from_a_pipe_and_flags_turn_off_what_a_preset_has() {
     let done = stepwell()
         .args(evaluate)
         .args(["--config", "/dev/stdin"])
-        .write_stdin("units = 4\nspectral_radius = 0.25\n")
+        .write_stdin("units = 4\nspectral_radius = 0.25\nalpha = 7.0\n")
         .assert()
         .success();
     let report: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
     assert_eq!(report["folds"][0]["config"]["spectral_radius"].as_f64(), Some(0.25), "{report}");
+    assert_eq!(report["folds"][0]["alpha"].as_f64(), Some(7.0), "{report}");
     let columns = |flags: &[&str]| {
         let embed = ["embed", "ring:9", "--preset", "accurate", "--units", "2", "--json"];
         json(&[&embed[..], flags].concat())["columns"].as_u64().unwrap()
