@@ -71,7 +71,11 @@ impl Landmarks {
                 value,
             });
         }
-        let landmarks = landmarks.as_standard_layout().into_owned();
+        let landmarks = if landmarks.is_standard_layout() {
+            landmarks
+        } else {
+            landmarks.as_standard_layout().into_owned()
+        };
         let halves: Vec<f64> = landmarks.outer_iter().map(half_square).collect();
         if let Some(index) = halves.iter().position(|half| !half.is_finite()) {
             let value =
