@@ -260,6 +260,8 @@ impl Front {
         };
         let mut failed = Ok(());
         pass(&mut |x, y, sample| {
+            same_length("rows of the targets", x.nrows(), y.nrows())?;
+            sample.check(x.nrows())?;
             pending.extend(expansion.apply(x)?.view(), y, sample.weights, |block| {
                 if failed.is_ok() {
                     failed = whiten(block);

@@ -590,6 +590,19 @@ fn a_readout_knows_when_all_its_rows_were_one() {
 }
 
 #[test]
+fn rows_without_targets_are_refused_in_front_of_landmarks_too() {
+    let options = ReadoutOptions { landmarks: 3, ..ReadoutOptions::default() };
+    let mut fit = ReadoutFit::new(2, Task::Regression { targets: 1 }, &options, 0).unwrap();
+    let (x, y) = (array![[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]], array![[1.0], [2.0], [3.0]]);
+    let inputs = fit.gather(|take| take(x.view(), y.view(), Sample::default())).unwrap();
+    assert!(fit.advance(inputs).unwrap().is_none());
+    let short = fit.gather(|take| take(x.view(), y.slice(s![..2, ..]), Sample::default()));
+    assert!(matches!(short, Err(Error::Length { what: "rows of the targets", expected: 3, found: 2 })));
+    let sample = Sample { weights: Some(&[1.0]), keys: None };
+    assert!(fit.gather(|take| take(x.view(), y.view(), sample)).is_err());
+}
+
+#[test]
 #[ignore = "times only"]
 fn time_stages() {
     use crate::linalg::{self, Band};
