@@ -209,7 +209,7 @@ def test_landmarks_are_a_kernel_in_front(count):
     found = readout.predict(new)
     seen = np.linalg.solve(root, near(landmarks, (new[:, :12] - x[:, :12].mean(0)) / x[:, :12].std(0))).T
     # Similarities are in f32.
-    np.testing.assert_allclose(found[:, 0], peer.predict(seen), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[:, 0], peer.predict(seen), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("front", [{}, {"random_features": 9}, {"landmarks": 15}], ids=str)

@@ -40,6 +40,9 @@ pub struct Landmarks {
     halves: Vec<f64>,
 }
 
+/// Scaled inputs are no larger than this: products of larger ones would leave the range of f32.
+const FARTHEST: f64 = 1e18;
+
 /// Added to the diagonal of `k(C, C)`, where rows may be equal.
 const JITTER: f64 = 1e-7;
 
@@ -133,7 +136,7 @@ fn scaled(x: ArrayView2<'_, f64>, mean: &Array1<f64>, scale: &Array1<f64>) -> (V
     let rows = numbers.par_chunks_mut(width.max(1)).zip(&mut halves).enumerate();
     rows.for_each(|(index, (scaled, half))| {
         for (((scaled, x), mean), scale) in scaled.iter_mut().zip(x.row(index)).zip(mean).zip(scale) {
-            *scaled = ((x - mean) / scale) as f32;
+            *scaled = ((x - mean) / scale).clamp(-FARTHEST, FARTHEST) as f32;
         }
         *half = half_square(ArrayView1::from(&*scaled));
     });
@@ -257,6 +260,15 @@ mod tests {
         let dual = DualRidge::new(formula(&x, &x, &columns), y).unwrap().solve(0.1).unwrap();
         let expected = formula(&new, &x, &columns).dot(&dual.weights) + &dual.intercept;
         assert!((predicted - expected).iter().all(|off| off.abs() < 1e-4));
+    }
+
+    #[test]
+    fn rows_from_far_away_have_similarities_that_are_numbers() {
+        let mut stream = Stream::new(4, "landmarks test", [0, 0]);
+        let x = Array2::from_shape_simple_fn((30, 3), || stream.normal());
+        let landmarks = Landmarks::new(x.view(), &columns_of(&x)).unwrap();
+        let far = ndarray::array![[1e300, -1e300, 1e300], [1e40, 0.0, 1e-300]];
+        assert!(landmarks.apply(far.view()).unwrap().iter().all(|value| value.is_finite()));
     }
 
     #[test]
