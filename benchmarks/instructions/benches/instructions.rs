@@ -18,7 +18,7 @@ fn graph(labels: usize) -> Graph {
     let sources: Vec<u32> = (0..900).map(|edge| edge / 3).collect();
     let targets: Vec<u32> = sources.iter().map(|_| stream.below(300) as u32).collect();
     let labels: Vec<i32> = (0..300).map(|_| stream.below(labels) as i32).collect();
-    let edges = EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(300, &sources, &targets) };
+    let edges = EdgeList { vertex_labels: Some((&labels, 1)), ..EdgeList::new(300, &sources, &targets) };
     Graph::new(&edges).expect("a valid graph")
 }
 
@@ -64,9 +64,10 @@ fn sweeps(model: Model) -> f64 {
 #[bench::five_colours((graph(5), 5))]
 fn refinement((graph, labels): (Graph, u64)) -> usize {
     let view = graph.view();
-    let seeds: Vec<u64> = view.vertex_labels().unwrap_or_default().iter().map(|&l| l as u64 % labels).collect();
+    let (kinds, _) = view.vertex_labels().expect("vertices have labels");
+    let seeds: Vec<u64> = kinds.iter().map(|&label| label as u64 % labels).collect();
     let values = view.normalized_weights();
-    black_box(Refiner::default().quotient(view, &seeds, &values).map_or(0, |quotient| quotient.sizes.len()))
+    black_box(Refiner::default().quotient(view, &seeds, None, &values).map_or(0, |quotient| quotient.sizes.len()))
 }
 
 library_benchmark_group!(name = engine, benchmarks = [sweeps, refinement]);

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde::Serialize;
+use stepwell::config::EdgeGate;
 use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
 use stepwell::pool::Notes;
@@ -42,6 +43,13 @@ pub struct Tally {
     pub converged: f64,
     /// Graphs without vertices, whose vectors are zero.
     pub empty: usize,
+    /// Vertices whose label the model was not trained on.
+    pub unknown_labels: usize,
+    /// Entries whose edge has such a label.
+    pub unknown_edge_labels: usize,
+    /// What edges carry and the model ignores.
+    #[serde(skip)]
+    pub ignored: Option<&'static str>,
     /// What happened while graphs were pooled.
     #[serde(skip)]
     pub pooling: Notes,
@@ -75,8 +83,17 @@ impl<'a> Embedder<'a> {
         let (before, start) = (self.tally.graphs, Instant::now());
         let prepared = self.model.prepare(graphs, pyramid, || progress(before))?;
         self.tally.prepare_seconds += start.elapsed().as_secs_f64();
-        self.tally.empty += graphs.iter().filter(|graph| graph.num_vertices() == 0).count();
+        self.look_at(graphs);
         Ok(prepared)
+    }
+
+    /// Counts what a person should know of graphs.
+    fn look_at(&mut self, graphs: &GraphBatch) {
+        let (tally, features) = (&mut self.tally, &self.model.features);
+        tally.empty += graphs.iter().filter(|graph| graph.num_vertices() == 0).count();
+        tally.unknown_labels += features.unknown_labels(graphs);
+        tally.unknown_edge_labels += features.edges().unknown_labels(graphs);
+        tally.ignored = tally.ignored.or_else(|| features.ignored_of_edges(graphs));
     }
 
     /// Pools, prepares and embeds the graphs of a piece.
@@ -94,6 +111,7 @@ impl<'a> Embedder<'a> {
     ) -> Result<(Embedding, Vec<(usize, stepwell::Error)>)> {
         let (before, start) = (self.tally.graphs, Instant::now());
         let (embedding, bad) = self.model.embed_alone(graphs, |graphs| progress(before + graphs))?;
+        self.look_at(graphs);
         self.tally.embed_seconds += start.elapsed().as_secs_f64();
         self.tally.add(&embedding.runs);
         Ok((embedding, bad))
@@ -138,6 +156,23 @@ impl<'a> Embedder<'a> {
             empty => {
                 self.terminal.note(&format!("note: {empty} graphs have no vertices; their vectors are zero"))
             }
+        }
+        for (count, of) in
+            [(self.tally.unknown_labels, "vertices"), (self.tally.unknown_edge_labels, "edges")]
+        {
+            if count > 0 {
+                self.terminal.note(&format!(
+                    "note: {count} {of} have a label the model was not trained on; it sees them as {of} without one"
+                ));
+            }
+        }
+        if let Some(carried) = self.tally.ignored {
+            let why = if self.model.config.edge_gate == EdgeGate::None {
+                format!("--edge-gate signs uses them{when}")
+            } else {
+                "the training graphs had none, or always the same".to_owned()
+            };
+            self.terminal.note(&format!("note: edges carry {carried}, which this model ignores; {why}"));
         }
         let config = &self.model.config;
         if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {

@@ -36,4 +36,4 @@ pub use dataset::{Dataset, Part};
 pub use error::{Error, Place, Result};
 pub use rows::Expected;
 pub use source::{Source, Survey};
-pub use summary::{LevelSummary, Summary};
+pub use summary::{Carried, LevelSummary, Summary};

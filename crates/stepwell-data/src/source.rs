@@ -250,7 +250,7 @@ impl Source {
             survey.real_targets |= matches!(piece.targets, Targets::Numbers(_));
             survey.lacks_targets |= piece.targets.is_empty() && !piece.is_empty();
             survey.has_targets |= !piece.targets.is_empty();
-            let untouched = features.raw && features.structure.is_empty();
+            let untouched = features.raw && features.structure.is_empty() && !features.edges;
             let attributes_only =
                 piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
             if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }

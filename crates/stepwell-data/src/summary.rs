@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use stepwell::graph::GraphBatch;
+use stepwell::graph::{GraphBatch, Labels};
 
 use crate::dataset::Dataset;
 
@@ -25,12 +25,40 @@ pub struct Summary {
     pub avg_nnz: f64,
     /// Self loops of all graphs together.
     pub self_loops: usize,
-    /// Distinct vertex labels; 0 without labels.
+    /// Distinct vertex labels, of all columns together; 0 without labels.
     pub node_labels: usize,
     /// Attributes per vertex; 0 without attributes.
     pub attributes: usize,
+    /// What edges carry, and how many labels a vertex has; unknown in old records.
+    #[serde(flatten)]
+    pub carried: Option<Carried>,
     /// The original graphs and, behind them, every level of a pooling.
     pub levels: Vec<LevelSummary>,
+}
+
+/// What edges carry, and how many labels a vertex has.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Carried {
+    /// Labels per vertex; 0 without labels.
+    pub node_label_columns: usize,
+    /// Distinct edge labels, of all columns together; 0 without labels.
+    pub edge_labels: usize,
+    /// Labels per edge; 0 without labels.
+    pub edge_label_columns: usize,
+    /// Attributes per edge; 0 without attributes.
+    pub edge_attributes: usize,
+}
+
+impl Carried {
+    /// Of graphs.
+    pub fn of(graphs: &GraphBatch) -> Self {
+        Self {
+            node_label_columns: graphs.vertex_labels().map_or(0, |labels| labels.width),
+            edge_labels: distinct(graphs.edge_labels()),
+            edge_label_columns: graphs.edge_labels().map_or(0, |labels| labels.width),
+            edge_attributes: graphs.edge_attributes().map_or(0, |a| a.width),
+        }
+    }
 }
 
 /// The numbers of one level of a pyramid.
@@ -60,7 +88,6 @@ impl Summary {
     pub fn of(dataset: &Dataset) -> Self {
         let graphs = &dataset.graphs;
         let level = LevelSummary::of(0, graphs);
-        let labels: BTreeSet<i32> = graphs.vertex_labels().unwrap_or_default().iter().copied().collect();
         Self {
             dataset: dataset.name.clone(),
             graphs: graphs.len(),
@@ -69,11 +96,19 @@ impl Summary {
             avg_edges: level.avg_edges,
             avg_nnz: level.avg_nnz,
             self_loops: graphs.iter().map(|graph| graph.num_self_loops()).sum(),
-            node_labels: labels.len(),
+            node_labels: distinct(graphs.vertex_labels()),
             attributes: graphs.vertex_attributes().map_or(0, |a| a.width),
+            carried: Some(Carried::of(graphs)),
             levels: vec![level],
         }
     }
+}
+
+/// Distinct labels of every column, counted together.
+fn distinct(labels: Option<&Labels>) -> usize {
+    let Some(labels) = labels else { return 0 };
+    let column = |column| labels.values.iter().skip(column).step_by(labels.width);
+    (0..labels.width).map(|at| column(at).collect::<BTreeSet<_>>().len()).sum()
 }
 
 impl LevelSummary {
@@ -105,11 +140,11 @@ mod tests {
         let mut builder = BatchBuilder::default();
         // A path, a triangle with a self loop, a lone vertex.
         builder
-            .push(&EdgeList { vertex_labels: Some(&[1, 1, 2]), ..EdgeList::new(3, &[0, 1], &[1, 2]) })
+            .push(&EdgeList { vertex_labels: Some((&[1, 1, 2], 1)), ..EdgeList::new(3, &[0, 1], &[1, 2]) })
             .unwrap();
         let triangle = EdgeList::new(3, &[0, 1, 2, 2], &[1, 2, 0, 2]);
-        builder.push(&EdgeList { vertex_labels: Some(&[3, 1, 2]), ..triangle }).unwrap();
-        builder.push(&EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(1, &[], &[]) }).unwrap();
+        builder.push(&EdgeList { vertex_labels: Some((&[3, 1, 2], 1)), ..triangle }).unwrap();
+        builder.push(&EdgeList { vertex_labels: Some((&[1], 1)), ..EdgeList::new(1, &[], &[]) }).unwrap();
         let dataset = Dataset {
             graphs: builder.finish(),
             targets: Targets::integers(vec![4, 4, 5]),
@@ -118,10 +153,33 @@ mod tests {
         let summary = Summary::of(&dataset);
         assert_eq!((summary.graphs, summary.classes, summary.self_loops), (3, Some(2), 1));
         assert_eq!((summary.node_labels, summary.attributes), (3, 0));
+        assert_eq!(summary.carried, Some(Carried { node_label_columns: 1, ..Default::default() }));
+        let mut old = serde_json::to_value(&summary).unwrap();
+        let fields = old.as_object_mut().unwrap();
+        assert_eq!(fields["edge_labels"], 0);
+        for name in ["node_label_columns", "edge_labels", "edge_label_columns", "edge_attributes"] {
+            fields.remove(name).unwrap();
+        }
+        let read: Summary = serde_json::from_value(old.clone()).unwrap();
+        assert_eq!((read.carried, serde_json::to_value(&read).unwrap()), (None, old), "of an old record");
         assert_eq!(
             (summary.avg_vertices, summary.avg_edges, summary.avg_nnz),
             (7.0 / 3.0, 5.0 / 3.0, 11.0 / 3.0)
         );
         assert_eq!((summary.levels[0].rho, summary.levels[0].bipartite), (Some(2.0 / 3.0), 1.0 / 3.0));
+    }
+
+    #[test]
+    fn labels_of_every_column_are_counted() {
+        let graph = stepwell::graph::Graph::new(&EdgeList {
+            vertex_labels: Some((&[1, 5, 1, 6, 2, 5], 2)),
+            edge_labels: Some((&[7, 0, 0, 7, 1, 0], 3)),
+            edge_attributes: Some((&[0.5, 1.5], 1)),
+            ..EdgeList::new(3, &[0, 1], &[1, 2])
+        });
+        let summary = Summary::of(&Dataset { graphs: graph.unwrap().into_batch(), ..Dataset::default() });
+        let carried =
+            Carried { node_label_columns: 2, edge_labels: 4, edge_label_columns: 3, edge_attributes: 1 };
+        assert_eq!((summary.node_labels, summary.carried), (4, Some(carried)));
     }
 }

@@ -3,12 +3,13 @@
 
 use std::ops::ControlFlow;
 
-use ndarray::{Array2, s};
+use ndarray::{Array1, Array2, s};
 use serde::Serialize;
+use stepwell::features::EdgeInputs;
 use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
 use stepwell::pyramid::Pyramid;
-use stepwell::reservoir::Convergence;
+use stepwell::reservoir::{BlockWeights, Convergence};
 use stepwell::theory::{
     RecurrentSize, contraction_rate, distance_bound, leaky_contraction, residual, stability, sweeps_bound,
 };
@@ -26,8 +27,9 @@ pub struct BlockConvergence {
     pub contraction_max: f64,
     /// Share of graphs with a certificate, K < 1.
     pub certified: f64,
-    /// Share of graphs that meet the necessary condition, of those it could be decided for.
-    pub necessary: f64,
+    /// Share of graphs that meet the necessary condition, of those it could be
+    /// decided for; none with gates.
+    pub necessary: Option<f64>,
     /// Mean of the bound T over the certified graphs.
     pub bound_mean: Option<f64>,
     /// The largest T.
@@ -100,9 +102,12 @@ impl<'a> ConvergenceStudy<'a> {
                 let vertices = s![offsets[0]..offsets[1], ..];
                 let (drive, state) = (drive.slice(vertices), states[index].slice(vertices));
                 let run = runs[[graph.index(), index]];
-                let stability = stability(graph, config.normalize, size)?;
+                let entry = graphs.row_offsets()[offsets[0]];
+                let gate = |at: usize| gate(weights, inputs.edges(), entry + at);
+                let stability = stability(graph, config.normalize, size, !inputs.edges().is_empty())?;
                 let first = config.leak * drive.iter().map(|x| x.tanh().powi(2)).sum::<f64>().sqrt();
-                let residual = residual(graph, config.normalize, weights.recurrent.view(), drive, state);
+                let recurrent = weights.recurrent.view();
+                let residual = residual(graph, config.normalize, recurrent, drive, state, gate);
                 let contraction = leaky_contraction(stability.contraction, config.leak);
                 found.push(GraphConvergence {
                     contraction: stability.contraction,
@@ -133,7 +138,7 @@ impl<'a> ConvergenceStudy<'a> {
                 block: index % each,
                 contraction_max: most(|graph| graph.contraction),
                 certified: share(|graph| graph.distance.is_some()),
-                necessary: mean(necessary.map(|is| f64::from(u8::from(is)))).unwrap_or(0.0),
+                necessary: mean(necessary.map(|is| f64::from(u8::from(is)))),
                 bound_mean: mean(graphs.iter().filter_map(|graph| graph.bound).map(|bound| bound as f64)),
                 bound_max: graphs.iter().filter_map(|graph| graph.bound).max(),
                 sweeps_mean: mean(graphs.iter().map(|graph| f64::from(graph.sweeps))).unwrap_or(0.0),
@@ -146,6 +151,12 @@ impl<'a> ConvergenceStudy<'a> {
         };
         self.blocks.iter().enumerate().map(summary).collect()
     }
+}
+
+/// The gate of an entry, where edges carry something.
+fn gate(weights: &BlockWeights, edges: &EdgeInputs, entry: usize) -> Option<Array1<f64>> {
+    let gate = || weights.gate.gate(edges.labels(entry), edges.attributes(entry), weights.recurrent.ncols());
+    (!edges.is_empty()).then(gate)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -18,7 +18,6 @@ use std::time::Instant;
 use ndarray::Axis;
 use rayon::prelude::*;
 use serde_json::json;
-use stepwell::config::ModelConfig;
 use stepwell::pyramid::Pyramid;
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
@@ -85,7 +84,7 @@ impl<'a> Evaluation<'a> {
         let key = CellKey::new(&dataset.name, subject, protocol.seed);
         let fingerprint = match subject {
             Subject::Baseline(baseline) => {
-                Fingerprint::new(dataset, &ModelConfig::default(), &folds, (baseline.settings(), &protocol))
+                Fingerprint::new(dataset, &baseline.config(), &folds, (baseline.settings(), &protocol))
             }
             Subject::Model(_, config) if protocol.searches() => {
                 Fingerprint::new(dataset, config, &folds, (config, &protocol))
@@ -425,7 +424,7 @@ pub fn peak_memory() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use ndarray::Array2;
-    use stepwell::config::{Pool, Preset};
+    use stepwell::config::{ModelConfig, Pool, Preset};
     use stepwell::graph::{Attributes, GraphBatch};
     use stepwell::model::TrainedModel;
     use stepwell::readout::ClassWeight;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use stepwell::config::{ModelConfig, Pool};
+use stepwell::config::{EdgeGate, ModelConfig, Pool};
 use stepwell::targets::{Labels, Targets};
 use stepwell_data::{Dataset, cache};
 
@@ -72,7 +72,14 @@ fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &s
     sum.update(cache::key(&dataset.graphs, &pooling, 0));
     let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
     attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
-    dataset.graphs.vertex_labels().into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
+    let labels = dataset.graphs.vertex_labels().map(|all| &all.values);
+    labels.into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
+    if model.edge_gate != EdgeGate::None {
+        let labels = dataset.graphs.edge_labels().map(|all| &all.values);
+        labels.into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
+        let attributes = dataset.graphs.edge_attributes().map(|all| &all.values);
+        attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
+    }
     // Written down as it was when records began.
     let targets = match &dataset.targets {
         Targets::None => "None".to_owned(),

@@ -40,7 +40,7 @@ impl Subject {
     pub(crate) fn config(&self) -> Cow<'_, ModelConfig> {
         match self {
             Self::Model(_, config) => Cow::Borrowed(config),
-            Self::Baseline(_) => Cow::Owned(ModelConfig::default()),
+            Self::Baseline(baseline) => Cow::Owned(baseline.config()),
         }
     }
 
@@ -59,8 +59,8 @@ impl Subject {
 
 /// All graphs of a dataset, made ready for a subject once for many passes.
 pub(crate) enum Ready<'a> {
-    Model { config: &'a ModelConfig, features: FeatureMap, prepared: Box<Prepared> },
-    Baseline { baseline: Baseline, graphs: &'a GraphBatch, inputs: Inputs },
+    Model { config: &'a ModelConfig, features: Box<FeatureMap>, prepared: Box<Prepared> },
+    Baseline { baseline: Baseline, graphs: &'a GraphBatch, inputs: Box<Inputs> },
 }
 
 /// A subject with one configuration and one draw of its weights.
@@ -91,9 +91,11 @@ impl<'a> Ready<'a> {
                 let prepared = Box::new(Prepared::with_pyramid(graphs, &inputs, pyramid, config, || {
                     ControlFlow::Continue(())
                 })?);
-                Self::Model { config, features, prepared }
+                Self::Model { config, features: Box::new(features), prepared }
             }
-            Subject::Baseline(baseline) => Self::Baseline { baseline: *baseline, graphs, inputs },
+            Subject::Baseline(baseline) => {
+                Self::Baseline { baseline: *baseline, graphs, inputs: Box::new(inputs) }
+            }
         })
     }
 
@@ -102,7 +104,7 @@ impl<'a> Ready<'a> {
         Ok(match self {
             Self::Model { config, features, prepared } => {
                 let config = protocol.configure(config, key.configuration, key.initialisation);
-                Drawn::Model { model: Box::new(Model::new(config, features.clone())?), prepared }
+                Drawn::Model { model: Box::new(Model::new(config, (**features).clone())?), prepared }
             }
             Self::Baseline { baseline, graphs, inputs } => {
                 Drawn::Baseline { baseline: *baseline, setting: key.configuration, graphs, inputs }

@@ -18,7 +18,19 @@ use crate::dataset::RawDataset;
 type Stream = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 /// The columns that a model looks at.
-const GRAPH: [&str; 8] = ["num_nodes", "src", "dst", "weight", "x", "x_dim", "node_label", "directed"];
+const GRAPH: [&str; 11] = [
+    "num_nodes",
+    "src",
+    "dst",
+    "weight",
+    "edge_label",
+    "edge_attr",
+    "edge_attr_dim",
+    "x",
+    "x_dim",
+    "node_label",
+    "directed",
+];
 
 /// All columns, or those of the graphs alone: what is wrong with others does not matter then.
 fn open(data: AnyRecordBatch, all: bool) -> PyResult<Batches<Stream>> {

@@ -1,8 +1,9 @@
 //! Many graphs at once, on their way to the model.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use stepwell::Error;
@@ -26,8 +27,8 @@ impl RawBatch {
 
 #[pymethods]
 impl RawBatch {
-    /// Graphs from anywhere; all or none of them have features, of one width,
-    /// and all or none of them labels. Those without vertices fit beside any.
+    /// Graphs from anywhere; vertices and edges of all of them carry the same. Graphs
+    /// without vertices fit beside any, and so do those without edges as far as edges go.
     #[staticmethod]
     fn of_graphs(graphs: Vec<PyRef<'_, RawGraph>>) -> PyResult<Self> {
         let mut batch = GraphBatch::default();
@@ -36,14 +37,17 @@ impl RawBatch {
             batch.append(&alone).map_err(|error| {
                 // As parameters are called here.
                 let told = match error {
-                    Error::Mixed { what, expected, found } if what.starts_with("vertex") => {
-                        let what = if what == "vertex labels" { "labels" } else { "features" };
-                        let count = |told: &str| told.trim_end_matches(" per row").replace("them", "some");
-                        let (expected, found) = (count(&expected), count(&found));
-                        format!(
-                            "expected {expected} {what} per vertex, as in the graphs before it, found {found}"
-                        )
-                    }
+                    Error::Mixed { what, expected, found } => match carried(what) {
+                        Some(carried) => {
+                            let count =
+                                |told: &str| told.trim_end_matches(" per row").replace("them", "some");
+                            let (expected, found) = (count(&expected), count(&found));
+                            format!(
+                                "expected {expected} {carried}, as in the graphs before it, found {found}"
+                            )
+                        }
+                        None => Error::Mixed { what, expected, found }.to_string(),
+                    },
                     error => error.to_string(),
                 };
                 PyValueError::new_err(format!("graph {position}: {told}"))
@@ -55,7 +59,7 @@ impl RawBatch {
     /// Graphs listed one after the other: how many vertices and edges each has,
     /// the edges' ends, and what edges and vertices carry.
     #[staticmethod]
-    #[pyo3(signature = (vertices, edges, sources, targets, weights, features, labels, directed, names=None))]
+    #[pyo3(signature = (vertices, edges, sources, targets, weights, features, labels, directed, names=None, edge_labels=None, edge_attributes=None))]
     #[expect(clippy::too_many_arguments, reason = "a graph has that many parts")]
     fn of_arrays(
         vertices: PyReadonlyArray1<'_, i64>,
@@ -64,15 +68,16 @@ impl RawBatch {
         targets: PyReadonlyArray1<'_, u32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
         features: Option<PyReadonlyArray2<'_, f64>>,
-        labels: Option<PyReadonlyArray1<'_, i32>>,
+        labels: Option<PyReadonlyArray2<'_, i32>>,
         directed: bool,
         names: Option<Vec<String>>,
+        edge_labels: Option<PyReadonlyArray2<'_, i32>>,
+        edge_attributes: Option<PyReadonlyArray2<'_, f64>>,
     ) -> PyResult<Self> {
         let (sources, targets) = (sources.as_slice()?, targets.as_slice()?);
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
-        let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
-        let width = features.as_ref().map_or(0, |features| features.shape()[1]);
-        let features = features.as_ref().map(|features| features.as_slice()).transpose()?;
+        let (labels, features) = (rows(&labels)?, rows(&features)?);
+        let (edge_labels, edge_attributes) = (rows(&edge_labels)?, rows(&edge_attributes)?);
         let mut builder = BatchBuilder::default();
         let (mut first_vertex, mut first_edge) = (0, 0);
         for (graph, (&vertices, &edges)) in vertices.as_slice()?.iter().zip(edges.as_slice()?).enumerate() {
@@ -84,11 +89,12 @@ impl RawBatch {
             let (Some(sources), Some(targets)) = (sources.get(e.clone()), targets.get(e.clone())) else {
                 return Err(wrong(format!("expected {edges} edges, found fewer")));
             };
-            let rows = v.start.saturating_mul(width)..v.end.saturating_mul(width);
             let list = EdgeList {
-                weights: weights.map(|weights| weights.get(e).unwrap_or_default()),
-                vertex_labels: labels.map(|labels| labels.get(v.clone()).unwrap_or_default()),
-                vertex_attributes: features.map(|all| (all.get(rows).unwrap_or_default(), width)),
+                weights: weights.map(|weights| weights.get(e.clone()).unwrap_or_default()),
+                edge_labels: some_rows(edge_labels, &e),
+                edge_attributes: some_rows(edge_attributes, &e),
+                vertex_labels: some_rows(labels, &v),
+                vertex_attributes: some_rows(features, &v),
                 directed,
                 ..EdgeList::new(v.len(), sources, targets)
             };
@@ -120,4 +126,32 @@ impl RawBatch {
         });
         Ok(Self { batch: Arc::new(self.batch.select(&positions)), places })
     }
+}
+
+/// What vertices or edges carry, as parameters are called in Python.
+fn carried(what: &str) -> Option<&'static str> {
+    Some(match what {
+        "vertex labels" => "labels per vertex",
+        "vertex attributes" => "features per vertex",
+        "edge labels" => "labels per edge (edge_label)",
+        "edge attributes" => "attributes per edge (edge_attr)",
+        _ => return None,
+    })
+}
+
+/// The rows of an array, one after the other, and their width.
+pub(crate) fn rows<'a, T: Element>(
+    array: &'a Option<PyReadonlyArray2<'_, T>>,
+) -> PyResult<Option<(&'a [T], usize)>> {
+    match array {
+        Some(array) => Ok(Some((array.as_slice()?, array.shape()[1]))),
+        None => Ok(None),
+    }
+}
+
+/// Some of the rows; none where there are fewer, which is found to be wrong later.
+fn some_rows<'a, T>(table: Option<(&'a [T], usize)>, range: &Range<usize>) -> Option<(&'a [T], usize)> {
+    let (values, width) = table?;
+    let cells = range.start.saturating_mul(width)..range.end.saturating_mul(width);
+    Some((values.get(cells).unwrap_or_default(), width))
 }

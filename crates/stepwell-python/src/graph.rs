@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use stepwell::graph::{EdgeList, Graph, GraphBatch, GraphRef};
 
+use crate::batch::rows;
 use crate::options::refused;
 
 /// A graph of a shared batch.
@@ -48,18 +49,18 @@ impl RawGraph {
         targets: PyReadonlyArray1<'_, u32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
         features: Option<PyReadonlyArray2<'_, f64>>,
-        labels: Option<PyReadonlyArray1<'_, i32>>,
+        labels: Option<PyReadonlyArray2<'_, i32>>,
+        edge_labels: Option<PyReadonlyArray2<'_, i32>>,
+        edge_attributes: Option<PyReadonlyArray2<'_, f64>>,
         directed: bool,
         names: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let attributes = match &features {
-            Some(features) => Some((features.as_slice()?, features.shape()[1])),
-            None => None,
-        };
         let edges = EdgeList {
             weights: weights.as_ref().map(|weights| weights.as_slice()).transpose()?,
-            vertex_attributes: attributes,
-            vertex_labels: labels.as_ref().map(|labels| labels.as_slice()).transpose()?,
+            vertex_attributes: rows(&features)?,
+            vertex_labels: rows(&labels)?,
+            edge_labels: rows(&edge_labels)?,
+            edge_attributes: rows(&edge_attributes)?,
             directed,
             ..EdgeList::new(num_nodes, sources.as_slice()?, targets.as_slice()?)
         };
@@ -91,9 +92,7 @@ impl RawGraph {
     }
 
     fn features<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
-        let (values, width) = self.view().vertex_attributes()?;
-        let rows = Array2::from_shape_vec((self.view().num_vertices(), width), values.to_vec());
-        Some(rows.expect("a row per vertex").into_pyarray(py))
+        array(py, self.view().num_vertices(), self.view().vertex_attributes())
     }
 
     /// What the columns of the features are called, where they have names.
@@ -101,8 +100,18 @@ impl RawGraph {
         self.batch.attribute_names().map(<[String]>::to_vec)
     }
 
-    fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
-        Some(self.view().vertex_labels()?.to_vec().into_pyarray(py))
+    fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<i32>>> {
+        array(py, self.view().num_vertices(), self.view().vertex_labels())
+    }
+
+    /// What the entries of the matrix carry, in their order.
+    fn edge_labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<i32>>> {
+        array(py, self.view().num_entries(), self.view().edge_labels())
+    }
+
+    /// What the entries of the matrix carry, in their order.
+    fn edge_attributes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
+        array(py, self.view().num_entries(), self.view().edge_attributes())
     }
 
     fn equals(&self, other: &Self) -> bool {
@@ -114,6 +123,16 @@ impl RawGraph {
         let nameless = |graph: GraphBatch| graph.with_attribute_names(Vec::new());
         nameless(mine) == nameless(theirs)
     }
+}
+
+fn array<'py, T: Element + Clone>(
+    py: Python<'py>,
+    rows: usize,
+    table: Option<(&[T], usize)>,
+) -> Option<Bound<'py, PyArray2<T>>> {
+    let (values, width) = table?;
+    let rows = Array2::from_shape_vec((rows, width), values.to_vec());
+    Some(rows.expect("a row for each").into_pyarray(py))
 }
 
 /// Graphs with names for their vertices' features, if there are any.

@@ -10,12 +10,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use stepwell::Unreadable;
-use stepwell::features::FeatureMap;
+use stepwell::features::{FeatureMap, InputShape};
 use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, Saved, TrainedModel};
 use stepwell::pool::Notes;
 use stepwell::readout::{Readout, Sample};
-use stepwell::reservoir::{BlockWeights, Convergence, Embedding, Prepared, Run, Weights};
+use stepwell::reservoir::{BlockWeights, Convergence, Embedding, GateWeights, Prepared, Run, Weights};
 use stepwell::targets::{Labels, Targets, Task, decode_classes};
 use stepwell_data::models;
 
@@ -24,6 +24,9 @@ use crate::options::{all, config, from_python, refused, to_python};
 use crate::readout::{Matrix, RawReadout, Vector};
 use crate::threads::Watch;
 use crate::{dataset, pool, readout, threads};
+
+/// The same, on its way to Python.
+type Gate<'py> = (Matrix<'py>, Matrix<'py>, Bound<'py, PyArray1<f64>>);
 
 /// A model, trained or not.
 #[pyclass(frozen, module = "stepwell._stepwell")]
@@ -35,6 +38,9 @@ pub struct RawPrepared(Arc<Prepared>);
 
 /// `W` and `V` of one reservoir, from Python.
 type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
+
+/// What the gates of a reservoir are made of: rows of labels, frequencies and phases.
+type GateArrays<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
 
 /// What happened to graphs on their way: sweeps and whether they converged, a
 /// row per graph; what poolings did; what the graphs of every level have lost.
@@ -134,22 +140,37 @@ impl RawModel {
         Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
     }
 
-    /// A model with given weights, listed by stack, block and reservoir. Without a
-    /// feature map, vertex attributes are its inputs, as they are.
+    /// A model with given weights, listed by stack, block and reservoir, and gates, if
+    /// edges carry anything. Without a feature map, vertex attributes are its inputs,
+    /// as they are.
     #[staticmethod]
-    #[pyo3(signature = (options, features, weights))]
+    #[pyo3(signature = (options, features, weights, gates=None))]
     fn with_weights(
         options: &Bound<'_, PyDict>,
         features: Option<&Bound<'_, PyAny>>,
         weights: Vec<Pair<'_>>,
+        gates: Option<Vec<GateArrays<'_>>>,
     ) -> PyResult<Self> {
         let config = config(options)?;
         let own = |array: &PyReadonlyArray2<'_, f64>| -> Array2<f64> { array.as_array().to_owned() };
-        let blocks = weights.iter().map(|(w, v)| BlockWeights { recurrent: own(w), input: own(v) });
-        let weights = Weights::from_list(blocks.collect(), &config).map_err(refused)?;
+        let gate = |index: usize, units: usize| match gates.as_ref().and_then(|gates| gates.get(index)) {
+            Some((labels, frequencies, phases)) => GateWeights {
+                labels: own(labels),
+                frequencies: own(frequencies),
+                phases: phases.as_array().to_owned(),
+            },
+            None => GateWeights::none(units),
+        };
+        let block = |(index, (w, v)): (usize, &Pair<'_>)| {
+            let recurrent = own(w);
+            let gate = gate(index, recurrent.ncols());
+            BlockWeights { recurrent, input: own(v), gate }
+        };
+        let blocks = weights.iter().enumerate().map(block).collect();
+        let weights = Weights::from_list(blocks, &config).map_err(refused)?;
         let features = match features {
             Some(features) => from_python(features)?,
-            None => FeatureMap::as_given(weights.features()),
+            None => FeatureMap::as_given(weights.inputs().features),
         };
         let model = Model::with_weights(config, features, weights).map_err(refused)?;
         Ok(Self::new(Saved::Untrained(model)))
@@ -303,6 +324,16 @@ impl RawModel {
         self.0.model().features.unknown_labels(&graphs.batch)
     }
 
+    /// How many directed edges have a label that no training edge had.
+    fn unknown_edge_labels(&self, graphs: &RawBatch) -> usize {
+        self.0.model().features.edges().unknown_labels(&graphs.batch)
+    }
+
+    /// What the edges of graphs carry and the model ignores, in words.
+    fn ignored_of_edges(&self, graphs: &RawBatch) -> Option<&'static str> {
+        self.0.model().features.ignored_of_edges(&graphs.batch)
+    }
+
     /// How many attributes vertices must have, and whether labels.
     #[getter]
     fn expected(&self) -> (usize, bool) {
@@ -323,6 +354,18 @@ impl RawModel {
             (block.recurrent.clone().into_pyarray(py), block.input.clone().into_pyarray(py))
         };
         self.0.model().weights.iter().map(arrays).collect()
+    }
+
+    /// What gates are made of, in the same order; nothing where edges carry nothing.
+    #[getter]
+    fn gates<'py>(&self, py: Python<'py>) -> Option<Vec<Gate<'py>>> {
+        let arrays = |BlockWeights { gate, .. }: &BlockWeights| {
+            let GateWeights { labels, frequencies, phases } = gate.clone();
+            (labels.into_pyarray(py), frequencies.into_pyarray(py), phases.into_pyarray(py))
+        };
+        let weights = &self.0.model().weights;
+        let InputShape { edge_labels, edge_attributes, .. } = weights.inputs();
+        (edge_labels + edge_attributes > 0).then(|| weights.iter().map(arrays).collect())
     }
 
     /// What it predicts: "classification", "regression", or nothing.

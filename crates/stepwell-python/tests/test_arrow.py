@@ -43,10 +43,40 @@ def as_graphs(rows):
         optional = {"weights": rows["weight"][at]} if "weight" in rows else {}
         if "x" in rows:
             optional["features"] = rows["x"][at].reshape(n, -1).astype(float)
-        if "node_label" in rows:
-            optional["labels"] = rows["node_label"][at]
+        for name, key in (("labels", "node_label"), ("edge_label", "edge_label")):
+            if key in rows:
+                optional[name] = np.array(rows[key][at], dtype=np.int64)
+                optional[name] = optional[name].reshape(len(rows[key][at]), *optional[name].shape[1:])
+        if "edge_attr" in rows:
+            optional["edge_attr"] = np.reshape(rows["edge_attr"][at], (-1, 2))
         graphs.append(Graph(np.stack([rows["src"][at], rows["dst"][at]]), num_nodes=n, **optional))
     return graphs
+
+
+EDGES = {
+    "edge_label": lambda rng, n, e: rng.integers(0, 3, (e, 2)).tolist(),
+    "edge_attr": lambda rng, n, e: rng.random(2 * e),
+    "edge_attr_dim": lambda rng, n, e: 2,
+}
+SEVERAL = {"node_label": lambda rng, n, e: rng.integers(0, 3, (n, 2)).tolist()}
+
+
+def test_rows_say_what_edges_carry(tmp_path):
+    rows = random_rows(40, 9, **EDGES, **SEVERAL)
+    table, graphs = pa.table(rows), as_graphs(rows)
+    pq.write_table(table, tmp_path / "graphs.parquet", row_group_size=7)
+    for found in (load_dataset(table), load_dataset(tmp_path / "graphs.parquet")):
+        for mine, given in zip(found.graphs, graphs):
+            assert np.array_equal(mine.adjacency.toarray(), given.adjacency.toarray())
+            assert np.array_equal(mine.labels, given.labels)
+            if given.num_edges:
+                assert mine == given
+    model = PyramidalReservoir(**MODEL, edge_gate="signs")
+    expected = model.fit_transform(graphs)
+    assert np.array_equal(model.fit_transform(table), expected)
+    assert np.array_equal(embedded_by_the_command(table, tmp_path, "--edge-gate", "signs"), expected.astype(np.float32))
+    with pytest.warns(UserWarning, match="edges carry labels and attributes, which this model ignores"):
+        assert not np.array_equal(PyramidalReservoir(**MODEL).fit_transform(table), expected)
 
 
 def embedded_by_the_command(table, tmp_path, *options):
@@ -144,6 +174,9 @@ def bad_rows():
     yield {**good, "weight": [[1.0], [1.0], [float("nan")]]}, "graph 2: edge 0 has weight NaN"
     yield {**good, "x": [[1.0, 2.0], [1.0], [1.0, 2.0]], "x_dim": [1, 1, 1]}, r"graph 1: expected 2 numbers in 'x' \(2 vertices of 1\), found 1"
     yield {**good, "node_label": [[1, 2], None, [1, 2]]}, "graph 1: expected a value in 'node_label', as in the rows before, found none"
+    yield {**good, "edge_label": [[[1, 2]], [[1, 2]], [[1]]]}, "graph 2: expected lists of 2 integers in 'edge_label', as in the rows before, found integers"
+    yield {**good, "node_label": [[[1, 2], [1, 2]], [[1, 2], [3]], None]}, "graph 1: expected 2 integers in each list of 'node_label', as in the first, found 1 in list 1"
+    yield {**good, "edge_label": [["C"]] * 3}, "expected a list of integers of 32 bits, or of lists of them, in 'edge_label', found a column of type"
     yield {"num_nodes": [1], "src": [[]]}, r"expected a column 'dst' \(where each edge ends\), found none"
     yield {**good, "src": [["a"], ["b"], ["c"]]}, "expected a list of whole numbers from 0 to 4294967295 in 'src', found a column of type"
     yield {"a": [1]}, "expected a column 'num_nodes'"

@@ -55,8 +55,63 @@ def test_networkx_attributes_by_name():
     assert made.features.tolist() == [[5, 0, 0], [6, 1, 2], [7, 2, 4]]
     assert made.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 1], [0, 1, 0]], "an edge without counts 1"
     with pytest.warns(UserWarning, match=r"vertices carry 'a'.* not used: make graphs by as_graph\(graph, features="):
-        assert as_graph(graph).features is None
-    assert as_graph(graph, features="a").features.shape == (3, 1)
+        assert as_graph(graph, weight="cost").features is None
+    with pytest.warns(UserWarning, match=r"edges carry 'cost', which is not used: make graphs by as_graph\(graph, edge_attr=\['cost'\]\)"):
+        assert as_graph(graph, features="a").features.shape == (3, 1)
+
+
+def bonded(seed, directed=False, n=12):
+    """A networkx graph whose edges carry two categories and three numbers."""
+    graph = weighted(seed, directed, n)
+    rng = np.random.default_rng(seed)
+    for _, _, held in graph.edges(data=True):
+        held.update(bond=int(rng.integers(4)), ring=int(rng.integers(2)), length=float(rng.random()), axis=rng.random(2))
+    return graph
+
+
+def check_edges(made, graph):
+    """What our graph says of its entries is what networkx says of its edges."""
+    vertices, entries = list(graph), made.adjacency.tocoo()
+    assert entries.nnz == nx.to_scipy_sparse_array(graph).nnz
+    for row, column, label, numbers in zip(entries.row, entries.col, made.edge_label, made.edge_attr):
+        held = graph.edges[vertices[row], vertices[column]]
+        assert label.tolist() == [held["bond"], held["ring"]]
+        assert numbers.tolist() == [held["length"], *held["axis"]]
+
+
+EDGES = {"edge_label": ["bond", "ring"], "edge_attr": ["length", "axis"]}
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_what_edges_of_networkx_carry(directed):
+    graph = bonded(1, directed)
+    made = as_graph(graph, label=["kind", "kind"], **EDGES)
+    check_edges(made, graph)
+    assert made.labels.tolist() == [[graph.nodes[v]["kind"]] * 2 for v in graph]
+    single = as_graph(graph, edge_label="bond")
+    assert np.array_equal(single.edge_label, made.edge_label[:, 0]) and single.edge_attr is None
+    assert as_graph(graph, edge_attr="length").edge_label is None
+    bare = as_graph(nx.empty_graph(3), **EDGES)
+    assert bare.edge_label.shape == (0, 2) and len(as_batch([as_graph(bonded(2), **EDGES, features=[]), bare])) == 2
+    with pytest.warns(UserWarning, match="edges carry 'bond', 'ring', 'length', which is not used: .*edge_label=… for a category"):
+        assert as_graph(graph).edge_label is None
+
+
+def test_strings_that_edges_carry_are_told_of():
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, "single", "bond")
+    with pytest.warns(UserWarning, match="edges carry 'bond', .*edge_label='bond' for a category, once its strings are numbered"):
+        as_graph(graph)
+    with pytest.raises(TypeError, match=r"edge \(0, 1\): attribute 'bond': expected an integer, found 'single'; number the strings first"):
+        as_graph(graph, edge_label="bond")
+    with pytest.raises(ValueError, match=r"edge \(0, 1\): expected an attribute 'length', found none"):
+        as_graph(graph, edge_attr=["length"])
+    nx.set_edge_attributes(graph, {(0, 1): [1.0], (1, 2): [1.0, 2.0]}, "length")
+    with pytest.raises(ValueError, match=r"edge \(1, 2\): expected 1 numbers, as the edges before it, found 2"):
+        as_graph(graph, edge_attr="length")
+    parallel = nx.MultiGraph([(0, 1, {"bond": 1}), (0, 1, {"bond": 2})])
+    with pytest.raises(ValueError, match="edges 0 and 1 of the list both join 0 and 1, with different labels"):
+        as_graph(parallel, edge_label="bond")
 
 
 def test_parallel_edges_of_networkx():
@@ -95,28 +150,43 @@ def test_pytorch_geometric_by_its_looks():
     assert as_graph(data, label="z").labels.tolist() == [6, 1, 1, 8]
     heavy = pyg_data(ends, num_nodes=4, x=None, edge_attr=Tensor([[2.0], [2.0], [3.0], [3.0]]))
     assert as_graph(heavy, weight="edge_attr") == Graph(ends, num_nodes=4, weights=[2, 2, 3, 3])
-    assert as_graph(heavy) == Graph(ends, num_nodes=4)
+    assert as_graph(heavy) == Graph(ends, num_nodes=4, edge_attr=[2, 2, 3, 3])
+    assert as_graph(heavy, edge_attr=[]) == Graph(ends, num_nodes=4)
+    bonds = [[1, 0], [1, 0], [2, 1], [2, 1]]
+    whole = pyg_data(ends, num_nodes=4, x=None, edge_attr=Tensor(bonds), distance=Tensor([0.5, 0.5, 1.5, 1.5]))
+    assert as_graph(whole) == Graph(ends, num_nodes=4, edge_label=bonds)
+    both = as_graph(whole, edge_attr="distance", edge_label="edge_attr")
+    assert both == Graph(ends, num_nodes=4, edge_label=bonds, edge_attr=[0.5, 0.5, 1.5, 1.5])
+    assert as_graph(whole, edge_label=["edge_attr", "edge_attr"]).edge_label.shape == (4, 4)
+    with pytest.raises(ValueError, match="edge_label: expected an attribute 'bond', found none"):
+        as_graph(whole, edge_label="bond")
+    uneven = pyg_data(ends, num_nodes=4, x=None, edge_attr=Tensor([1, 2, 3, 3]))
+    with pytest.warns(UserWarning, match="the two directions of an edge carry different .* read as directed"):
+        assert len(as_batch([uneven])) == 1
     with pytest.raises(ValueError, match="graph 0: features: expected 5 rows|num_nodes: expected 4"):
         as_batch([pyg_data(ends, num_nodes=5, x=Tensor(np.ones((4, 2))))])
 
 
 def test_a_pytorch_geometric_batch_is_taken_apart():
     rng = np.random.default_rng(0)
-    sizes, graphs, ends, weights = [3, 0, 5, 1], [], [], []
+    sizes, graphs, ends, weights, bonds = [3, 0, 5, 1], [], [], [], []
     first = np.concatenate([[0], np.cumsum(sizes)])
     rows = rng.random((first[-1], 2))
     for n, start in zip(sizes, first):
         upper = np.argwhere(np.triu(rng.random((n, n)) < 0.5)).T
         w = rng.random(upper.shape[1])
-        graphs.append(Graph(upper, rows[start : start + n], weights=w))
+        bond = rng.integers(0, 3, (upper.shape[1], 2))
+        graphs.append(Graph(upper, rows[start : start + n], weights=w, edge_label=bond))
         ends.append(upper + start)
         weights.append(w)
+        bonds.append(bond)
     order = rng.permutation(sum(part.shape[1] for part in ends))
     joined, weights = np.concatenate(ends, axis=1)[:, order], np.concatenate(weights)[order]
     batch = pyg_data(joined, num_nodes=first[-1], x=Tensor(rows), edge_weight=Tensor(weights), ptr=Tensor(first))
+    batch.edge_attr = Tensor(np.concatenate(bonds)[order])
     same_batch(as_batch(batch), as_batch(graphs))
     batch.edge_index = Tensor([[0], [4]])
-    batch.edge_weight = None
+    batch.edge_weight = batch.edge_attr = None
     with pytest.raises(ValueError, match="graph 0: edge 0 of the batch leads to another graph"):
         as_batch(batch)
 
@@ -131,6 +201,11 @@ def test_dgl_by_its_looks():
     assert as_graph(graph) == Graph([[0, 1], [1, 2]], np.eye(3), weights=[2, 3])
     assert as_graph(graph, features=["kind", "feat"]).features.shape == (3, 4)
     same_batch(as_batch([graph, graph]), as_batch([as_graph(graph)] * 2))
+    graph.edata |= {"bond": Tensor([1, 2]), "feat": Tensor([[0.5, 1.0], [1.5, 2.0]])}
+    named = as_graph(graph, edge_label="bond", edge_attr="feat")
+    assert named == Graph([[0, 1], [1, 2]], np.eye(3), weights=[2, 3], edge_label=[1, 2], edge_attr=[[0.5, 1], [1.5, 2]])
+    with pytest.warns(UserWarning, match="edges carry 'bond', 'feat', which is not used"):
+        as_graph(graph)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -145,6 +220,12 @@ def test_igraph(directed):
     made.vs["kind"] = [graph.nodes[v]["kind"] for v in graph]
     assert as_graph(made, label="kind") == as_graph(graph, label="kind")
     assert as_graph(made, features="kind").features.shape == (12, 1)
+    graph = bonded(3, directed)
+    for name in ("bond", "ring", "length", "axis"):
+        made.es[name] = [held for _, _, held in graph.edges(data=name)]
+    assert as_graph(made, label="kind", **EDGES) == as_graph(graph, label="kind", **EDGES)
+    with pytest.warns(UserWarning, match="edges carry 'bond', 'ring', 'length', which is not used"):
+        as_graph(made)
 
 
 def edge_rows(graphs):
@@ -200,6 +281,32 @@ def test_a_table_of_vertices_says_what_they_carry():
         from_edges(frame, nodes[nodes["g"] != "alpha"], **names)
 
 
+def test_tables_say_what_edges_carry():
+    rows = []
+    for name, graph in named_graphs().items():
+        for at, (u, v) in enumerate(graph.edges):
+            rows.append((name, u, v, at % 3, at % 2, at / 2))
+    frame = pd.DataFrame(rows, columns=["graph", "source", "target", "bond", "ring", "length"]).sample(frac=1, random_state=2)
+    found = from_edges(frame, edge_label=["bond", "ring"], edge_attr="length")
+    for name, made in zip(found.ids, found.graphs):
+        graph = nx.from_pandas_edgelist(frame[frame["graph"] == name], edge_attr=True)
+        ordered = nx.Graph()
+        ordered.add_nodes_from(sorted(graph))
+        ordered.add_edges_from(graph.edges(data=True))
+        assert made == as_graph(ordered, edge_label=["bond", "ring"], edge_attr="length")
+    usual = frame[["graph", "source", "target"]].assign(edge_label=frame["bond"], edge_attr=frame["length"])
+    assert list(from_edges(usual).graphs) == list(from_edges(frame, edge_label="bond", edge_attr=["length"]).graphs)
+    same_batch(as_batch(usual), from_edges(usual).graphs._raw)
+    with pytest.warns(UserWarning, match=r"columns 'bond', 'ring', 'length' of the table of edges are not used: .*from_edges\("):
+        as_batch(frame)
+    with pytest.raises(ValueError, match="edges: expected a column 'kind', found graph, source"):
+        from_edges(frame, edge_label="kind")
+    with pytest.raises(TypeError, match="edges: column 'length': expected integers, found float64"):
+        from_edges(frame, edge_label="length")
+    nodes = {"node": [0, 1], "a": [1, 2], "b": [3, 4]}
+    assert from_edges({"source": [0], "target": [1]}, nodes, label=["a", "b"]).graphs[0].labels.tolist() == [[1, 3], [2, 4]]
+
+
 def test_one_graph_needs_no_name():
     found = from_edges({"source": [3, 1], "target": [1, 2]})
     assert found.ids == [0] and found.graphs[0] == Graph([[2, 0], [0, 1]])
@@ -220,7 +327,7 @@ def wrong_things():
     yield lambda: PyramidalReservoir().fit([path, half]), ValueError, "graph 1: vertex 1: expected an attribute 'x', found none"
     yield lambda: PyramidalReservoir().fit([text]), TypeError, r"graph 0: edge \(0, 1\): attribute 'weight': expected a number, found 'heavy'"
     yield lambda: as_graph(ragged), ValueError, "vertex 1: expected 1 features, as the vertices before it, found 2"
-    yield lambda: as_graph(kinds, label="kind"), TypeError, "vertex 0: attribute 'kind': expected a whole number, found 'C'"
+    yield lambda: as_graph(kinds, label="kind"), TypeError, "vertex 0: attribute 'kind': expected an integer, found 'C'"
     yield lambda: as_graph(path, weight="cost"), ValueError, "weight: expected an attribute 'cost' of the edges, found none"
     yield lambda: as_graph(sp.eye_array(2), label="a"), TypeError, "label: scipy.sparse.dia_array has no attributes|label: .* has no attributes"
     yield lambda: PyramidalReservoir().fit(path), TypeError, "expected a sequence of graphs, found networkx.classes.graph.Graph"

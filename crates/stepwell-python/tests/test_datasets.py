@@ -159,6 +159,34 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
         assert again.read_bytes() == path.read_bytes()
 
 
+def test_what_edges_carry_is_saved(tmp_path):
+    rng = np.random.default_rng(5)
+    graphs = [Graph([[], []], num_nodes=2, labels=[[1, 2], [1, 3]])]
+    for seed in range(6):
+        made = nx.gnp_random_graph(8, 0.5, seed=seed)
+        size = made.number_of_edges()
+        carried = {"edge_label": rng.integers(0, 4, (size, 3)), "edge_attr": rng.random((size, 2))}
+        graphs.append(Graph(np.array(made.edges).T, num_nodes=8, labels=rng.integers(0, 3, (8, 2)), **carried))
+    expected = PyramidalReservoir(units=8, max_iter=300, edge_gate="signs").fit_transform(graphs)
+    for name in ("mine.parquet", "mine.jsonl", "mine.zip", "mine"):
+        path = tmp_path / name
+        save_dataset(path, graphs, [1, 2] * 3 + [1])
+        found = load_dataset(path).graphs
+        assert found[1:] == graphs[1:], name
+        assert found[0].num_edges == 0 and np.array_equal(found[0].labels, graphs[0].labels)
+        assert np.array_equal(PyramidalReservoir(units=8, max_iter=300, edge_gate="signs").fit_transform(found), expected)
+        assert pickle.loads(pickle.dumps(found))[1:] == graphs[1:]
+
+
+def test_directions_with_different_labels_are_told_of(toy):
+    (toy / "TOY_edge_labels.txt").write_text("1\n1\n2\n2\n")
+    assert [graph.edge_label.tolist() for graph in load_dataset(toy).graphs] == [[1, 1], [2, 2]]
+    (toy / "TOY_edge_labels.txt").write_text("1, 5\n2, 5\n3, 5\n3, 5\n")
+    with pytest.warns(UserWarning, match="two directions of an edge carry different labels: the graphs are read as directed"):
+        dataset = load_dataset(toy)
+    assert dataset.graphs[0].directed and dataset.graphs[0].edge_label.tolist() == [[1, 5], [2, 5]]
+
+
 def test_what_cannot_be_saved_is_said(tmp_path):
     graphs, path = [nx.path_graph(3), nx.cycle_graph(4)], tmp_path / "mine.parquet"
     for options, kind, message in [

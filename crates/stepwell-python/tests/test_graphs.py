@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell import Graph, as_graph
+from stepwell._batches import as_batch
 
 
 def symmetric(n, density, seed):
@@ -62,6 +63,59 @@ def test_pickles():
         assert pickle.loads(pickle.dumps(graph)) == graph
 
 
+def carrying(seed, n=12, directed=False, columns=1):
+    """A networkx graph whose edges carry bonds and lengths, and the same as ours."""
+    made = nx.gnp_random_graph(n, 0.4, seed=seed, directed=directed)
+    rng = np.random.default_rng(seed)
+    for _, _, held in made.edges(data=True):
+        held.update(bond=rng.integers(-1, 3, columns), length=rng.random(2))
+    ends = np.array(made.edges, dtype=np.int64).reshape(-1, 2).T
+    bonds = np.array([bond for _, _, bond in made.edges(data="bond")]).reshape(-1, columns)
+    lengths = np.array([length for _, _, length in made.edges(data="length")]).reshape(-1, 2)
+    flip = (rng.random(ends.shape[1]) < 0.5) & (not directed)  # an undirected edge may be listed from either end
+    ends = np.where(flip, ends[::-1], ends)
+    return made, Graph(ends, num_nodes=n, edge_label=bonds, edge_attr=lengths, directed=directed)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
+def test_what_edges_carry_stays_with_them(seed, directed, columns):
+    made, graph = carrying(seed, directed=directed, columns=columns)
+    entries = graph.adjacency.tocoo()
+    assert graph.edge_label.shape == ((entries.nnz,) if columns == 1 else (entries.nnz, columns))
+    assert graph.edge_attr.shape == (entries.nnz, 2)
+    for row, column, bond, length in zip(entries.row, entries.col, graph.edge_label, graph.edge_attr):
+        held = made.edges[row, column]
+        assert np.array_equal(np.ravel(bond), held["bond"]) and np.array_equal(length, held["length"])
+    assert pickle.loads(pickle.dumps(graph)) == graph
+    again = Graph(graph.adjacency, edge_label=graph.edge_label, edge_attr=graph.edge_attr, directed=directed)
+    assert again == graph, "a matrix lists its entries"
+    if entries.nnz:
+        plain = Graph(graph.adjacency, directed=directed)
+        assert plain != graph and plain.edge_label is None and plain.edge_attr is None
+
+
+def test_labels_may_be_several():
+    graph = Graph([[0], [1]], labels=[[1, 5], [2, 5]], edge_label=[[3, 4]])
+    assert graph.labels.tolist() == [[1, 5], [2, 5]] and graph.edge_label.tolist() == [[3, 4], [3, 4]]
+    assert graph.labels.dtype == graph.edge_label.dtype == np.int32
+    assert repr(graph) == "Graph(2 nodes, 1 edges, 0 features, 2 labels, 2 edge labels)"
+    assert pickle.loads(pickle.dumps(graph)) == graph
+    assert Graph([[0], [1]], labels=[[1], [2]]) == Graph([[0], [1]], labels=[1, 2])
+    assert repr(Graph([[0], [1]], edge_attr=[0.5], directed=True)) == (
+        "Graph(2 nodes, 1 edges, directed, 0 features, 1 edge attribute)"
+    )
+
+
+def test_graphs_without_edges_carry_what_the_others_do():
+    bare = Graph([[], []], num_nodes=2, edge_label=[], edge_attr=[])
+    assert bare.edge_label.shape == (0,) and bare.edge_attr.shape == (0, 1)
+    three = Graph([[], []], num_nodes=2, edge_label=np.zeros((0, 3), int))
+    assert pickle.loads(pickle.dumps(three)) == three
+    graphs = [Graph([[], []], num_nodes=1), Graph([[0], [1]], edge_label=[[1, 2]]), bare]
+    assert len(as_batch(graphs)) == 3
+
+
 def test_odd_graphs():
     assert Graph(np.zeros((2, 0), int)).num_nodes == 0
     assert Graph([[], []], np.zeros((1, 2))).num_edges == 0
@@ -88,6 +142,21 @@ def test_odd_graphs():
         (lambda: Graph([[0], [1]], weights=[1.0, 1.0]), ValueError, "expected 1, found 2"),
         (lambda: Graph([[0], [1]], num_nodes=2.0), TypeError, "num_nodes"),
         (lambda: Graph(sp.eye(2), weights=[1.0]), TypeError, "weights"),
+        (lambda: Graph([[0], [1]], edge_label=[1, 2]), ValueError, "edge_label: expected 1 rows, one per listed edge, found 2"),
+        (lambda: Graph([[0], [1]], edge_attr=[]), ValueError, "edge_attr: expected 1 rows, one per listed edge, found 0"),
+        (lambda: Graph([[0], [1]], edge_label=["C"]), TypeError, "found <U1; number the strings first, the same way in all graphs"),
+        (lambda: Graph([[0], [1]], edge_label=[0.5]), TypeError, "edge_label: expected integers, found float64; real numbers are edge_attr="),
+        (lambda: Graph([[0], [1]], edge_label=[2**40]), ValueError, "edge_label: expected integers of 32 bits, found 1099511627776"),
+        (lambda: Graph([[0], [1]], edge_label=[[[1]]]), ValueError, "edge_label: expected 1 or 2 dimensions, found 3"),
+        (lambda: Graph([[0, 1], [1, 2]], edge_label=[[1], [1, 2]]), ValueError, "edge_label: expected rows of the same length"),
+        (lambda: Graph([[0, 1], [1, 2]], edge_attr=[1, np.nan]), ValueError, "edge_attr: expected finite numbers, found nan in row 1; fill it in"),
+        (lambda: Graph([[0], [1]], edge_attr=["long"]), TypeError, "found <U4; number the strings first and give them as edge_label="),
+        (lambda: Graph([[0, 1], [1, 0]], edge_label=[1, 2]), ValueError, "edges 0 and 1 of the list both join 0 and 1, with different labels"),
+        (lambda: Graph([[0, 0], [1, 1]], edge_attr=[1, 2], directed=True), ValueError, "with different attributes"),
+        (lambda: Graph(sp.coo_matrix(np.ones((2, 2))), edge_label=[1] * 4), ValueError, "edge_label: expected a CSR matrix in canonical format"),
+        (lambda: as_batch([Graph([[0], [1]], edge_label=[1]), Graph([[0], [1]])]), ValueError, "graph 1: expected some labels per edge (edge_label), as in the graphs before it, found none"),
+        (lambda: as_batch([Graph([[0], [1]], edge_attr=[1]), Graph([[0], [1]], edge_attr=[[1, 2]])]), ValueError, "graph 1: expected 1 attributes per edge (edge_attr), as in the graphs before it, found 2"),
+        (lambda: as_batch([Graph([[0], [1]], labels=[[1, 2], [1, 2]]), Graph([[0], [1]], labels=[1, 2])]), ValueError, "graph 1: expected 2 labels per vertex, as in the graphs before it, found 1"),
         (lambda: as_graph("graph"), TypeError, "found str"),
         (lambda: as_graph((1, 2, 3)), TypeError, "found tuple"),
     ],

@@ -206,6 +206,7 @@ def test_a_grid_search_over_processes():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # tolerance 0 is never met
+@pytest.mark.filterwarnings("ignore:edges carry labels")
 def test_real_molecules_when_they_are_there():
     folder = Path(os.environ.get("STEPWELL_TEST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "tud"
     if not folder.is_dir():

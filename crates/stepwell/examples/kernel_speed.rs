@@ -34,7 +34,7 @@ fn graphs() -> GraphBatch {
         }
         let labels: Vec<i32> = (0..n).map(|_| stream.below(5) as i32).collect();
         let edges =
-            EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(n as usize, &sources, &targets) };
+            EdgeList { vertex_labels: Some((&labels, 1)), ..EdgeList::new(n as usize, &sources, &targets) };
         builder.push(&edges).expect("a valid graph");
     }
     builder.finish()

@@ -36,7 +36,7 @@ fn grids(count: usize, vertices: usize) -> GraphBatch {
             }
         }
         let labels: Vec<i32> = (0..n).map(|_| stream.below(5) as i32).collect();
-        let edges = EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(n, &sources, &targets) };
+        let edges = EdgeList { vertex_labels: Some((&labels, 1)), ..EdgeList::new(n, &sources, &targets) };
         builder.push(&edges).expect("a valid graph");
     }
     builder.finish()

@@ -65,6 +65,25 @@ pub enum Error {
         /// Summed weight as listed the other way.
         backward: f64,
     },
+    /// An edge is listed twice, or in both directions of an undirected graph, and
+    /// carries something else each time.
+    #[error(
+        "edges {first} and {second} of the list both join {source_vertex} and {target_vertex}, with different {what}; {advice}"
+    )]
+    EdgesDiffer {
+        /// Labels or attributes.
+        what: &'static str,
+        /// One end.
+        source_vertex: u32,
+        /// The other end.
+        target_vertex: u32,
+        /// Position in the list of edges, from 0.
+        first: usize,
+        /// Position in the list of edges, from 0.
+        second: usize,
+        /// What to do about it.
+        advice: &'static str,
+    },
     /// An attribute is infinite or not a number.
     #[error("{what} of {item} {index} is {value}; expected a finite number")]
     BadValue {

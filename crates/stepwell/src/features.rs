@@ -6,7 +6,8 @@
 //! structure. Vertices that carry nothing get their z-scored degree. Attributes
 //! that are one-hot rows are labels in disguise and are not scaled. The
 //! resulting [`Inputs`] keep one-hot rows as integers, since a one-hot row
-//! times `V` is a row of `V`.
+//! times `V` is a row of `V`. What edges carry is learnt in the same way, where it
+//! is asked for.
 //!
 //! ```
 //! use stepwell::features::{FeatureMap, FeatureOptions};
@@ -19,10 +20,12 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
+mod edges;
 mod exact;
 mod fit;
 mod triangles;
 
+pub use edges::{EdgeInputs, EdgeMap};
 pub use fit::FeatureFit;
 
 use serde::{Deserialize, Serialize};
@@ -78,15 +81,38 @@ pub struct FeatureOptions {
     /// `structure` is empty; when this is too, [`StructuralFeature::Degree`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bare_structure: Vec<StructuralFeature>,
+    /// Learn what edges carry, too.
+    pub edges: bool,
 }
 
-/// The model's input: a dense part and, behind it, a one-hot part.
+/// How many columns the inputs of a model have.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct InputShape {
+    /// Columns of `X`, F.
+    pub features: usize,
+    /// Labels of edges that have a gate.
+    pub edge_labels: usize,
+    /// Attributes of edges.
+    pub edge_attributes: usize,
+}
+
+impl From<usize> for InputShape {
+    fn from(features: usize) -> Self {
+        Self { features, ..Self::default() }
+    }
+}
+
+/// The model's input: a dense part and, behind it, a one-hot part; and what edges
+/// carry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
     dense_width: usize,
     dense: Vec<f64>,
     one_hot_width: usize,
+    /// Labels of a vertex, each with its own columns.
+    labels: usize,
     one_hot: Vec<u32>,
+    edges: EdgeInputs,
 }
 
 impl Inputs {
@@ -101,11 +127,11 @@ impl Inputs {
             let (index, value) = (at / width, rows[at]);
             return Err(Error::BadValue { what: "input", item: "vertex", index, value });
         }
-        Ok(Self::new(width, rows, 0, Vec::new()))
+        Ok(Self::new(width, rows, 0, 0, Vec::new()))
     }
 
-    /// Rows `range` of each part, one after the other. All parts must have one
-    /// width; the answer names the first that differs.
+    /// Rows `range` of each part, one after the other, without what edges carry. All
+    /// parts must have one width; the answer names the first that differs.
     pub fn concat<'a>(
         parts: impl IntoIterator<Item = (&'a Inputs, std::ops::Range<usize>)> + Clone,
     ) -> Result<Self, WidthDiffers> {
@@ -117,41 +143,26 @@ impl Inputs {
                 let (expected, found) = (first.width(), inputs.width());
                 return Err(WidthDiffers { part: part + 1, expected, found });
             }
-            alike &= inputs.dense_width == first.dense_width;
+            alike &= inputs.dense_width == first.dense_width && inputs.labels == first.labels;
         }
         let mut whole = Self::default();
-        (whole.dense_width, whole.one_hot_width) =
-            if alike { (first.dense_width, first.one_hot_width) } else { (first.width(), 0) };
+        (whole.dense_width, whole.one_hot_width, whole.labels) = if alike {
+            (first.dense_width, first.one_hot_width, first.labels)
+        } else {
+            (first.width(), 0, 0)
+        };
         for (inputs, range) in parts {
-            match alike {
-                true => {
-                    let width = inputs.dense_width;
-                    whole.dense.extend_from_slice(&inputs.dense[range.start * width..range.end * width]);
-                    let columns = if inputs.one_hot_width == 0 { 0..0 } else { range };
-                    whole.one_hot.extend_from_slice(&inputs.one_hot[columns]);
-                }
-                false => range.for_each(|vertex| inputs.extend_with_row(vertex, &mut whole.dense)),
+            if alike {
+                let Self { dense_width, labels, .. } = *inputs;
+                whole
+                    .dense
+                    .extend_from_slice(&inputs.dense[range.start * dense_width..range.end * dense_width]);
+                whole.one_hot.extend_from_slice(&inputs.one_hot[range.start * labels..range.end * labels]);
+            } else {
+                range.for_each(|vertex| inputs.extend_with_row(vertex, &mut whole.dense));
             }
         }
         Ok(whole)
-    }
-
-    /// The rows of `self`, each with that of `other` behind it.
-    pub fn beside(&self, other: &Inputs) -> Result<Self> {
-        let rows = |inputs: &Self| match inputs.dense_width {
-            0 => inputs.one_hot.len(),
-            width => inputs.dense.len() / width,
-        };
-        let (expected, found) = (rows(self), rows(other));
-        if self.width() > 0 && other.width() > 0 && expected != found {
-            return Err(Error::Length { what: "rows of inputs", expected, found });
-        }
-        let mut dense = Vec::with_capacity(expected.max(found) * (self.width() + other.width()));
-        for vertex in 0..expected.max(found) {
-            self.extend_with_row(vertex, &mut dense);
-            other.extend_with_row(vertex, &mut dense);
-        }
-        Ok(Self::new(self.width() + other.width(), dense, 0, Vec::new()))
     }
 
     /// Appends one vertex's whole row of `X`, the one-hot part written out.
@@ -159,21 +170,28 @@ impl Inputs {
         rows.extend_from_slice(self.dense_row(vertex));
         let begin = rows.len();
         rows.resize(begin + self.one_hot_width, 0.0);
-        if let Some(&column) = self.one_hot.get(vertex).filter(|&&column| column != Self::NO_COLUMN) {
+        for &column in self.one_hot_row(vertex).iter().filter(|&&column| column != Self::NO_COLUMN) {
             rows[begin + column as usize] = 1.0;
         }
     }
 
     /// A dense part and a one-hot part (of width 0 if there is none). Dense
     /// rows that are all one-hot and stand alone become integers.
-    fn new(dense_width: usize, dense: Vec<f64>, one_hot_width: usize, one_hot: Vec<u32>) -> Self {
+    fn new(
+        dense_width: usize,
+        dense: Vec<f64>,
+        one_hot_width: usize,
+        labels: usize,
+        one_hot: Vec<u32>,
+    ) -> Self {
+        let edges = EdgeInputs::default();
         if one_hot_width == 0
-            && let Some(columns) = one_hot_columns(&dense, dense_width)
+            && let Some(one_hot) = one_hot_columns(&dense, dense_width)
         {
             let (dense, one_hot_width) = (Vec::new(), dense_width);
-            return Self { dense_width: 0, dense, one_hot_width, one_hot: columns };
+            return Self { dense_width: 0, dense, one_hot_width, labels: 1, one_hot, edges };
         }
-        Self { dense_width, dense, one_hot_width, one_hot }
+        Self { dense_width, dense, one_hot_width, labels, one_hot, edges }
     }
 
     /// The [`one_hot`](Self::one_hot) entry of a vertex whose row is all zeros,
@@ -205,10 +223,26 @@ impl Inputs {
         &self.dense
     }
 
-    /// Each vertex's column of the one-hot part, or [`NO_COLUMN`](Self::NO_COLUMN);
-    /// empty when there is no such part.
+    /// Labels of a vertex, each with columns of its own in the one-hot part.
+    pub fn labels(&self) -> usize {
+        self.labels
+    }
+
+    /// Each vertex's columns of the one-hot part, one for each of its
+    /// [`labels`](Self::labels), or [`NO_COLUMN`](Self::NO_COLUMN); empty when there is
+    /// no such part.
     pub fn one_hot(&self) -> &[u32] {
         &self.one_hot
+    }
+
+    /// One vertex's columns of the one-hot part.
+    pub fn one_hot_row(&self, vertex: usize) -> &[u32] {
+        &self.one_hot[vertex * self.labels..(vertex + 1) * self.labels]
+    }
+
+    /// What edges carry.
+    pub fn edges(&self) -> &EdgeInputs {
+        &self.edges
     }
 }
 
@@ -240,8 +274,10 @@ pub struct FeatureMap {
     means: Vec<f64>,
     /// Divides each dense column; so much where a column is constant that nothing is left of it.
     scales: Vec<f64>,
-    /// The label of each one-hot column, ascending.
-    labels: Vec<i32>,
+    /// For each label of a vertex those that have a one-hot column, ascending.
+    labels: Vec<Vec<i32>>,
+    #[serde(skip_serializing_if = "EdgeMap::is_empty")]
+    edges: EdgeMap,
 }
 
 fn is_zero(value: &usize) -> bool {
@@ -260,14 +296,50 @@ struct Written {
     structure: Vec<StructuralFeature>,
     means: Vec<f64>,
     scales: Vec<f64>,
-    labels: Vec<i32>,
+    labels: WrittenLabels,
+    #[serde(default)]
+    edges: EdgeMap,
+}
+
+/// Version 0.1.0 had one label per vertex.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenLabels {
+    One(Vec<i32>),
+    Several(Vec<Vec<i32>>),
+}
+
+/// Means are numbers, scales positive ones.
+fn check_scales(means: &[f64], scales: &[f64]) -> Result<()> {
+    let unusable = |x: f64, scale: bool| !x.is_finite() || scale && x <= 0.0;
+    let columns = means.iter().zip(scales).enumerate();
+    for (index, (&mean, &scale)) in columns {
+        let value = if unusable(mean, false) { mean } else { scale };
+        if unusable(mean, false) || unusable(scale, true) {
+            return Err(Error::BadValue { what: "mean or scale", item: "column", index, value });
+        }
+    }
+    Ok(())
+}
+
+fn check_labels(what: &'static str, labels: &[Vec<i32>]) -> Result<()> {
+    let position = |known: &Vec<i32>| known.windows(2).position(|pair| pair[0] >= pair[1]);
+    match labels.iter().find_map(position) {
+        Some(position) => Err(Error::NotAscending { what, position: position + 1 }),
+        None => Ok(()),
+    }
 }
 
 impl TryFrom<Written> for FeatureMap {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        let Written { attributes, ignored, names, structure, means, scales, labels } = written;
+        let Written { attributes, ignored, names, structure, means, scales, labels, edges } = written;
+        let labels = match labels {
+            WrittenLabels::One(labels) if labels.is_empty() => Vec::new(),
+            WrittenLabels::One(labels) => vec![labels],
+            WrittenLabels::Several(labels) => labels,
+        };
         if !names.is_empty() {
             same_length("names of vertex attributes", attributes, names.len())?;
         }
@@ -278,15 +350,9 @@ impl TryFrom<Written> for FeatureMap {
                 return Err(Error::Length { what, expected, found });
             }
         }
-        let unusable = |x: f64, scale: bool| !x.is_finite() || scale && x <= 0.0;
-        if let Some(index) = (0..expected).find(|&c| unusable(means[c], false) || unusable(scales[c], true)) {
-            let value = if unusable(means[index], false) { means[index] } else { scales[index] };
-            return Err(Error::BadValue { what: "mean or scale", item: "column", index, value });
-        }
-        if let Some(position) = labels.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(Error::NotAscending { what: "vertex labels", position: position + 1 });
-        }
-        Ok(Self { attributes, ignored, names, structure, means, scales, labels })
+        check_scales(&means, &scales)?;
+        check_labels("vertex labels", &labels)?;
+        Ok(Self { attributes, ignored, names, structure, means, scales, labels, edges })
     }
 }
 
@@ -314,21 +380,54 @@ impl FeatureMap {
         self.ignored
     }
 
-    /// Labels that have a column, in the order of the columns.
-    pub fn labels(&self) -> &[i32] {
+    /// For each label of a vertex those that have a column, in the order of the columns.
+    pub fn labels(&self) -> &[Vec<i32>] {
         &self.labels
+    }
+
+    /// What it makes of edges.
+    pub fn edges(&self) -> &EdgeMap {
+        &self.edges
     }
 
     /// How many vertices of a batch have a label without a column.
     pub fn unknown_labels(&self, batch: &GraphBatch) -> usize {
-        let unknown = |label: &&i32| self.labels.binary_search(label).is_err();
-        let labels = batch.vertex_labels().filter(|_| !self.labels.is_empty());
-        labels.unwrap_or_default().iter().filter(unknown).count()
+        let unknown = |row: &[i32]| {
+            row.iter().zip(&self.labels).any(|(label, known)| known.binary_search(label).is_err())
+        };
+        let labels = batch.vertex_labels().filter(|labels| labels.width == self.labels.len());
+        labels.map_or(0, |labels| labels.values.chunks_exact(labels.width).filter(|row| unknown(row)).count())
+    }
+
+    /// What the edges of a batch carry and the map does not use, in words.
+    pub fn ignored_of_edges(&self, batch: &GraphBatch) -> Option<&'static str> {
+        if batch.num_entries() == 0 || !self.edges.is_empty() {
+            return self.edges.misses_attributes(batch).then_some("attributes");
+        }
+        match (batch.edge_labels(), batch.edge_attributes()) {
+            (None, None) => None,
+            (Some(_), None) => Some("labels"),
+            (None, Some(_)) => Some("attributes"),
+            (Some(_), Some(_)) => Some("labels and attributes"),
+        }
     }
 
     /// Columns of the inputs it makes, F.
     pub fn width(&self) -> usize {
-        self.means.len() + self.labels.len()
+        self.means.len() + self.one_hot_width()
+    }
+
+    /// Columns of all inputs it makes.
+    pub fn shape(&self) -> InputShape {
+        InputShape {
+            features: self.width(),
+            edge_labels: self.edges.num_labels(),
+            edge_attributes: self.edges.num_attributes(),
+        }
+    }
+
+    fn one_hot_width(&self) -> usize {
+        self.labels.iter().map(Vec::len).sum()
     }
 
     /// `X` for all vertices of a batch. Labels the map was not fitted on give
@@ -341,9 +440,14 @@ impl FeatureMap {
             return Err(Error::Unfit { what: "vertex attributes", expected, found });
         }
         let order = self.order(batch)?;
-        if batch.num_vertices() > 0 && !self.labels.is_empty() && batch.vertex_labels().is_none() {
-            let expected = format!("{} different ones", self.labels.len());
-            return Err(Error::Unfit { what: "vertex labels", expected, found: "none".into() });
+        let labels = batch.vertex_labels().filter(|_| !self.labels.is_empty());
+        let found = labels.map_or(0, |labels| labels.width);
+        if batch.num_vertices() > 0 && self.labels.len() != found {
+            let (mut expected, mut told) = (format!("{} per vertex", self.labels.len()), found.to_string());
+            if found == 0 {
+                (expected, told) = (format!("{} different ones", self.one_hot_width()), "none".into());
+            }
+            return Err(Error::Unfit { what: "vertex labels", expected, found: told });
         }
         let mut dense = self.dense(batch, order.as_deref());
         if !self.means.is_empty() {
@@ -353,13 +457,20 @@ impl FeatureMap {
                 }
             }
         }
-        let column = |label: &i32| self.labels.binary_search(label).map_or(Inputs::NO_COLUMN, |c| c as u32);
-        let labels = batch.vertex_labels().filter(|_| !self.labels.is_empty());
-        let one_hot = labels.unwrap_or_default().iter().map(column).collect();
-        Ok(Inputs::new(self.means.len(), dense, self.labels.len(), one_hot))
+        let starts: Vec<u32> = (0..self.labels.len())
+            .map(|label| self.labels[..label].iter().map(|known| known.len() as u32).sum())
+            .collect();
+        let column = |(at, label): (usize, &i32)| {
+            let known = at % self.labels.len();
+            let found = self.labels[known].binary_search(label);
+            found.map_or(Inputs::NO_COLUMN, |column| starts[known] + column as u32)
+        };
+        let values = labels.map_or(&[][..], |labels| &labels.values);
+        let one_hot = values.iter().enumerate().map(column).collect();
+        let inputs = Inputs::new(self.means.len(), dense, self.one_hot_width(), self.labels.len(), one_hot);
+        Ok(Inputs { edges: self.edges.apply(batch)?, ..inputs })
     }
 
-    /// Attributes and structural columns side by side, unscaled.
     /// Where the batch has each column the map was fitted on, if they are named and
     /// in another order there.
     fn order(&self, batch: &GraphBatch) -> Result<Option<Vec<usize>>> {
@@ -376,6 +487,7 @@ impl FeatureMap {
         })
     }
 
+    /// Attributes and structural columns side by side, unscaled.
     fn dense(&self, batch: &GraphBatch, order: Option<&[usize]>) -> Vec<f64> {
         let width = self.means.len();
         let mut dense = vec![0.0; batch.num_vertices() * width];
@@ -409,12 +521,14 @@ fn one_hot_columns(dense: &[f64], width: usize) -> Option<Vec<u32>> {
     if width < 2 || width > u32::MAX as usize {
         return None;
     }
-    let column = |row: &[f64]| {
-        let one = row.iter().position(|&x| x == 1.0)?;
-        let zeros = row.iter().filter(|&&x| x == 0.0).count();
-        (zeros == width - 1).then_some(one as u32)
-    };
-    dense.chunks_exact(width).map(column).collect()
+    dense.chunks_exact(width).map(|row| one_hot_column(row).map(|column| column as u32)).collect()
+}
+
+/// The column of the 1 in a row of one 1 among zeros.
+fn one_hot_column(row: &[f64]) -> Option<usize> {
+    let one = row.iter().position(|&x| x == 1.0)?;
+    let zeros = row.iter().filter(|&&x| x == 0.0).count();
+    (zeros == row.len() - 1).then_some(one)
 }
 
 fn put(rows: &mut [f64], width: usize, column: usize, values: &[f64], values_width: usize) {
@@ -474,13 +588,13 @@ mod tests {
     fn two_graphs() -> GraphBatch {
         let mut builder = BatchBuilder::default();
         let edges = EdgeList {
-            vertex_labels: Some(&[5, -1, 5]),
+            vertex_labels: Some((&[5, -1, 5], 1)),
             vertex_attributes: Some((&[1.0, 7.0, 2.0, 7.0, 3.0, 7.0], 2)),
             ..EdgeList::new(3, &[0, 1], &[1, 2])
         };
         builder.push(&edges).unwrap();
         let edges = EdgeList {
-            vertex_labels: Some(&[9]),
+            vertex_labels: Some((&[9], 1)),
             vertex_attributes: Some((&[6.0, 7.0], 2)),
             ..EdgeList::new(1, &[], &[])
         };
@@ -493,7 +607,7 @@ mod tests {
         let batch = two_graphs();
         let map = FeatureMap::fit(&batch, &FeatureOptions::default()).unwrap();
         let x = map.apply(&batch).unwrap();
-        assert_eq!(map.labels(), [-1, 5, 9]);
+        assert_eq!(map.labels(), [[-1, 5, 9]]);
         assert_eq!((x.dense_width(), x.one_hot_width(), x.width()), (2, 3, 5));
         assert_eq!(x.one_hot(), [1, 0, 1, 2]);
         let column: Vec<f64> = (0..4).map(|v| x.dense_row(v)[0]).collect();

@@ -7,6 +7,14 @@
 //! If K < 1 there is one fixed point, every start leads to it, and its distance
 //! can be bounded. If not, nothing is certain, and functions here answer `None`.
 //!
+//! Where edges carry something, a neighbour's states pass a gate on their way:
+//! `Σ_j ã_ij·g_ij ∘ h_j` takes the place of `(ÃH)_i`. For unit k that is the matrix
+//! with the entries `ã_ij·g_ijk`, and as no gate exceeds 1 in modulus, each is at most
+//! `ã_ij`. A matrix whose entries are at most those of a matrix without negative ones
+//! has at most its norm. So no unit's matrix has a norm above `‖Ã‖₂`, and K, the bounds
+//! made of it, and the proofs stay as they are. Radii are another matter: that of a
+//! gated operator may be far below `rho(Ã)·rho(W)`, and there is no necessary condition.
+//!
 //! `‖Ã‖₂` is exactly 1 for a graph with an edge and 0 for one without, directed
 //! or not: the square roots of the degrees make a vector that `Ã` maps with
 //! factor 1 and that has no zero where there are edges, which only the largest
@@ -20,7 +28,7 @@
 //! assert_eq!(sweeps_bound(1.0, 1e-3, 1.0), None);
 //! ```
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::error::Result;
 use crate::graph::GraphRef;
@@ -49,7 +57,8 @@ pub struct Stability {
     /// K < 1: it settles, from any start, on the same states.
     pub sufficient: bool,
     /// `rho(A)·rho(W) < 1`: without input, states near 0 die out. Without
-    /// this, uniqueness is lost. `None` when the bounds of `rho(A)` leave it open.
+    /// this, uniqueness is lost. `None` when the bounds of `rho(A)` leave it open, and
+    /// with gates.
     pub necessary: Option<bool>,
 }
 
@@ -81,16 +90,25 @@ pub fn leaky_contraction(contraction: f64, leak: f64) -> f64 {
 }
 
 /// Checks both conditions for a block with recurrent weights `W` on a graph,
-/// whose adjacency is normalised or not.
-pub fn stability(graph: GraphRef<'_>, normalize: bool, recurrent: RecurrentSize) -> Result<Stability> {
+/// whose adjacency is normalised or not, and whose edges have gates or not.
+pub fn stability(
+    graph: GraphRef<'_>,
+    normalize: bool,
+    recurrent: RecurrentSize,
+    gated: bool,
+) -> Result<Stability> {
     let contraction = adjacency_norm(graph, normalize).upper * recurrent.norm;
+    let sufficient = contraction < 1.0;
+    if gated {
+        return Ok(Stability { contraction, sufficient, necessary: None });
+    }
     let (graph_radius, radius) = (adjacency_radius(graph, normalize)?, recurrent.radius);
     let necessary = match (graph_radius.lower * radius < 1.0, graph_radius.upper * radius < 1.0) {
         (_, true) => Some(true),
         (false, _) => Some(false),
         _ => None,
     };
-    Ok(Stability { contraction, sufficient: contraction < 1.0, necessary })
+    Ok(Stability { contraction, sufficient, necessary })
 }
 
 /// T of the theorem: after so many sweeps of Jacobi from zero, the states are
@@ -124,18 +142,22 @@ pub fn distance_bound(contraction: f64, residual: f64) -> Option<f64> {
 }
 
 /// `‖F(H)-H‖_F` in f64, for the states `H` of a graph's vertices driven by
-/// `drive`, which is `X V`.
+/// `drive`, which is `X V`. `gate` answers for each entry with its gate, if it has one.
 pub fn residual(
     graph: GraphRef<'_>,
     normalize: bool,
     recurrent: ArrayView2<'_, f64>,
     drive: ArrayView2<'_, f64>,
     states: ArrayView2<'_, f64>,
+    gate: impl Fn(usize) -> Option<Array1<f64>>,
 ) -> f64 {
     let values = operator(graph, normalize);
     let mut gathered = Array2::<f64>::zeros(states.dim());
-    for ((row, column, _), value) in graph.entries().zip(values) {
-        gathered.row_mut(row).scaled_add(value, &states.row(column));
+    for (entry, ((row, column, _), value)) in graph.entries().zip(values).enumerate() {
+        match gate(entry) {
+            None => gathered.row_mut(row).scaled_add(value, &states.row(column)),
+            Some(gate) => gathered.row_mut(row).scaled_add(value, &(gate * states.row(column))),
+        }
     }
     let renewed = (gathered.dot(&recurrent) + drive).mapv(f64::tanh);
     (renewed - states).iter().map(|d| d * d).sum::<f64>().sqrt()

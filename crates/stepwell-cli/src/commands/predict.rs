@@ -67,8 +67,6 @@ pub struct Predict {
 struct PredictionSummary {
     dataset: String,
     skipped: usize,
-    /// Vertices whose label the model was not trained on.
-    unknown_labels: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +151,7 @@ impl Predict {
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
         let mut score = Score::default();
-        let (mut skipped, mut unknown_labels, mut seen) = (0, 0, 0);
+        let (mut skipped, mut seen) = (0, 0);
         let mut skip = |what: String| {
             skipped += 1;
             if skipped <= TOLD {
@@ -188,7 +186,6 @@ impl Predict {
                         }
                         embedding => embedding?,
                     };
-                    unknown_labels += model.model.features.unknown_labels(&piece.graphs);
                     let predictions = model.read(embedding)?;
                     score.add(model, &predictions, &piece.targets);
                     write(&mut output, model, &piece, (before, seen), &predictions)
@@ -210,11 +207,6 @@ impl Predict {
             };
             terminal.note(&format!("skipped {skipped} rows that are broken or do not fit the model{more}"));
             ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
-        }
-        if unknown_labels > 0 {
-            terminal.note(&format!(
-                "note: {unknown_labels} vertices have a label the model was not trained on; it sees them as vertices without one"
-            ));
         }
         if score.strange > 0 {
             terminal.note(&format!(
@@ -245,7 +237,6 @@ impl Predict {
         let report = PredictionSummary {
             dataset: source.name.clone(),
             skipped,
-            unknown_labels,
             accuracy,
             r2,
             seconds,

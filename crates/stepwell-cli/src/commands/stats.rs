@@ -22,7 +22,9 @@ use crate::terminal::{Terminal, table};
 /// component. With --pool the coarse graphs follow, beside the figures of the
 /// paper's Table 4 where it has the dataset (it counts stored entries there).
 /// The paper's Graclus fills its levels up with fake vertices, which are not
-/// made here; 'with fakes' is how many vertices there would be.
+/// made here; 'with fakes' is how many vertices there would be. 'node labels' and
+/// the labels of edges are counted by their distinct values, attributes by their
+/// columns.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell stats MUTAG
@@ -52,10 +54,13 @@ pub struct Stats {
 impl Stats {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let mut dataset = terminal.load(&self.input)?;
+        let mut summary = Summary::of(&dataset);
         if self.self_loops {
             dataset.graphs = with_self_loops(&dataset.graphs)?;
+            // The loops added carry nothing, so that none of the edges can.
+            summary = Summary { carried: summary.carried, ..Summary::of(&dataset) };
         }
-        let (mut summary, oddities) = (Summary::of(&dataset), Oddities::of(&dataset));
+        let oddities = Oddities::of(&dataset);
         let pooling = self.pool.pooling().context(BadUsage)?;
         if let Some(pooling) = &pooling {
             let cache = self.caching.pyramids(&self.input.sources);
@@ -113,9 +118,6 @@ impl Oddities {
 
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if self.weighted {
-            lines.push("  weights      yes".into());
-        }
         if self.empty > 0 {
             lines.push(format!("  empty        {}, without vertices", self.empty));
         }
@@ -173,9 +175,31 @@ pub fn describe_notes(notes: &Notes) -> Vec<String> {
     .collect()
 }
 
+/// A count of labels; where there are several per vertex or edge, that too.
+fn in_columns(labels: String, columns: usize) -> String {
+    if columns > 1 { format!("{labels} in {columns} columns") } else { labels }
+}
+
+fn carried_by_edges(summary: &Summary, weighted: bool) -> String {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let edges = summary.carried.unwrap_or_default();
+    let mut carried = Vec::new();
+    if edges.edge_label_columns > 0 {
+        carried.push(in_columns(counted(edges.edge_labels, "label"), edges.edge_label_columns));
+    }
+    if edges.edge_attributes > 0 {
+        carried.push(counted(edges.edge_attributes, "attribute"));
+    }
+    if weighted {
+        carried.push("weights".to_owned());
+    }
+    if carried.is_empty() { "nothing".to_owned() } else { carried.join(", ") }
+}
+
 /// The summary as text.
 fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
     let count = |number: usize| if number == 0 { "none".to_owned() } else { number.to_string() };
+    let columns = summary.carried.map_or(0, |carried| carried.node_label_columns);
     let mut lines = vec![
         summary.dataset.clone(),
         format!("  graphs       {}", summary.graphs),
@@ -183,8 +207,9 @@ fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
             "  classes      {}",
             summary.classes.map_or("none".to_owned(), |classes| classes.to_string())
         ),
-        format!("  node labels  {}", count(summary.node_labels)),
+        format!("  node labels  {}", in_columns(count(summary.node_labels), columns)),
         format!("  attributes   {}", count(summary.attributes)),
+        format!("  edges carry  {}", carried_by_edges(summary, oddities.weighted)),
         format!("  self loops   {}", count(summary.self_loops)),
     ];
     lines.extend(oddities.lines());

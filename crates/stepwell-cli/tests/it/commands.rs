@@ -43,6 +43,25 @@ fn stats_has_the_promised_names() {
 }
 
 #[test]
+fn stats_tells_what_edges_carry() {
+    let stats = |rows: &str, arguments: &[&str]| {
+        let done = stepwell().args(["stats", "-"]).args(arguments).write_stdin(rows).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    let rows = "{\"num_nodes\":3,\"src\":[0,1],\"dst\":[1,2],\"weight\":[2,3],\"edge_label\":[[1,0],[2,0]],\"edge_attr\":[0.5,1.5],\"edge_attr_dim\":1,\"node_label\":[[1,4],[1,5],[2,6]]}\n{\"num_nodes\":1,\"src\":[],\"dst\":[],\"node_label\":[[1,4]]}\n";
+    let told = stats(rows, &[]);
+    assert!(told.contains("  edges carry  3 labels in 2 columns, 1 attribute, weights\n"), "{told}");
+    assert!(told.contains("  node labels  5 in 2 columns\n"), "{told}");
+    let found: Value = serde_json::from_str(&stats(rows, &["--json"])).unwrap();
+    let names = ["node_labels", "node_label_columns", "edge_labels", "edge_label_columns", "edge_attributes"];
+    assert_eq!(names.map(|name| found[name].as_u64().unwrap()), [5, 2, 3, 2, 1]);
+    assert_eq!(found["weighted"], true);
+    let single = "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"edge_label\":[7]}\n";
+    assert!(stats(single, &[]).contains("  edges carry  1 label\n"));
+    assert!(output(&["stats", "ring:6"]).contains("  edges carry  nothing\n"));
+}
+
+#[test]
 fn stats_reads_standard_input() {
     let rows = "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"y\":0}\n{\"num_nodes\":1,\"src\":[],\"dst\":[],\"y\":1}\n";
     let done = stepwell().args(["stats", "-", "--json"]).write_stdin(rows).assert().success();

@@ -83,7 +83,7 @@ fn the_key_is_a_hash_of_structure_and_settings() {
     // Two vertices joined by a weight, as the layout says: lengths and items.
     let edge = EdgeList { weights: Some(&[0.5]), ..EdgeList::new(2, &[0], &[1]) };
     let mut builder = BatchBuilder::default();
-    builder.push(&EdgeList { vertex_labels: Some(&[7, 8]), ..edge }).unwrap();
+    builder.push(&EdgeList { vertex_labels: Some((&[7, 8], 1)), ..edge }).unwrap();
     let labelled = builder.finish();
     let pooling = Pooling::from(Pool::KMis);
     let settings = r#"{"method":"kmis","k":1,"reduce":"mean"}"#;

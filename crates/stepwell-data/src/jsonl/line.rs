@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::quote;
-use crate::rows::{Fault, Ignored, Key, Row, Target};
+use crate::rows::{Fault, Ignored, Key, Row, Target, ragged};
 
 /// What a line said.
 #[derive(Debug, Default)]
@@ -19,10 +22,10 @@ pub(super) struct Line {
     src: Option<Vec<u32>>,
     dst: Option<Vec<u32>>,
     weight: Option<Vec<f64>>,
-    edge_label: Option<Vec<i32>>,
+    edge_label: Option<LabelRows>,
     edge_attr: Option<Vec<f64>>,
     edge_attr_dim: Option<u64>,
-    node_label: Option<Vec<i32>>,
+    node_label: Option<LabelRows>,
     x: Option<Vec<f64>>,
     x_dim: Option<u64>,
     pos: Option<Vec<f64>>,
@@ -31,6 +34,97 @@ pub(super) struct Line {
     directed: Option<bool>,
     /// Keys that are not ours.
     pub ignored: Ignored,
+}
+
+/// Labels of edges or vertices: integers, or lists of integers.
+#[derive(Debug, Default)]
+struct LabelRows {
+    values: Vec<i32>,
+    /// Labels in the first list; nothing where there are no lists.
+    width: Option<usize>,
+    /// Rows so far, and those that are lists.
+    rows: usize,
+    lists: usize,
+    /// The first list of another length, and its length.
+    ragged: Option<(usize, usize)>,
+}
+
+/// The labels, unless rows of them differ.
+fn labels(key: Key, found: &Option<LabelRows>) -> Result<Option<(&[i32], usize)>, Fault> {
+    let Some(found) = found else { return Ok(None) };
+    let width = found.width.unwrap_or(1);
+    if found.lists > 0 && found.lists < found.rows {
+        let expected = format!("integers alone, or lists of integers alone, in '{}'", key.name());
+        return Err(Fault::new(expected, "both"));
+    }
+    match found.ragged {
+        Some((at, length)) => Err(ragged(key, at, width, length)),
+        None => Ok(Some((&found.values, width))),
+    }
+}
+
+impl<'de> Deserialize<'de> for LabelRows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Rows;
+        impl<'de> Visitor<'de> for Rows {
+            type Value = LabelRows;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<LabelRows, A::Error> {
+                let mut found = LabelRows::default();
+                while rows.next_element_seed(&mut found)?.is_some() {
+                    found.rows += 1;
+                }
+                Ok(found)
+            }
+        }
+        deserializer.deserialize_seq(Rows)
+    }
+}
+
+/// Takes one row more.
+impl<'de> DeserializeSeed<'de> for &mut LabelRows {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut LabelRows {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an integer of 32 bits")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        let wrong = |_| E::invalid_value(Unexpected::Signed(value), &"an integer of 32 bits");
+        self.values.push(i32::try_from(value).map_err(wrong)?);
+        Ok(())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        let wrong = |_| E::invalid_value(Unexpected::Unsigned(value), &"an integer of 32 bits");
+        self.values.push(i32::try_from(value).map_err(wrong)?);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let before = self.values.len();
+        while let Some(label) = list.next_element()? {
+            self.values.push(label);
+        }
+        let length = self.values.len() - before;
+        if *self.width.get_or_insert(length) != length {
+            self.ragged = self.ragged.or(Some((self.rows, length)));
+        }
+        self.lists += 1;
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -54,10 +148,10 @@ impl Line {
             src: self.src.as_deref().ok_or_else(|| Key::Src.missing("key"))?,
             dst: self.dst.as_deref().ok_or_else(|| Key::Dst.missing("key"))?,
             weight: self.weight.as_deref(),
-            edge_label: self.edge_label.as_deref(),
+            edge_label: labels(Key::EdgeLabel, &self.edge_label)?,
             edge_attr: self.edge_attr.as_deref(),
             edge_attr_dim: self.edge_attr_dim,
-            node_label: self.node_label.as_deref(),
+            node_label: labels(Key::NodeLabel, &self.node_label)?,
             x: self.x.as_deref(),
             x_dim: self.x_dim,
             pos: self.pos.as_deref(),

@@ -6,7 +6,8 @@
 //!
 //! The keys are `num_nodes`, `src`, `dst` and, where the data have them, `id`,
 //! `weight`, `edge_label`, `edge_attr` with `edge_attr_dim`, `node_label`, `x`
-//! with `x_dim`, `pos`, `y`, `split` and `directed`. `null` is the same as no
+//! with `x_dim`, `pos`, `y`, `split` and `directed`. Where edges or vertices have
+//! several labels, each is a list: `"edge_label":[[1,0],[2,1]]`. `null` is the same as no
 //! key. Other keys belong to other tools: they are ignored, with a note. Blank
 //! lines, carriage returns and a byte order mark are accepted.
 //!

@@ -42,8 +42,36 @@ fn odd_lines_are_accepted() {
     let mixed =
         "{\"num_nodes\":0,\"src\":[],\"dst\":[],\"y\":1}\n{\"num_nodes\":0,\"src\":[],\"dst\":[],\"y\":2e0}";
     assert_eq!(read(mixed).targets, Targets::numbers(vec![1.0, 2.0]));
-    let repeated = "{\"num_nodes\":2,\"src\":[0,0],\"dst\":[1,1],\"edge_label\":[1,2]}";
-    assert_eq!(read(repeated).notes.len(), 1);
+}
+
+#[test]
+fn labels_may_be_several() {
+    let read = |text: &str| from_jsonl(text.as_bytes()).unwrap().graphs;
+    let several = "{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[[1,0,7],[2,0,-1]],\"node_label\":[[4,5],[4,6]]}";
+    let graphs = read(several);
+    assert_eq!(graphs.graph(0).edge_labels(), Some((&[1, 0, 7, 1, 0, 7, 2, 0, -1][..], 3)));
+    assert_eq!(graphs.graph(0).vertex_labels(), Some((&[4, 5, 4, 6][..], 2)));
+    // A list of one is a label; where there are no edges, it does not matter what they carry.
+    let single = read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"edge_label\":[[9]]}");
+    assert_eq!(single, read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"edge_label\":[9]}"));
+    let bare = "{\"num_nodes\":1,\"src\":[],\"dst\":[],\"node_label\":[[4,4]]";
+    let lines = [
+        &format!("{bare},\"edge_label\":[]}}"),
+        &format!("{bare}}}"),
+        several,
+        &format!("{bare}}}"),
+        &format!("{bare},\"edge_label\":[]}}"),
+        several,
+    ];
+    let joined = read(&lines.join("\n"));
+    assert_eq!(joined.graph(5).edge_labels(), graphs.graph(0).edge_labels());
+    assert_eq!(joined.edge_labels().map(|labels| (labels.width, labels.len())), Some((3, 6)));
+    assert_eq!(
+        from_jsonl(&to_jsonl(&from_jsonl(lines.join("\n").as_bytes()).unwrap())).unwrap().graphs,
+        joined
+    );
+    let nothing = read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"edge_label\":[[]]}");
+    assert_eq!(nothing, read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1]}"));
 }
 
 /// The second of two lines is broken; what is said about it.
@@ -132,9 +160,33 @@ fn broken_lines_are_explained() {
         &format!("{none},\"x\":[],\"x_dim\":99999999999}}"),
         "x_dim is 99999999999, more than the limit of 16777216",
     );
+    let labels = "expected a list of integers of 32 bits, or of lists of them, in 'node_label'";
+    for (found, told) in [
+        ("[1,2147483648]", "integer `2147483648`"),
+        ("[-2147483649]", "integer `-2147483649`"),
+        ("[1.5]", "floating point `1.5`"),
+        ("[\"C\"]", "string \"C\""),
+        ("[[1],[null]]", "null"),
+        ("[[[1]]]", "sequence"),
+        ("7", "integer `7`"),
+    ] {
+        check(&format!("{none},\"node_label\":{found}}}"), &format!("{labels}, found {told}"));
+    }
     check(
-        &format!("{none},\"node_label\":[1,2147483648]}}"),
-        "expected a list of whole numbers of 32 bits in 'node_label', found integer `2147483648`",
+        &format!("{none},\"node_label\":[[1,2],[3]]}}"),
+        "expected 2 integers in each list of 'node_label', as in the first, found 1 in list 1, counted from 0",
+    );
+    check(
+        &format!("{none},\"node_label\":[1,[2]]}}"),
+        "expected integers alone, or lists of integers alone, in 'node_label', found both",
+    );
+    check(
+        &format!("{none},\"node_label\":[[1,2]]}}"),
+        "expected 2 lists in 'node_label', as many as vertices, found 1",
+    );
+    check(
+        "{\"num_nodes\":2,\"src\":[0,0],\"dst\":[1,1],\"edge_label\":[1,2]}",
+        "expected none in 'edge_label', as in the rows before, found a value",
     );
     check(
         &format!("{none},\"node_label\":[1,2]}}"),
@@ -173,6 +225,32 @@ fn broken_lines_are_explained() {
     check("[1,2]", "expected a JSON object, found sequence");
     check("{} {}", "expected valid JSON, found '{} {}' around column 4 (trailing characters)");
     check("\u{0}\u{1}", r"expected valid JSON, found '\0\u{1}' around column 1 (expected value)");
+}
+
+#[test]
+fn an_edge_has_the_same_labels_wherever_it_is_listed() {
+    let line =
+        |labels: &str| format!("{{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,0],\"edge_label\":{labels}}}");
+    let second = |text: &str| {
+        let text = format!("{}\n{text}", line("[[1,2],[1,2]]"));
+        from_jsonl(text.as_bytes()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        second(&line("[[1,2],[1,3]]")),
+        "in.jsonl, line 2: edges 0 and 1 of the list both join 0 and 1, with different labels; give both directions the same, or make the graph directed"
+    );
+    assert_eq!(
+        second(&line("[1,1]")),
+        "in.jsonl, line 2: expected lists of 2 integers in 'edge_label', as in the rows before, found integers"
+    );
+    assert_eq!(
+        second(&line("[[1],[1]]")),
+        "in.jsonl, line 2: expected lists of 2 integers in 'edge_label', as in the rows before, found integers"
+    );
+    assert_eq!(
+        second("{\"num_nodes\":2,\"src\":[0],\"dst\":[1]}"),
+        "in.jsonl, line 2: expected lists of 2 integers in 'edge_label', as in the rows before, found none"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use stepwell::targets::{Labels, Targets};
 
@@ -59,15 +59,15 @@ impl<W: Write> Writer<W> {
         if graph.weights().is_some() {
             object.put(Key::Weight, weight)?;
         }
-        if graph.edge_labels().is_some() {
-            object.put(Key::EdgeLabel, edge_label)?;
+        if let Some((_, width)) = graph.edge_labels() {
+            object.put(Key::EdgeLabel, &LabelRows(edge_label, width))?;
         }
         if let Some((_, width)) = graph.edge_attributes() {
             object.put(Key::EdgeAttr, edge_attr)?;
             object.put(Key::EdgeAttrDim, &width)?;
         }
-        if let Some(labels) = graph.vertex_labels() {
-            object.put(Key::NodeLabel, labels)?;
+        if let Some((labels, width)) = graph.vertex_labels() {
+            object.put(Key::NodeLabel, &LabelRows(labels, width))?;
         }
         if let Some((values, width)) = graph.vertex_attributes() {
             object.put(Key::X, values)?;
@@ -93,6 +93,18 @@ impl<W: Write> Writer<W> {
         }
         self.line.extend_from_slice(b"}\n");
         Ok(())
+    }
+}
+
+/// Integers, or lists of several.
+struct LabelRows<'a>(&'a [i32], usize);
+
+impl Serialize for LabelRows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self(values, 1) => values.serialize(serializer),
+            Self(values, width) => serializer.collect_seq(values.chunks(*width)),
+        }
     }
 }
 

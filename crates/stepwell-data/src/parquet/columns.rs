@@ -11,7 +11,7 @@ use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
-use crate::rows::{Fault, Key, Row, Target};
+use crate::rows::{Fault, Key, Row, Target, ragged};
 
 /// A fault, and the row of the batch it was found in where it was in one.
 pub(super) struct Located {
@@ -47,10 +47,10 @@ pub(super) struct Columns {
     dst: Lists<UInt32Type>,
     id: Option<LargeStringArray>,
     weight: Option<Lists<Float64Type>>,
-    edge_label: Option<Lists<Int32Type>>,
+    edge_label: Option<LabelLists>,
     edge_attr: Option<Lists<Float64Type>>,
     edge_attr_dim: Option<PrimitiveArray<UInt64Type>>,
-    node_label: Option<Lists<Int32Type>>,
+    node_label: Option<LabelLists>,
     x: Option<Lists<Float64Type>>,
     x_dim: Option<PrimitiveArray<UInt64Type>>,
     pos: Option<Lists<Float64Type>>,
@@ -76,10 +76,10 @@ impl Columns {
             dst: column.required(Key::Dst, Lists::new)?,
             id: column.optional(Key::Id, texts)?,
             weight: column.optional(Key::Weight, Lists::new)?,
-            edge_label: column.optional(Key::EdgeLabel, Lists::new)?,
+            edge_label: column.optional(Key::EdgeLabel, LabelLists::new)?,
             edge_attr: column.optional(Key::EdgeAttr, Lists::new)?,
             edge_attr_dim: column.optional(Key::EdgeAttrDim, scalars)?,
-            node_label: column.optional(Key::NodeLabel, Lists::new)?,
+            node_label: column.optional(Key::NodeLabel, LabelLists::new)?,
             x: column.optional(Key::X, Lists::new)?,
             x_dim: column.optional(Key::XDim, scalars)?,
             pos: column.optional(Key::Pos, Lists::new)?,
@@ -107,10 +107,10 @@ impl Columns {
             src: self.src.get(row).expect(NO_NULLS),
             dst: self.dst.get(row).expect(NO_NULLS),
             weight: list(&self.weight, row),
-            edge_label: list(&self.edge_label, row),
+            edge_label: self.edge_label.as_ref().and_then(|labels| labels.get(row)),
             edge_attr: list(&self.edge_attr, row),
             edge_attr_dim: self.edge_attr_dim.as_ref().and_then(|column| number(column, row)),
-            node_label: list(&self.node_label, row),
+            node_label: self.node_label.as_ref().and_then(|labels| labels.get(row)),
             x: list(&self.x, row),
             x_dim: self.x_dim.as_ref().and_then(|column| number(column, row)),
             pos: list(&self.pos, row),
@@ -190,48 +190,117 @@ struct Lists<T: ArrowPrimitiveType> {
     values: PrimitiveArray<T>,
 }
 
+/// Where each list of an array begins, with the number of elements at the end, and the elements.
+fn taken_apart(lists: &ArrayRef) -> Option<(Vec<usize>, ArrayRef)> {
+    let (mut starts, elements): (Vec<usize>, _) = match lists.data_type() {
+        DataType::List(_) => {
+            let list = lists.as_list::<i32>();
+            (list.offsets().iter().map(|&start| start as usize).collect(), list.values())
+        }
+        DataType::LargeList(_) => {
+            let list = lists.as_list::<i64>();
+            (list.offsets().iter().map(|&start| start as usize).collect(), list.values())
+        }
+        DataType::FixedSizeList(_, size) => {
+            let list = lists.as_fixed_size_list();
+            ((0..=list.len()).map(|row| row * *size as usize).collect(), list.values())
+        }
+        _ => return None,
+    };
+    let (first, end) = (starts[0], starts[lists.len()]);
+    starts.iter_mut().for_each(|start| *start -= first);
+    Some((starts, elements.slice(first, end - first)))
+}
+
+/// The list that an element belongs to; nothing where that is null, for it may span
+/// elements, which mean nothing.
+fn list_of(lists: &ArrayRef, starts: &[usize], at: usize) -> Option<usize> {
+    let list = starts.partition_point(|&start| start <= at) - 1;
+    lists.is_valid(list).then_some(list)
+}
+
+/// No element of a list may be null.
+fn check_nulls(key: Key, elements: &ArrayRef, row_of: impl Fn(usize) -> Option<usize>) -> Result<()> {
+    let nulls = (0..elements.len()).filter(|&at| elements.null_count() > 0 && elements.is_null(at));
+    match nulls.filter_map(row_of).next() {
+        Some(row) => Err(Located::null(row, key)),
+        None => Ok(()),
+    }
+}
+
 impl<T: ArrowPrimitiveType> Lists<T> {
     fn new(key: Key, array: &ArrayRef) -> Result<Self> {
-        let (mut starts, elements): (Vec<usize>, _) = match array.data_type() {
-            DataType::List(_) => {
-                let list = array.as_list::<i32>();
-                (list.offsets().iter().map(|&start| start as usize).collect(), list.values())
-            }
-            DataType::LargeList(_) => {
-                let list = array.as_list::<i64>();
-                (list.offsets().iter().map(|&start| start as usize).collect(), list.values())
-            }
-            DataType::FixedSizeList(_, size) => {
-                let list = array.as_fixed_size_list();
-                ((0..=list.len()).map(|row| row * *size as usize).collect(), list.values())
-            }
-            _ => return Err(wrong_type(key, array).into()),
-        };
-        let (first, end) = (starts[0], starts[array.len()]);
-        starts.iter_mut().for_each(|start| *start -= first);
-        let elements = elements.slice(first, end - first);
+        Self::of_column(key, array, array, Some)
+    }
 
-        // A null row may span values, which mean nothing.
-        let row_of = |at: usize| {
-            let row = starts.partition_point(|&start| start <= at) - 1;
-            array.is_valid(row).then_some(row)
-        };
-        if elements.null_count() > 0
-            && let Some(row) = (0..elements.len()).filter(|&at| elements.is_null(at)).find_map(row_of)
-        {
-            return Err(Located::null(row, key));
-        }
+    /// Lists that are all or part of a column.
+    fn of_column(
+        key: Key,
+        column: &ArrayRef,
+        lists: &ArrayRef,
+        row_of: impl Fn(usize) -> Option<usize>,
+    ) -> Result<Self> {
+        let (starts, elements) = taken_apart(lists).ok_or_else(|| wrong_type(key, column))?;
+        let row_of = |at: usize| list_of(lists, &starts, at).and_then(&row_of);
+        check_nulls(key, &elements, row_of)?;
         // A list that was never filled has elements of no type.
         let values = if elements.is_empty() && *elements.data_type() == DataType::Null {
             PrimitiveArray::from_iter_values([])
         } else {
-            numbers(key, array, &elements, row_of)?
+            numbers(key, column, &elements, row_of)?
         };
-        Ok(Self { lists: array.clone(), starts, values })
+        Ok(Self { lists: lists.clone(), starts, values })
+    }
+
+    fn length(&self, list: usize) -> usize {
+        self.starts[list + 1] - self.starts[list]
     }
 
     fn get(&self, row: usize) -> Option<&[T::Native]> {
         self.lists.is_valid(row).then(|| &self.values.values()[self.starts[row]..self.starts[row + 1]])
+    }
+}
+
+/// One list of labels per row: of integers, or of lists of integers, equally long in a row.
+enum LabelLists {
+    Single(Lists<Int32Type>),
+    Several {
+        rows: ArrayRef,
+        /// Row r has the lists `starts[r]..starts[r + 1]`.
+        starts: Vec<usize>,
+        lists: Lists<Int32Type>,
+    },
+}
+
+impl LabelLists {
+    fn new(key: Key, rows: &ArrayRef) -> Result<Self> {
+        let (starts, elements) = taken_apart(rows).ok_or_else(|| wrong_type(key, rows))?;
+        if taken_apart(&elements).is_none() {
+            return Lists::new(key, rows).map(Self::Single);
+        }
+        let row_of = |at: usize| list_of(rows, &starts, at);
+        check_nulls(key, &elements, row_of)?;
+        let lists = Lists::of_column(key, rows, &elements, row_of)?;
+        for row in (0..rows.len()).filter(|&row| rows.is_valid(row)) {
+            let mut lengths = (starts[row]..starts[row + 1]).map(|list| lists.length(list));
+            let Some(expected) = lengths.next() else { continue };
+            if let Some((at, found)) = lengths.enumerate().find(|(_, length)| *length != expected) {
+                return Err(Located { row: Some(row), fault: ragged(key, at + 1, expected, found) });
+            }
+        }
+        Ok(Self::Several { rows: rows.clone(), starts, lists })
+    }
+
+    /// The labels of a row, and how many each of its edges or vertices has.
+    fn get(&self, row: usize) -> Option<(&[i32], usize)> {
+        match self {
+            Self::Single(lists) => Some((lists.get(row)?, 1)),
+            Self::Several { rows, starts, lists } => rows.is_valid(row).then(|| {
+                let (first, end) = (starts[row], starts[row + 1]);
+                let values = &lists.values.values()[lists.starts[first]..lists.starts[end]];
+                (values, if first < end { lists.length(first) } else { 1 })
+            }),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use ndarray::Axis;
-use stepwell::graph::Attributes;
+use stepwell::graph::Table;
 use stepwell::targets::{Labels, Targets};
 
 use super::layout::Layout;
@@ -46,12 +46,12 @@ pub(super) fn encode(
     edges.weight.resize(edges.src.len(), 1.0);
     let starts = &graphs.vertex_offsets()[range.start..=range.end];
     let vertices = starts[0]..starts[range.len()];
-    let (labels, attributes) = (graphs.vertex_labels(), graphs.vertex_attributes());
-    let labels = labels.map_or(&[][..], |labels| &labels[vertices.clone()]);
-    let x = attributes.map_or(&[][..], |a| &a.values[vertices.start * a.width..vertices.end * a.width]);
+    let attributes = graphs.vertex_attributes();
+    let node_label = graphs.vertex_labels().map_or(&[][..], |labels| labels.rows(vertices.clone()));
+    let x = attributes.map_or(&[][..], |attributes| attributes.rows(vertices.clone()));
     let pos = dataset.coordinates.as_ref().map_or(&[][..], |all| all[vertices.clone()].as_flattened());
-    let width = |attributes: Option<&Attributes>| {
-        Arc::new(Int32Array::from_value(attributes.map_or(0, |a| a.width as i32), range.len()))
+    let width = |table: Option<&Table<f64>>| {
+        Arc::new(Int32Array::from_value(table.map_or(0, |table| table.width as i32), range.len()))
     };
     let column = |(key, kind): &(Key, DataType)| -> ArrayRef {
         match key {
@@ -63,10 +63,10 @@ pub(super) fn encode(
             Key::Src => list::<Int32Type>(edges.src.iter().copied(), &ends),
             Key::Dst => list::<Int32Type>(edges.dst.iter().copied(), &ends),
             Key::Weight => reals(&edges.weight, kind, &ends),
-            Key::EdgeLabel => list::<Int32Type>(edges.edge_label.iter().copied(), &ends),
+            Key::EdgeLabel => labels(&edges.edge_label, kind, &ends),
             Key::EdgeAttr => reals(&edges.edge_attr, kind, &ends),
             Key::EdgeAttrDim => width(graphs.edge_attributes()),
-            Key::NodeLabel => list::<Int32Type>(labels.iter().copied(), starts),
+            Key::NodeLabel => labels(node_label, kind, starts),
             Key::X => reals(x, kind, starts),
             Key::XDim => width(attributes),
             Key::Pos => list::<Float64Type>(pos.iter().copied(), starts),
@@ -89,9 +89,13 @@ fn check_offsets(dataset: &Dataset, range: &Range<usize>, place: &Place) -> Resu
         vertices += dataset.graphs.graph(index).num_vertices();
         entries += dataset.graphs.graph(index).num_entries();
     }
-    let width = |attributes: Option<&Attributes>| attributes.map_or(1, |a| a.width.max(1));
-    let vertex_numbers = vertices as u64 * width(dataset.graphs.vertex_attributes()).max(2) as u64;
-    let edge_numbers = entries as u64 * width(dataset.graphs.edge_attributes()) as u64;
+    fn width<T>(table: Option<&Table<T>>) -> u64 {
+        table.map_or(1, |table| table.width.max(1) as u64)
+    }
+    let graphs = &dataset.graphs;
+    let of_vertex = width(graphs.vertex_attributes()).max(width(graphs.vertex_labels())).max(2);
+    let of_edge = width(graphs.edge_attributes()).max(width(graphs.edge_labels()));
+    let (vertex_numbers, edge_numbers) = (vertices as u64 * of_vertex, entries as u64 * of_edge);
     match vertex_numbers.max(edge_numbers) {
         found if found > i32::MAX as u64 => Err(Error::TooLarge {
             place: place.clone(),
@@ -136,6 +140,18 @@ fn list<T: ArrowPrimitiveType>(
     let field = Arc::new(Field::new_list_field(T::DATA_TYPE, false));
     let values = Arc::new(PrimitiveArray::<T>::from_iter_values(values));
     Arc::new(ListArray::new(field, OffsetBuffer::from_lengths(lengths), values, None))
+}
+
+/// Lists of integers, or of lists of several for each item.
+fn labels(values: &[i32], kind: &DataType, starts: &[usize]) -> ArrayRef {
+    let inner = match kind {
+        DataType::List(inner) if inner.data_type().is_nested() => inner.clone(),
+        _ => return list::<Int32Type>(values.iter().copied(), starts),
+    };
+    let items: Vec<usize> = (0..=starts[starts.len() - 1] - starts[0]).collect();
+    let lists = list::<Int32Type>(values.iter().copied(), &items);
+    let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
+    Arc::new(ListArray::new(inner, OffsetBuffer::from_lengths(lengths), lists, None))
 }
 
 fn reals(values: &[f64], kind: &DataType, starts: &[usize]) -> ArrayRef {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
+use stepwell::graph;
 use stepwell::targets::{Labels, Targets};
 
 use super::{FACTS, Facts};
@@ -28,7 +29,7 @@ impl Layout {
     /// The layout that holds what either of two holds, called as the first.
     pub fn join(self, other: &Self) -> Self {
         let joined = |key| match (self.kind(key), other.kind(key)) {
-            (Some(mine), Some(theirs)) if widens(mine, theirs) => Some(theirs),
+            (Some(mine), Some(theirs)) if widens(mine, theirs) || nests(mine, theirs) => Some(theirs),
             (mine, theirs) => mine.or(theirs),
         };
         let columns = Key::all().filter_map(|key| Some((key, joined(key)?.clone()))).collect();
@@ -53,7 +54,13 @@ impl Layout {
             // Without weights they are 1, and without directions there are none.
             (_, theirs) => theirs.is_none() && matches!(key, Key::Weight | Key::Directed),
         };
-        match Key::all().find(|&key| !dataset.is_empty() && !fits(key)) {
+        // What nothing carries fits anywhere.
+        let carried = |key: Key| match key {
+            Key::EdgeLabel | Key::EdgeAttr | Key::EdgeAttrDim => dataset.graphs.num_entries() > 0,
+            Key::NodeLabel | Key::X | Key::XDim | Key::Pos => dataset.graphs.num_vertices() > 0,
+            _ => !dataset.is_empty(),
+        };
+        match Key::all().find(|&key| carried(key) && !fits(key)) {
             None => Ok(()),
             Some(key) => Err(Error::Unsupported(format!(
                 "{place}: '{}' of some graphs does not fit into the columns the file was begun with",
@@ -77,10 +84,10 @@ fn kind(dataset: &Dataset, key: Key) -> Option<DataType> {
         Key::NumNodes => Some(DataType::Int32),
         Key::Src | Key::Dst => Some(list(DataType::Int32)),
         Key::Weight => graphs.weights().map(reals),
-        Key::EdgeLabel => graphs.edge_labels().map(|_| list(DataType::Int32)),
+        Key::EdgeLabel => graphs.edge_labels().map(labels),
         Key::EdgeAttr => graphs.edge_attributes().map(|rows| reals(&rows.values)),
         Key::EdgeAttrDim => graphs.edge_attributes().map(|_| DataType::Int32),
-        Key::NodeLabel => graphs.vertex_labels().map(|_| list(DataType::Int32)),
+        Key::NodeLabel => graphs.vertex_labels().map(labels),
         Key::X => graphs.vertex_attributes().map(|rows| reals(&rows.values)),
         Key::XDim => graphs.vertex_attributes().map(|_| DataType::Int32),
         Key::Pos => dataset.coordinates.as_ref().map(|_| list(DataType::Float64)),
@@ -100,10 +107,22 @@ fn list(kind: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(kind, false)))
 }
 
+/// Lists of integers, or of lists of several.
+fn labels(labels: &graph::Labels) -> DataType {
+    let single = list(DataType::Int32);
+    if labels.width == 1 { single } else { list(single) }
+}
+
 /// Lists of numbers: what 32 bits hold exactly stays in 32 bits.
 fn reals(values: &[f64]) -> DataType {
     let narrow = values.iter().all(|&value| f64::from(value as f32) == value);
     list(if narrow { DataType::Float32 } else { DataType::Float64 })
+}
+
+/// Whether lists can be written as lists of lists if they are empty, as labels of
+/// graphs without edges are.
+fn nests(from: &DataType, to: &DataType) -> bool {
+    *from == list(DataType::Int32) && *to == list(list(DataType::Int32))
 }
 
 /// Whether all of one type can be written as another.

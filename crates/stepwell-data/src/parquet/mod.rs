@@ -3,7 +3,8 @@
 //! The columns are `num_nodes` (a whole number), `src` and `dst` (lists of
 //! whole numbers) and, where the data have them, `id`, `weight`, `edge_label`,
 //! `edge_attr` with `edge_attr_dim`, `node_label`, `x` with `x_dim`, `pos`, `y`,
-//! `split` and `directed`. Numbers may be of any width, signed or not, lists
+//! `split` and `directed`. Where edges or vertices have several labels,
+//! `edge_label` and `node_label` are lists of lists. Numbers may be of any width, signed or not, lists
 //! large or of fixed size, texts large, viewed or in a dictionary. A null means
 //! that the row has no such value; inside a list it is an error. Other columns
 //! belong to other tools: they are not read, and noted.

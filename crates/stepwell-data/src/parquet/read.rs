@@ -238,6 +238,14 @@ fn check_fixed_sizes(schema: &Schema) -> Result<(), Fault> {
             let expected = format!("lists of at most {MAX_FIXED_SIZE} numbers in '{}'", field.name());
             return Err(Fault::new(expected, size.to_string()));
         }
+        // Nulls among them could ask for more memory than any count of rows bounds.
+        if let DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) =
+            field.data_type()
+            && let DataType::FixedSizeList(..) = inner.data_type()
+        {
+            let expected = format!("lists of variable size inside the lists of '{}'", field.name());
+            return Err(Fault::new(expected, "lists of fixed size"));
+        }
     }
     Ok(())
 }

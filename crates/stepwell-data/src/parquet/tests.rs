@@ -246,6 +246,102 @@ fn slices_of_batches_are_read() {
     assert!(with_labels(vec![true, true]).is_err());
 }
 
+/// Two rows of one edge each, with labels.
+fn labelled(labels: ArrayRef) -> std::result::Result<Dataset, BadRow> {
+    let ends = |end: i64| {
+        let mut lists = ListBuilder::new(Int64Builder::new());
+        for _ in 0..2 {
+            lists.values().append_slice(&[end, 1]);
+            lists.append(true);
+        }
+        Arc::new(lists.finish()) as ArrayRef
+    };
+    let sizes = Arc::new(Int32Array::from_value(2, 2)) as ArrayRef;
+    let columns = [("num_nodes", sizes), ("src", ends(0)), ("dst", ends(1)), ("edge_label", labels)];
+    from_record_batch(&RecordBatch::try_from_iter(columns).unwrap())
+}
+
+/// Lists of lists, where an absent one is null.
+fn nested(rows: &[Option<&[Option<&[i64]>]>]) -> ArrayRef {
+    let mut lists = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
+    for row in rows {
+        for list in row.unwrap_or_default() {
+            lists.values().values().append_slice(list.unwrap_or_default());
+            lists.values().append(list.is_some());
+        }
+        lists.append(row.is_some());
+    }
+    Arc::new(lists.finish())
+}
+
+#[test]
+fn several_labels_are_lists_of_lists() {
+    let found =
+        labelled(nested(&[Some(&[Some(&[1, 2]), Some(&[3, 4])]), Some(&[Some(&[5, 6]), Some(&[-7, 0])])]));
+    let graphs = found.unwrap().graphs;
+    assert_eq!(graphs.graph(1).edge_labels(), Some((&[5, 6, 5, 6, -7, 0][..], 2)));
+    let refused = |rows: &[Option<&[Option<&[i64]>]>], row: u64, words: &str| {
+        let BadRow { row: found, reason } = labelled(nested(rows)).unwrap_err();
+        assert!(reason.contains(words) && found == Some(row), "{found:?} {reason}");
+    };
+    let good: Option<&[Option<&[i64]>]> = Some(&[Some(&[1, 2]), Some(&[3, 4])]);
+    refused(
+        &[good, Some(&[Some(&[1, 2]), Some(&[3])])],
+        1,
+        "expected 2 integers in each list of 'edge_label', as in the first, found 1 in list 1, counted from 0",
+    );
+    refused(&[good, Some(&[Some(&[1, 2]), None])], 1, "lists of them, in 'edge_label', found null");
+    refused(&[Some(&[Some(&[1, 1 << 40]), Some(&[3, 4])]), good], 0, "in 'edge_label', found 1099511627776");
+    refused(
+        &[good, None],
+        1,
+        "expected lists of 2 integers in 'edge_label', as in the rows before, found none",
+    );
+    refused(
+        &[good, Some(&[Some(&[1, 2])])],
+        1,
+        "expected 2 lists in 'edge_label', as many as in 'src', found 1",
+    );
+    refused(
+        &[good, Some(&[Some(&[1]), Some(&[2])])],
+        1,
+        "expected lists of 2 integers in 'edge_label', as in the rows before, found integers",
+    );
+
+    // Lists of fixed size may stand in memory; a file could claim any number of them.
+    let item = Arc::new(Field::new_list_field(DataType::Int64, true));
+    let values = Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5, 6, -7, 0]));
+    let pairs: ArrayRef = Arc::new(FixedSizeListArray::new(item, 2, values, None));
+    let pair = Arc::new(Field::new_list_field(pairs.data_type().clone(), true));
+    let fixed: ArrayRef = Arc::new(FixedSizeListArray::new(pair, 2, pairs, None));
+    assert_eq!(labelled(fixed.clone()).unwrap().graphs, graphs);
+    let columns = RecordBatch::try_from_iter([("edge_label", fixed)]).unwrap();
+    let mut writer = ::parquet::arrow::ArrowWriter::try_new(Vec::new(), columns.schema(), None).unwrap();
+    writer.write(&columns).unwrap();
+    assert_eq!(
+        from_parquet(writer.into_inner().unwrap()).unwrap_err().to_string(),
+        "in.parquet: expected lists of variable size inside the lists of 'edge_label', found lists of fixed size"
+    );
+}
+
+#[test]
+fn pieces_without_edges_fit_into_any_layout() {
+    let place = Place::file("joined");
+    let line = |text: &str| from_jsonl(text.as_bytes()).unwrap();
+    let pieces = [
+        line(r#"{"num_nodes":1,"src":[],"dst":[],"edge_label":[]}"#),
+        line(
+            r#"{"num_nodes":2,"src":[0],"dst":[1],"edge_label":[[1,2]],"edge_attr":[0.5],"edge_attr_dim":1}"#,
+        ),
+        line(r#"{"num_nodes":1,"src":[],"dst":[]}"#),
+    ];
+    let layout = pieces.iter().map(Layout::of).reduce(|joined, next| joined.join(&next)).unwrap();
+    let mut writer = Writer::new(Vec::new(), layout, place.clone()).unwrap();
+    pieces.iter().for_each(|piece| writer.write(piece).unwrap());
+    let found = from_parquet(writer.finish().unwrap()).unwrap();
+    assert_eq!(found.graphs, Dataset::collect(pieces.into_iter().map(Ok), &place).unwrap().graphs);
+}
+
 #[test]
 fn mutations_never_panic() {
     let sources = [
@@ -253,6 +349,10 @@ fn mutations_never_panic() {
         std::fs::read(fixture("plain.parquet")).unwrap(),
         std::fs::read(fixture("narrow.parquet")).unwrap(),
         std::fs::read(fixture("wide.parquet")).unwrap(),
+        to_parquet(
+            &from_jsonl(b"{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[[1,0],[2,1]]}")
+                .unwrap(),
+        ),
     ];
     let mut accepted = 0;
     for seed in 0..2000 {

@@ -92,9 +92,12 @@ impl<W: Write + Send> Writer<W> {
 /// Numbers of a graph in all its lists, about.
 fn numbers_of(dataset: &Dataset, index: usize) -> usize {
     let graph = dataset.graphs.graph(index);
-    let vertex = graph.vertex_attributes().map_or(0, |(values, _)| values.len());
-    let edge = graph.edge_attributes().map_or(0, |(values, _)| values.len());
-    1 + vertex + edge + graph.num_vertices() + graph.num_entries() * 2
+    let reals = [graph.vertex_attributes(), graph.edge_attributes()].into_iter().flatten();
+    // Single labels are counted with the vertices and entries.
+    let labels = [graph.vertex_labels(), graph.edge_labels()].into_iter().flatten().filter(|l| l.1 > 1);
+    let carried = reals.map(|(values, _)| values.len()).sum::<usize>()
+        + labels.map(|(values, _)| values.len()).sum::<usize>();
+    1 + carried + graph.num_vertices() + graph.num_entries() * 2
 }
 
 fn failed(place: &Place, error: ParquetError) -> Error {

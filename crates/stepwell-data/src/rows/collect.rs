@@ -48,10 +48,12 @@ pub(crate) struct Row<'a> {
     pub src: &'a [u32],
     pub dst: &'a [u32],
     pub weight: Option<&'a [f64]>,
-    pub edge_label: Option<&'a [i32]>,
+    /// Row after row, and how many an edge has.
+    pub edge_label: Option<(&'a [i32], usize)>,
     pub edge_attr: Option<&'a [f64]>,
     pub edge_attr_dim: Option<u64>,
-    pub node_label: Option<&'a [i32]>,
+    /// Row after row, and how many a vertex has.
+    pub node_label: Option<(&'a [i32], usize)>,
     pub x: Option<&'a [f64]>,
     pub x_dim: Option<u64>,
     pub pos: Option<&'a [f64]>,
@@ -67,8 +69,8 @@ impl<'a> Row<'a> {
         let edges = self.src.len();
         length(Key::Dst, Some(self.dst.len()), edges, "in 'src'")?;
         length(Key::Weight, self.weight.map(<[f64]>::len), edges, "in 'src'")?;
-        length(Key::EdgeLabel, self.edge_label.map(<[i32]>::len), edges, "in 'src'")?;
-        length(Key::NodeLabel, self.node_label.map(<[i32]>::len), vertices, "vertices")?;
+        labels(Key::EdgeLabel, self.edge_label, edges, "in 'src'")?;
+        labels(Key::NodeLabel, self.node_label, vertices, "vertices")?;
         length(Key::Pos, self.pos.map(<[f64]>::len), vertices * 2, "two per vertex")?;
         Ok(EdgeList {
             num_vertices: vertices,
@@ -93,7 +95,7 @@ impl<'a> Row<'a> {
         let labels = [self.edge_label, self.node_label];
         let numbers = self.src.len()
             + lists.iter().flatten().map(|list| list.len()).sum::<usize>()
-            + labels.iter().flatten().map(|list| list.len()).sum::<usize>();
+            + labels.iter().flatten().map(|(list, _)| list.len()).sum::<usize>();
         vertices_within_reason(self.num_nodes, numbers as u64)
     }
 }
@@ -119,6 +121,30 @@ fn length(key: Key, found: Option<usize>, expected: usize, like: &str) -> Result
         }
         _ => Ok(()),
     }
+}
+
+/// As many rows of labels as there should be.
+fn labels(key: Key, found: Option<(&[i32], usize)>, expected: usize, like: &str) -> Result<(), Fault> {
+    let Some((values, width)) = found else { return Ok(()) };
+    if width as u64 > MAX_WIDTH {
+        return Err(Fault::TooLarge { what: "labels in a list", limit: MAX_WIDTH, found: width as u64 });
+    }
+    match width {
+        // Lists without labels, however many, say nothing.
+        0 => Ok(()),
+        1 => length(key, Some(values.len()), expected, like),
+        _ if values.len() / width == expected => Ok(()),
+        _ => {
+            let expected = format!("{expected} lists in '{}', as many as {like}", key.name());
+            Err(Fault::new(expected, (values.len() / width).to_string()))
+        }
+    }
+}
+
+/// Lists of labels that are not all equally long.
+pub(crate) fn ragged(key: Key, at: usize, expected: usize, found: usize) -> Fault {
+    let lists = format!("{expected} integers in each list of '{}', as in the first", key.name());
+    Fault::new(lists, format!("{found} in list {at}, counted from 0"))
 }
 
 fn attributes<'a>(
@@ -150,9 +176,9 @@ fn attributes<'a>(
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape {
     id: bool,
-    edge_label: bool,
+    edge_label: Option<usize>,
     edge_attr: Option<usize>,
-    node_label: bool,
+    node_label: Option<usize>,
     x: Option<usize>,
     pos: bool,
     /// The kind of target, if there is one.
@@ -162,11 +188,12 @@ struct Shape {
 
 impl Shape {
     fn of(row: &Row<'_>, edges: &EdgeList<'_>) -> Self {
+        let labels = |labels: Option<(&[i32], usize)>| labels.map(|(_, width)| width).filter(|&w| w > 0);
         Self {
             id: row.id.is_some(),
-            edge_label: row.edge_label.is_some(),
+            edge_label: labels(row.edge_label),
             edge_attr: edges.edge_attributes.map(|(_, width)| width),
-            node_label: row.node_label.is_some(),
+            node_label: labels(row.node_label),
             x: edges.vertex_attributes.map(|(_, width)| width),
             pos: row.pos.is_some(),
             y: row.y.map(Target::kind),
@@ -174,21 +201,32 @@ impl Shape {
         }
     }
 
-    /// The same with what vertices and edges of another carry, for a graph
-    /// without any: it fits beside all.
-    fn carrying(self, other: Option<&Self>) -> Self {
-        let &Self { edge_label, edge_attr, node_label, x, pos, .. } = other.unwrap_or(&self);
-        Self { edge_label, edge_attr, node_label, x, pos, ..self }
+    /// The same with what vertices of another carry, for a graph without any: it
+    /// fits beside all.
+    fn with_vertices_of(self, other: &Self) -> Self {
+        let &Self { node_label, x, pos, .. } = other;
+        Self { node_label, x, pos, ..self }
     }
 
-    fn words(&self) -> [(Key, String); 8] {
+    /// The same with what edges of another carry, for a graph without any.
+    fn with_edges_of(self, other: &Self) -> Self {
+        let &Self { edge_label, edge_attr, .. } = other;
+        Self { edge_label, edge_attr, ..self }
+    }
+
+    fn words(&self, other: &Self) -> [(Key, String); 8] {
         let some = |present: bool| if present { "a value" } else { "none" }.to_string();
         let width = |width: Option<usize>| width.map_or("none".into(), |w| format!("{w} per row"));
+        let labels = |mine: Option<usize>, theirs: Option<usize>| match (mine, theirs) {
+            (Some(1), None) | (None, _) => some(mine.is_some()),
+            (Some(1), Some(_)) => "integers".to_string(),
+            (Some(width), _) => format!("lists of {width} integers"),
+        };
         [
             (Key::Id, some(self.id)),
-            (Key::EdgeLabel, some(self.edge_label)),
+            (Key::EdgeLabel, labels(self.edge_label, other.edge_label)),
             (Key::EdgeAttr, width(self.edge_attr)),
-            (Key::NodeLabel, some(self.node_label)),
+            (Key::NodeLabel, labels(self.node_label, other.node_label)),
             (Key::X, width(self.x)),
             (Key::Pos, some(self.pos)),
             (Key::Y, self.y.unwrap_or("none").into()),
@@ -197,7 +235,7 @@ impl Shape {
     }
 
     fn differs(&self, found: &Self) -> Fault {
-        let pairs = self.words().into_iter().zip(found.words());
+        let pairs = self.words(found).into_iter().zip(found.words(self));
         let (key, mine, theirs) = pairs
             .map(|((key, mine), (_, theirs))| (key, mine, theirs))
             .find(|(_, mine, theirs)| mine != theirs)
@@ -229,7 +267,7 @@ impl Expected {
                 format!("{} numbers per vertex in 'x', as the model was made for", self.attributes);
             return Err(Fault::new(expected, found.to_string()));
         }
-        if self.labels && !shape.node_label {
+        if self.labels && shape.node_label.is_none() {
             return Err(Fault::new("'node_label', as the model was made for", "none"));
         }
         Ok(())
@@ -245,8 +283,9 @@ pub(crate) struct Collector {
     entries: usize,
     /// What the rows had.
     shape: Option<Shape>,
-    /// Whether all graphs so far were without vertices.
-    only_empty: bool,
+    /// Whether any graph so far had vertices, and edges.
+    any_vertices: bool,
+    any_edges: bool,
     expected: Option<Expected>,
     /// Rows added, and rows that could not be.
     taken: usize,
@@ -258,7 +297,6 @@ pub(crate) struct Collector {
     parts: Vec<Part>,
     coordinates: Vec<[f64; 2]>,
     notes: Vec<String>,
-    repeats_noted: bool,
 }
 
 impl Collector {
@@ -321,15 +359,21 @@ impl Collector {
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         let edges = row.edges()?;
         let mut shape = Shape::of(row, &edges);
-        if edges.num_vertices == 0 {
-            shape = shape.carrying(self.shape.as_ref());
-        } else if let Some(expected) = self.expected {
+        let (any_vertices, any_edges) = (edges.num_vertices > 0, !edges.sources.is_empty());
+        if let (true, Some(expected)) = (any_vertices, self.expected) {
             expected.check(&shape)?;
         }
         let mut lacks = false;
         if let Some(mut before) = self.shape {
-            if self.only_empty {
-                before = before.carrying(Some(&shape));
+            if !any_vertices {
+                shape = shape.with_vertices_of(&before);
+            } else if !self.any_vertices {
+                before = before.with_vertices_of(&shape);
+            }
+            if !any_edges {
+                shape = shape.with_edges_of(&before);
+            } else if !self.any_edges {
+                before = before.with_edges_of(&shape);
             }
             if self.targets_may_lack && before.y.is_some() != shape.y.is_some() {
                 lacks = true;
@@ -346,7 +390,8 @@ impl Collector {
         if lacks {
             self.forget_targets();
         }
-        self.only_empty = edges.num_vertices == 0 && (self.only_empty || self.shape.is_none());
+        self.any_vertices |= any_vertices;
+        self.any_edges |= any_edges;
         self.shape = Some(shape);
         self.entries += row.src.len();
         match row.id {
@@ -379,11 +424,6 @@ impl Collector {
 
     /// Hands over what has been collected and starts anew.
     pub fn take(&mut self) -> Dataset {
-        if self.builder.conflicting_repeats() > 0 && !self.repeats_noted {
-            self.repeats_noted = true;
-            self.notes
-                .push("some edges are repeated with other labels or attributes; the first count".into());
-        }
         self.entries = 0;
         let shape = self.shape;
         let named = shape.is_some_and(|s| s.id) || self.passed > 0;

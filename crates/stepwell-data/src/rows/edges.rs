@@ -13,7 +13,9 @@ pub(crate) struct EdgeWriter {
     pub src: Vec<i32>,
     pub dst: Vec<i32>,
     pub weight: Vec<f64>,
+    /// Row after row.
     pub edge_label: Vec<i32>,
+    /// Row after row.
     pub edge_attr: Vec<f64>,
 }
 
@@ -32,7 +34,9 @@ impl EdgeWriter {
                     src.push(row as i32);
                     dst.push(column as i32);
                     weight.extend(weights.map(|w| w[entry]));
-                    edge_label.extend(labels.map(|l| l[entry]));
+                    if let Some((values, width)) = labels {
+                        edge_label.extend_from_slice(&values[entry * width..(entry + 1) * width]);
+                    }
                     if let Some((values, width)) = attributes {
                         edge_attr.extend_from_slice(&values[entry * width..(entry + 1) * width]);
                     }
@@ -43,26 +47,20 @@ impl EdgeWriter {
     }
 }
 
-/// Whether listing each undirected edge once says all: its two entries have
-/// the same weight, label and attributes in every graph.
+/// Whether listing each undirected edge once says all: its two entries have the
+/// same weight to the last bit in every graph. Their labels and attributes are
+/// always the same.
 pub(crate) fn lists_once(batch: &GraphBatch) -> bool {
-    let carries =
-        batch.weights().is_some() || batch.edge_labels().is_some() || batch.edge_attributes().is_some();
     let mut next = Vec::new();
-    !carries || batch.iter().filter(|graph| !graph.is_directed()).all(|graph| mirrored(graph, &mut next))
+    let undirected = batch.iter().filter(|graph| !graph.is_directed());
+    undirected
+        .filter_map(|graph| Some((graph, graph.weights()?)))
+        .all(|(graph, weights)| mirrored(graph, weights, &mut next))
 }
 
 /// Walks the entries above the diagonal; `next[v]` is the first entry of row
 /// `v` whose mirror image has not been met, since columns ascend.
-fn mirrored(graph: GraphRef<'_>, next: &mut Vec<usize>) -> bool {
-    let (weights, labels, attributes) = (graph.weights(), graph.edge_labels(), graph.edge_attributes());
-    let alike = |a: usize, b: usize| {
-        weights.is_none_or(|w| w[a] == w[b])
-            && labels.is_none_or(|l| l[a] == l[b])
-            && attributes.is_none_or(|(values, width)| {
-                values[a * width..(a + 1) * width] == values[b * width..(b + 1) * width]
-            })
-    };
+fn mirrored(graph: GraphRef<'_>, weights: &[f64], next: &mut Vec<usize>) -> bool {
     next.clear();
     next.extend(graph.row_starts());
     let mut entry = 0;
@@ -70,7 +68,7 @@ fn mirrored(graph: GraphRef<'_>, next: &mut Vec<usize>) -> bool {
         for &column in graph.neighbours(row) {
             let column = column as usize;
             if column > row {
-                if !alike(entry, next[column]) {
+                if weights[entry] != weights[next[column]] {
                     return false;
                 }
                 next[column] += 1;
@@ -127,7 +125,7 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
 /// A lower bound of the numbers a row lists, which is all the reader's rule needs.
 fn numbers_listed(dataset: &Dataset, graph: GraphRef<'_>) -> u64 {
     let width = graph.vertex_attributes().map_or(0, |(_, width)| width)
-        + usize::from(graph.vertex_labels().is_some())
+        + graph.vertex_labels().map_or(0, |(_, width)| width)
         + 2 * usize::from(dataset.coordinates.is_some());
     graph.num_vertices() as u64 * width as u64 + graph.num_entries() as u64 / 2
 }

@@ -5,9 +5,10 @@
 //! | `num_nodes` | how many vertices the graph has, joined by edges or not |
 //! | `src`, `dst` | where each edge begins and ends, from 0 |
 //! | `id` | the graph's name, a text or a whole number |
-//! | `weight`, `edge_label` | one number per edge |
+//! | `weight` | one number per edge |
+//! | `edge_label` | one integer per edge, or one list of integers per edge, all equally long |
 //! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and how many an edge has |
-//! | `node_label` | one whole number per vertex |
+//! | `node_label` | one integer per vertex, or one list of integers per vertex, all equally long |
 //! | `x`, `x_dim` | the vertices' attributes, row after row, and how many a vertex has |
 //! | `pos` | two coordinates per vertex, for drawing |
 //! | `y` | what is to be predicted: a whole number, a real number or a text |
@@ -15,7 +16,8 @@
 //! | `directed` | whether edges have a direction; not, unless said |
 //!
 //! All but the first three may be absent, from every row or from none; an edge
-//! without a weight has weight 1. Here are the rules of a row ([`Collector`])
+//! without a weight has weight 1. What edges carry does not matter in a row without
+//! edges, nor what vertices carry in one without vertices: it fits beside all. Here are the rules of a row ([`Collector`])
 //! and how edges are listed when they are written ([`EdgeWriter`]); what the
 //! bytes look like is the business of the formats.
 
@@ -25,7 +27,7 @@ mod edges;
 pub(crate) mod tests;
 
 pub use collect::Expected;
-pub(crate) use collect::{Collector, Row, Target};
+pub(crate) use collect::{Collector, Row, Target, ragged};
 pub(crate) use edges::{EdgeWriter, check_writable, lists_once};
 
 use crate::error::{Error, Place};
@@ -65,10 +67,10 @@ impl Key {
         (Self::Src, "src", "a list of whole numbers from 0 to 4294967295"),
         (Self::Dst, "dst", "a list of whole numbers from 0 to 4294967295"),
         (Self::Weight, "weight", "a list of numbers"),
-        (Self::EdgeLabel, "edge_label", "a list of whole numbers of 32 bits"),
+        (Self::EdgeLabel, "edge_label", "a list of integers of 32 bits, or of lists of them,"),
         (Self::EdgeAttr, "edge_attr", "a list of numbers"),
         (Self::EdgeAttrDim, "edge_attr_dim", "a whole number that is not negative"),
-        (Self::NodeLabel, "node_label", "a list of whole numbers of 32 bits"),
+        (Self::NodeLabel, "node_label", "a list of integers of 32 bits, or of lists of them,"),
         (Self::X, "x", "a list of numbers"),
         (Self::XDim, "x_dim", "a whole number that is not negative"),
         (Self::Pos, "pos", "a list of numbers"),

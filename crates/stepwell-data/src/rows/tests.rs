@@ -28,9 +28,9 @@ pub(crate) fn fixture_dataset(sizes: &[usize]) -> Dataset {
         let targets: Vec<u32> = (0..edges as u32).map(|e| e + 1).collect();
         let list = EdgeList {
             weights: Some(&weights),
-            edge_labels: Some(&edge_labels),
+            edge_labels: Some((&edge_labels, 1)),
             edge_attributes: Some((&edge_attributes, 2)),
-            vertex_labels: Some(&labels),
+            vertex_labels: Some((&labels, 1)),
             vertex_attributes: Some((&attributes, 3)),
             directed: g % 2 == 1,
             ..EdgeList::new(n, &sources, &targets)
@@ -52,6 +52,7 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
     let exact = flag("exact in 32 bits");
     let width = draw.below(4).checked_sub(1);
     let edge_width = draw.below(4).checked_sub(1);
+    let (label_width, edge_label_width) = (1 + draw.below(3), 1 + draw.below(3));
     let kind = draw.below(5);
     let graphs = draw.below(6);
 
@@ -75,6 +76,8 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         let n = draw.below(6);
         let directed = draw.below(3) == 0;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        // Which edge each of the list is: what it carries is the same in both directions.
+        let (mut edge_of, mut edges) = (Vec::new(), 0);
         for a in 0..n as u32 {
             for b in 0..n as u32 {
                 let listed = draw.below(3) == 0 && (directed || a <= b);
@@ -84,23 +87,25 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
                     for (s, t) in [(a, b), (b, a)].into_iter().take(1 + usize::from(both)) {
                         sources.push(s);
                         targets.push(t);
+                        edge_of.push(edges);
                         // Directions may differ by rounding, and both must come back as they were.
                         weights.push(if s > t { weight * (1.0 + 2.0 * f64::EPSILON) } else { weight });
                     }
+                    edges += 1;
                 }
             }
         }
-        let edges = sources.len();
-        let edge_labels: Vec<i32> = (0..edges).map(|_| label(&mut draw)).collect();
-        let labels: Vec<i32> = (0..n).map(|_| label(&mut draw)).collect();
+        let mut labels = |count: usize| -> Vec<i32> { (0..count).map(|_| label(&mut draw)).collect() };
+        let edge_labels = listed(&labels(edges * edge_label_width), edge_label_width, &edge_of);
+        let labels = labels(n * label_width);
         let mut reals = |count: usize| -> Vec<f64> { (0..count).map(|_| real(&mut draw, exact)).collect() };
         let attributes = width.map(|width| (reals(n * width), width));
-        let edge_attributes = edge_width.map(|width| (reals(edges * width), width));
+        let edge_attributes = edge_width.map(|width| (listed(&reals(edges * width), width, &edge_of), width));
         let list = EdgeList {
             weights: weighted.then_some(&weights),
-            edge_labels: edge_labelled.then_some(&edge_labels),
+            edge_labels: edge_labelled.then_some((&edge_labels, edge_label_width)),
             edge_attributes: edge_attributes.as_ref().map(|(values, width)| (&values[..], *width)),
-            vertex_labels: labelled.then_some(&labels),
+            vertex_labels: labelled.then_some((&labels, label_width)),
             vertex_attributes: attributes.as_ref().map(|(values, width)| (&values[..], *width)),
             directed,
             ..EdgeList::new(n, &sources, &targets)
@@ -118,6 +123,12 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         }
     }
     dataset.graphs = builder.finish();
+    // How many labels each has is told by the first that has any.
+    if label_width > 1 && labelled && dataset.graphs.num_vertices() == 0
+        || edge_label_width > 1 && edge_labelled && dataset.graphs.num_entries() == 0
+    {
+        dataset.graphs = dataset.graphs.bare();
+    }
     dataset.targets = match kind {
         _ if graphs == 0 => Targets::None,
         0 => Targets::None,
@@ -127,6 +138,11 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         _ => Targets::numbers((0..graphs).map(|_| real(&mut draw, exact)).collect()),
     };
     dataset
+}
+
+/// The rows of a table in the order of a list, which may name them repeatedly.
+fn listed<T: Copy>(values: &[T], width: usize, rows: &[usize]) -> Vec<T> {
+    rows.iter().flat_map(|row| &values[row * width..(row + 1) * width]).copied().collect()
 }
 
 pub(crate) fn to_jsonl(dataset: &Dataset) -> Vec<u8> {
@@ -202,15 +218,23 @@ proptest! {
 
 #[test]
 fn an_undirected_edge_is_listed_once_when_that_says_all() {
-    let lines = |labels: &[i32]| {
-        let list = EdgeList { edge_labels: Some(labels), ..EdgeList::new(2, &[0, 1, 1], &[1, 0, 1]) };
+    let lines = |list: EdgeList<'_>| {
         let graphs = stepwell::graph::Graph::new(&list).unwrap().into_batch();
         String::from_utf8(to_jsonl(&Dataset { graphs, ..Dataset::default() })).unwrap()
     };
-    assert_eq!(lines(&[5, 5, 6]), "{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[5,6]}\n");
+    let edges = EdgeList::new(2, &[0, 1, 1], &[1, 0, 1]);
     assert_eq!(
-        lines(&[5, 4, 6]),
-        "{\"num_nodes\":2,\"src\":[0,1,1],\"dst\":[1,0,1],\"edge_label\":[5,4,6]}\n"
+        lines(EdgeList { edge_labels: Some((&[5, 5, 6], 1)), ..edges }),
+        "{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[5,6]}\n"
+    );
+    assert_eq!(
+        lines(EdgeList { edge_labels: Some((&[5, 0, 5, 0, 6, 1], 2)), ..edges }),
+        "{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[[5,0],[6,1]]}\n"
+    );
+    let rounded = 1.0 + 2.0 * f64::EPSILON;
+    assert_eq!(
+        lines(EdgeList { weights: Some(&[1.0, rounded, 2.0]), ..edges }),
+        format!("{{\"num_nodes\":2,\"src\":[0,1,1],\"dst\":[1,0,1],\"weight\":[1.0,{rounded},2.0]}}\n")
     );
 }
 

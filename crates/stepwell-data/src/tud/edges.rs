@@ -46,6 +46,13 @@ pub(super) struct Edges {
     pub(super) line_of: Option<Vec<u32>>,
 }
 
+impl Edges {
+    /// The line that an edge stood on, from 1.
+    pub(super) fn line(&self, edge: usize) -> u64 {
+        self.line_of.as_ref().map_or(edge as u64, |line_of| u64::from(line_of[edge])) + 1
+    }
+}
+
 /// What one block holds.
 #[derive(Default)]
 struct Piece {

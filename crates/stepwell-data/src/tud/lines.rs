@@ -112,14 +112,30 @@ pub(super) fn integers(
 /// A file of rows of real numbers, separated by commas, all of one width.
 /// Returns the width and the numbers.
 pub(super) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>)> {
+    let real = |token: &[u8]| fast_float2::parse(token).ok().filter(|value: &f64| value.is_finite());
+    rows(reader, place, "a finite number", real)
+}
+
+/// A file of rows of labels, separated by commas, all of one width.
+/// Returns the width and the labels.
+pub(super) fn labels(reader: impl Read, place: &Place) -> Result<(usize, Vec<i32>)> {
+    rows(reader, place, "an integer of 32 bits", |token| integer(token)?.try_into().ok())
+}
+
+fn rows<T>(
+    reader: impl Read,
+    place: &Place,
+    expected: &str,
+    parse: impl Fn(&[u8]) -> Option<T>,
+) -> Result<(usize, Vec<T>)> {
     let (mut width, mut values) = (0, Vec::new());
     for_each_line(reader, place, |line, number| {
         let before = values.len();
         for token in line.split(|&b| b == b',') {
             let token = token.trim_ascii();
-            match fast_float2::parse::<f64, _>(token) {
-                Ok(value) if value.is_finite() => values.push(value),
-                _ => return Err(Error::malformed(place.line(number), "a finite number", quote(token))),
+            match parse(token) {
+                Some(value) => values.push(value),
+                None => return Err(Error::malformed(place.line(number), expected, quote(token))),
             }
         }
         let found = values.len() - before;

@@ -4,7 +4,8 @@
 //! the whole dataset from 1; line v of `NAME_graph_indicator.txt` says to which
 //! graph vertex v belongs; `NAME_graph_labels.txt` (or, for regression,
 //! `NAME_graph_attributes.txt`) has a line per graph. Labels and attributes of
-//! vertices and edges are optional. The files lie in a folder or a zip archive;
+//! vertices and edges are optional, several of them separated by commas. Graphs are
+//! undirected, unless the two directions of an edge carry something else. The files lie in a folder or a zip archive;
 //! NAME comes from the one `*_A.txt` there, and other files are ignored.
 //!
 //! Reading is one streaming pass over each file: text is taken in blocks, the

@@ -9,7 +9,7 @@ use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 use stepwell::targets::Targets;
 
 use super::edges::{self, Edges, Layout};
-use super::lines::{integers, reals};
+use super::lines::{integers, labels, reals};
 use super::source::Source;
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
@@ -38,30 +38,49 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
     let lines = edges.sources.len();
     let vertex_labels = read_labels(&mut source, "node_labels", vertices, "vertices")?;
     let vertex_attributes = read_attributes(&mut source, "node_attributes", vertices, "vertices")?;
-    let mut edge_labels = read_labels(&mut source, "edge_labels", lines, "lines of _A.txt")?;
-    let mut edge_attributes = read_attributes(&mut source, "edge_attributes", lines, "lines of _A.txt")?;
-    if let Some(line_of) = &edges.line_of {
-        edge_labels = edge_labels.map(|labels| line_of.iter().map(|&line| labels[line as usize]).collect());
-        edge_attributes = edge_attributes.map(|(values, width)| {
-            let row = |&line: &u32| &values[line as usize * width..(line as usize + 1) * width];
-            (line_of.iter().flat_map(row).copied().collect(), width)
-        });
-    }
-    let columns = Columns { vertex_labels, vertex_attributes, edge_labels, edge_attributes };
-    let (graphs, conflicts) = build(&layout, edges, &columns, &place)?;
+    let edge_labels = read_labels(&mut source, "edge_labels", lines, "lines of _A.txt")?;
+    let edge_attributes = read_attributes(&mut source, "edge_attributes", lines, "lines of _A.txt")?;
+    let columns = Columns {
+        vertex_labels,
+        vertex_attributes,
+        edge_labels: in_order(edge_labels, &edges),
+        edge_attributes: in_order(edge_attributes, &edges),
+    };
     let mut notes = Vec::new();
-    if conflicts > 0 {
-        notes.push(format!("{conflicts} repeated edges have other labels or attributes than their first listing, which was kept"));
+    let pieces = match build(&layout, &edges, &columns, &place, false) {
+        Err(Error::Graph { source: stepwell::Error::EdgesDiffer { what, .. }, .. }) => {
+            notes.push(format!(
+                "the two directions of an edge carry different {what}: the graphs are read as directed"
+            ));
+            build(&layout, &edges, &columns, &place, true)?
+        }
+        built => built?,
+    };
+    drop((edges, columns));
+    let mut graphs = GraphBatch::default();
+    for piece in pieces {
+        graphs.append(&piece).map_err(|source| Error::Graph { place: place.clone(), source })?;
     }
     Ok(Dataset { name, graphs, targets, notes, ..Dataset::default() })
 }
 
+/// Rows of values, one after the other, and their width.
+type Rows<T> = Option<(Vec<T>, usize)>;
+
 /// What vertices and edges carry, in the order of the files.
 struct Columns {
-    vertex_labels: Option<Vec<i32>>,
-    vertex_attributes: Option<(Vec<f64>, usize)>,
-    edge_labels: Option<Vec<i32>>,
-    edge_attributes: Option<(Vec<f64>, usize)>,
+    vertex_labels: Rows<i32>,
+    vertex_attributes: Rows<f64>,
+    edge_labels: Rows<i32>,
+    edge_attributes: Rows<f64>,
+}
+
+/// What the lines of edges carry, in the order of the edges.
+fn in_order<T: Copy>(rows: Rows<T>, edges: &Edges) -> Rows<T> {
+    let Some(line_of) = &edges.line_of else { return rows };
+    let (values, width) = rows?;
+    let row = |&line: &u32| &values[line as usize * width..(line as usize + 1) * width];
+    Some((line_of.iter().flat_map(row).copied().collect(), width))
 }
 
 /// How many graphs may have no vertices where no label speaks for them.
@@ -121,16 +140,13 @@ fn read_labels<R: Read + Seek + Send>(
     suffix: &str,
     rows: usize,
     of: &str,
-) -> Result<Option<Vec<i32>>> {
+) -> Result<Rows<i32>> {
     let Some((reader, place)) = source.open(suffix)? else { return Ok(None) };
-    let mut labels = Vec::with_capacity(rows);
-    let range = i64::from(i32::MIN)..=i64::from(i32::MAX);
-    integers(reader, &place, "a whole number of 32 bits", range, |label, _| {
-        labels.push(label as i32);
-        Ok(())
-    })?;
-    same_count(&place, rows, of, labels.len())?;
-    Ok(Some(labels))
+    let (width, values) = labels(reader, &place)?;
+    // A file without lines belongs to a dataset without edges.
+    let width = width.max(1);
+    same_count(&place, rows, of, values.len() / width)?;
+    Ok(Some((values, width)))
 }
 
 fn read_attributes<R: Read + Seek + Send>(
@@ -138,7 +154,7 @@ fn read_attributes<R: Read + Seek + Send>(
     suffix: &str,
     rows: usize,
     of: &str,
-) -> Result<Option<(Vec<f64>, usize)>> {
+) -> Result<Rows<f64>> {
     let Some((reader, place)) = source.open(suffix)? else { return Ok(None) };
     let (width, values) = reals(reader, &place)?;
     same_count(&place, rows, of, values.len().checked_div(width).unwrap_or(0))?;
@@ -158,8 +174,14 @@ fn same_count(place: &Place, expected: usize, of: &str, found: usize) -> Result<
     }
 }
 
-/// Builds the graphs in parallel, some at a time, and joins them in order.
-fn build(layout: &Layout, edges: Edges, columns: &Columns, place: &Place) -> Result<(GraphBatch, usize)> {
+/// Builds the graphs in parallel, some at a time; the pieces are in order.
+fn build(
+    layout: &Layout,
+    edges: &Edges,
+    columns: &Columns,
+    place: &Place,
+    directed: bool,
+) -> Result<Vec<GraphBatch>> {
     const EDGES_PER_PIECE: usize = 1 << 18;
     let mut pieces = Vec::new();
     let (mut begin, graphs) = (0, layout.num_graphs());
@@ -169,7 +191,7 @@ fn build(layout: &Layout, edges: Edges, columns: &Columns, place: &Place) -> Res
         pieces.push(begin..end);
         begin = end;
     }
-    let built: Vec<Result<(GraphBatch, usize)>> = pieces
+    let built: Vec<Result<GraphBatch>> = pieces
         .into_par_iter()
         .map(|graphs| {
             let mut builder = BatchBuilder::default();
@@ -180,32 +202,31 @@ fn build(layout: &Layout, edges: Edges, columns: &Columns, place: &Place) -> Res
                     num_vertices: vertices.len(),
                     sources: &edges.sources[lines.clone()],
                     targets: &edges.targets[lines.clone()],
-                    vertex_labels: columns.vertex_labels.as_deref().map(|l| &l[vertices.clone()]),
+                    vertex_labels: slice_rows(&columns.vertex_labels, &vertices),
                     vertex_attributes: slice_rows(&columns.vertex_attributes, &vertices),
-                    edge_labels: columns.edge_labels.as_deref().map(|l| &l[lines.clone()]),
+                    edge_labels: slice_rows(&columns.edge_labels, &lines),
                     edge_attributes: slice_rows(&columns.edge_attributes, &lines),
+                    directed,
                     ..EdgeList::default()
                 };
-                builder.push(&list).map_err(|source| Error::Graph { place: place.clone(), source })?;
+                builder.push(&list).map_err(|source| Error::Graph {
+                    place: match source {
+                        stepwell::Error::EdgesDiffer { second, .. } => {
+                            place.line(edges.line(lines.start + second))
+                        }
+                        _ => place.clone(),
+                    },
+                    source,
+                })?;
             }
-            let conflicts = builder.conflicting_repeats();
-            Ok((builder.finish(), conflicts))
+            Ok(builder.finish())
         })
         .collect();
-    drop(edges);
-    let (mut batch, mut conflicts) = (GraphBatch::default(), 0);
-    for piece in built {
-        let (graphs, more) = piece?;
-        batch.append(&graphs).map_err(|source| Error::Graph { place: place.clone(), source })?;
-        conflicts += more;
-    }
-    Ok((batch, conflicts))
+    // The first error of the file, whichever thread came first.
+    built.into_iter().collect()
 }
 
-fn slice_rows<'a>(
-    table: &'a Option<(Vec<f64>, usize)>,
-    rows: &std::ops::Range<usize>,
-) -> Option<(&'a [f64], usize)> {
+fn slice_rows<'a, T>(table: &'a Rows<T>, rows: &std::ops::Range<usize>) -> Option<(&'a [T], usize)> {
     let (values, width) = table.as_ref()?;
     Some((&values[rows.start * width..rows.end * width], *width))
 }

@@ -15,7 +15,7 @@ const TOY: [(&str, &str); 7] = [
     ("graph_labels", "-1\n1\n7\n"),
     ("node_labels", "4\n4\n-2\n0\n9\n"),
     ("node_attributes", "  0.5,  1\n  1.5,  2\n 2.5, 3\n3.5,4\n4.5,5e-1\n"),
-    ("edge_labels", "1\n2\n3\n3\n0\n"),
+    ("edge_labels", "1\n1\n3\n3\n0\n"),
     ("edge_attributes", "1.5\n1.5\n2.5\n2.5\n3.5\n"),
 ];
 
@@ -42,9 +42,9 @@ fn every_file_ends_up_where_it_belongs() {
     let first = dataset.graphs.graph(0);
     assert_eq!((first.num_vertices(), first.num_edges()), (3, 2));
     assert_eq!(first.neighbours(1), [0, 2]);
-    assert_eq!(first.vertex_labels().unwrap(), [4, 4, -2]);
+    assert_eq!(first.vertex_labels().unwrap(), (&[4, 4, -2][..], 1));
     assert_eq!(first.vertex_attributes().unwrap(), (&[0.5, 1.0, 1.5, 2.0, 2.5, 3.0][..], 2));
-    assert_eq!(first.edge_labels().unwrap(), [1, 2, 3, 3]);
+    assert_eq!(first.edge_labels().unwrap(), (&[1, 1, 3, 3][..], 1));
     assert_eq!(dataset.graphs.graph(1).num_vertices(), 0, "a number the indicator leaves out");
     let last = dataset.graphs.graph(2);
     assert_eq!((last.num_vertices(), last.num_edges(), last.num_self_loops()), (2, 0, 1));
@@ -55,10 +55,40 @@ fn every_file_ends_up_where_it_belongs() {
 fn edges_in_any_order_with_their_labels() {
     let changes = [
         ("A", "5, 5\n2, 1\n3, 2\n1, 2\n2, 3\n"),
-        ("edge_labels", "0\n2\n3\n1\n3\n"),
+        ("edge_labels", "0\n1\n3\n1\n3\n"),
         ("edge_attributes", "3.5\n1.5\n2.5\n1.5\n2.5\n"),
     ];
     assert_eq!(read(folder(&with(&changes)).path()).unwrap(), read(folder(&TOY).path()).unwrap());
+}
+
+#[test]
+fn labels_may_be_several() {
+    let changes =
+        [("node_labels", "4,1\n4, 2\n-2 ,1\n0,1\n9,1\n"), ("edge_labels", "1,0\n1,0\n3,0\n3,0\n0,8\n")];
+    let dataset = read(folder(&with(&changes)).path()).unwrap();
+    assert_eq!(dataset.graphs.graph(0).vertex_labels(), Some((&[4, 1, 4, 2, -2, 1][..], 2)));
+    assert_eq!(dataset.graphs.graph(2).edge_labels(), Some((&[0, 8][..], 2)));
+    let place = tempfile::tempdir().unwrap();
+    assert_eq!(round_trip(&dataset, &place.path().join("out")), dataset);
+    assert!(dataset.notes.is_empty());
+}
+
+#[test]
+fn directions_that_carry_something_else_make_graphs_directed() {
+    let note = |what| {
+        format!("the two directions of an edge carry different {what}: the graphs are read as directed")
+    };
+    let dataset = read(folder(&with(&[("edge_labels", "1\n2\n3\n3\n0\n")])).path()).unwrap();
+    assert_eq!(dataset.notes, [note("labels")]);
+    assert!(dataset.graphs.iter().all(|graph| graph.is_directed()));
+    assert_eq!(dataset.graphs.graph(0).edge_labels(), Some((&[1, 2, 3, 3][..], 1)));
+    assert_eq!(dataset.graphs.graph(0).neighbours(1), [0, 2]);
+    let dataset = read(folder(&with(&[("edge_attributes", "1\n1\n2.5\n3\n0\n")])).path()).unwrap();
+    assert_eq!(dataset.notes, [note("attributes")]);
+    check(
+        &[("A", "1, 2\n2, 1\n5, 5\n2, 3\n2, 3\n"), ("edge_labels", "1\n1\n0\n3\n4\n")],
+        "TOY_A.txt, line 5: edges 2 and 3 of the list both join 1 and 2, with different labels; list the edge once",
+    );
 }
 
 #[test]
@@ -130,7 +160,11 @@ fn broken_files_are_explained() {
     );
     check(
         &[("node_labels", "1\n2\n3\n4\n99999999999\n")],
-        "TOY_node_labels.txt, line 5: expected a whole number of 32 bits, found '99999999999'",
+        "TOY_node_labels.txt, line 5: expected an integer of 32 bits, found '99999999999'",
+    );
+    check(
+        &[("node_labels", "1,2\n2,3\n3\n4,4\n5,5\n")],
+        "TOY_node_labels.txt, line 3: expected 2 numbers as on line 1, found 1",
     );
     check(
         &[("edge_labels", "1\n")],

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use stepwell::graph::{GraphBatch, GraphRef};
+use stepwell::graph::{GraphBatch, GraphRef, Table};
 use stepwell::targets::{Labels, Targets};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -103,17 +103,17 @@ fn parts(dataset: &Dataset) -> Vec<(&'static str, Fill<'_>)> {
             parts.push(("graph_labels", Box::new(move |out| write_lines(&codes, out))));
         }
     }
-    if let Some(labels) = graphs.vertex_labels() {
-        parts.push(("node_labels", Box::new(move |out| write_lines(labels, out))));
+    if let Some(rows) = graphs.vertex_labels() {
+        parts.push(("node_labels", Box::new(|out| write_rows(rows, out))));
     }
     if let Some(rows) = graphs.vertex_attributes() {
-        parts.push(("node_attributes", Box::new(|out| write_rows(&rows.values, rows.width, out))));
+        parts.push(("node_attributes", Box::new(|out| write_rows(rows, out))));
     }
-    if let Some(labels) = graphs.edge_labels() {
-        parts.push(("edge_labels", Box::new(move |out| write_lines(labels, out))));
+    if let Some(rows) = graphs.edge_labels() {
+        parts.push(("edge_labels", Box::new(|out| write_rows(rows, out))));
     }
     if let Some(rows) = graphs.edge_attributes() {
-        parts.push(("edge_attributes", Box::new(|out| write_rows(&rows.values, rows.width, out))));
+        parts.push(("edge_attributes", Box::new(|out| write_rows(rows, out))));
     }
     parts
 }
@@ -140,8 +140,8 @@ fn write_lines<T: std::fmt::Display>(
     values.into_iter().try_for_each(|value| writeln!(out, "{value}"))
 }
 
-fn write_rows(values: &[f64], width: usize, out: &mut dyn Write) -> io::Result<()> {
-    for row in values.chunks_exact(width) {
+fn write_rows<T: std::fmt::Display>(rows: &Table<T>, out: &mut dyn Write) -> io::Result<()> {
+    for row in rows.values.chunks_exact(rows.width) {
         for (column, value) in row.iter().enumerate() {
             write!(out, "{}{value}", if column > 0 { ", " } else { "" })?;
         }

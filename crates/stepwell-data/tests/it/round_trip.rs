@@ -19,49 +19,63 @@ struct Drawn {
 fn graph() -> impl Strategy<Value = Drawn> {
     (0usize..7).prop_flat_map(|vertices| {
         let end = 0..vertices.max(1) as u32;
-        let edges = prop::collection::vec((end.clone(), end), 0..if vertices == 0 { 1 } else { 12 });
+        // An edge listed twice would have to carry the same both times.
+        let edges = prop::collection::btree_set((end.clone(), end), 0..if vertices == 0 { 1 } else { 12 })
+            .prop_map(|edges| {
+                edges.iter().filter(|e| e.0 <= e.1 || !edges.contains(&(e.1, e.0))).copied().collect()
+            });
         let reals = prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO;
-        (Just(vertices), edges, prop::collection::vec(any::<i32>(), 40), prop::collection::vec(reals, 40))
+        (Just(vertices), edges, prop::collection::vec(any::<i32>(), 60), prop::collection::vec(reals, 40))
             .prop_map(|(vertices, edges, numbers, reals)| Drawn { vertices, edges, numbers, reals })
     })
 }
 
 fn dataset() -> impl Strategy<Value = Dataset> {
     let flags = prop::array::uniform4(any::<bool>());
-    (prop::collection::vec(graph(), 0..6), flags, prop::collection::vec(any::<i64>(), 8), 0..3).prop_map(
-        |(mut graphs, [vertex_labels, vertex_attributes, edge_labels, edge_attributes], classes, kind)| {
-            // TU Dortmund text cannot end with a graph without vertices, and shows the width of edge attributes only on an edge.
-            graphs.push(Drawn {
-                vertices: 2,
-                edges: vec![(0, 1)],
-                numbers: vec![3; 40],
-                reals: vec![0.1; 40],
-            });
-            let mut builder = BatchBuilder::default();
-            for drawn in &graphs {
-                let edges = if drawn.vertices == 0 { &[][..] } else { &drawn.edges[..] };
-                let sources: Vec<u32> = edges.iter().map(|e| e.0).collect();
-                let targets: Vec<u32> = edges.iter().map(|e| e.1).collect();
-                builder
-                    .push(&EdgeList {
-                        vertex_labels: vertex_labels.then_some(&drawn.numbers[..drawn.vertices]),
-                        vertex_attributes: vertex_attributes
-                            .then_some((&drawn.reals[..3 * drawn.vertices], 3)),
-                        edge_labels: edge_labels.then_some(&drawn.numbers[20..20 + edges.len()]),
-                        edge_attributes: edge_attributes
-                            .then_some((&drawn.reals[10..10 + 2 * edges.len()], 2)),
-                        ..EdgeList::new(drawn.vertices, &sources, &targets)
-                    })
-                    .unwrap();
-            }
-            let targets = match kind {
-                0 => Targets::None,
-                1 => Targets::integers(classes[..graphs.len()].to_vec()),
-                _ => Targets::numbers(graphs.iter().map(|g| g.reals[0]).collect()),
-            };
-            Dataset { name: "odd".into(), graphs: builder.finish(), targets, ..Dataset::default() }
-        },
-    )
+    let labels = (1usize..3, 1usize..4);
+    (prop::collection::vec(graph(), 0..6), flags, prop::collection::vec(any::<i64>(), 8), 0..3, labels)
+        .prop_map(
+            |(
+                mut graphs,
+                [vertex_labels, vertex_attributes, edge_labels, edge_attributes],
+                classes,
+                kind,
+                (of_vertex, of_edge),
+            )| {
+                // TU Dortmund text cannot end with a graph without vertices, and shows the width of edge attributes only on an edge.
+                graphs.push(Drawn {
+                    vertices: 2,
+                    edges: vec![(0, 1)],
+                    numbers: vec![3; 60],
+                    reals: vec![0.1; 40],
+                });
+                let mut builder = BatchBuilder::default();
+                for drawn in &graphs {
+                    let edges = if drawn.vertices == 0 { &[][..] } else { &drawn.edges[..] };
+                    let sources: Vec<u32> = edges.iter().map(|e| e.0).collect();
+                    let targets: Vec<u32> = edges.iter().map(|e| e.1).collect();
+                    builder
+                        .push(&EdgeList {
+                            vertex_labels: vertex_labels
+                                .then_some((&drawn.numbers[..of_vertex * drawn.vertices], of_vertex)),
+                            vertex_attributes: vertex_attributes
+                                .then_some((&drawn.reals[..3 * drawn.vertices], 3)),
+                            edge_labels: edge_labels
+                                .then_some((&drawn.numbers[20..20 + of_edge * edges.len()], of_edge)),
+                            edge_attributes: edge_attributes
+                                .then_some((&drawn.reals[10..10 + 2 * edges.len()], 2)),
+                            ..EdgeList::new(drawn.vertices, &sources, &targets)
+                        })
+                        .unwrap();
+                }
+                let targets = match kind {
+                    0 => Targets::None,
+                    1 => Targets::integers(classes[..graphs.len()].to_vec()),
+                    _ => Targets::numbers(graphs.iter().map(|g| g.reals[0]).collect()),
+                };
+                Dataset { name: "odd".into(), graphs: builder.finish(), targets, ..Dataset::default() }
+            },
+        )
 }
 
 fn through(dataset: &Dataset, folder: &Path, name: &str) -> Dataset {

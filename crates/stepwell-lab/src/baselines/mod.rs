@@ -12,6 +12,7 @@ mod subtrees;
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
+use stepwell::config::{EdgeGate, ModelConfig};
 use stepwell::features::Inputs;
 use stepwell::graph::GraphBatch;
 
@@ -29,10 +30,11 @@ pub enum Baseline {
     Features,
     /// Histograms of the local degree profile (Cai and Wang, 2018): of the
     /// degrees and of the minimum, maximum, mean and standard deviation of the
-    /// neighbours' degrees.
+    /// neighbours' degrees; where edges have labels, of the degrees by edges of each.
     #[serde(rename = "degree-profile")]
     DegreeProfile,
-    /// Counts of Weisfeiler–Lehman subtrees (Shervashidze et al., 2011).
+    /// Counts of Weisfeiler–Lehman subtrees (Shervashidze et al., 2011), with the labels
+    /// of vertices and edges.
     #[serde(rename = "wl")]
     Subtrees,
 }
@@ -81,6 +83,15 @@ impl Baseline {
         }
     }
 
+    /// The options that its inputs depend on.
+    pub(crate) fn config(self) -> ModelConfig {
+        let edge_gate = match self {
+            Self::Majority | Self::Features => EdgeGate::None,
+            Self::DegreeProfile | Self::Subtrees => EdgeGate::Signs,
+        };
+        ModelConfig { edge_gate, ..ModelConfig::default() }
+    }
+
     /// The rows of some graphs under one of the settings. Inputs are those of
     /// all graphs' vertices.
     pub fn rows(self, setting: usize, graphs: &GraphBatch, inputs: &Inputs, chosen: &[usize]) -> Rows {
@@ -89,7 +100,8 @@ impl Baseline {
             Self::Majority => Rows::Vectors(Array2::zeros((chosen.len(), 1))),
             Self::Features => Rows::Vectors(sums(graphs, inputs, chosen, setting == 1)),
             Self::DegreeProfile => {
-                Rows::Vectors(degree_profile::histograms(graphs, chosen, BINS[setting % BINS.len()]))
+                let bins = BINS[setting % BINS.len()];
+                Rows::Vectors(degree_profile::histograms(graphs, inputs.edges(), chosen, bins))
             }
             Self::Subtrees => {
                 Rows::Counts(subtrees::count(graphs, inputs, chosen, 1 + setting / 2, setting % 2 == 1))
@@ -126,9 +138,11 @@ mod tests {
     #[test]
     fn sums_and_means_of_what_vertices_carry() {
         let mut builder = BatchBuilder::default();
-        builder.push(&EdgeList { vertex_labels: Some(&[1, 2, 1]), ..EdgeList::new(3, &[0], &[1]) }).unwrap();
-        builder.push(&EdgeList { vertex_labels: Some(&[]), ..EdgeList::new(0, &[], &[]) }).unwrap();
-        builder.push(&EdgeList { vertex_labels: Some(&[2]), ..EdgeList::new(1, &[], &[]) }).unwrap();
+        builder
+            .push(&EdgeList { vertex_labels: Some((&[1, 2, 1], 1)), ..EdgeList::new(3, &[0], &[1]) })
+            .unwrap();
+        builder.push(&EdgeList { vertex_labels: Some((&[], 1)), ..EdgeList::new(0, &[], &[]) }).unwrap();
+        builder.push(&EdgeList { vertex_labels: Some((&[2], 1)), ..EdgeList::new(1, &[], &[]) }).unwrap();
         let graphs = builder.finish();
         let inputs = FeatureMap::fit(&graphs, &FeatureOptions::default()).unwrap().apply(&graphs).unwrap();
         let rows = |setting| Baseline::Features.rows(setting, &graphs, &inputs, &[0, 1, 2]);

@@ -1,16 +1,17 @@
 //! Weisfeiler–Lehman subtrees: how often each occurs in a graph.
 //!
-//! A vertex' first colour is its label, or the column of its one-hot attributes
-//! (without either all are alike); in each round it becomes that of the pair of its colour and the sorted colours around
-//! it. Colours are 64-bit sums of what they stand for: graphs need not know of
-//! each other.
+//! A vertex' first colour is its labels, or the column of its one-hot attributes
+//! (without either all are alike); in each round it becomes that of the pair of its
+//! colour and the sorted colours around it, each with the labels of the edge that leads
+//! there. Colours are 64-bit sums of what they stand for: graphs need not know of each
+//! other.
 
 use std::collections::HashMap;
 
 use ndarray::Array2;
 use rayon::prelude::*;
 use stepwell::features::Inputs;
-use stepwell::graph::{GraphBatch, GraphRef};
+use stepwell::graph::GraphBatch;
 
 /// Sparse rows: colours and how often each occurs, by colour.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,9 +28,7 @@ pub fn count(
     unit_length: bool,
 ) -> Counts {
     let row = |&graph: &usize| {
-        let begin = graphs.vertex_offsets()[graph];
-        let labels = inputs.one_hot().get(begin..).unwrap_or_default();
-        let mut row = subtrees(graphs.graph(graph), labels, rounds);
+        let mut row = subtrees(graphs, graph, inputs, rounds);
         if unit_length {
             let length = row.iter().map(|(_, count)| count * count).sum::<f64>().sqrt();
             row.iter_mut().for_each(|(_, count)| *count /= length);
@@ -39,9 +38,17 @@ pub fn count(
     Counts { rows: chosen.par_iter().map(row).collect() }
 }
 
-fn subtrees(graph: GraphRef<'_>, labels: &[u32], rounds: usize) -> Vec<(u64, f64)> {
-    let first = |vertex: usize| labels.get(vertex).copied().map_or(0, u64::from);
-    let mut colours: Vec<u64> = (0..graph.num_vertices()).map(|v| mixed(first(v), 0)).collect();
+fn subtrees(graphs: &GraphBatch, graph: usize, inputs: &Inputs, rounds: usize) -> Vec<(u64, f64)> {
+    let begin = graphs.vertex_offsets()[graph];
+    let graph = graphs.graph(graph);
+    let sum_of = |labels: &[u32]| labels.iter().fold(0, |sum, &label| mixed(u64::from(label), sum));
+    let first = |vertex: usize| match inputs.one_hot_row(begin + vertex) {
+        [] => mixed(0, 0),
+        labels => sum_of(labels),
+    };
+    let mut colours: Vec<u64> = (0..graph.num_vertices()).map(first).collect();
+    let edges = inputs.edges();
+    let kinds: Vec<u64> = edges.kinds().map(sum_of).collect();
     let mut met = colours.clone();
     let mut around = Vec::new();
     for round in 1..=rounds as u64 {
@@ -49,6 +56,12 @@ fn subtrees(graph: GraphRef<'_>, labels: &[u32], rounds: usize) -> Vec<(u64, f64
             .map(|vertex| {
                 around.clear();
                 around.extend(graph.neighbours(vertex).iter().map(|&other| colours[other as usize]));
+                if !edges.kind_of().is_empty() {
+                    let entries =
+                        graphs.row_offsets()[begin + vertex]..graphs.row_offsets()[begin + vertex + 1];
+                    let labels = edges.kind_of()[entries].iter().map(|&kind| kinds[kind as usize]);
+                    around.iter_mut().zip(labels).for_each(|(colour, label)| *colour = mixed(label, *colour));
+                }
                 around.sort_unstable();
                 // The round makes colours of different depths different.
                 around.iter().fold(mixed(colours[vertex], round), |sum, &colour| mixed(colour, sum))
@@ -92,14 +105,21 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
+    use stepwell::features::{FeatureMap, FeatureOptions};
     use stepwell::graph::{EdgeList, Graph};
 
     use super::*;
 
+    fn colours(graph: &Graph, rounds: usize) -> Vec<(u64, f64)> {
+        let options = FeatureOptions { edges: true, ..Default::default() };
+        let inputs = FeatureMap::fit(graph.as_batch(), &options).unwrap().apply(graph.as_batch()).unwrap();
+        subtrees(graph.as_batch(), 0, &inputs, rounds)
+    }
+
     #[test]
     fn subtrees_of_a_path_are_counted() {
         let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3])).unwrap();
-        let row = subtrees(path.view(), &[], 2);
+        let row = colours(&path, 2);
         let mut counts: Vec<f64> = row.iter().map(|(_, count)| *count).collect();
         counts.sort_by(f64::total_cmp);
         // All alike; then two ends and two inner vertices; the same two pairs again.
@@ -112,16 +132,24 @@ mod tests {
         let hexagon = graph(&[0, 1, 2, 3, 4, 5], &[1, 2, 3, 4, 5, 0]);
         let triangles = graph(&[0, 1, 2, 3, 4, 5], &[1, 2, 0, 4, 5, 3]);
         let path = graph(&[0, 1, 2, 3, 4], &[1, 2, 3, 4, 5]);
-        assert_eq!(subtrees(hexagon.view(), &[], 4), subtrees(triangles.view(), &[], 4));
-        assert_ne!(subtrees(hexagon.view(), &[], 1), subtrees(path.view(), &[], 1));
+        assert_eq!(colours(&hexagon, 4), colours(&triangles, 4));
+        assert_ne!(colours(&hexagon, 1), colours(&path, 1));
     }
 
     #[test]
-    fn labels_are_first_colours() {
-        let edge = Graph::new(&EdgeList::new(2, &[0], &[1])).unwrap();
-        let labelled = |labels: &[u32; 2]| subtrees(edge.view(), labels, 1);
-        assert_eq!(labelled(&[3, 1]), labelled(&[1, 3]));
-        assert_ne!(labelled(&[3, 1]), labelled(&[3, 3]));
+    fn labels_are_first_colours_and_those_of_edges_are_seen() {
+        let labelled = |labels: &[i32], width: usize, bonds: &[i32]| {
+            let edges = EdgeList {
+                vertex_labels: Some((labels, width)),
+                edge_labels: Some((bonds, 1)),
+                ..EdgeList::new(3, &[0, 1], &[1, 2])
+            };
+            colours(&Graph::new(&edges).unwrap(), 1)
+        };
+        assert_eq!(labelled(&[3, 1, 3], 1, &[1, 2]), labelled(&[3, 1, 3], 1, &[2, 1]));
+        assert_ne!(labelled(&[3, 1, 3], 1, &[1, 2]), labelled(&[1, 3, 1], 1, &[1, 2]));
+        assert_ne!(labelled(&[3, 1, 3], 1, &[1, 2]), labelled(&[3, 1, 3], 1, &[1, 1]));
+        assert_ne!(labelled(&[3, 1, 1, 1, 3, 1], 2, &[1, 1]), labelled(&[3, 1, 1, 1, 3, 2], 2, &[1, 1]));
     }
 
     #[test]

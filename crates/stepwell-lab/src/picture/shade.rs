@@ -79,8 +79,9 @@ impl Kind {
 
 /// What vertices carry: categories as rows with a 1, amounts as rows of one number.
 fn features(graph: GraphRef<'_>) -> (Kind, usize, Vec<f64>) {
-    if let Some(labels) = graph.vertex_labels() {
-        return categories("label", labels.iter().map(|&label| i64::from(label)));
+    // Of several labels the first.
+    if let Some((labels, width)) = graph.vertex_labels() {
+        return categories("label", labels.iter().step_by(width).map(|&label| i64::from(label)));
     }
     let values = match graph.vertex_attributes() {
         Some((values, width)) if width > 0 => {

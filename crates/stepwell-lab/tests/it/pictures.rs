@@ -107,7 +107,7 @@ fn molecule() -> Graph {
     let from = [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 2, 10, 11];
     let to = [1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 4, 10, 11, 12];
     let labels = [6, 6, 6, 6, 6, 6, 6, 7, 6, 6, 7, 8, 8];
-    Graph::new(&EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(13, &from, &to) }).unwrap()
+    Graph::new(&EdgeList { vertex_labels: Some((&labels, 1)), ..EdgeList::new(13, &from, &to) }).unwrap()
 }
 
 fn pooling(name: &str) -> Pooling {

@@ -100,6 +100,7 @@ pub fn statistics(dataset: &str, pool: &str, levels: usize) -> Statistics {
         self_loops: 0,
         node_labels: 37,
         attributes: 0,
+        carried: None,
         levels: (0..levels).map(level).collect(),
     };
     Statistics { pool: pool.into(), summary }

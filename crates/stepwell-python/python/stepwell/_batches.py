@@ -1,11 +1,13 @@
 """From whatever holds many graphs to one batch."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 
 from ._datasets import Dataset, _Graphs
 from ._foreign import as_array, as_graph, is_foreign, is_joined, pyg_parts
-from ._graphs import Graph, kind_of
+from ._graphs import Graph, as_attributes, as_labels, kind_of
 from ._stepwell import RawBatch, RawRows
 from ._tables import from_edges, is_edge_table
 from ._types import AnyGraphs
@@ -63,11 +65,22 @@ def _of_table(table):
     if is_edge_table(names):
         if "graph" not in names:
             raise ValueError("graphs: expected a column 'graph' that says which graph an edge belongs to, found none")
+        _warn_of_unused_columns(names)
         return from_edges(table).graphs._raw
     if "src" not in names and hasattr(table, "iloc"):
         listed = ", ".join(map(repr, names))
         raise TypeError(f"graphs: expected columns num_nodes, src and dst, found {listed}; a column of graphs is df['name']")
     return RawRows.whole(table)
+
+
+def _warn_of_unused_columns(names):
+    """Tells of what a table says of edges under names nobody said."""
+    known = ("graph", "source", "target", "weight", "edge_label", "edge_attr", "id", "index")
+    unused = [name for name in map(str, names) if name not in known and not name.startswith("__")]
+    if unused:
+        told, listed = ", ".join(map(repr, unused)), f"[{', '.join(map(repr, unused))}]"
+        ways = f"from_edges(edges, edge_attr={listed}), or edge_label=… for a category"
+        warnings.warn(f"columns {told} of the table of edges are not used: make graphs by {ways}", stacklevel=4)
 
 
 def _one_by_one(graphs):
@@ -146,6 +159,7 @@ def _of_joined(batch):
         raise ValueError(f"graph {owner[across[0]]}: edge {across[0]} of the batch leads to another graph")
     order = np.argsort(owner, kind="stable")
     weights, features = parts["weights"], parts["features"]
+    labels, attributes = parts["edge_label"], parts["edge_attr"]
     return RawBatch.of_arrays(
         np.diff(first),
         np.bincount(owner, minlength=len(first) - 1).astype(np.int64),
@@ -155,4 +169,6 @@ def _of_joined(batch):
         None if features is None else np.ascontiguousarray(features, dtype=np.float64),
         None,
         False,
+        edge_labels=None if labels is None else np.ascontiguousarray(as_labels(labels, "edge_label")[order]),
+        edge_attributes=None if attributes is None else np.ascontiguousarray(as_attributes(attributes, "edge_attr")[order]),
     )

@@ -234,7 +234,7 @@ def fit(cluster, model, skip_bad=False, classes=None):
     width, labels = int(row.get("x_dim") or 0), row.get("node_label") is not None
     features, counts, skipped = None, Counter(), 0
     # Attributes alone that are taken as they are need no look at the graphs.
-    if options["raw"] and width and not labels and not options["structure"]:
+    if options["raw"] and width and not labels and not options["structure"] and options["edge_gate"] == "none":
         ones = {"means": [0.0] * width, "scales": [1.0] * width}
         features = {"attributes": width, "structure": [], "labels": [], **ones}
     if features is None or classes is not None:

@@ -84,7 +84,7 @@ class Dataset:
 
     #: What people call it.
     name: str
-    #: The graphs, as a sequence of :class:`Graph`, with what their vertices carry.
+    #: The graphs, as a sequence of :class:`Graph`, with what their vertices and edges carry.
     graphs: _Graphs
     #: What is to be predicted: integers, strings, booleans or floats; None if unknown.
     y: NDArray[Any] | Any  # no type checker is to ask whether it is None
@@ -129,8 +129,9 @@ def load_dataset(
 ) -> Dataset:
     """Loads a dataset by path or name, or from Arrow data.
 
-    Graphs come with what the source says of them: attributes as ``features``,
-    and ``labels``. Models make their inputs of these when they are fitted.
+    Graphs come with what the source says of them: ``features`` and ``labels`` of
+    vertices, ``edge_attr`` and ``edge_label`` of edges. Models make their inputs
+    of these when they are fitted.
 
     Parameters
     ----------

@@ -15,8 +15,10 @@ def as_graph(
     value: AnyGraph,
     *,
     features: str | Sequence[str] | None = None,
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
     weight: str | None = None,
+    edge_label: str | Sequence[str] | None = None,
+    edge_attr: str | Sequence[str] | None = None,
 ) -> Graph:
     """Makes a :class:`Graph` of whatever holds one.
 
@@ -32,30 +34,48 @@ def as_graph(
         Which attribute of the vertices is their features: a number or a list
         of numbers per vertex, or several attributes side by side. Unless said,
         ``x`` where vertices have it (DGL: ``feat``, then ``x``).
-    label : str, optional
-        Which attribute of the vertices is their label, a whole number.
+    label : str or list of str, optional
+        Which attribute of the vertices is their label, an integer, or which are
+        their labels.
     weight : str, optional
         Which attribute of the edges is their weight. Unless said, ``weight``
         where edges have it (PyTorch Geometric: ``edge_weight``); edges without
         it count 1, as in networkx.
+    edge_label : str or list of str, optional
+        Which attribute of the edges is their label, an integer, or which are
+        their labels.
+    edge_attr : str or list of str, optional
+        Which attribute of the edges is a number or a list of numbers that they
+        carry, or several attributes side by side. Unless said, PyTorch
+        Geometric's ``edge_attr`` where there is one, as labels if it holds
+        integers; an empty list leaves it out.
+
+    Where the two directions of an edge of PyTorch Geometric or DGL carry different
+    things, the graph is read as directed, with a warning.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from stepwell import as_graph
     >>> graph = nx.Graph()
-    >>> graph.add_edge("a", "b", cost=3.0)
-    >>> graph.add_edge("b", "c", cost=4.0)
+    >>> graph.add_edge("a", "b", cost=3.0, bond=1, length=1.5)
+    >>> graph.add_edge("b", "c", cost=4.0, bond=2, length=1.2)
     >>> nx.set_node_attributes(graph, {"a": 0, "b": 1, "c": 0}, "kind")
-    >>> made = as_graph(graph, label="kind", weight="cost")
+    >>> made = as_graph(graph, label="kind", weight="cost", edge_label="bond", edge_attr=["length"])
     >>> made.adjacency.toarray()
     array([[0., 3., 0.],
            [3., 0., 4.],
            [0., 4., 0.]])
-    >>> made.labels
-    array([0, 1, 0], dtype=int32)
+    >>> made.labels, made.edge_label
+    (array([0, 1, 0], dtype=int32), array([1, 1, 2, 2], dtype=int32))
     """
-    names = {"features": features, "label": label, "weight": weight}
+    names = {
+        "features": features,
+        "label": label,
+        "weight": weight,
+        "edge_label": edge_label,
+        "edge_attr": edge_attr,
+    }
     reader = _reader(value)
     if reader is not None:
         return reader(value, **names)
@@ -98,71 +118,104 @@ def _reader(value):
     return None
 
 
-def _from_networkx(graph, features, label, weight):
+def _from_networkx(graph, features, label, weight, edge_label, edge_attr):
     position = {vertex: at for at, vertex in enumerate(graph)}
     listed = list(graph.edges(data=True))
     ends = np.array([(position[u], position[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2).T
     data = [(vertex, graph.nodes[vertex]) for vertex in graph]
-    _warn_of_unused(data, features, label)
-    weights = _weights([((u, v), held) for u, v, held in listed], weight)
-    rows = _columns(data, features)
+    edges = [((u, v), held) for u, v, held in listed]
+    _warn_of_unused_vertices(data, features, label)
+    _warn_of_unused_edges(edges, weight, edge_label, edge_attr)
+    rows = _columns(data, "x" if features is None and any("x" in held for _, held in data) else features)
     return Graph(
         ends,
         rows,
         feature_names=_names(features, rows),
         num_nodes=len(position),
-        weights=weights,
-        labels=None if label is None else _whole(data, label),
+        weights=_weights(edges, weight),
+        labels=_whole(data, label),
+        edge_label=_whole(edges, edge_label, "edge"),
+        edge_attr=_columns(edges, edge_attr, "edge"),
         directed=graph.is_directed(),
     )
 
 
-def _from_igraph(graph, features, label, weight):
-    names = graph.vs.attributes()
-    data = [(vertex.index, {name: vertex[name] for name in names}) for vertex in graph.vs]
-    _warn_of_unused(data, features, label)
-    # igraph gives every edge every attribute, None where it was not said.
-    held = lambda edge: {name: value for name, value in edge.attributes().items() if value is not None}
-    rows = _columns([(vertex, {k: v for k, v in held.items() if v is not None}) for vertex, held in data], features)
+def _from_igraph(graph, features, label, weight, edge_label, edge_attr):
+    # igraph gives every vertex and edge every attribute, None where it was not said.
+    held = lambda item: {name: value for name, value in item.attributes().items() if value is not None}
+    data = [(vertex.index, held(vertex)) for vertex in graph.vs]
+    edges = [(edge.tuple, held(edge)) for edge in graph.es]
+    _warn_of_unused_vertices(data, features, label)
+    _warn_of_unused_edges(edges, weight, edge_label, edge_attr)
+    rows = _columns(data, "x" if features is None and any("x" in held for _, held in data) else features)
     return Graph(
         np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T,
         rows,
         feature_names=_names(features, rows),
         num_nodes=graph.vcount(),
-        weights=_weights([(edge.tuple, held(edge)) for edge in graph.es], weight),
-        labels=None if label is None else _whole(data, label),
+        weights=_weights(edges, weight),
+        labels=_whole(data, label),
+        edge_label=_whole(edges, edge_label, "edge"),
+        edge_attr=_columns(edges, edge_attr, "edge"),
         directed=graph.is_directed(),
     )
 
 
-def _from_pyg(data, features, label, weight):
-    return Graph(as_array(data.edge_index), **pyg_parts(data, features, label, weight))
+def _from_pyg(data, features, label, weight, edge_label, edge_attr):
+    return _either_way(as_array(data.edge_index), **pyg_parts(data, features, label, weight, edge_label, edge_attr))
 
 
-def pyg_parts(data, features=None, label=None, weight=None):
+def _either_way(edges, **parts):
+    """A graph of a library that lists both directions of edges: directed, where they carry different things."""
+    try:
+        return Graph(edges, **parts)
+    except ValueError as error:
+        if "give both directions the same" not in str(error):
+            raise
+    warnings.warn(
+        "the two directions of an edge carry different labels or attributes; the graph is read as directed",
+        stacklevel=5,
+    )
+    return Graph(edges, **parts, directed=True)
+
+
+def pyg_parts(data, features=None, label=None, weight=None, edge_label=None, edge_attr=None):
     """What a ``Data`` or a batch of them carries, as parameters of :class:`Graph`."""
     held = lambda name: getattr(data, name, None)
     weights = _tensor(held, weight, "edge_weight", "weight")
     if weights is not None and weights.ndim == 2 and weights.shape[1] == 1:
         weights = weights[:, 0]
-    return {
-        "features": _side_by_side(held, features, "x"),
+    parts = {
+        "features": _side_by_side(held, ["x"] if features is None and held("x") is not None else features, "features"),
         "num_nodes": int(data.num_nodes),
         "weights": weights,
-        "labels": None if label is None else _tensor(held, label, None, "label"),
+        "labels": _side_by_side(held, label, "label"),
+        "edge_label": _side_by_side(held, edge_label, "edge_label"),
+        "edge_attr": _side_by_side(held, edge_attr, "edge_attr"),
     }
+    usual = _tensor(held, None, "edge_attr", "edge_attr")
+    if usual is not None and edge_attr is None and "edge_attr" not in [weight, *_listed(edge_label)]:
+        whole = usual.dtype.kind in "biu"
+        if whole and edge_label is None:
+            parts["edge_label"] = usual.astype(np.int64)
+        else:
+            parts["edge_attr"] = usual
+    return parts
 
 
-def _from_dgl(graph, features, label, weight):
+def _from_dgl(graph, features, label, weight, edge_label, edge_attr):
     sources, targets = (as_array(ends) for ends in graph.edges())
     of_vertices, of_edges = graph.ndata.get, graph.edata.get
-    usual = "feat" if "feat" in graph.ndata else "x"
-    return Graph(
+    usual = [name for name in ("feat", "x") if name in graph.ndata][:1]
+    _warn_of_unused_edges([(None, dict.fromkeys(graph.edata, 0))], weight, edge_label, edge_attr)
+    return _either_way(
         np.stack([sources, targets]),
-        _side_by_side(of_vertices, features, usual),
+        features=_side_by_side(of_vertices, usual if features is None else features, "features"),
         num_nodes=int(graph.num_nodes()),
         weights=_tensor(of_edges, weight, "weight", "weight"),
-        labels=None if label is None else _tensor(of_vertices, label, None, "label"),
+        labels=_side_by_side(of_vertices, label, "label"),
+        edge_label=_side_by_side(of_edges, edge_label, "edge_label"),
+        edge_attr=_side_by_side(of_edges, edge_attr, "edge_attr"),
     )
 
 
@@ -180,30 +233,45 @@ def _tensor(held, name, usual, what):
     return None if found is None else as_array(found)
 
 
-def _side_by_side(held, names, usual):
-    if names is None:
-        return _tensor(held, None, usual, "features")
-    names = [names] if isinstance(names, str) else list(names)
-    parts = [_tensor(held, name, None, "features") for name in names]
-    return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+def _listed(names):
+    """Names as a list, however they were said."""
+    return [names] if isinstance(names, str) else list(names or ())
 
 
-def _warn_of_unused(vertices, features, label):
+def _side_by_side(held, names, what):
+    """The tensors of these names in one, or None without names."""
+    parts = [_tensor(held, name, None, what) for name in _listed(names)]
+    parts = [part[:, np.newaxis] if part.ndim == 1 else part for part in parts]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return np.concatenate([part.reshape(len(part), int(np.prod(part.shape[1:]))) for part in parts], axis=1)
+
+
+def _warn_of_unused_vertices(vertices, features, label):
     """Tells once of what vertices carry under names nobody said."""
-    if features is not None or label is not None or not vertices or "x" in vertices[0][1]:
-        return
-    held = {name: value for name, value in vertices[0][1].items() if name not in ("id", "name", "pos", "_nx_name")}
-    numeric = [name for name, value in held.items() if isinstance(value, numbers.Real)]
-    texts = [name for name, value in held.items() if isinstance(value, str)]
+    if features is None and label is None and vertices and "x" not in vertices[0][1]:
+        _warn_of_unused("vertices", vertices[0][1], ("id", "name", "pos", "_nx_name"), "features", "label")
+
+
+def _warn_of_unused_edges(edges, weight, edge_label, edge_attr):
+    """The same for edges."""
+    if edge_label is None and edge_attr is None and edges:
+        known = ("weight" if weight is None else weight, "id", "key", "_ID", "_TYPE", "_nx_name")
+        _warn_of_unused("edges", edges[0][1], known, "edge_attr", "edge_label")
+
+
+def _warn_of_unused(what, held, known, real, category):
+    numeric = [name for name, value in held.items() if isinstance(value, numbers.Real) and name not in known]
+    texts = [name for name, value in held.items() if isinstance(value, str) and name not in known]
     ways = []
     if numeric:
-        ways.append(f"as_graph(graph, features=[{', '.join(map(repr, numeric))}])")
+        ways.append(f"as_graph(graph, {real}=[{', '.join(map(repr, numeric))}])")
     if texts or numeric:
-        category = repr(texts[0]) if texts else "…"
-        ways.append(f"label={category} for a category" + (", once its texts are numbered" if texts else ""))
+        named = repr(texts[0]) if texts else "…"
+        ways.append(f"{category}={named} for a category" + (", once its strings are numbered" if texts else ""))
     if ways:
         told = ", ".join(map(repr, numeric + texts))
-        warnings.warn(f"vertices carry {told}, which is not used: make graphs by {', or '.join(ways)}", stacklevel=4)
+        warnings.warn(f"{what} carry {told}, which is not used: make graphs by {', or '.join(ways)}", stacklevel=5)
 
 
 def _weights(edges, name):
@@ -221,48 +289,50 @@ def _weights(edges, name):
     return weights
 
 
-def _columns(vertices, names):
-    """One row of features per vertex, or None where vertices have none."""
+def _columns(items, names, item="vertex"):
+    """One row of numbers per vertex or edge, or None where no name was said."""
     if names is None:
-        if not any("x" in held for _, held in vertices):
-            return None
-        names = "x"
-    names = [names] if isinstance(names, str) else list(names)
+        return None
     rows, first = [], None
-    for vertex, held in vertices:
+    for name_of, held in items:
         row = []
-        for name in names:
-            value, what = _held(vertex, held, name), f"vertex {vertex!r}: attribute {name!r}"
+        for name in _listed(names):
+            value, what = _held(item, name_of, held, name), f"{item} {name_of!r}: attribute {name!r}"
             row += [_number(each, what) for each in np.ravel(as_array(value)).tolist()]
         first = len(row) if first is None else first
         if len(row) != first:
-            raise ValueError(f"vertex {vertex!r}: expected {first} features, as the vertices before it, found {len(row)}")
+            what = "features, as the vertices" if item == "vertex" else "numbers, as the edges"
+            raise ValueError(f"{item} {name_of!r}: expected {first} {what} before it, found {len(row)}")
         rows.append(row)
     return np.array(rows, dtype=np.float64).reshape(len(rows), first or 0)
 
 
 def _names(features, rows):
     """What columns are called, where every attribute that was named is one of them."""
-    names = [features] if isinstance(features, str) else list(features or ())
+    names = _listed(features)
     return names if rows is not None and len(rows) and 0 < len(names) == rows.shape[1] else None
 
 
-def _whole(vertices, name):
+def _whole(items, names, item="vertex"):
+    """One row of labels per vertex or edge, or None where no name was said."""
+    if not _listed(names):
+        return None
     labels = []
-    for vertex, held in vertices:
-        value = _held(vertex, held, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            told = f"vertex {vertex!r}: attribute {name!r}: expected a whole number, found {value!r}"
-            if isinstance(value, str):
-                told += "; number the texts first, the same way in all graphs"
-            raise TypeError(told)
-        labels.append(int(value))
-    return np.array(labels, dtype=np.int64)
+    for name_of, held in items:
+        for name in _listed(names):
+            value = _held(item, name_of, held, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                told = f"{item} {name_of!r}: attribute {name!r}: expected an integer, found {value!r}"
+                if isinstance(value, str):
+                    told += "; number the strings first, the same way in all graphs"
+                raise TypeError(told)
+            labels.append(int(value))
+    return np.array(labels, dtype=np.int64).reshape(len(items), -1 if items else len(_listed(names)))
 
 
-def _held(vertex, held, name):
+def _held(item, name_of, held, name):
     if held.get(name) is None:
-        raise ValueError(f"vertex {vertex!r}: expected an attribute {name!r}, found none")
+        raise ValueError(f"{item} {name_of!r}: expected an attribute {name!r}, found none")
     return held[name]
 
 

@@ -16,7 +16,7 @@ _MOST_INFERRED = 2**28
 
 
 class Graph:
-    """A graph and the features of its vertices.
+    """A graph and what its vertices and edges carry.
 
     Parameters
     ----------
@@ -29,9 +29,16 @@ class Graph:
         The number of vertices, where neither the matrix nor the features tell.
     weights : array of shape (E,), optional
         Edge weights, for edges given as an array.
-    labels : integer array of shape (N,), optional
-        One integer per vertex, naming its kind. Models give every label
-        they were fitted on a column of its own.
+    labels : integer array of shape (N,) or (N, L), optional
+        One integer per vertex, naming its kind, or several. Models give every
+        label they were fitted on a column of its own.
+    edge_label : integer array of shape (E,) or (E, L), optional
+        One integer per listed edge, naming its kind, or several. An edge that is
+        listed more than once must have the same labels each time. With a matrix,
+        which must be a CSR matrix in canonical format, the edges are its stored
+        entries.
+    edge_attr : array of shape (E,) or (E, A), optional
+        Numbers that the listed edges carry, in the same way.
     directed : bool
         Whether edges have a direction.
     feature_names : sequence of str, optional
@@ -48,6 +55,14 @@ class Graph:
     array([[0., 1., 0.],
            [1., 0., 1.],
            [0., 1., 0.]])
+
+    What edges carry comes back in the order of the matrix's entries:
+
+    >>> bonds = Graph([[0, 1], [1, 2]], labels=[6, 6, 8], edge_label=[1, 2], edge_attr=[1.5, 1.2])
+    >>> bonds
+    Graph(3 nodes, 2 edges, 0 features, labels, edge labels, 1 edge attribute)
+    >>> bonds.adjacency.indices, bonds.edge_label
+    (array([1, 0, 2, 1], dtype=int32), array([1, 1, 2, 2], dtype=int32))
     """
 
     __slots__ = ("_raw",)
@@ -61,12 +76,15 @@ class Graph:
         num_nodes: int | None = None,
         weights: ArrayLike | None = None,
         labels: ArrayLike | None = None,
+        edge_label: ArrayLike | None = None,
+        edge_attr: ArrayLike | None = None,
         directed: bool = False,
         feature_names: Sequence[str] | None = None,
     ) -> None:
         if sp.issparse(edges):
             if weights is not None:
                 raise TypeError("weights: a sparse adjacency matrix holds them already")
+            _check_order(edges, edge_label=edge_label, edge_attr=edge_attr)
             sources, targets, weights, size = _from_matrix(edges)
         else:
             sources, targets = _from_edge_index(edges)
@@ -77,8 +95,8 @@ class Graph:
             features = _as_floats(features, "features", 2)
             size = _agree("features", features.shape[0], "rows", size)
         if labels is not None:
-            labels = as_labels(labels, "labels")
-            size = _agree("labels", labels.size, "values", size)
+            labels = as_labels(labels, "labels", "features")
+            size = _agree("labels", len(labels), "values", size)
         size = _agree("num_nodes", num_nodes, "vertices", size)
         if size is None:
             size = int(max(sources.max(), targets.max())) + 1 if sources.size else 0
@@ -88,8 +106,16 @@ class Graph:
             weights = _as_floats(weights, "weights", 1)
             if weights.size == sources.size and (weights == 1).all():
                 weights = None
+        if edge_label is not None:
+            edge_label = as_labels(edge_label, "edge_label", "edge_attr")
+            _one_per_edge("edge_label", edge_label, sources.size)
+        if edge_attr is not None:
+            edge_attr = as_attributes(edge_attr, "edge_attr", "edge_label")
+            _one_per_edge("edge_attr", edge_attr, sources.size)
         names = None if feature_names is None else [str(name) for name in feature_names]
-        self._raw = RawGraph.build(size, sources, targets, weights, features, labels, bool(directed), names)
+        self._raw = RawGraph.build(
+            size, sources, targets, weights, features, labels, edge_label, edge_attr, bool(directed), names
+        )
 
     @classmethod
     def _wrap(cls, raw):
@@ -133,18 +159,40 @@ class Graph:
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """One integer per vertex, or None."""
-        return self._raw.labels()
+        """One integer per vertex, or a row of several, or None."""
+        return _flat(self._raw.labels())
+
+    @property
+    def edge_label(self) -> NDArray[np.int32] | None:
+        """One integer, or a row of several, per stored entry of ``adjacency``, in their order; or None."""
+        return _flat(self._raw.edge_labels())
+
+    @property
+    def edge_attr(self) -> Floats | None:
+        """One row of numbers per stored entry of ``adjacency``, in their order; or None."""
+        return self._raw.edge_attributes()
 
     def __repr__(self) -> str:
         width = 0 if self.features is None else self.features.shape[1]
-        kind = "directed, " if self.directed else ""
-        labels = "" if self._raw.labels() is None else ", labels"
-        return f"Graph({self.num_nodes} nodes, {self.num_edges} edges, {kind}{width} features{labels})"
+        parts = [f"{self.num_nodes} nodes", f"{self.num_edges} edges"] + ["directed"] * self.directed
+        parts.append(f"{width} features")
+        for name, table in (("labels", self._raw.labels()), ("edge labels", self._raw.edge_labels())):
+            if table is not None:
+                parts.append(name if table.shape[1] == 1 else f"{table.shape[1]} {name}")
+        attributes = self._raw.edge_attributes()
+        if attributes is not None:
+            count = attributes.shape[1]
+            parts.append(f"{count} edge attribute{'' if count == 1 else 's'}")
+        return f"Graph({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        adjacency = self.adjacency if self.directed else sp.triu(self.adjacency, format="csr")
-        return _rebuild, (adjacency, self.features, self.directed, self.labels, self.feature_names)
+        adjacency, carried = self.adjacency, (self.edge_label, self.edge_attr)
+        if not self.directed:
+            rows = np.repeat(np.arange(self.num_nodes), np.diff(adjacency.indptr))
+            once = adjacency.indices >= rows
+            adjacency = sp.triu(adjacency, format="csr")
+            carried = tuple(None if values is None else values[once] for values in carried)
+        return _rebuild, (adjacency, self.features, self.directed, self.labels, self.feature_names, *carried)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -160,8 +208,14 @@ def kind_of(value):
     return ".".join([*modules, type(value).__qualname__])
 
 
-def _rebuild(adjacency, features, directed, labels=None, feature_names=None):
-    return Graph(adjacency, features, labels=labels, directed=directed, feature_names=feature_names)
+def _rebuild(adjacency, features, directed, labels=None, feature_names=None, edge_label=None, edge_attr=None):
+    edges = {"edge_label": edge_label, "edge_attr": edge_attr}
+    return Graph(adjacency, features, labels=labels, directed=directed, feature_names=feature_names, **edges)
+
+
+def _flat(labels):
+    """One label per row as numbers, not as rows of one."""
+    return labels[:, 0] if labels is not None and labels.shape[1] == 1 else labels
 
 
 def _from_matrix(matrix):
@@ -172,6 +226,17 @@ def _from_matrix(matrix):
     matrix = matrix.tocoo()
     weights = None if matrix.dtype == bool else _as_floats(matrix.data, "adjacency", 1)
     return _as_vertices(matrix.row), _as_vertices(matrix.col), weights, matrix.shape[0]
+
+
+def _check_order(matrix, **carried):
+    """What entries carry is listed in their order, which must be beyond doubt."""
+    given = [name for name, values in carried.items() if values is not None]
+    if given and not (matrix.format == "csr" and matrix.has_canonical_format):
+        raise ValueError(
+            f"{given[0]}: expected a CSR matrix in canonical format (matrix.tocsr(), then matrix.sum_duplicates()), or "
+            f"edges as an array of shape (2, E), found a matrix in format {matrix.format}, whose entries may be in "
+            "another order"
+        )
 
 
 def _from_edge_index(edges):
@@ -211,19 +276,55 @@ def _as_floats(values, name, ndim):
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def as_labels(values, name):
-    """Whole numbers of 32 bits."""
-    values = np.asarray(values)
+def as_labels(values, name, reals=None):
+    """Rows of integers of 32 bits, one or several per row; ``reals`` is where real numbers go."""
+    values = _as_rows(values, name)
     if values.size == 0:
         values = values.astype(np.int32)
     if values.dtype.kind not in "iu":
-        raise TypeError(f"{name}: expected integers, found {values.dtype}")
-    if values.ndim != 1:
-        raise ValueError(f"{name}: expected 1 dimension, found {values.ndim}")
+        hint = ""
+        if values.dtype.kind in "OSUT":
+            hint = "; number the strings first, the same way in all graphs"
+        elif values.dtype.kind == "f" and reals is not None:
+            hint = f"; real numbers are {reals}="
+        raise TypeError(f"{name}: expected integers, found {values.dtype}{hint}")
     outside = values[(values < -(2**31)) | (values >= 2**31)]
     if outside.size:
         raise ValueError(f"{name}: expected integers of 32 bits, found {outside[0]}")
     return np.ascontiguousarray(values, dtype=np.int32)
+
+
+def as_attributes(values, name, labels=None):
+    """Rows of finite numbers, one or several per row; ``labels`` is where categories go."""
+    values = _as_rows(values, name)
+    if values.size == 0:
+        values = values.astype(np.float64)
+    if values.dtype.kind not in "biuf":
+        hint = f"; number the strings first and give them as {labels}=" if labels and values.dtype.kind in "OSUT" else ""
+        raise TypeError(f"{name}: expected real numbers, found {values.dtype}{hint}")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    missing = np.argwhere(~np.isfinite(values))
+    if len(missing):
+        row, column = missing[0]
+        found = f"found {values[row, column]} in row {row}; fill it in or drop the row"
+        raise ValueError(f"{name}: expected finite numbers, {found}")
+    return values
+
+
+def _as_rows(values, name):
+    """An array of two dimensions; numbers are rows of one."""
+    try:
+        values = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name}: expected rows of the same length, found rows of several lengths") from None
+    if values.ndim not in (1, 2):
+        raise ValueError(f"{name}: expected 1 or 2 dimensions, found {values.ndim}")
+    return values if values.ndim == 2 else values[:, np.newaxis]
+
+
+def _one_per_edge(name, rows, edges):
+    if len(rows) != edges:
+        raise ValueError(f"{name}: expected {edges} rows, one per listed edge, found {len(rows)}")
 
 
 def _agree(name, value, unit, size):

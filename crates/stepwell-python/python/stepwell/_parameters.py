@@ -15,6 +15,7 @@ class ReservoirParameters(TypedDict, total=False):
     hidden_scaling: float | Sequence[float]
     recurrence: Literal["dense", "sparse", "ring", "orthogonal", "diagonal"]
     input_pattern: Literal["uniform", "signs", "sparse", "one-per-unit"]
+    edge_gate: Literal["none", "signs", "uniform"]
     density: float
     tied: bool
     reservoirs: int

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -44,6 +45,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ----------
     weights_ : list of (W, V)
         W of shape (H, H) and V of shape (F, H), by stack, block and reservoir.
+    gates_ : list of (labels, U, b), or None
+        What gates are made of where edges carry something, in the order of
+        ``weights_``: a row of ``labels`` for each label, and ``U`` of shape
+        (attributes, H) and ``b`` of shape (H,) for ``cos(a @ U + b)``.
     feature_map_ : dict
         How inputs are made of what vertices carry: means and scales of
         attributes and structural columns, the label of each one-hot column.
@@ -88,10 +93,16 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._keep(self._drawn(as_batch(graphs)))
         return self
 
-    def set_weights(self, weights: Iterable[tuple[ArrayLike, ArrayLike]]) -> Self:
+    def set_weights(
+        self,
+        weights: Iterable[tuple[ArrayLike, ArrayLike]],
+        gates: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]] | None = None,
+    ) -> Self:
         """Replaces the weights by pairs ``(W, V)``, listed by stack, block and reservoir.
 
-        Before a ``fit``, the inputs of the model are vertex features, as they are.
+        ``gates`` replaces those of edges by triples, listed in the same order, as
+        ``gates_`` has them; without it, those of the last ``fit`` stay. Before a
+        ``fit``, the inputs of the model are vertex features, as they are.
         """
         pairs = []
         for position, pair in enumerate(weights):
@@ -106,7 +117,17 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             found = len(pairs)
             raise ValueError(f"weights: expected {expected} pairs, one per stack, block and reservoir, found {found}")
         features = self._model.features if hasattr(self, "_model") else None
-        self._keep(RawModel.with_weights(options, features, pairs))
+        triples = self._model.gates if features is not None else None
+        if gates is not None:
+            own = partial(np.ascontiguousarray, dtype=np.float64)
+            try:
+                triples = [(own(labels), own(frequencies), own(phases)) for labels, frequencies, phases in gates]
+            except (TypeError, ValueError) as error:
+                raise TypeError(f"gates: expected triples of arrays (labels, U, b): {error}") from None
+            if len(triples) != expected:
+                found = len(triples)
+                raise ValueError(f"gates: expected {expected}, one per stack, block and reservoir, found {found}")
+        self._keep(RawModel.with_weights(options, features, pairs, triples))
         return self
 
     def transform(self, graphs: AnyGraphs) -> Floats:
@@ -141,6 +162,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @property
     def weights_(self) -> list[tuple[Floats, Floats]]:
         return self._fitted.weights
+
+    @property
+    def gates_(self) -> list[tuple[Floats, Floats, Floats]] | None:
+        return self._fitted.gates
 
     @property
     def feature_map_(self) -> dict[str, Any]:
@@ -192,12 +217,19 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.iterations_, self.converged_, notes, losses = journey
         self.pooling_notes_ = dict(notes)
         warn_of_losses(losses, len(batch), stacklevel=4)
-        unknown = self._model.unknown_labels(batch)
-        if unknown:
-            warnings.warn(
-                f"{unknown} vertices have a label that no training vertex had; the model sees them as unlabelled",
-                stacklevel=4,
-            )
+        unknown = {"vertices": self._model.unknown_labels(batch), "edges": self._model.unknown_edge_labels(batch)}
+        for of, count in unknown.items():
+            if count:
+                warnings.warn(
+                    f"{count} {of} have a label that the training graphs did not have; "
+                    "the model sees them as unlabelled",
+                    stacklevel=4,
+                )
+        ignored = self._model.ignored_of_edges(batch)
+        if ignored:
+            blind = self._model.options["edge_gate"] == "none"
+            why = "edge_gate='signs' uses them" if blind else "the training graphs had none, or always the same"
+            warnings.warn(f"edges carry {ignored}, which this model ignores; {why}", stacklevel=4)
         options = self._model.options
         if options["fixed_sweeps"] is None and not self.converged_.all():
             share = 1 - self.converged_.all(axis=1).mean()

@@ -32,7 +32,7 @@ def save_dataset(
         layout, which is refused where it has no place for something.
     graphs : sequence of graphs
         As models take them. Their features become attributes (``x``), labels
-        ``node_label``. Of a whole :class:`Dataset`, ``y``, ``ids`` and ``split``
+        ``node_label``; ``edge_label`` and ``edge_attr`` keep their names. Of a whole :class:`Dataset`, ``y``, ``ids`` and ``split``
         are written too, unless given.
     y : array, optional
         What is to be predicted, one per graph: integers, strings or booleans

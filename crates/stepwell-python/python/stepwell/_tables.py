@@ -20,7 +20,9 @@ def from_edges(
     weight: str | None = None,
     node: str = "node",
     features: Sequence[str] = (),
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
+    edge_label: str | Sequence[str] | None = None,
+    edge_attr: str | Sequence[str] | None = None,
     directed: bool = False,
 ) -> Dataset:
     """Graphs from a table of edges, and one of vertices where they carry something.
@@ -42,8 +44,14 @@ def from_edges(
         The column of the edges' weights; ``weight`` where there is one.
     features : list of str
         Columns of ``nodes`` with numbers.
-    label : str, optional
-        A column of ``nodes`` with whole numbers.
+    label : str or list of str, optional
+        A column of ``nodes`` with integers, or several.
+    edge_label : str or list of str, optional
+        A column of ``edges`` with integers, or several; ``edge_label`` where
+        there is one.
+    edge_attr : str or list of str, optional
+        A column of ``edges`` with numbers, or several; ``edge_attr`` where there
+        is one.
     directed : bool
         Whether edges have a direction.
 
@@ -58,12 +66,20 @@ def from_edges(
     >>> dataset = from_edges({"graph": ["a", "a", "b"], "source": [7, 8, 1], "target": [8, 9, 2]})
     >>> dataset.ids, [graph.num_nodes for graph in dataset.graphs]
     (['a', 'b'], [3, 2])
+
+    With what edges carry:
+
+    >>> bonds = from_edges({"source": [0, 1], "target": [1, 2], "bond": [1, 2]}, edge_label="bond")
+    >>> bonds.graphs[0].edge_label
+    array([1, 1, 2, 2], dtype=int32)
     """
     table = _Table(edges, "edges")
     ends = [table.column(name) for name in (source, target)]
     weights = None
     if weight is not None or "weight" in table.names:
         weights = _numbers(table.column("weight" if weight is None else weight), f"edges: column {weight or 'weight'!r}")
+    edge_labels = _named_labels(table, usual_columns(edge_label, "edge_label", table.names), "edges")
+    edge_attributes = _side_by_side(table, usual_columns(edge_attr, "edge_attr", table.names), "edges")
     owners = table.column(graph) if graph in table.names else np.zeros(len(ends[0]), dtype=np.int64)
     if nodes is None:
         for what, given in (("features", len(features)), ("label", label is not None)):
@@ -80,9 +96,8 @@ def from_edges(
         of_edge = _look_up(owners, ids, graph)
         order = np.argsort(of_node, kind="stable")
         vertices, ends = _vertices_listed(of_node[order], names[order], of_edge, ends, ids)
-        rows = [_numbers(table.column(name), f"nodes: column {name!r}") for name in features]
-        rows = np.stack(rows, axis=1)[order] if rows else None
-        labels = None if label is None else as_labels(table.column(label), f"nodes: column {label!r}")[order]
+        rows = _ordered(_side_by_side(table, list(features), "nodes"), order)
+        labels = _ordered(_named_labels(table, usual_columns(label), "nodes"), order)
     by_graph = np.argsort(of_edge, kind="stable")
     raw = RawBatch.of_arrays(
         vertices.astype(np.int64),
@@ -90,10 +105,12 @@ def from_edges(
         ends[0][by_graph].astype(np.uint32),
         ends[1][by_graph].astype(np.uint32),
         None if weights is None else weights[by_graph],
-        rows if rows is None else np.ascontiguousarray(rows),
+        rows,
         labels,
         bool(directed),
         [str(name) for name in features] or None,
+        _ordered(edge_labels, by_graph),
+        _ordered(edge_attributes, by_graph),
     )
     return Dataset(name="edges", graphs=_Graphs(raw), y=None, ids=ids.tolist(), split=None)
 
@@ -129,6 +146,29 @@ class _Table:
             if null.any():
                 raise ValueError(f"{self._what}: column {name!r}, row {null.argmax()}: expected a value, found none")
         return column
+
+
+def usual_columns(names, usual=None, known=()):
+    """Names of columns as a list; unless said, the usual one where there is one."""
+    if names is None:
+        return [usual] if usual in known else []
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _named_labels(table, names, what):
+    """Columns of labels side by side, or None without any."""
+    columns = [as_labels(table.column(name), f"{what}: column {name!r}") for name in names]
+    return np.concatenate(columns, axis=1) if columns else None
+
+
+def _side_by_side(table, names, what):
+    """Columns of numbers side by side, or None without any."""
+    columns = [_numbers(table.column(name), f"{what}: column {name!r}") for name in names]
+    return np.stack(columns, axis=1) if columns else None
+
+
+def _ordered(rows, order):
+    return None if rows is None else np.ascontiguousarray(rows[order])
 
 
 def is_edge_table(names):

@@ -73,6 +73,21 @@ pub enum InputPattern {
     OnePerUnit,
 }
 
+/// How labels of edges change the states that pass along them, in half of the units,
+/// which are drawn at random. Attributes of edges have gates `cos(a·U + b)` with random
+/// `U` and `b`; where edges carry both, gates are multiplied.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgeGate {
+    /// Not at all: what edges carry is ignored, attributes included.
+    #[default]
+    None,
+    /// A random sign for each label and unit.
+    Signs,
+    /// A number uniform in (-1, 1) for each label and unit.
+    Uniform,
+}
+
 /// What `spectral_radius` is the size of.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,8 +145,8 @@ pub enum Preset {
     Paper,
     /// The best reading of untrained reservoirs: three stacks of three wide
     /// blocks, a few sweeps each, all of them read by sum, mean and standard
-    /// deviation, degree and clustering coefficient where vertices carry
-    /// nothing, and a kernel in front of the regression.
+    /// deviation, gates for what edges carry, degree and clustering coefficient
+    /// where vertices carry nothing, and a kernel in front of the regression.
     Accurate,
     /// What the paper's public code does where that is a setting: Jacobi
     /// sweeps, `W` scaled by its norm, later blocks tied, one more pooling

@@ -18,7 +18,9 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-pub use choices::{Aggregate, InputPattern, PerBlock, Precision, Preset, Recurrence, Scaling, Solver};
+pub use choices::{
+    Aggregate, EdgeGate, InputPattern, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
+};
 use options::OptionValue;
 pub use options::{Group, Kind, OptionInfo, Range, option, variants};
 pub(crate) use readout::check_alpha;
@@ -64,6 +66,10 @@ pub struct ModelConfig {
     Model recurrence: Recurrence = Recurrence::Dense;
     /// Pattern of the input matrix `V`.
     Model input_pattern: InputPattern = InputPattern::Uniform;
+    /// How labels and attributes of edges change the states that pass along them:
+    /// none ignores them; signs and uniform say what a label multiplies each unit by.
+    #[serde(skip_serializing_if = "is_none")]
+    Model edge_gate: EdgeGate = EdgeGate::None;
     /// Share of nonzero entries in sparse `W` and `V`.
     Model density: f64 = 0.1, Range::Share;
     /// Use one `W` and one `V` for all blocks but the first.
@@ -163,6 +169,10 @@ fn is_one(value: &usize) -> bool {
     *value == 1
 }
 
+fn is_none(value: &EdgeGate) -> bool {
+    *value == EdgeGate::None
+}
+
 /// Reads a name as a list of one.
 fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(source: D) -> Result<Vec<T>, D::Error> {
     #[derive(Deserialize)]
@@ -206,6 +216,7 @@ impl ModelConfig {
                 fixed_sweeps: Some(3),
                 aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
                 concat: true,
+                edge_gate: EdgeGate::Signs,
                 // Beside inputs that say something, such columns drown it.
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 landmarks: 2000,
@@ -264,6 +275,7 @@ impl ModelConfig {
             raw: self.raw,
             structure: self.structure.clone(),
             bare_structure: self.bare_structure.clone(),
+            edges: self.edge_gate != EdgeGate::None,
         }
     }
 
@@ -382,6 +394,7 @@ mod tests {
     fn the_table_names_every_field_once() {
         let unusual = ModelConfig {
             pool_after: 2,
+            edge_gate: EdgeGate::Signs,
             bare_structure: vec![StructuralFeature::Degree],
             landmarks: 1,
             ..Default::default()

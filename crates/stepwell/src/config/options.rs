@@ -20,8 +20,8 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use super::{
-    Aggregate, Alpha, ClassWeight, InputPattern, ModelConfig, PerBlock, Pool, Precision, Recurrence, Scaling,
-    Solver, options,
+    Aggregate, Alpha, ClassWeight, EdgeGate, InputPattern, ModelConfig, PerBlock, Pool, Precision,
+    Recurrence, Scaling, Solver, options,
 };
 use crate::error::{Error, Result};
 use crate::features::StructuralFeature;
@@ -297,6 +297,7 @@ option_values! {
     Option<usize> => Kind::OptionalInteger, |number: &Self| number.iter().map(|&number| number as f64).collect();
     Scaling => Kind::Choice(variants::<Self>());
     Recurrence => Kind::Choice(variants::<Self>());
+    EdgeGate => Kind::Choice(variants::<Self>());
     InputPattern => Kind::Choice(variants::<Self>());
     Precision => Kind::Choice(variants::<Self>());
     Solver => Kind::Choice(variants::<Self>());

@@ -126,6 +126,17 @@ impl Spread {
         self.unbounded |= other.unbounded;
     }
 
+    /// What is subtracted from a column, and what divides it: so much where it never
+    /// changed that nothing is left of it. `None` where the spread is too large for a
+    /// number.
+    pub fn mean_and_scale(&self) -> Option<(f64, f64)> {
+        let (mean, deviation) = self.mean_and_deviation();
+        // What rounding alone leaves of a column that should be constant is not a spread.
+        let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
+        let scale = if constant { f64::MAX } else { deviation };
+        (mean.is_finite() && deviation.is_finite()).then_some((mean, scale))
+    }
+
     /// Mean and standard deviation (ddof 0); not finite where there are none.
     pub fn mean_and_deviation(&self) -> (f64, f64) {
         if self.unbounded || self.count == 0 {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::edges::EdgeFit;
 use super::exact::Spread;
-use super::{FeatureMap, FeatureOptions, StructuralFeature, one_hot_columns};
+use super::{EdgeMap, FeatureMap, FeatureOptions, StructuralFeature, one_hot_columns};
 use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
 
@@ -33,9 +34,11 @@ pub struct FeatureFit {
     options: FeatureOptions,
     /// The map in the making, unscaled; its columns are known once a graph has been seen.
     map: Option<FeatureMap>,
-    labels: BTreeSet<i32>,
-    /// Whether vertices have labels; known once there were some.
-    labelled: Option<bool>,
+    /// Those met, for each label of a vertex.
+    labels: Vec<BTreeSet<i32>>,
+    /// How many labels vertices have; known once there were some.
+    labelled: Option<usize>,
+    edges: EdgeFit,
     /// Of each dense column.
     columns: Vec<Spread>,
     /// The first vertex' attributes, as long as all vertices have the same.
@@ -54,8 +57,9 @@ impl FeatureFit {
         Self {
             options: options.clone(),
             map: None,
-            labels: BTreeSet::new(),
+            labels: Vec::new(),
             labelled: None,
+            edges: EdgeFit::default(),
             columns: Vec::new(),
             constant: None,
             bare: None,
@@ -92,6 +96,9 @@ impl FeatureFit {
             (self.map, self.one_hot) = (None, true);
         }
         self.only_empty = empty;
+        if self.options.edges {
+            self.edges.observe(batch)?;
+        }
         let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
         if self.map.is_none() && attributes > 0 && !empty && self.needs_more_than_constants(batch) {
             self.constant = batch.vertex_attributes().map(|all| all.values[..attributes].to_vec());
@@ -115,6 +122,7 @@ impl FeatureFit {
                 means: vec![0.0; width],
                 scales: vec![1.0; width],
                 labels: Vec::new(),
+                edges: EdgeMap::default(),
             }
         });
         if attributes != map.attributes {
@@ -126,10 +134,15 @@ impl FeatureFit {
         }
         let order = map.order(batch)?;
         if !empty {
-            let found = batch.vertex_labels().is_some();
+            let found = batch.vertex_labels().map_or(0, |labels| labels.width);
             same_labels(*self.labelled.get_or_insert(found), found)?;
+            self.labels.resize(found, BTreeSet::new());
         }
-        self.labels.extend(batch.vertex_labels().unwrap_or_default());
+        if let Some(labels) = batch.vertex_labels() {
+            for (at, &label) in labels.values.iter().enumerate() {
+                self.labels[at % labels.width].insert(label);
+            }
+        }
         let width = map.means.len();
         let untouched = self.options.raw && map.structure.is_empty();
         if untouched || width == 0 {
@@ -161,7 +174,8 @@ impl FeatureFit {
         same_length("columns of features", mine.means.len(), theirs.means.len())?;
         same_length("columns of features", self.columns.len(), other.columns.len())?;
         self.columns.iter_mut().zip(&other.columns).for_each(|(mine, theirs)| mine.merge(theirs));
-        self.labels.extend(&other.labels);
+        self.labels.iter_mut().zip(&other.labels).for_each(|(mine, theirs)| mine.extend(theirs));
+        self.edges.merge(&other.edges)?;
         self.one_hot &= other.one_hot;
         if self.constant != other.constant {
             (self.constant, self.bare) = (None, None);
@@ -176,22 +190,21 @@ impl FeatureFit {
     /// Attributes that are the same on all vertices carry nothing: the map is that
     /// of graphs without any, and ignores them.
     pub fn finish(self) -> FeatureMap {
+        let edges = self.edges.finish(self.options.raw);
         if let (Some(constant), Some(bare)) = (&self.constant, self.bare) {
             let ignored = constant.len();
-            return FeatureMap { ignored, ..bare.finish() };
+            return FeatureMap { ignored, edges, ..bare.finish() };
         }
-        let mut map = self.map.unwrap_or_default();
-        map.labels = self.labels.into_iter().collect();
+        let mut map = FeatureMap { edges, ..self.map.unwrap_or_default() };
+        map.labels = self.labels.into_iter().map(|known| known.into_iter().collect()).collect();
         let as_they_are = if self.options.raw || self.one_hot { map.attributes } else { 0 };
         let mut varies = as_they_are > 0;
         for column in as_they_are..map.means.len().min(self.columns.len()) {
-            let (mean, deviation) = self.columns[column].mean_and_deviation();
-            // What rounding alone leaves of a column that should be constant is not a spread.
-            let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
-            varies |= !constant;
-            if mean.is_finite() && deviation.is_finite() {
-                // One that never changed says nothing, whatever it is later.
-                (map.means[column], map.scales[column]) = (mean, if constant { f64::MAX } else { deviation });
+            // A column that never changed says nothing, whatever it is later.
+            let scaled = self.columns[column].mean_and_scale();
+            varies |= scaled.is_none_or(|(_, scale)| scale < f64::MAX);
+            if let Some(scaled) = scaled {
+                (map.means[column], map.scales[column]) = scaled;
             }
         }
         // One input must not vanish, or every state does: it becomes 1.
@@ -203,12 +216,16 @@ impl FeatureFit {
     }
 }
 
-/// Refuses graphs with labels beside graphs without.
-fn same_labels(expected: bool, found: bool) -> Result<()> {
+/// Refuses graphs with other labels than those before.
+fn same_labels(expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
     }
-    let told = |has: bool| if has { "some" } else { "none" }.to_owned();
+    let told = |width: usize| match width {
+        0 => "none".to_owned(),
+        _ if expected.min(found) == 0 => "some".to_owned(),
+        width => format!("{width} per vertex"),
+    };
     Err(Error::Mixed { what: "vertex labels", expected: told(expected), found: told(found) })
 }
 
@@ -280,7 +297,7 @@ mod tests {
         assert_eq!((found.attributes(), found.ignored), (2, 0));
         // Labels are everywhere or nowhere, in whatever order graphs are seen.
         let labelled = path.as_batch().clone().bare();
-        let edges = EdgeList { vertex_labels: Some(&[1, 2]), ..EdgeList::new(2, &[0], &[1]) };
+        let edges = EdgeList { vertex_labels: Some((&[1, 2], 1)), ..EdgeList::new(2, &[0], &[1]) };
         let with = Graph::new(&edges).unwrap();
         for (first, second) in [(&labelled, with.as_batch()), (with.as_batch(), &labelled)] {
             let (mut one, mut other) = (FeatureFit::new(&options), FeatureFit::new(&options));

@@ -1,7 +1,7 @@
 //! From a list of edges to sorted rows, under the edge rules that the module
 //! above tells.
 
-use super::{Attributes, Graph, GraphBatch, same, same_width};
+use super::{Graph, GraphBatch, Table, Widths};
 use crate::error::{Error, Result, same_length};
 
 /// Relative difference up to which the two directions' weights are the same:
@@ -22,12 +22,12 @@ pub struct EdgeList<'a> {
     pub targets: &'a [u32],
     /// Each edge's weight; without them every edge has weight 1.
     pub weights: Option<&'a [f64]>,
-    /// Each edge's label.
-    pub edge_labels: Option<&'a [i32]>,
+    /// Each edge's labels and how many an edge has.
+    pub edge_labels: Option<(&'a [i32], usize)>,
     /// Each edge's attributes and how many an edge has.
     pub edge_attributes: Option<(&'a [f64], usize)>,
-    /// Each vertex's label.
-    pub vertex_labels: Option<&'a [i32]>,
+    /// Each vertex's labels and how many a vertex has.
+    pub vertex_labels: Option<(&'a [i32], usize)>,
     /// Each vertex's attributes and how many a vertex has.
     pub vertex_attributes: Option<(&'a [f64], usize)>,
     /// Whether edges have a direction.
@@ -65,14 +65,12 @@ impl<'a> EdgeList<'a> {
                 return Err(Error::BadWeight { edge, weight: weights[edge] });
             }
         }
-        if let Some(labels) = self.edge_labels {
-            same_length("edge labels", edges, labels.len())?;
-        }
-        if let Some(labels) = self.vertex_labels {
-            same_length("vertex labels", vertices, labels.len())?;
-        }
-        check_attributes("attribute", "edge", "edge attributes", self.edge_attributes, edges)?;
-        check_attributes("attribute", "vertex", "vertex attributes", self.vertex_attributes, vertices)?;
+        check_rows("edge labels", self.edge_labels, edges)?;
+        check_rows("vertex labels", self.vertex_labels, vertices)?;
+        check_rows("edge attributes", self.edge_attributes, edges)?;
+        check_rows("vertex attributes", self.vertex_attributes, vertices)?;
+        check_finite("edge", self.edge_attributes)?;
+        check_finite("vertex", self.vertex_attributes)?;
         let highest = |ends: &[u32]| ends.iter().copied().max().map_or(0, |vertex| vertex as usize + 1);
         if highest(self.sources).max(highest(self.targets)) > vertices {
             let outside = |&(_, (s, t)): &(usize, (&u32, &u32))| *s.max(t) as usize >= vertices;
@@ -85,22 +83,17 @@ impl<'a> EdgeList<'a> {
     }
 }
 
-fn check_attributes(
-    what: &'static str,
-    item: &'static str,
-    plural: &'static str,
-    attributes: Option<(&[f64], usize)>,
-    rows: usize,
-) -> Result<()> {
+fn check_rows<T>(what: &'static str, table: Option<(&[T], usize)>, rows: usize) -> Result<()> {
+    let Some((values, width)) = table else { return Ok(()) };
+    let limit = usize::MAX as u64;
+    let expected = rows.checked_mul(width).ok_or(Error::TooLarge { what, limit, found: u64::MAX })?;
+    same_length(what, expected, values.len())
+}
+
+fn check_finite(item: &'static str, attributes: Option<(&[f64], usize)>) -> Result<()> {
     let Some((values, width)) = attributes else { return Ok(()) };
-    let expected = rows.checked_mul(width).ok_or(Error::TooLarge {
-        what: plural,
-        limit: usize::MAX as u64,
-        found: u64::MAX,
-    })?;
-    same_length(plural, expected, values.len())?;
     match values.iter().position(|v| !v.is_finite()) {
-        Some(at) => Err(Error::BadValue { what, item, index: at / width, value: values[at] }),
+        Some(at) => Err(Error::BadValue { what: "attribute", item, index: at / width, value: values[at] }),
         None => Ok(()),
     }
 }
@@ -189,7 +182,6 @@ impl Listed {
 #[derive(Debug, Default)]
 pub struct BatchBuilder {
     batch: GraphBatch,
-    conflicts: usize,
     plain: Sorter<()>,
     detailed: Sorter<Listed>,
 }
@@ -210,11 +202,6 @@ impl BatchBuilder {
         self.batch.num_vertices()
     }
 
-    /// Repeated edges whose labels or attributes differed; the first were kept.
-    pub fn conflicting_repeats(&self) -> usize {
-        self.conflicts
-    }
-
     /// The batch of all graphs pushed so far.
     pub fn finish(self) -> GraphBatch {
         self.batch
@@ -233,6 +220,7 @@ impl BatchBuilder {
             edges.weights.is_some() || edges.edge_labels.is_some() || edges.edge_attributes.is_some();
         if carries {
             self.detailed.sort(edges);
+            check_repeats(edges, &self.detailed)?;
             if let Some(weights) = edges.weights {
                 check_symmetry(weights, &self.detailed)?;
                 self.batch.require_weights();
@@ -249,8 +237,8 @@ impl BatchBuilder {
         let batch = &mut self.batch;
         batch.directed.push(edges.directed);
         batch.vertex_offsets.push(batch.row_offsets.len() - 1);
-        if let (Some(mine), Some(labels)) = (&mut batch.vertex_labels, edges.vertex_labels) {
-            mine.extend_from_slice(labels);
+        if let (Some(mine), Some((values, _))) = (&mut batch.vertex_labels, edges.vertex_labels) {
+            mine.values.extend_from_slice(values);
         }
         if let (Some(mine), Some((values, _))) = (&mut batch.vertex_attributes, edges.vertex_attributes) {
             mine.values.extend_from_slice(values);
@@ -259,27 +247,30 @@ impl BatchBuilder {
     }
 
     fn check_alike(&mut self, edges: &EdgeList<'_>) -> Result<()> {
-        // Attributes of no width say nothing: they are none.
-        let width = |a: Option<(&[f64], usize)>| a.map(|(_, width)| width).filter(|&width| width > 0);
+        // A table of no width says nothing: it is none.
+        fn width<T>(table: Option<(&[T], usize)>) -> Option<usize> {
+            table.map(|(_, width)| width).filter(|&width| width > 0)
+        }
         let batch = &mut self.batch;
-        // So are those of no vertices: graphs without any fit beside all others.
+        // So is one of no vertices: graphs without any fit beside all others.
         if edges.num_vertices == 0 && !batch.is_empty() {
             return Ok(());
         }
-        if batch.num_vertices() == 0 {
-            let empty = |width| Attributes { width, ..Attributes::default() };
-            batch.vertex_labels = edges.vertex_labels.map(|_| Vec::new());
-            batch.edge_labels = edges.edge_labels.map(|_| Vec::new());
-            batch.vertex_attributes = width(edges.vertex_attributes).map(empty);
-            batch.edge_attributes = width(edges.edge_attributes).map(empty);
-            return Ok(());
+        let widths = Widths {
+            of_vertices: [width(edges.vertex_labels), width(edges.vertex_attributes)],
+            of_edges: [width(edges.edge_labels), width(edges.edge_attributes)],
+            any_edges: !edges.sources.is_empty(),
+        };
+        let first = batch.num_vertices() == 0;
+        if first {
+            batch.vertex_labels = widths.of_vertices[0].map(Table::empty);
+            batch.vertex_attributes = widths.of_vertices[1].map(Table::empty);
         }
-        let stored = |a: &Option<Attributes>| a.as_ref().map(|a| a.width);
-        same("vertex labels", batch.vertex_labels.is_some(), edges.vertex_labels.is_some())?;
-        same("edge labels", batch.edge_labels.is_some(), edges.edge_labels.is_some())?;
-        same_width("vertex attributes", stored(&batch.vertex_attributes), width(edges.vertex_attributes))?;
-        same_width("edge attributes", stored(&batch.edge_attributes), width(edges.edge_attributes))?;
-        Ok(())
+        if first || (batch.neighbours.is_empty() && widths.any_edges) {
+            batch.edge_labels = widths.of_edges[0].map(Table::empty);
+            batch.edge_attributes = widths.of_edges[1].map(Table::empty);
+        }
+        batch.widths().check(widths)
     }
 
     /// Whether the edges are listed exactly as they would be stored: by row and
@@ -344,7 +335,7 @@ impl BatchBuilder {
     }
 
     fn store_detailed(&mut self, edges: &EdgeList<'_>) {
-        let Self { batch, conflicts, detailed, .. } = self;
+        let Self { batch, detailed, .. } = self;
         for row in detailed.rows() {
             for repeats in row.chunk_by(|a, b| a.0 == b.0) {
                 // The direction as listed speaks for itself; else its mirror image does.
@@ -353,23 +344,57 @@ impl BatchBuilder {
                 if let Some(stored) = &mut batch.weights {
                     stored.push(edges.weights.map_or(1.0, |w| one_direction(repeats, first.backward(), w)));
                 }
-                let others = || same_direction(repeats, first);
                 if let (Some(stored), Some(labels)) = (&mut batch.edge_labels, edges.edge_labels) {
-                    let label = labels[first.edge()];
-                    stored.push(label);
-                    *conflicts += usize::from(others().any(|edge| labels[edge] != label));
+                    stored.values.extend_from_slice(row_of(labels, first.edge()));
                 }
-                if let (Some(stored), Some((values, width))) =
-                    (&mut batch.edge_attributes, edges.edge_attributes)
+                if let (Some(stored), Some(attributes)) = (&mut batch.edge_attributes, edges.edge_attributes)
                 {
-                    let row = |edge: usize| &values[edge * width..(edge + 1) * width];
-                    stored.values.extend_from_slice(row(first.edge()));
-                    *conflicts += usize::from(others().any(|edge| row(edge) != row(first.edge())));
+                    stored.values.extend_from_slice(row_of(attributes, first.edge()));
                 }
             }
             batch.row_offsets.push(batch.neighbours.len());
         }
     }
+}
+
+fn row_of<T>((values, width): (&[T], usize), row: usize) -> &[T] {
+    &values[row * width..(row + 1) * width]
+}
+
+/// An edge listed repeatedly, or in both directions of an undirected graph, must
+/// carry the same each time.
+fn check_repeats(edges: &EdgeList<'_>, sorter: &Sorter<Listed>) -> Result<()> {
+    if edges.edge_labels.is_none() && edges.edge_attributes.is_none() {
+        return Ok(());
+    }
+    for entries in sorter.rows() {
+        for repeats in entries.chunk_by(|a, b| a.0 == b.0) {
+            let first = repeats[0].1.edge();
+            for (_, other) in &repeats[1..] {
+                let other = other.edge();
+                let same_labels =
+                    edges.edge_labels.is_none_or(|labels| row_of(labels, first) == row_of(labels, other));
+                let same = same_labels
+                    && edges.edge_attributes.is_none_or(|all| row_of(all, first) == row_of(all, other));
+                if !same {
+                    let opposite = edges.sources[first] != edges.sources[other];
+                    return Err(Error::EdgesDiffer {
+                        advice: if opposite {
+                            "give both directions the same, or make the graph directed"
+                        } else {
+                            "list the edge once"
+                        },
+                        what: if same_labels { "attributes" } else { "labels" },
+                        source_vertex: edges.sources[first],
+                        target_vertex: edges.targets[first],
+                        first: first.min(other),
+                        second: first.max(other),
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Sorts both directions of all edges by row, then column, then place in the
@@ -449,11 +474,6 @@ fn starts(sizes: &mut [u32]) -> usize {
         (*slot, total) = (total, total + *slot);
     }
     total as usize
-}
-
-/// Edges of an entry's repeats in the direction of `like`.
-fn same_direction(repeats: &[(u32, Listed)], like: Listed) -> impl Iterator<Item = usize> {
-    repeats.iter().filter(move |(_, e)| e.backward() == like.backward()).map(|(_, e)| e.edge())
 }
 
 fn one_direction(repeats: &[(u32, Listed)], backward: bool, weights: &[f64]) -> f64 {

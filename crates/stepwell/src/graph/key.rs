@@ -27,15 +27,13 @@ impl GraphRef<'_> {
         }
         for (labels, range) in [(&batch.vertex_labels, &vertices), (&batch.edge_labels, &entries)] {
             if let Some(labels) = labels {
-                key = mixed(key, labels[range.clone()].iter().map(|&label| label as u64));
+                key = mixed(key, labels.rows(range.clone()).iter().map(|&label| label as u64));
             }
         }
         for (attributes, range) in [(&batch.vertex_attributes, &vertices), (&batch.edge_attributes, &entries)]
         {
             if let Some(attributes) = attributes {
-                let numbers =
-                    &attributes.values[range.start * attributes.width..range.end * attributes.width];
-                key = mixed(key, numbers.iter().map(|number| number.to_bits()));
+                key = mixed(key, attributes.rows(range.clone()).iter().map(|number| number.to_bits()));
             }
         }
         key

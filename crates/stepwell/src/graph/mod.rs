@@ -12,7 +12,8 @@
 //! What cannot be meant is an error: weights that are negative or not finite, or
 //! that differ between the two directions of an undirected edge by more than
 //! rounding does (1e-12 of them). To have the weights of both directions added up,
-//! list all with the smaller end first.
+//! list all with the smaller end first. An edge that is listed more than once must
+//! carry the same labels and attributes each time.
 //!
 //! An undirected graph is stored with both directions of every edge, so that
 //! row `i` of the adjacency matrix `A` is the neighbours of `i` whatever the
@@ -41,23 +42,42 @@ pub use structure::Components;
 pub(crate) use arrays::check_offsets;
 pub(crate) use key::mixed;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result, same_length};
 
-/// Rows of real numbers, all of one width: the attributes of vertices or edges.
+/// Rows of values, all of one width: what vertices or edges carry.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attributes {
-    /// How many numbers a row has.
+pub struct Table<T> {
+    /// How many values a row has.
     pub width: usize,
     /// The rows, one after the other.
-    pub values: Vec<f64>,
+    pub values: Vec<T>,
     /// What the columns are called, where they have names.
     pub names: Option<Arc<[String]>>,
 }
 
-impl Attributes {
-    /// How many rows there are; 0 when rows have no numbers.
+/// Numbers.
+pub type Attributes = Table<f64>;
+
+/// Categories, each a whole number: one label, or several.
+pub type Labels = Table<i32>;
+
+impl<T: Copy> Table<T> {
+    fn empty(width: usize) -> Self {
+        Self { width, values: Vec::new(), names: None }
+    }
+
+    fn empty_like(other: &Self) -> Self {
+        Self { names: other.names.clone(), ..Self::empty(other.width) }
+    }
+
+    fn extend(&mut self, other: &Self, rows: Range<usize>) {
+        self.values.extend_from_slice(other.rows(rows));
+    }
+
+    /// How many rows there are; 0 when rows have no values.
     pub fn len(&self) -> usize {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
@@ -68,8 +88,13 @@ impl Attributes {
     }
 
     /// One row.
-    pub fn row(&self, index: usize) -> &[f64] {
-        &self.values[index * self.width..(index + 1) * self.width]
+    pub fn row(&self, index: usize) -> &[T] {
+        self.rows(index..index + 1)
+    }
+
+    /// Some rows, one after the other.
+    pub fn rows(&self, range: Range<usize>) -> &[T] {
+        &self.values[range.start * self.width..range.end * self.width]
     }
 }
 
@@ -83,9 +108,9 @@ pub struct GraphBatch {
     row_offsets: Vec<usize>,
     neighbours: Vec<u32>,
     weights: Option<Vec<f64>>,
-    vertex_labels: Option<Vec<i32>>,
+    vertex_labels: Option<Labels>,
     vertex_attributes: Option<Attributes>,
-    edge_labels: Option<Vec<i32>>,
+    edge_labels: Option<Labels>,
     edge_attributes: Option<Attributes>,
 }
 
@@ -155,8 +180,8 @@ impl GraphBatch {
     }
 
     /// Labels of all vertices, where vertices have labels.
-    pub fn vertex_labels(&self) -> Option<&[i32]> {
-        self.vertex_labels.as_deref()
+    pub fn vertex_labels(&self) -> Option<&Labels> {
+        self.vertex_labels.as_ref()
     }
 
     /// Attributes of all vertices, where vertices have attributes.
@@ -165,8 +190,8 @@ impl GraphBatch {
     }
 
     /// Labels of all entries, where edges have labels.
-    pub fn edge_labels(&self) -> Option<&[i32]> {
-        self.edge_labels.as_deref()
+    pub fn edge_labels(&self) -> Option<&Labels> {
+        self.edge_labels.as_ref()
     }
 
     /// Attributes of all entries, where edges have attributes.
@@ -181,8 +206,9 @@ impl GraphBatch {
 
     /// Adds the graphs of `other` behind the ones here.
     ///
-    /// Both must have the same labels and attributes, unless one has no vertices;
-    /// where only one has weights, the edges of the other get weight 1.
+    /// Vertices of both must have the same labels and attributes, and so must their
+    /// edges, if there are any in both; where only one has weights, the edges of the
+    /// other get weight 1.
     pub fn append(&mut self, other: &GraphBatch) -> Result<()> {
         if other.is_empty() {
             return Ok(());
@@ -192,12 +218,12 @@ impl GraphBatch {
             return Ok(());
         }
         if self.num_vertices() == 0 {
-            self.vertex_labels = other.vertex_labels.as_ref().map(|_| Vec::new());
-            self.edge_labels = other.edge_labels.as_ref().map(|_| Vec::new());
-            self.vertex_attributes = empty_like(&other.vertex_attributes);
-            self.edge_attributes = empty_like(&other.edge_attributes);
+            self.carry_like(other);
         } else if other.num_vertices() > 0 {
             self.check_alike(other)?;
+            if self.neighbours.is_empty() {
+                self.edges_carry_like(other);
+            }
         }
 
         if other.weights.is_some() {
@@ -209,16 +235,9 @@ impl GraphBatch {
                 None => weights.resize(weights.len() + other.neighbours.len(), 1.0),
             }
         }
-        extend(&mut self.vertex_labels, &other.vertex_labels);
-        extend(&mut self.edge_labels, &other.edge_labels);
-        for (mine, theirs) in [
-            (&mut self.vertex_attributes, &other.vertex_attributes),
-            (&mut self.edge_attributes, &other.edge_attributes),
-        ] {
-            if let (Some(mine), Some(theirs)) = (mine, theirs) {
-                mine.values.extend_from_slice(&theirs.values);
-                mine.names = mine.names.take().or_else(|| theirs.names.clone());
-            }
+        self.extend_carried(other, 0..other.num_vertices(), 0..other.neighbours.len());
+        if let (Some(mine), Some(theirs)) = (&mut self.vertex_attributes, &other.vertex_attributes) {
+            mine.names = mine.names.take().or_else(|| theirs.names.clone());
         }
         let (vertices, entries) = (self.num_vertices(), self.neighbours.len());
         self.directed.extend_from_slice(&other.directed);
@@ -228,12 +247,45 @@ impl GraphBatch {
         Ok(())
     }
 
+    /// Makes room for what the graphs of another batch carry.
+    fn carry_like(&mut self, other: &Self) {
+        self.vertex_labels = other.vertex_labels.as_ref().map(Table::empty_like);
+        self.vertex_attributes = other.vertex_attributes.as_ref().map(Table::empty_like);
+        self.edges_carry_like(other);
+    }
+
+    fn edges_carry_like(&mut self, other: &Self) {
+        self.edge_labels = other.edge_labels.as_ref().map(Table::empty_like);
+        self.edge_attributes = other.edge_attributes.as_ref().map(Table::empty_like);
+    }
+
+    /// Takes over what some vertices and entries of another batch carry, but for weights.
+    fn extend_carried(&mut self, other: &Self, vertices: Range<usize>, entries: Range<usize>) {
+        fn extend<T: Copy>(mine: &mut Option<Table<T>>, theirs: &Option<Table<T>>, rows: Range<usize>) {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.extend(theirs, rows);
+            }
+        }
+        extend(&mut self.vertex_labels, &other.vertex_labels, vertices.clone());
+        extend(&mut self.vertex_attributes, &other.vertex_attributes, vertices);
+        extend(&mut self.edge_labels, &other.edge_labels, entries.clone());
+        extend(&mut self.edge_attributes, &other.edge_attributes, entries);
+    }
+
+    /// Columns of what the graphs carry.
+    fn widths(&self) -> Widths {
+        fn width<T>(table: &Option<Table<T>>) -> Option<usize> {
+            table.as_ref().map(|table| table.width)
+        }
+        Widths {
+            of_vertices: [width(&self.vertex_labels), width(&self.vertex_attributes)],
+            of_edges: [width(&self.edge_labels), width(&self.edge_attributes)],
+            any_edges: !self.neighbours.is_empty(),
+        }
+    }
+
     fn check_alike(&self, other: &Self) -> Result<()> {
-        let width = |a: &Option<Attributes>| a.as_ref().map(|a| a.width);
-        same("vertex labels", self.vertex_labels.is_some(), other.vertex_labels.is_some())?;
-        same("edge labels", self.edge_labels.is_some(), other.edge_labels.is_some())?;
-        same_width("vertex attributes", width(&self.vertex_attributes), width(&other.vertex_attributes))?;
-        same_width("edge attributes", width(&self.edge_attributes), width(&other.edge_attributes))?;
+        self.widths().check(other.widths())?;
         match (self.attribute_names(), other.attribute_names()) {
             (Some(mine), Some(theirs)) if mine != theirs => {
                 let (expected, found) = (mine.join(", "), theirs.join(", "));
@@ -248,14 +300,9 @@ impl GraphBatch {
     /// # Panics
     /// When a position is not below [`len`](Self::len).
     pub fn select(&self, positions: &[usize]) -> GraphBatch {
-        let mut chosen = GraphBatch {
-            weights: self.weights.as_ref().map(|_| Vec::new()),
-            vertex_labels: self.vertex_labels.as_ref().map(|_| Vec::new()),
-            vertex_attributes: empty_like(&self.vertex_attributes),
-            edge_labels: self.edge_labels.as_ref().map(|_| Vec::new()),
-            edge_attributes: empty_like(&self.edge_attributes),
-            ..GraphBatch::default()
-        };
+        let mut chosen =
+            GraphBatch { weights: self.weights.as_ref().map(|_| Vec::new()), ..GraphBatch::default() };
+        chosen.carry_like(self);
         for &position in positions {
             let graph = self.graph(position);
             let (vertices, entries) = (graph.first..graph.end, graph.entry_range());
@@ -265,11 +312,10 @@ impl GraphBatch {
             chosen.row_offsets.extend(rows.iter().map(|o| o - entries.start + shift));
             chosen.vertex_offsets.push(chosen.row_offsets.len() - 1);
             chosen.neighbours.extend_from_slice(&self.neighbours[entries.clone()]);
-            extend_range(&mut chosen.weights, &self.weights, &entries);
-            extend_range(&mut chosen.edge_labels, &self.edge_labels, &entries);
-            extend_range(&mut chosen.vertex_labels, &self.vertex_labels, &vertices);
-            extend_rows(&mut chosen.edge_attributes, &self.edge_attributes, &entries);
-            extend_rows(&mut chosen.vertex_attributes, &self.vertex_attributes, &vertices);
+            if let (Some(mine), Some(theirs)) = (&mut chosen.weights, &self.weights) {
+                mine.extend_from_slice(&theirs[entries.clone()]);
+            }
+            chosen.extend_carried(self, vertices, entries);
         }
         chosen
     }
@@ -364,48 +410,39 @@ pub(crate) fn truncate<T>(items: &mut Vec<T>, count: usize) {
     items.shrink_to_fit();
 }
 
-fn same(what: &'static str, expected: bool, found: bool) -> Result<()> {
-    let word = |present| if present { "them" } else { "none" }.to_string();
-    if expected == found {
+/// Columns of what graphs carry, labels before attributes, where they carry any.
+#[derive(Clone, Copy, Debug)]
+struct Widths {
+    of_vertices: [Option<usize>; 2],
+    of_edges: [Option<usize>; 2],
+    /// Where there are no edges, it does not matter what they carry.
+    any_edges: bool,
+}
+
+impl Widths {
+    /// Whether other graphs carry the same.
+    fn check(self, found: Self) -> Result<()> {
+        let [vertex_labels, vertex_attributes] = self.of_vertices;
+        same_width("vertex labels", vertex_labels, found.of_vertices[0])?;
+        same_width("vertex attributes", vertex_attributes, found.of_vertices[1])?;
+        if self.any_edges && found.any_edges {
+            same_width("edge labels", self.of_edges[0], found.of_edges[0])?;
+            same_width("edge attributes", self.of_edges[1], found.of_edges[1])?;
+        }
         Ok(())
-    } else {
-        Err(Error::Mixed { what, expected: word(expected), found: word(found) })
     }
 }
 
 fn same_width(what: &'static str, expected: Option<usize>, found: Option<usize>) -> Result<()> {
-    let word = |width: Option<usize>| match width {
-        Some(width) => format!("{width} per row"),
-        None => "none".to_string(),
+    let word = |width: Option<usize>, other: Option<usize>| match (width, other) {
+        (Some(1), None) if what.ends_with("labels") => "them".to_string(),
+        (Some(width), _) => format!("{width} per row"),
+        (None, _) => "none".to_string(),
     };
     if expected == found {
-        Ok(())
-    } else {
-        Err(Error::Mixed { what, expected: word(expected), found: word(found) })
+        return Ok(());
     }
-}
-
-fn extend<T: Copy>(mine: &mut Option<Vec<T>>, theirs: &Option<Vec<T>>) {
-    if let (Some(mine), Some(theirs)) = (mine, theirs) {
-        mine.extend_from_slice(theirs);
-    }
-}
-
-fn extend_range<T: Copy>(mine: &mut Option<Vec<T>>, theirs: &Option<Vec<T>>, range: &std::ops::Range<usize>) {
-    if let (Some(mine), Some(theirs)) = (mine, theirs) {
-        mine.extend_from_slice(&theirs[range.clone()]);
-    }
-}
-
-fn extend_rows(mine: &mut Option<Attributes>, theirs: &Option<Attributes>, range: &std::ops::Range<usize>) {
-    if let (Some(mine), Some(theirs)) = (mine, theirs) {
-        let (start, end) = (range.start * theirs.width, range.end * theirs.width);
-        mine.values.extend_from_slice(&theirs.values[start..end]);
-    }
-}
-
-fn empty_like(attributes: &Option<Attributes>) -> Option<Attributes> {
-    attributes.as_ref().map(|a| Attributes { width: a.width, values: Vec::new(), names: a.names.clone() })
+    Err(Error::Mixed { what, expected: word(expected, found), found: word(found, expected) })
 }
 
 /// One graph of a batch.
@@ -496,28 +533,28 @@ impl<'a> GraphRef<'a> {
         })
     }
 
-    /// The vertices' labels, where they have labels.
-    pub fn vertex_labels(&self) -> Option<&'a [i32]> {
-        self.batch.vertex_labels.as_deref().map(|l| &l[self.first..self.end])
+    /// The vertices' labels as `(values, width)`, where they have labels.
+    pub fn vertex_labels(&self) -> Option<(&'a [i32], usize)> {
+        let labels = self.batch.vertex_labels.as_ref()?;
+        Some((labels.rows(self.first..self.end), labels.width))
     }
 
     /// The vertices' attributes as `(values, width)`, where they have attributes.
     pub fn vertex_attributes(&self) -> Option<(&'a [f64], usize)> {
         let attributes = self.batch.vertex_attributes.as_ref()?;
-        let width = attributes.width;
-        Some((&attributes.values[self.first * width..self.end * width], width))
+        Some((attributes.rows(self.first..self.end), attributes.width))
     }
 
-    /// The entries' labels, where edges have labels.
-    pub fn edge_labels(&self) -> Option<&'a [i32]> {
-        self.batch.edge_labels.as_deref().map(|l| &l[self.entry_range()])
+    /// The entries' labels as `(values, width)`, where edges have labels.
+    pub fn edge_labels(&self) -> Option<(&'a [i32], usize)> {
+        let labels = self.batch.edge_labels.as_ref()?;
+        Some((labels.rows(self.entry_range()), labels.width))
     }
 
     /// The entries' attributes as `(values, width)`, where edges have attributes.
     pub fn edge_attributes(&self) -> Option<(&'a [f64], usize)> {
         let attributes = self.batch.edge_attributes.as_ref()?;
-        let (range, width) = (self.entry_range(), attributes.width);
-        Some((&attributes.values[range.start * width..range.end * width], width))
+        Some((attributes.rows(self.entry_range()), attributes.width))
     }
 
     /// A copy that stands alone.
@@ -526,12 +563,12 @@ impl<'a> GraphRef<'a> {
     }
 
     #[inline]
-    fn row(&self, vertex: usize) -> std::ops::Range<usize> {
+    fn row(&self, vertex: usize) -> Range<usize> {
         let rows = &self.batch.row_offsets[self.first..=self.end];
         rows[vertex]..rows[vertex + 1]
     }
 
-    fn entry_range(&self) -> std::ops::Range<usize> {
+    fn entry_range(&self) -> Range<usize> {
         self.batch.row_offsets[self.first]..self.batch.row_offsets[self.end]
     }
 }

@@ -84,17 +84,18 @@ impl GraphRef<'_> {
             }
             old[found] = position;
         }
-        // Both directions of an undirected edge are stored, each with its own label and attributes.
+        // Both directions of an undirected edge are stored, each with its labels and attributes.
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for (row, column, _) in self.entries() {
             sources.push(names[row] as u32);
             targets.push(names[column] as u32);
         }
-        let labels: Option<Vec<i32>> = self.vertex_labels().map(|l| old.iter().map(|&v| l[v]).collect());
-        let attributes = self.vertex_attributes().map(|(values, width)| {
+        fn moved<T: Copy>((values, width): (&[T], usize), old: &[usize]) -> (Vec<T>, usize) {
             let rows = old.iter().flat_map(|&v| &values[v * width..(v + 1) * width]);
-            (rows.copied().collect::<Vec<f64>>(), width)
-        });
+            (rows.copied().collect(), width)
+        }
+        let labels = self.vertex_labels().map(|labels| moved(labels, &old));
+        let attributes = self.vertex_attributes().map(|attributes| moved(attributes, &old));
         Graph::new(&EdgeList {
             num_vertices: n,
             sources: &sources,
@@ -102,7 +103,7 @@ impl GraphRef<'_> {
             weights: self.weights(),
             edge_labels: self.edge_labels(),
             edge_attributes: self.edge_attributes(),
-            vertex_labels: labels.as_deref(),
+            vertex_labels: labels.as_ref().map(|(values, width)| (values.as_slice(), *width)),
             vertex_attributes: attributes.as_ref().map(|(values, width)| (values.as_slice(), *width)),
             directed: self.is_directed(),
         })

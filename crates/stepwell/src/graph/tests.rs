@@ -61,20 +61,33 @@ fn what_cannot_be_meant_is_an_error() {
     assert_eq!(error.to_string(), "edge 1 joins vertex 2, but the graph has 2 vertices");
     let nan = EdgeList { vertex_attributes: Some((&[1.0, f64::NAN], 1)), ..EdgeList::new(2, &[], &[]) };
     assert!(matches!(Graph::new(&nan).unwrap_err(), Error::BadValue { index: 1, .. }));
-    let short = EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(2, &[], &[]) };
+    let short = EdgeList { vertex_labels: Some((&[1], 1)), ..EdgeList::new(2, &[], &[]) };
     assert!(matches!(Graph::new(&short).unwrap_err(), Error::Length { expected: 2, found: 1, .. }));
 }
 
 #[test]
-fn edge_labels_follow_their_direction() {
-    let edges = EdgeList { edge_labels: Some(&[7, 8, 9]), ..EdgeList::new(3, &[1, 0, 1], &[0, 1, 2]) };
-    let graph = Graph::new(&edges).unwrap();
-    // 0→1 is labelled 8, 1→0 is labelled 7, 1-2 is listed once and labelled 9 both ways.
-    assert_eq!(graph.view().edge_labels().unwrap(), [8, 7, 9, 9]);
-    let mut builder = BatchBuilder::default();
-    let edges = EdgeList { edge_labels: Some(&[7, 8]), ..EdgeList::new(2, &[0, 0], &[1, 1]) };
-    builder.push(&edges).unwrap();
-    assert!(builder.conflicting_repeats() > 0);
+fn edges_carry_the_same_each_time_they_are_listed() {
+    let listed = |labels: &[i32], directed| {
+        let edges =
+            EdgeList { edge_labels: Some((labels, 1)), directed, ..EdgeList::new(3, &[1, 0, 1], &[0, 1, 2]) };
+        Graph::new(&edges)
+    };
+    // 1-2 is listed once and has its label both ways.
+    let graph = listed(&[7, 7, 9], false).unwrap();
+    assert_eq!(graph.view().edge_labels().unwrap(), (&[7, 7, 9, 9][..], 1));
+    let error = listed(&[7, 8, 9], false).unwrap_err();
+    assert!(matches!(error, Error::EdgesDiffer { what: "labels", first: 0, second: 1, .. }), "{error}");
+    let directed = listed(&[7, 8, 9], true).unwrap();
+    assert_eq!(directed.view().edge_labels().unwrap(), (&[8, 7, 9][..], 1));
+    for directed in [false, true] {
+        let repeated = EdgeList {
+            edge_attributes: Some((&[7.0, 1.0, 7.0, 2.0], 2)),
+            directed,
+            ..EdgeList::new(2, &[0, 0], &[1, 1])
+        };
+        let error = Graph::new(&repeated).unwrap_err();
+        assert!(matches!(error, Error::EdgesDiffer { what: "attributes", .. }), "{error}");
+    }
 }
 
 #[test]
@@ -105,7 +118,7 @@ fn components_and_sides() {
 #[test]
 fn mixed_graphs_are_refused_and_leave_the_batch_alone() {
     let mut builder = BatchBuilder::default();
-    builder.push(&EdgeList { vertex_labels: Some(&[1]), ..EdgeList::new(1, &[], &[]) }).unwrap();
+    builder.push(&EdgeList { vertex_labels: Some((&[1], 1)), ..EdgeList::new(1, &[], &[]) }).unwrap();
     let error = builder.push(&EdgeList::new(1, &[], &[])).unwrap_err();
     assert_eq!(error.to_string(), "vertex labels: the graphs before this one have them, this one has none");
     assert_eq!(builder.finish().len(), 1);
@@ -266,7 +279,7 @@ fn attributes_that_are_no_numbers_are_refused() {
 fn graphs_without_vertices_fit_beside_all_others() {
     let empty = |width| EdgeList {
         vertex_attributes: Some((&[], width)),
-        vertex_labels: Some(&[]),
+        vertex_labels: Some((&[], 1)),
         ..EdgeList::new(0, &[], &[])
     };
     let path = EdgeList { vertex_attributes: Some((&[1.0, 2.0], 1)), ..EdgeList::new(2, &[0], &[1]) };

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::banded::{self, Solving};
+use super::gate::{self, Waves};
 use super::similar::{self, Comparing};
 use super::sweep::{self, Sweeping};
 use super::tile::{self, Product};
@@ -17,8 +18,8 @@ vector!(F64x4, Self, __m256d, f64, 4 lanes, panels of 2, [_mm256_set1_pd _mm256_
     _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd],
     power_f64 sum_f64 product_f64);
 
-entry_points!("avx2,fma", F32x8, f32, sweep_f32, product_f32);
-entry_points!("avx2,fma", F64x4, f64, sweep_f64, product_f64);
+entry_points!("avx2,fma", F32x8, f32, sweep_f32, product_f32, fill_f32);
+entry_points!("avx2,fma", F64x4, f64, sweep_f64, product_f64, fill_f64);
 // 12 sums, 3 vectors of landmarks and one of a row fill 16 registers.
 readout_points!("avx2,fma", F32x8, F64x4, tiles of 4 x 3, 8 vectors);
 

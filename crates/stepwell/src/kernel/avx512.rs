@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::avx2::{F32x8, F64x4};
 use super::banded::{self, Solving};
+use super::gate::{self, Waves};
 use super::similar::{self, Comparing};
 use super::sweep::{self, Sweeping};
 use super::tile::{self, Product};
@@ -19,8 +20,8 @@ vector!(F64x8, F64x4, __m512d, f64, 8 lanes, panels of 4, [_mm512_set1_pd _mm512
     _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_fmadd_pd _mm512_min_pd _mm512_max_pd],
     power_f64 _mm512_reduce_add_pd product_f64, splat_pair_f64 add_pairs_f64);
 
-entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, f32, sweep_f32, product_f32);
-entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F64x8, f64, sweep_f64, product_f64);
+entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, f32, sweep_f32, product_f32, fill_f32);
+entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F64x8, f64, sweep_f64, product_f64, fill_f64);
 // 24 sums, 6 vectors of landmarks and one of a row, of 32 registers.
 readout_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, F64x8, tiles of 4 x 6, 4 vectors);
 

@@ -23,6 +23,7 @@ mod avx2;
 mod avx512;
 mod banded;
 mod exp;
+mod gate;
 mod isa;
 mod operator;
 mod order;
@@ -41,6 +42,7 @@ use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 
 pub(crate) use aligned::Aligned;
 pub(crate) use banded::{ABREAST, Banded};
+pub(crate) use gate::{Gate, Gates, Waves};
 pub(crate) use isa::Isa;
 pub use isa::{instruction_set, instruction_sets, use_instruction_set};
 pub(crate) use operator::{Operator, Rows};
@@ -159,10 +161,15 @@ pub(crate) trait Real:
     /// # Safety
     /// As for `tile::add_product`, apart from the instruction set.
     unsafe fn add_product(isa: Isa, product: &Product<'_, Self>);
+
+    /// # Safety
+    /// As for `gate::fill`, apart from the instruction set.
+    unsafe fn fill_gates(isa: Isa, waves: &Waves<'_, Self>, lines: &[u32], to: *mut Self);
 }
 
 macro_rules! real {
-    ($scalar:ty, $step:literal, $portable:ty, $avx2:ident, $avx512:ident, $rounding:expr, $sweep:ident) => {
+    ($scalar:ty, $step:literal, $portable:ty, $avx2:ident, $avx512:ident, $rounding:expr, $sweep:ident,
+     $fill:ident) => {
         impl Real for $scalar {
             const COLUMN_STEP: usize = $step;
             const ROUNDING: f64 = $rounding;
@@ -229,9 +236,22 @@ macro_rules! real {
                     }
                 }
             }
+
+            unsafe fn fill_gates(isa: Isa, waves: &Waves<'_, Self>, lines: &[u32], to: *mut Self) {
+                // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+                unsafe {
+                    match isa.kind() {
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx512 => avx512::$fill(waves, lines, to),
+                        #[cfg(target_arch = "x86_64")]
+                        Kind::Avx2 => avx2::$fill(waves, lines, to),
+                        Kind::Portable => gate::fill::<$portable>(waves, lines, to),
+                    }
+                }
+            }
         }
     };
 }
 
-real!(f32, 8, Portable<f32, 4>, F32x8, F32x16, 4.0 / (1u32 << 24) as f64, sweep_f32);
-real!(f64, 4, Portable<f64, 2>, F64x4, F64x8, 0.0, sweep_f64);
+real!(f32, 8, Portable<f32, 4>, F32x8, F32x16, 4.0 / (1u32 << 24) as f64, sweep_f32, fill_f32);
+real!(f64, 4, Portable<f64, 2>, F64x4, F64x8, 0.0, sweep_f64, fill_f64);

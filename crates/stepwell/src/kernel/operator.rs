@@ -15,6 +15,8 @@ pub(crate) struct Operator<T> {
     /// Row r has the entries `row_starts[r]..row_starts[r + 1]`.
     row_starts: Vec<usize>,
     columns: Vec<u32>,
+    /// The line of each entry's gate; empty where no graph's edges carry anything.
+    lines: Vec<u32>,
     values: Vec<T>,
     /// How many vertices each row stands for; empty while that is 1 for all.
     sizes: Vec<u32>,
@@ -31,6 +33,7 @@ pub(crate) struct Operator<T> {
 pub(crate) struct Rows<'a, T> {
     pub(super) row_starts: &'a [usize],
     pub(super) columns: &'a [u32],
+    pub(super) lines: &'a [u32],
     pub(super) values: &'a [T],
     pub(super) sizes: &'a [u32],
     pub(super) colour_starts: &'a [usize],
@@ -43,6 +46,7 @@ impl<T: Real> Operator<T> {
             graph_starts: vec![0],
             row_starts: vec![0],
             columns: Vec::new(),
+            lines: Vec::new(),
             values: Vec::new(),
             sizes: Vec::new(),
             lifted: Vec::new(),
@@ -54,6 +58,7 @@ impl<T: Real> Operator<T> {
     /// Gives back what was reserved for more entries.
     pub fn shrink(&mut self) {
         self.columns.shrink_to_fit();
+        self.lines.shrink_to_fit();
         self.values.shrink_to_fit();
     }
 
@@ -77,7 +82,8 @@ impl<T: Real> Operator<T> {
         &self.graph_starts
     }
 
-    /// Appends a matrix, its rows and columns put in the given order. `sizes`
+    /// Appends a matrix, its rows and columns put in the given order. `lines` are
+    /// those of the entries' gates, for every matrix or for none. `sizes`
     /// tells how many vertices each of its rows stands for, if not 1. Answers
     /// with the place of each row, or with the first value that is not finite
     /// in `T`; the matrix is then not usable.
@@ -88,6 +94,7 @@ impl<T: Real> Operator<T> {
         &mut self,
         row_starts: &[usize],
         columns: &[u32],
+        lines: Option<&[u32]>,
         values: &[f64],
         sizes: Option<&[u32]>,
         order: &Order,
@@ -95,11 +102,15 @@ impl<T: Real> Operator<T> {
         let mut places = vec![0u32; order.rows.len()];
         order.rows.iter().enumerate().for_each(|(place, &row)| places[row as usize] = place as u32);
         self.columns.reserve(columns.len());
+        self.lines.reserve(lines.map_or(0, <[u32]>::len));
         self.values.reserve(columns.len());
         for colour in order.starts.windows(2) {
             for place in colour[0]..colour[1] {
                 let row = order.rows[place] as usize;
                 let entries = row_starts[row]..row_starts[row + 1];
+                if let Some(lines) = lines {
+                    self.lines.extend_from_slice(&lines[entries.clone()]);
+                }
                 for (&column, &value) in columns[entries.clone()].iter().zip(&values[entries]) {
                     let column = places[column as usize];
                     let own = column as usize == place;
@@ -119,6 +130,7 @@ impl<T: Real> Operator<T> {
         }
         let first = self.graph_starts[self.len()];
         assert_eq!(self.num_rows() - first, order.rows.len(), "colours must cover the rows");
+        assert!(self.lines.is_empty() || self.lines.len() == self.columns.len(), "all have gates, or none");
         if let Some(sizes) = sizes {
             self.sizes.resize(first, 1);
             self.sizes.extend(order.rows.iter().map(|&row| sizes[row as usize]));
@@ -140,6 +152,7 @@ impl<T: Real> Operator<T> {
         Rows {
             row_starts: &self.row_starts[first..=end],
             columns: &self.columns,
+            lines: &self.lines,
             values: &self.values,
             sizes,
             colour_starts: &self.colour_starts[self.colour_lists[index]..self.colour_lists[index + 1]],
@@ -151,6 +164,17 @@ impl<T: Real> Rows<'_, T> {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.row_starts.len() - 1
+    }
+
+    /// Whether entries have gates.
+    pub fn gated(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// The lines of the entries' gates.
+    pub(super) fn lines(&self) -> &[u32] {
+        let entries = self.row_starts[0]..self.row_starts[self.len()];
+        if self.gated() { &self.lines[entries] } else { &[] }
     }
 
     /// How many vertices a row stands for.

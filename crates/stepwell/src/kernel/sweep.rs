@@ -1,5 +1,6 @@
-//! One sweep over the rows of a graph, fused: gather `Σ Ã_ij h_j`, multiply by
-//! `W`, add `xV`, take the tanh, store, and measure the change.
+//! One sweep over the rows of a graph, fused: gather `Σ Ã_ij h_j` (through gates,
+//! where edges carry something), multiply by `W`, add `xV`, take the tanh, store, and
+//! measure the change.
 //!
 //! Rows are taken a group at a time. The whole group is gathered into a small
 //! buffer before any of its rows is stored; then each panel of `W`, once it is
@@ -11,6 +12,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::gate::{self, Gates, LINES};
 use super::operator::Rows;
 use super::pack::{Form, Panels, Recurrent};
 use super::tanh::tanh;
@@ -61,6 +63,7 @@ impl<'a, T: Real> Drive<'a, T> {
 pub(crate) struct Equation<'a, T> {
     rows: Rows<'a, T>,
     drive: Drive<'a, T>,
+    gates: Gates<'a, T>,
     recurrent: &'a Recurrent<T>,
     leak: T,
 }
@@ -80,15 +83,29 @@ unsafe impl<T: Real> Sync for Sweeping<'_, T> {}
 
 impl<'a, T: Real> Equation<'a, T> {
     /// # Panics
-    /// When the drive has no row for some row of the graph.
-    pub fn new(rows: Rows<'a, T>, drive: Drive<'a, T>, recurrent: &'a Recurrent<T>, leak: f64) -> Self {
+    /// When the drive has no row for some row of the graph, or the gates no line for
+    /// some entry.
+    pub fn new(
+        rows: Rows<'a, T>,
+        drive: Drive<'a, T>,
+        gates: Gates<'a, T>,
+        recurrent: &'a Recurrent<T>,
+        leak: f64,
+    ) -> Self {
         assert!(drive.covers(rows.len(), recurrent.stride), "a row has no drive");
-        Self { rows, drive, recurrent, leak: T::from_f64(leak) }
+        assert!(rows.gated() || matches!(gates, Gates::Open), "entries have no lines");
+        assert!(gates.covers(rows.lines(), recurrent.stride), "an entry has no gate");
+        Self { rows, drive, gates, recurrent, leak: T::from_f64(leak) }
     }
 
     /// The graph's rows.
     pub fn rows(&self) -> Rows<'a, T> {
         self.rows
+    }
+
+    /// Units of a state, and the numbers it takes with what pads them.
+    pub fn units_and_stride(&self) -> (usize, usize) {
+        (self.recurrent.units, self.recurrent.stride)
     }
 
     /// Numbers of a whole state.
@@ -147,7 +164,7 @@ impl<'a, T: Real> Equation<'a, T> {
 
     fn sweep_rows(&self, task: &Sweeping<'_, T>, rows: Range<usize>, scratch: &mut Aligned<T>) -> f64 {
         let stride = self.recurrent.stride;
-        scratch.reserve(GROUP_ROWS * (stride.next_multiple_of(SLAB) + stride) + MARGIN);
+        scratch.reserve(GROUP_ROWS * (stride.next_multiple_of(SLAB) + stride) + MARGIN + LINES * stride);
         // SAFETY: source and target hold `state_len` numbers; columns stay
         // within the graph, by construction of `Rows`; the drive covers the
         // rows; the scratch was made large enough; an `Isa` exists only where
@@ -203,8 +220,9 @@ unsafe fn dense_rows<V: Vector>(
                 }
             }
             if end > task.quiet {
+                let spare = sums.add(GROUP_ROWS * stride);
                 for row in first..end {
-                    gather::<V>(task, row, scratch.add((row - first) * SLAB), GROUP_ROWS * SLAB);
+                    gather::<V>(task, row, scratch.add((row - first) * SLAB), GROUP_ROWS * SLAB, spare);
                 }
                 for (slice, panels) in slices.iter().enumerate() {
                     let left = scratch.add(slice * GROUP_ROWS * SLAB);
@@ -222,83 +240,179 @@ unsafe fn dense_rows<V: Vector>(
 /// Writes `Σ Ã_ij h_j` of one row to `left`, slabs of columns `slab_step` apart.
 ///
 /// # Safety
-/// As for [`rows`]; `left` must be valid for writing the slabs of a row.
+/// As for [`rows`]; `left` must be valid for writing the slabs of a row, `spare` for
+/// [`LINES`] lines.
 #[inline(always)]
 unsafe fn gather<V: Vector>(
     task: &Sweeping<'_, V::Scalar>,
     row: usize,
     left: *mut V::Scalar,
     slab_step: usize,
+    spare: *mut V::Scalar,
 ) {
-    // SAFETY: the caller's promise; row starts are in order and within the entries.
+    // SAFETY: the caller's promise; row starts are in order and within the entries,
+    // which have lines where there are gates.
     unsafe {
-        let Rows { row_starts, columns, values, .. } = task.equation.rows;
+        let Rows { row_starts, columns, lines, values, .. } = task.equation.rows;
         let entries = *row_starts.get_unchecked(row)..*row_starts.get_unchecked(row + 1);
-        let (columns, values) = (columns.get_unchecked(entries.clone()), values.get_unchecked(entries));
-        let stride = task.equation.recurrent.stride;
-        let mut column = 0;
-        while column < stride {
-            let source = task.source.add(column);
-            let left = left.add(column / SLAB * slab_step + column % SLAB);
-            let vectors = ((stride - column) / V::LANES).min(8);
-            let tail = V::HAS_TAIL && stride - column - vectors * V::LANES == V::Half::LANES;
-            macro_rules! gather {
-                ($C:literal) => {
-                    if tail && $C < 8 {
-                        gather_columns::<V, $C, true>(columns, values, source, stride, left)
-                    } else {
-                        gather_columns::<V, $C, false>(columns, values, source, stride, left)
+        let (columns, values) =
+            (columns.get_unchecked(entries.clone()), values.get_unchecked(entries.clone()));
+        let mut gathering =
+            Gathering { columns, values, lines: &[], gates: std::ptr::null(), goes_on: false };
+        match task.equation.gates {
+            Gates::Open => gathering.all::<V, false>(task, left, slab_step),
+            Gates::Table(table) => {
+                gathering.lines = lines.get_unchecked(entries);
+                gathering.gates = table.as_ptr();
+                gathering.all::<V, true>(task, left, slab_step);
+            }
+            Gates::Waves(waves) => {
+                const COUNTED: [u32; LINES] = {
+                    let mut counted = [0; LINES];
+                    let mut line = 0;
+                    while line < LINES {
+                        counted[line] = line as u32;
+                        line += 1;
                     }
+                    counted
                 };
+                let lines = lines.get_unchecked(entries);
+                gathering.gates = spare;
+                // A row without entries is zero, too.
+                let mut first = 0;
+                while first == 0 || first < lines.len() {
+                    let some = first..lines.len().min(first + LINES);
+                    gate::fill::<V>(waves, lines.get_unchecked(some.clone()), spare);
+                    gathering.columns = columns.get_unchecked(some.clone());
+                    gathering.values = values.get_unchecked(some.clone());
+                    gathering.lines = COUNTED.get_unchecked(..some.len());
+                    gathering.all::<V, true>(task, left, slab_step);
+                    gathering.goes_on = true;
+                    first += LINES;
+                }
             }
-            match vectors {
-                0 => gather!(0),
-                1 => gather!(1),
-                2 => gather!(2),
-                3 => gather!(3),
-                4 => gather!(4),
-                5 => gather!(5),
-                6 => gather!(6),
-                7 => gather!(7),
-                _ => gather!(8),
-            }
-            let tail = if tail && vectors < 8 { V::Half::LANES } else { 0 };
-            column += vectors * V::LANES + tail;
         }
     }
 }
 
-/// # Safety
-/// As for [`gather`]; `C` vectors, and with `TAIL` half a one, must be left of each row.
-#[inline(always)]
-unsafe fn gather_columns<V: Vector, const C: usize, const TAIL: bool>(
-    mut columns: &[u32],
-    mut values: &[V::Scalar],
-    source: *const V::Scalar,
-    stride: usize,
-    left: *mut V::Scalar,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut sums = Gathered::<V, C, TAIL>::zero();
-        // A few sums would wait for their own results: long rows have them twice.
-        if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
-            let mut others = Gathered::<V, C, TAIL>::zero();
-            while let ([column, other, rest @ ..], [value, factor, factors @ ..]) = (columns, values) {
-                sums.add_times(*value, source.add(*column as usize * stride));
-                others.add_times(*factor, source.add(*other as usize * stride));
-                (columns, values) = (rest, factors);
+/// Entries of one row on their way to a sum.
+struct Gathering<'a, T> {
+    columns: &'a [u32],
+    values: &'a [T],
+    /// Of the gates; used where there are any.
+    lines: &'a [u32],
+    gates: *const T,
+    /// Whether sums begin with what is there.
+    goes_on: bool,
+}
+
+impl<T: Real> Gathering<'_, T> {
+    /// # Safety
+    /// As for [`gather`]; columns, values and, where `GATED`, lines must be as many.
+    #[inline(always)]
+    unsafe fn all<V: Vector<Scalar = T>, const GATED: bool>(
+        &self,
+        task: &Sweeping<'_, T>,
+        left: *mut T,
+        slab_step: usize,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let stride = task.equation.recurrent.stride;
+            let mut column = 0;
+            while column < stride {
+                let source = task.source.add(column);
+                let gates = if GATED { self.gates.add(column) } else { self.gates };
+                let left = left.add(column / SLAB * slab_step + column % SLAB);
+                let vectors = ((stride - column) / V::LANES).min(8);
+                let tail = V::HAS_TAIL && stride - column - vectors * V::LANES == V::Half::LANES;
+                macro_rules! gather {
+                    ($C:literal) => {
+                        if tail && $C < 8 {
+                            self.some::<V, $C, true, GATED>(source, gates, stride, left)
+                        } else {
+                            self.some::<V, $C, false, GATED>(source, gates, stride, left)
+                        }
+                    };
+                }
+                match vectors {
+                    0 => gather!(0),
+                    1 => gather!(1),
+                    2 => gather!(2),
+                    3 => gather!(3),
+                    4 => gather!(4),
+                    5 => gather!(5),
+                    6 => gather!(6),
+                    7 => gather!(7),
+                    _ => gather!(8),
+                }
+                let tail = if tail && vectors < 8 { V::Half::LANES } else { 0 };
+                column += vectors * V::LANES + tail;
             }
-            sums.add(&others);
         }
-        for (&column, &value) in columns.iter().zip(values) {
-            sums.add_times(value, source.add(column as usize * stride));
-        }
-        for (c, sum) in sums.whole.iter().enumerate() {
-            sum.store(left.add(c * V::LANES));
-        }
-        if TAIL {
-            sums.tail.store(left.add(C * V::LANES));
+    }
+
+    /// # Safety
+    /// As for [`gather`]; `C` vectors, and with `TAIL` half a one, must be left of each row.
+    #[inline(always)]
+    unsafe fn some<V: Vector<Scalar = T>, const C: usize, const TAIL: bool, const GATED: bool>(
+        &self,
+        source: *const T,
+        gates: *const T,
+        stride: usize,
+        left: *mut T,
+    ) {
+        let Self { mut columns, mut values, mut lines, .. } = *self;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut sums = Gathered::<V, C, TAIL>::zero();
+            if GATED {
+                if self.goes_on {
+                    sums.load(left);
+                }
+                // As below, but for the lines.
+                if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
+                    let mut others = Gathered::<V, C, TAIL>::zero();
+                    while let (
+                        [column, other, rest @ ..],
+                        [value, factor, factors @ ..],
+                        [line, next, behind @ ..],
+                    ) = (columns, values, lines)
+                    {
+                        let gate = gates.add(*line as usize * stride);
+                        sums.add_gated(*value, gate, source.add(*column as usize * stride));
+                        let gate = gates.add(*next as usize * stride);
+                        others.add_gated(*factor, gate, source.add(*other as usize * stride));
+                        (columns, values, lines) = (rest, factors, behind);
+                    }
+                    sums.add(&others);
+                }
+                for ((&column, &value), &line) in columns.iter().zip(values).zip(lines) {
+                    let gate = gates.add(line as usize * stride);
+                    sums.add_gated(value, gate, source.add(column as usize * stride));
+                }
+            } else {
+                // A few sums would wait for their own results: long rows have them twice.
+                if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
+                    let mut others = Gathered::<V, C, TAIL>::zero();
+                    while let ([column, other, rest @ ..], [value, factor, factors @ ..]) = (columns, values)
+                    {
+                        sums.add_times(*value, source.add(*column as usize * stride));
+                        others.add_times(*factor, source.add(*other as usize * stride));
+                        (columns, values) = (rest, factors);
+                    }
+                    sums.add(&others);
+                }
+                for (&column, &value) in columns.iter().zip(values) {
+                    sums.add_times(value, source.add(column as usize * stride));
+                }
+            }
+            for (c, sum) in sums.whole.iter().enumerate() {
+                sum.store(left.add(c * V::LANES));
+            }
+            if TAIL {
+                sums.tail.store(left.add(C * V::LANES));
+            }
         }
     }
 }
@@ -328,6 +442,35 @@ impl<V: Vector, const C: usize, const TAIL: bool> Gathered<V, C, TAIL> {
             if TAIL {
                 let states = V::Half::load(states.add(C * V::LANES));
                 self.tail = V::Half::splat(times).mul_add(states, self.tail);
+            }
+        }
+    }
+
+    /// The same through a gate.
+    #[inline(always)]
+    unsafe fn add_gated(&mut self, times: V::Scalar, gate: *const V::Scalar, states: *const V::Scalar) {
+        unsafe {
+            let factor = V::splat(times);
+            for (c, sum) in self.whole.iter_mut().enumerate() {
+                let gate = factor.mul(V::load(gate.add(c * V::LANES)));
+                *sum = gate.mul_add(V::load(states.add(c * V::LANES)), *sum);
+            }
+            if TAIL {
+                let gate = V::Half::splat(times).mul(V::Half::load(gate.add(C * V::LANES)));
+                self.tail = gate.mul_add(V::Half::load(states.add(C * V::LANES)), self.tail);
+            }
+        }
+    }
+
+    /// Begins with sums gathered before.
+    #[inline(always)]
+    unsafe fn load(&mut self, from: *const V::Scalar) {
+        unsafe {
+            for (c, sum) in self.whole.iter_mut().enumerate() {
+                *sum = V::load(from.add(c * V::LANES));
+            }
+            if TAIL {
+                self.tail = V::Half::load(from.add(C * V::LANES));
             }
         }
     }
@@ -365,7 +508,7 @@ unsafe fn other_row<V: Vector>(
         if row < task.quiet {
             left.write_bytes(0, stride)
         } else {
-            gather::<V>(task, row, left, SLAB)
+            gather::<V>(task, row, left, SLAB, sums.add(stride))
         }
         let drive = drive_of(task, row);
         match form {

@@ -107,7 +107,7 @@ pub(super) use vector;
 
 /// The kernel's functions, compiled for an instruction set.
 macro_rules! entry_points {
-    ($features:literal, $vector:ty, $scalar:ty, $sweep:ident, $product:ident) => {
+    ($features:literal, $vector:ty, $scalar:ty, $sweep:ident, $product:ident, $fill:ident) => {
         /// # Safety
         /// As [`sweep::rows`]; the processor must have the instructions.
         #[target_feature(enable = $features)]
@@ -126,6 +126,14 @@ macro_rules! entry_points {
         pub(super) unsafe fn $product(product: &Product<'_, $scalar>) {
             // SAFETY: the caller's promise.
             unsafe { tile::add_product::<$vector>(product) }
+        }
+
+        /// # Safety
+        /// As [`gate::fill`]; the processor must have the instructions.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $fill(waves: &Waves<'_, $scalar>, lines: &[u32], to: *mut $scalar) {
+            // SAFETY: the caller's promise.
+            unsafe { gate::fill::<$vector>(waves, lines, to) }
         }
     };
 }

@@ -16,15 +16,17 @@ pub(super) struct Fold {
     sums: Vec<f64>,
     /// Without weights: how many entries each entry of the quotient stands for.
     counts: Vec<u32>,
-    /// With weights: the representatives' rows, sorted, and where they begin.
-    pairs: Vec<Pair>,
-    pair_starts: Vec<usize>,
-    row: Vec<Pair>,
-    addends: Vec<(u32, f64)>,
+    /// With weights or kinds: the representatives' rows, sorted, and where they begin.
+    seen: Vec<Seen>,
+    seen_starts: Vec<usize>,
+    row: Vec<Seen>,
+    addends: Vec<((u32, u32), f64)>,
+    starts: Vec<usize>,
 }
 
-/// An entry as refinement sees it: the column's class and the weight's bits.
-type Pair = (u32, u64);
+/// An entry as refinement sees it: the column's class, what the edge carries, and the
+/// weight's bits.
+type Seen = ((u32, u32), u64);
 
 impl Fold {
     /// Numbers the classes by ascending colour, which is made of seeds, weights
@@ -54,17 +56,27 @@ impl Fold {
 
     /// Reads the representatives' rows and compares every other vertex with its
     /// representative: seed, in-degree (where there are any), and the multiset
-    /// of (weight, class) over the row. `None` unless all are the same.
-    pub fn prove(&mut self, graph: GraphRef<'_>, seeds: &[u64], in_degrees: &[f64]) -> Option<()> {
+    /// of (weight, kind, class) over the row. `None` unless all are the same.
+    pub fn prove(
+        &mut self,
+        graph: GraphRef<'_>,
+        seeds: &[u64],
+        kinds: Option<&[u32]>,
+        in_degrees: &[f64],
+    ) -> Option<()> {
         refill(&mut self.tally, self.quotient.sizes.len(), 0);
-        self.read_rows(graph);
+        self.starts.clear();
+        if kinds.is_some() {
+            self.starts.extend(graph.row_starts());
+        }
+        self.read_rows(graph, kinds);
         for vertex in 0..graph.num_vertices() {
             let class = self.quotient.class_of[vertex] as usize;
             let representative = self.quotient.representatives[class] as usize;
             let alike = representative == vertex
                 || seeds[representative] == seeds[vertex]
                     && in_degrees.get(representative) == in_degrees.get(vertex)
-                    && self.same_row(graph, vertex, class, representative);
+                    && self.same_row(graph, kinds, vertex, class, representative);
             if !alike {
                 return None;
             }
@@ -72,22 +84,29 @@ impl Fold {
         Some(())
     }
 
-    fn read_rows(&mut self, graph: GraphRef<'_>) {
-        let Quotient { class_of, representatives, row_starts, columns, .. } = &mut self.quotient;
+    fn read_rows(&mut self, graph: GraphRef<'_>, kinds: Option<&[u32]>) {
+        let Quotient { class_of, representatives, row_starts, columns, kinds: columns_kinds, .. } =
+            &mut self.quotient;
+        columns_kinds.clear();
         row_starts.clear();
         row_starts.push(0);
         columns.clear();
         self.counts.clear();
-        self.pairs.clear();
-        self.pair_starts.clear();
-        self.pair_starts.push(0);
+        self.seen.clear();
+        self.seen_starts.clear();
+        self.seen_starts.push(0);
         for &representative in representatives.iter() {
             let start = columns.len();
-            if graph.weights().is_some() {
-                append_row(&mut self.pairs, graph, representative as usize, class_of);
-                let row = &self.pairs[self.pair_starts[self.pair_starts.len() - 1]..];
-                columns.extend(row.chunk_by(|a, b| a.0 == b.0).map(|repeats| repeats[0].0));
-                self.pair_starts.push(self.pairs.len());
+            if graph.weights().is_some() || kinds.is_some() {
+                let kinds_of = kinds_of(kinds, &self.starts, representative as usize);
+                append_row(&mut self.seen, graph, kinds_of, representative as usize, class_of);
+                let row = &self.seen[self.seen_starts[self.seen_starts.len() - 1]..];
+                for repeats in row.chunk_by(|a, b| a.0 == b.0) {
+                    let (class, kind) = repeats[0].0;
+                    columns.push(class);
+                    columns_kinds.extend(kinds.map(|_| kind));
+                }
+                self.seen_starts.push(self.seen.len());
             } else {
                 for &neighbour in graph.neighbours(representative as usize) {
                     let class = class_of[neighbour as usize];
@@ -106,16 +125,24 @@ impl Fold {
         }
     }
 
-    fn same_row(&mut self, graph: GraphRef<'_>, vertex: usize, class: usize, representative: usize) -> bool {
+    fn same_row(
+        &mut self,
+        graph: GraphRef<'_>,
+        kinds: Option<&[u32]>,
+        vertex: usize,
+        class: usize,
+        representative: usize,
+    ) -> bool {
         let Quotient { class_of, row_starts, columns, .. } = &self.quotient;
         let neighbours = graph.neighbours(vertex);
         if neighbours.len() != graph.neighbours(representative).len() {
             return false;
         }
-        if graph.weights().is_some() {
+        if graph.weights().is_some() || kinds.is_some() {
             self.row.clear();
-            append_row(&mut self.row, graph, vertex, class_of);
-            return self.row == self.pairs[self.pair_starts[class]..self.pair_starts[class + 1]];
+            let kinds = kinds_of(kinds, &self.starts, vertex);
+            append_row(&mut self.row, graph, kinds, vertex, class_of);
+            return self.row == self.seen[self.seen_starts[class]..self.seen_starts[class + 1]];
         }
         for &neighbour in neighbours {
             self.tally[class_of[neighbour as usize] as usize] += 1;
@@ -128,8 +155,8 @@ impl Fold {
 
     /// The proven classes with the operator's entries in the representatives'
     /// rows summed up, in an order that depends on no numbering.
-    pub fn quotient(&mut self, graph: GraphRef<'_>, values: &[f64]) -> Quotient {
-        let Self { quotient, sums, addends, .. } = self;
+    pub fn quotient(&mut self, graph: GraphRef<'_>, kinds: Option<&[u32]>, values: &[f64]) -> Quotient {
+        let Self { quotient, sums, addends, starts, .. } = self;
         let Quotient { class_of, representatives, row_starts, columns, values: totals, .. } = quotient;
         refill(sums, representatives.len(), 0.0);
         refill(totals, columns.len(), 0.0);
@@ -143,9 +170,12 @@ impl Fold {
             }
             let entries = row_starts[class as usize]..row_starts[class as usize + 1];
             let classes = neighbours.iter().map(|&column| class_of[column as usize]);
-            if graph.weights().is_some() {
+            if graph.weights().is_some() || kinds.is_some() {
+                let kinds = kinds_of(kinds, starts, vertex);
+                let kind = |k: usize| kinds.map_or(0, |kinds| kinds[k]);
+                let carried = classes.zip(row).enumerate();
                 addends.clear();
-                addends.extend(classes.zip(row.iter().copied()));
+                addends.extend(carried.map(|(k, (class, &value))| ((class, kind(k)), value)));
                 addends.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
                 let sorted = addends.chunk_by(|a, b| a.0 == b.0);
                 totals[entries].iter_mut().zip(sorted).for_each(|(t, a)| *t = a.iter().map(|a| a.1).sum());
@@ -166,12 +196,26 @@ impl Fold {
     }
 }
 
-fn append_row(pairs: &mut Vec<Pair>, graph: GraphRef<'_>, vertex: usize, class_of: &[u32]) {
-    let start = pairs.len();
-    let weights = graph.weights_of(vertex).expect("asked of graphs with weights alone");
-    let entries = graph.neighbours(vertex).iter().zip(weights);
-    pairs.extend(entries.map(|(&column, weight)| (class_of[column as usize], weight.to_bits())));
-    pairs[start..].sort_unstable();
+/// What the entries of a row carry beside weights.
+fn kinds_of<'a>(kinds: Option<&'a [u32]>, starts: &[usize], vertex: usize) -> Option<&'a [u32]> {
+    kinds.map(|kinds| &kinds[starts[vertex]..starts[vertex + 1]])
+}
+
+fn append_row(
+    row: &mut Vec<Seen>,
+    graph: GraphRef<'_>,
+    kinds: Option<&[u32]>,
+    vertex: usize,
+    class_of: &[u32],
+) {
+    let start = row.len();
+    let weights = graph.weights_of(vertex);
+    row.extend(graph.neighbours(vertex).iter().enumerate().map(|(k, &column)| {
+        let kind = kinds.map_or(0, |kinds| kinds[k]);
+        let weight = weights.map_or(1.0, |weights| weights[k]);
+        ((class_of[column as usize], kind), weight.to_bits())
+    }));
+    row[start..].sort_unstable();
 }
 
 fn refill<T: Copy>(buffer: &mut Vec<T>, length: usize, value: T) {

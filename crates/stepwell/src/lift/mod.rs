@@ -10,7 +10,7 @@
 //! use stepwell::lift::quotient;
 //! // A star: one centre, five leaves nobody can tell apart.
 //! let star = Graph::new(&EdgeList::new(6, &[0, 0, 0, 0, 0], &[1, 2, 3, 4, 5]))?;
-//! let lifted = quotient(star.view(), &[0; 6], &star.view().normalized_weights()).unwrap();
+//! let lifted = quotient(star.view(), &[0; 6], None, &star.view().normalized_weights()).unwrap();
 //! let leaf = lifted.class_of[1];
 //! assert_eq!(lifted.sizes[leaf as usize], 5);
 //! assert!(lifted.class_of[2..].iter().all(|&class| class == leaf));
@@ -33,6 +33,12 @@
 //! same line holds with `D_in` on the right. *Unnormalised*, `Ã = A`. A self
 //! loop is an entry whose column lies in the row's own class; a vertex without
 //! edges has an empty row; neither needs a case of its own.
+//!
+//! *Gates.* Where edges carry something, the step is `tanh(Σ_g Ã_g H D_g W + X V)`:
+//! `Ã_g` has the entries whose edges carry g, and `D_g` their gate on its diagonal.
+//! Rows are then multisets of a weight, what the edge carries, and the class of the
+//! column; all the above holds for every `Ã_g`, and the quotient has an entry for each
+//! class and g that occur in a row.
 //!
 //! *The iteration.* If `H = P G`, then `tanh(Ã H W + X V) = tanh(P (B̃ G W + Y V))
 //! = P tanh(B̃ G W + Y V)`, since every row of `P` has a single 1. `H = 0 = P 0`
@@ -99,6 +105,9 @@ pub struct Quotient {
     pub row_starts: Vec<usize>,
     /// The classes each class gathers from, ascending within a row.
     pub columns: Vec<u32>,
+    /// For each of them, what the edges carry; empty where they carry nothing. A class
+    /// occurs in a row once for each.
+    pub kinds: Vec<u32>,
     /// For each of them, the sum of the operator's entries over its vertices in
     /// the representative's row.
     pub values: Vec<f64>,
@@ -107,9 +116,14 @@ pub struct Quotient {
 /// The quotient of one graph; [`Refiner::quotient`] keeps its buffers for the next.
 ///
 /// # Panics
-/// When there is not one seed per vertex and one value per entry.
-pub fn quotient(graph: GraphRef<'_>, seeds: &[u64], values: &[f64]) -> Option<Quotient> {
-    Refiner::default().quotient(graph, seeds, values)
+/// When there is not one seed per vertex and one value (and kind) per entry.
+pub fn quotient(
+    graph: GraphRef<'_>,
+    seeds: &[u64],
+    kinds: Option<&[u32]>,
+    values: &[f64],
+) -> Option<Quotient> {
+    Refiner::default().quotient(graph, seeds, kinds, values)
 }
 
 #[cfg(test)]

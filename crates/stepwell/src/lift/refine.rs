@@ -89,19 +89,26 @@ impl Refiner {
     /// where it would hardly be smaller or takes too long to find.
     ///
     /// `seeds` identify the vertices' input rows: two are equal exactly when the
-    /// rows are. `values` are the operator's entries, in the order of the
-    /// graph's: the weights, or [normalised](GraphRef::normalized_weights).
+    /// rows are. `kinds` do the same for what edges carry beside weights. `values` are
+    /// the operator's entries, in the order of the graph's: the weights, or
+    /// [normalised](GraphRef::normalized_weights).
     ///
     /// # Panics
-    /// When there is not one seed per vertex and one value per entry.
-    pub fn quotient(&mut self, graph: GraphRef<'_>, seeds: &[u64], values: &[f64]) -> Option<Quotient> {
+    /// When there is not one seed per vertex and one value (and kind) per entry.
+    pub fn quotient(
+        &mut self,
+        graph: GraphRef<'_>,
+        seeds: &[u64],
+        kinds: Option<&[u32]>,
+        values: &[f64],
+    ) -> Option<Quotient> {
         assert_eq!(values.len(), graph.num_entries(), "one value per entry");
         let limit = (graph.num_vertices() as f64 * WORTH_LIFTING) as usize;
         if limit == 0 {
             return None;
         }
-        self.stabilise(graph, seeds, limit)?;
-        Some(self.fold.quotient(graph, values))
+        self.stabilise(graph, seeds, kinds, limit)?;
+        Some(self.fold.quotient(graph, kinds, values))
     }
 
     /// Each vertex's class in the coarsest equitable partition that keeps
@@ -111,17 +118,24 @@ impl Refiner {
     /// # Panics
     /// When there is not one seed per vertex.
     pub fn refine(&mut self, graph: GraphRef<'_>, seeds: &[u64]) -> Option<Vec<u32>> {
-        self.stabilise(graph, seeds, graph.num_vertices())?;
+        self.stabilise(graph, seeds, None, graph.num_vertices())?;
         Some(self.fold.class_of().to_vec())
     }
 
     /// Splits classes until none splits, then numbers and proves them; `None`
     /// when there are more than `limit`.
-    fn stabilise(&mut self, graph: GraphRef<'_>, seeds: &[u64], limit: usize) -> Option<()> {
+    fn stabilise(
+        &mut self,
+        graph: GraphRef<'_>,
+        seeds: &[u64],
+        kinds: Option<&[u32]>,
+        limit: usize,
+    ) -> Option<()> {
         let n = graph.num_vertices();
         assert_eq!(seeds.len(), n, "one seed per vertex");
-        self.columns.read(graph);
-        self.start(graph, seeds);
+        assert!(kinds.is_none_or(|kinds| kinds.len() == graph.num_entries()), "one kind per entry");
+        self.columns.read(graph, kinds);
+        self.start(graph, seeds, kinds);
         if n >= LARGE && limit < n && self.sample_tells_apart() {
             return None;
         }
@@ -143,13 +157,21 @@ impl Refiner {
             return None;
         }
         self.fold.number(&self.class_of, self.classes.iter().map(|class| class.colour))?;
-        self.fold.prove(graph, seeds, &self.columns.in_degrees)
+        self.fold.prove(graph, seeds, kinds, &self.columns.in_degrees)
     }
 
     /// One class of all vertices, to be split by seed, in-degree, and what the
     /// first rounds see.
-    fn start(&mut self, graph: GraphRef<'_>, seeds: &[u64]) {
+    fn start(&mut self, graph: GraphRef<'_>, seeds: &[u64], kinds: Option<&[u32]>) {
         let n = graph.num_vertices();
+        let weights = graph.weights();
+        let starts: Vec<usize> = if kinds.is_some() { graph.row_starts().collect() } else { Vec::new() };
+        // The factors of a row, where entries carry kinds.
+        let factors = |v: usize| {
+            let kinds = &kinds.unwrap_or_default()[starts[v]..starts[v + 1]];
+            let weights = weights.map(|weights| &weights[starts[v]..starts[v + 1]]);
+            kinds.iter().enumerate().map(move |(k, &kind)| factor(weights.map(|w| w[k]), Some(kind)))
+        };
         self.class_of.clear();
         self.class_of.resize(n, 0);
         self.classes.clear();
@@ -157,7 +179,8 @@ impl Refiner {
         self.signatures.clear();
         self.signatures.extend(seeds.iter().enumerate().map(|(v, &seed)| {
             let row = match graph.weights_of(v) {
-                Some(weights) => weights.iter().fold(0u64, |sum, &w| sum.wrapping_add(factor(w))),
+                _ if kinds.is_some() => factors(v).fold(0, u64::wrapping_add),
+                Some(weights) => weights.iter().fold(0u64, |sum, &w| sum.wrapping_add(factor(Some(w), None))),
                 None => graph.neighbours(v).len() as u64,
             };
             mix(seed, row)
@@ -171,10 +194,11 @@ impl Refiner {
             self.signatures.clear();
             self.signatures.extend((0..n).map(|v| {
                 let seen = graph.neighbours(v).iter().map(|&u| before[u as usize]);
+                let times =
+                    |sum: u64, (colour, factor): (u64, u64)| sum.wrapping_add(colour.wrapping_mul(factor));
                 let row = match graph.weights_of(v) {
-                    Some(weights) => seen
-                        .zip(weights)
-                        .fold(0u64, |sum, (colour, &w)| sum.wrapping_add(colour.wrapping_mul(factor(w)))),
+                    _ if kinds.is_some() => seen.zip(factors(v)).fold(0, times),
+                    Some(weights) => seen.zip(weights.iter().map(|&w| factor(Some(w), None))).fold(0, times),
                     None => seen.fold(0, u64::wrapping_add),
                 };
                 mix(before[v], row)

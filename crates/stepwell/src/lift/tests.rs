@@ -87,7 +87,7 @@ fn known_graphs_have_known_numbers_of_classes() {
 #[test]
 fn a_quotient_holds_sums_over_classes() {
     let star = graph_of(5, &[(0, 1), (0, 2), (0, 3), (0, 4)]);
-    let lifted = quotient(star.view(), &[0; 5], &star.view().normalized_weights()).unwrap();
+    let lifted = quotient(star.view(), &[0; 5], None, &star.view().normalized_weights()).unwrap();
     let (centre, leaf) = (lifted.class_of[0] as usize, lifted.class_of[4] as usize);
     assert_eq!((lifted.sizes[centre], lifted.sizes[leaf]), (1, 4));
     assert_eq!((lifted.representatives[centre], lifted.representatives[leaf]), (0, 1));
@@ -100,7 +100,7 @@ fn a_quotient_holds_sums_over_classes() {
 fn what_saves_nothing_is_not_lifted() {
     for graph in [graph_of(0, &[]), graph_of(1, &[]), graph_of(3, &[(0, 1), (1, 2), (2, 0)])] {
         let seeds: Vec<u64> = (0..graph.view().num_vertices() as u64).collect();
-        assert_eq!(quotient(graph.view(), &seeds, &graph.view().normalized_weights()), None);
+        assert_eq!(quotient(graph.view(), &seeds, None, &graph.view().normalized_weights()), None);
         assert!(Refiner::default().refine(graph.view(), &seeds).is_some());
     }
 }
@@ -125,7 +125,7 @@ fn the_proof_refuses_what_is_not_equitable() {
     let proves = |graph: &Graph, classes: &[u32], seeds: &[u64], in_degrees: &[f64]| {
         let mut fold = Fold::default();
         fold.number(classes, [9, 7].into_iter()).unwrap();
-        fold.prove(graph.view(), seeds, in_degrees).is_some()
+        fold.prove(graph.view(), seeds, None, in_degrees).is_some()
     };
     assert!(proves(&path, &[0, 1, 1, 0], &[5, 6, 6, 5], &[]));
     assert!(!proves(&path, &[0, 1, 1, 0], &[5, 6, 7, 5], &[]), "seeds differ");
@@ -239,7 +239,7 @@ proptest! {
         let entries: Vec<_> = graph.view().entries().collect();
         let values = if normalised { graph.view().normalized_weights() } else { entries.iter().map(|e| e.2).collect() };
         let classes = textbook_classes(graph.view(), &seeds).into_iter().max().unwrap_or(0) + 1;
-        let lifted = quotient(graph.view(), &seeds, &values);
+        let lifted = quotient(graph.view(), &seeds, None, &values);
         prop_assert_eq!(lifted.is_some(), classes as f64 <= 0.95 * seeds.len() as f64);
         let Some(lifted) = lifted else { return Ok(()) };
 
@@ -274,8 +274,8 @@ proptest! {
         names.iter().zip(&seeds).for_each(|(&name, &seed)| moved_seeds[name] = seed);
         // One refiner for both: what the first leaves behind must not matter.
         let mut refiner = Refiner::default();
-        let first = refiner.quotient(graph.view(), &seeds, &graph.view().normalized_weights());
-        let second = refiner.quotient(renamed.view(), &moved_seeds, &renamed.view().normalized_weights());
+        let first = refiner.quotient(graph.view(), &seeds, None, &graph.view().normalized_weights());
+        let second = refiner.quotient(renamed.view(), &moved_seeds, None, &renamed.view().normalized_weights());
         prop_assert_eq!(first.is_some(), second.is_some());
         let (Some(first), Some(second)) = (first, second) else { return Ok(()) };
         for (v, &name) in names.iter().enumerate() {

@@ -55,7 +55,7 @@ impl Model {
     /// Draws the weights for inputs of a fitted map.
     pub fn new(config: ModelConfig, features: FeatureMap) -> Result<Self> {
         config.validate()?;
-        let weights = Weights::random(&config, features.width())?;
+        let weights = Weights::random(&config, features.shape())?;
         Ok(Self { config, features, weights })
     }
 
@@ -81,7 +81,10 @@ impl Model {
             let expected = config.units.get(block).expect("validated: a number of units for every block");
             same_length("units of a block", expected, weights.units(0, block))?;
         }
-        same_length("columns of the inputs", features.width(), weights.features())
+        let (expected, found) = (features.shape(), weights.inputs());
+        same_length("columns of the inputs", expected.features, found.features)?;
+        same_length("gates of edge labels", expected.edge_labels, found.edge_labels)?;
+        same_length("frequencies of gates", expected.edge_attributes, found.edge_attributes)
     }
 
     /// Numbers in a graph's vector.

@@ -19,7 +19,7 @@ use crate::config::ModelConfig;
 use crate::error::{Error, Result, Unreadable};
 use crate::features::FeatureMap;
 use crate::readout::{Coefficients, Expansion, Landmarks, RandomFeatures, Readout};
-use crate::reservoir::{BlockWeights, Weights};
+use crate::reservoir::{BlockWeights, GateWeights, Weights};
 use crate::targets::{Labels, Task};
 
 /// Raised when older programs could not read, or would misread, what is written.
@@ -181,10 +181,17 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
         let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
         tensors.push((name, Dtype::F64, shape.to_vec(), bytes));
     };
-    for (names, weights) in names(&model.config).zip(model.weights.iter()) {
-        let [recurrent, input] = names;
-        add(recurrent, weights.recurrent.shape(), &mut weights.recurrent.iter());
-        add(input, weights.input.shape(), &mut weights.input.iter());
+    for (place, BlockWeights { recurrent, input, gate }) in places(&model.config).zip(model.weights.iter()) {
+        add(format!("{place}.recurrent"), recurrent.shape(), &mut recurrent.iter());
+        add(format!("{place}.input"), input.shape(), &mut input.iter());
+        if gate.labels.nrows() > 0 {
+            add(format!("{place}.gate.labels"), gate.labels.shape(), &mut gate.labels.iter());
+        }
+        if gate.frequencies.nrows() > 0 {
+            let (frequencies, phases) = (&gate.frequencies, &gate.phases);
+            add(format!("{place}.gate.frequencies"), frequencies.shape(), &mut frequencies.iter());
+            add(format!("{place}.gate.phases"), phases.shape(), &mut phases.iter());
+        }
     }
     let Some(readout) = readout else { return tensors };
     let Coefficients { weights, intercept } = readout.coefficients();
@@ -256,14 +263,26 @@ struct Tensors<'a>(SafeTensors<'a>);
 impl Tensors<'_> {
     fn weights(&self, header: &Header) -> Result<Weights, Unreadable> {
         let config = &header.config;
+        let shape = header.features.shape();
         let mut list = Vec::new();
-        for (index, [recurrent, input]) in names(config).enumerate() {
+        for (index, place) in places(config).enumerate() {
             let block = index / config.reservoirs % config.blocks;
             let units = |block| config.units.get(block).expect("validated: units for every block");
-            let inputs = block.checked_sub(1).map_or(header.features.width(), units);
+            let inputs = block.checked_sub(1).map_or(shape.features, units);
+            let units = units(block);
+            let mut gate = GateWeights::none(units);
+            if shape.edge_labels > 0 {
+                gate.labels = self.matrix(&format!("{place}.gate.labels"), (shape.edge_labels, units))?;
+            }
+            if shape.edge_attributes > 0 {
+                let frequencies = (shape.edge_attributes, units);
+                gate.frequencies = self.matrix(&format!("{place}.gate.frequencies"), frequencies)?;
+                gate.phases = self.vector(&format!("{place}.gate.phases"), units)?;
+            }
             list.push(BlockWeights {
-                recurrent: self.matrix(&recurrent, (units(block), units(block)))?,
-                input: self.matrix(&input, (inputs, units(block)))?,
+                recurrent: self.matrix(&format!("{place}.recurrent"), (units, units))?,
+                input: self.matrix(&format!("{place}.input"), (inputs, units))?,
+                gate,
             });
         }
         Ok(Weights::from_list(list, config)?)
@@ -336,13 +355,12 @@ fn wrong(name: &str, shape: &[usize], found: impl ToString) -> Unreadable {
     Unreadable::Tensor { name, expected, found: found.to_string() }
 }
 
-/// The names of `W` and `V` of every reservoir, in their order.
-fn names(config: &ModelConfig) -> impl Iterator<Item = [String; 2]> {
+/// What every reservoir is called, in their order.
+fn places(config: &ModelConfig) -> impl Iterator<Item = String> {
     let (blocks, reservoirs) = (config.blocks, config.reservoirs);
     (0..config.stacks * blocks * reservoirs).map(move |index| {
         let (stack, block) = (index / reservoirs / blocks, index / reservoirs % blocks);
-        let place = format!("stack{stack}.block{block}.reservoir{}", index % reservoirs);
-        [format!("{place}.recurrent"), format!("{place}.input")]
+        format!("stack{stack}.block{block}.reservoir{}", index % reservoirs)
     })
 }
 

@@ -24,7 +24,7 @@ pub(super) fn graphs() -> GraphBatch {
         let labels: Vec<i32> = (0..n).map(|_| stream.below(3) as i32 - 1).collect();
         let attributes: Vec<f64> = (0..2 * n).map(|_| stream.normal()).collect();
         let edges = EdgeList {
-            vertex_labels: Some(&labels),
+            vertex_labels: Some((&labels, 1)),
             vertex_attributes: Some((&attributes, 2)),
             ..EdgeList::new(n, &sources, &targets)
         };

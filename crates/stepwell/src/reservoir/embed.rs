@@ -16,7 +16,10 @@ use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
 use crate::config::ModelConfig;
 use crate::error::{Error, Result, same_length};
-use crate::kernel::{Aligned, Drive, Isa, Projection, Real, Recurrent, Rows, project, stride};
+use crate::features::InputShape;
+use crate::kernel::{
+    Aligned, Drive, Equation, Gate, Gates, Isa, Projection, Real, Recurrent, Rows, project, stride,
+};
 
 /// What [`embed`] answers with.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,11 +69,11 @@ pub fn embed_some(
     let watch = Watch::new(&progress);
     match &prepared.parts {
         Parts::F32(parts) => {
-            let model = Model::<f32>::new(weights, options, parts.first(), Isa::in_use());
+            let model = Model::<f32>::new(weights, options, prepared, parts.first(), Isa::in_use());
             embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
         }
         Parts::F64(parts) => {
-            let model = Model::<f64>::new(weights, options, parts.first(), Isa::in_use());
+            let model = Model::<f64>::new(weights, options, prepared, parts.first(), Isa::in_use());
             embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
         }
     }?;
@@ -119,11 +122,11 @@ fn states_pooled_or_not(
     let watch = Watch::new(progress);
     match &prepared.parts {
         Parts::F32(parts) => {
-            let model = Model::<f32>::new(weights, options, parts.first(), Isa::in_use());
+            let model = Model::<f32>::new(weights, options, prepared, parts.first(), Isa::in_use());
             states_of_parts(&model, parts, prepared, options, pool_last, &watch)
         }
         Parts::F64(parts) => {
-            let model = Model::<f64>::new(weights, options, parts.first(), Isa::in_use());
+            let model = Model::<f64>::new(weights, options, prepared, parts.first(), Isa::in_use());
             states_of_parts(&model, parts, prepared, options, pool_last, &watch)
         }
     }
@@ -138,14 +141,26 @@ fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Resul
     if let Parts::F32(_) = prepared.parts
         && let Some(large) = weights
             .iter()
-            .flat_map(|block| block.recurrent.iter().chain(&block.input))
+            .flat_map(|block| {
+                let gate = block.gate.frequencies.iter().chain(&block.gate.phases);
+                block.recurrent.iter().chain(&block.input).chain(gate)
+            })
             .find(|weight| !(**weight as f32).is_finite())
     {
         let (expected, found) = ("f64, to hold the weights".into(), format!("f32 and a weight of {large:e}"));
         return Err(Error::BadOption { name: "precision", expected, found });
     }
     if prepared.has_vertices() {
-        same_length("columns of the inputs", weights.features(), prepared.features())?;
+        let InputShape { features, edge_labels, edge_attributes } = weights.inputs();
+        same_length("columns of the inputs", features, prepared.features())?;
+        let highest = prepared.edge_labels();
+        if highest > edge_labels {
+            let (what, limit, found) = ("labels of edges", edge_labels as u64, highest as u64);
+            return Err(Error::TooLarge { what, limit, found });
+        }
+        if prepared.edge_attributes() > 0 {
+            same_length("attributes of edges", edge_attributes, prepared.edge_attributes())?;
+        }
     }
     Ok(())
 }
@@ -189,11 +204,18 @@ struct Reservoir<T> {
     projection: Projection<T>,
     /// For one-hot inputs: their rows of `V`, then one of zeros.
     table: Aligned<T>,
+    gate: Gate<T>,
 }
 
 impl<T: Real> Model<T> {
-    fn new(weights: &Weights, options: &ModelConfig, part: Option<&Part<T>>, isa: Isa) -> Self {
-        let pack = |block: usize, BlockWeights { recurrent, input }: &BlockWeights| {
+    fn new(
+        weights: &Weights,
+        options: &ModelConfig,
+        prepared: &Prepared,
+        part: Option<&Part<T>>,
+        isa: Isa,
+    ) -> Self {
+        let pack = |block: usize, BlockWeights { recurrent, input, gate }: &BlockWeights| {
             let dense = match part {
                 // Inputs of no vertices may have any width.
                 Some(part) if block == 0 => part.inputs.dense_width.min(input.nrows()),
@@ -203,6 +225,12 @@ impl<T: Real> Model<T> {
                 recurrent: Recurrent::new(recurrent.view(), isa),
                 projection: Projection::new(input.slice(s![..dense, ..]), isa),
                 table: look_up_table(input, dense),
+                gate: {
+                    let units = recurrent.ncols();
+                    let kinds = prepared.edge_kinds().map(|labels| gate.gate(labels, &[], units).to_vec());
+                    let frequencies = gate.frequencies.rows().into_iter().map(|row| row.to_vec());
+                    Gate::new(units, kinds, frequencies, &gate.phases.to_vec(), isa)
+                },
             }
         };
         let block = |(block, list): (usize, &Vec<BlockWeights>)| -> Vec<Reservoir<T>> {
@@ -223,11 +251,16 @@ fn look_up_table<T: Real>(input: &Array2<f64>, dense: usize) -> Aligned<T> {
     table
 }
 
+/// Gates of a graph's attributes that need more room than this are computed anew in
+/// every sweep.
+const KEPT_GATES: usize = 4 << 20;
+
 /// One thread's memory.
 #[derive(Default)]
 struct Workspace<T> {
     buffers: Buffers<T>,
     drive: Aligned<T>,
+    gates: Aligned<T>,
     /// What drives a block: the states of the one below, pooled if they are.
     below: Aligned<T>,
     /// The states of a block, its reservoirs added up.
@@ -298,17 +331,24 @@ impl<T: Real> Passage<'_, T> {
                             Drive::rows(&space.drive)
                         }
                     };
+                    let waves;
+                    let waves_here =
+                        if rows.gated() { part.waves(level, graph, &weights.gate) } else { None };
+                    let gates = match waves_here {
+                        Some(found) if found.len() * stride * size_of::<T>() <= KEPT_GATES => {
+                            found.fill(&mut space.gates);
+                            Gates::Table(&space.gates)
+                        }
+                        Some(found) => {
+                            waves = found;
+                            Gates::Waves(&waves)
+                        }
+                        None if rows.gated() => Gates::Table(weights.gate.table()),
+                        None => Gates::Open,
+                    };
                     space.buffers.clear(len);
-                    let cancelled = || watch.ends(0);
-                    let run = solve(
-                        rows,
-                        drive,
-                        &weights.recurrent,
-                        model.rule,
-                        &mut space.buffers,
-                        true,
-                        cancelled,
-                    )?;
+                    let equation = Equation::new(rows, drive, gates, &weights.recurrent, options.leak);
+                    let run = solve(&equation, model.rule, &mut space.buffers, true, || watch.ends(0))?;
                     if let Some(slot) = slots.next() {
                         *slot = run;
                     }
@@ -355,8 +395,9 @@ fn drive_from_inputs<'a, T: Real>(
     let starts = part.levels[0].operator.graph_starts();
     let rows = starts[graph]..starts[graph + 1];
     let inputs = &part.inputs;
-    let one_hot = (inputs.one_hot_width > 0).then(|| &inputs.one_hot[rows.clone()]);
-    if let (Some(lines), 0) = (one_hot, inputs.dense_width) {
+    let labels = inputs.labels;
+    let one_hot = (labels > 0).then(|| &inputs.one_hot[rows.start * labels..rows.end * labels]);
+    if let (Some(lines), 1, 0) = (one_hot, labels, inputs.dense_width) {
         return Drive::look_up(&weights.table, lines);
     }
     let stride = weights.recurrent.stride();
@@ -365,13 +406,19 @@ fn drive_from_inputs<'a, T: Real>(
     match one_hot {
         None => space[..len].fill(T::default()),
         Some(lines) => {
-            for (drive, &line) in space.chunks_exact_mut(stride).zip(lines) {
-                drive.copy_from_slice(&weights.table[line as usize * stride..][..stride]);
+            for (drive, lines) in space.chunks_exact_mut(stride).zip(lines.chunks_exact(labels)) {
+                let row = |line: u32| &weights.table[line as usize * stride..][..stride];
+                drive.copy_from_slice(row(lines[0]));
+                for &line in &lines[1..] {
+                    drive.iter_mut().zip(row(line)).for_each(|(sum, &more)| *sum = *sum + more);
+                }
             }
         }
     }
-    let dense = &inputs.dense[rows.start * inputs.dense_width..rows.end * inputs.dense_width];
-    project(&weights.projection, dense, inputs.dense_width, rows.len(), space);
+    if inputs.dense_width > 0 {
+        let dense = &inputs.dense[rows.start * inputs.dense_width..rows.end * inputs.dense_width];
+        project(&weights.projection, dense, inputs.dense_width, rows.len(), space);
+    }
     Drive::rows(space)
 }
 

@@ -1,4 +1,5 @@
-//! Reservoirs on graphs: `H <- tanh(Ã H W + X V)`, iterated to its fixed point.
+//! Reservoirs on graphs: `H <- tanh(Ã H W + X V)`, iterated to its fixed point. Where
+//! edges carry something, a neighbour's states pass through a gate on their way.
 //!
 //! [`Weights`] are drawn (or brought along), graphs are [`Prepared`] once, and
 //! [`embed`] runs one with the other as often as one likes. The options that
@@ -33,7 +34,7 @@ pub use embed::{Embedding, embed, embed_some, states};
 pub(crate) use embed::{level_read, states_read};
 pub use prepared::Prepared;
 pub use solver::{Convergence, Run};
-pub use weights::{BlockWeights, Stack, Weights};
+pub use weights::{BlockWeights, GateWeights, Stack, Weights};
 
 #[cfg(test)]
 mod tests;

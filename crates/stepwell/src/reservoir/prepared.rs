@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use super::carry::{Carry, Columns};
 use crate::config::{ModelConfig, Precision};
 use crate::error::{Error, Result, same_length};
-use crate::features::Inputs;
+use crate::features::{EdgeInputs, Inputs};
 use crate::graph::{GraphBatch, GraphRef};
 use crate::kernel::by_colour;
-use crate::kernel::{Operator, Real};
+use crate::kernel::{Gate, Operator, Real, Waves};
 use crate::lift::Refiner;
 use crate::pyramid::{Level, Pyramid};
 
@@ -31,6 +31,9 @@ pub struct Prepared {
     features: usize,
     /// Levels of the pyramid above the graphs.
     levels: usize,
+    /// The different rows of edge labels.
+    edge_kinds: Vec<Vec<u32>>,
+    edge_attributes: usize,
     pub(super) parts: Parts,
 }
 
@@ -49,6 +52,8 @@ pub(super) enum Parts {
 /// Neighbouring graphs of the batch.
 pub(super) struct Part<T> {
     pub inputs: PartInputs<T>,
+    /// Where edges have attributes: what lines of gates are made of.
+    waves: Option<PartWaves<T>>,
     /// The graphs themselves, then what they are pooled to, level upon level.
     pub levels: Vec<PartLevel<T>>,
 }
@@ -64,15 +69,26 @@ pub(super) struct PartLevel<T> {
     pub places: Vec<u32>,
 }
 
+/// The different edges of each graph.
+struct PartWaves<T> {
+    width: usize,
+    attributes: Vec<T>,
+    /// Rows of labels; empty where edges have none.
+    kinds: Vec<u32>,
+    /// Where each graph's begin, with their number at the end.
+    starts: Vec<usize>,
+}
+
 /// What drives the rows of a part.
 pub(super) struct PartInputs<T> {
     /// Dense columns, `dense_width` of them, row after row.
     pub dense: Vec<T>,
     pub dense_width: usize,
-    /// The one-hot column of each row; the number of columns where it has none.
-    /// Empty when there is no such part.
+    /// The one-hot columns of each row, one for each of its `labels`; the number of
+    /// columns where it has none. Empty when there is no such part.
     pub one_hot: Vec<u32>,
     pub one_hot_width: usize,
+    pub labels: usize,
 }
 
 impl Prepared {
@@ -110,13 +126,43 @@ impl Prepared {
         }
         same_length("dense inputs", vertices * inputs.dense_width(), inputs.dense().len())?;
         if inputs.one_hot_width() > 0 {
-            same_length("one-hot inputs", vertices, inputs.one_hot().len())?;
+            same_length("one-hot inputs", vertices * inputs.labels(), inputs.one_hot().len())?;
+        }
+        let (edges, entries) = (inputs.edges(), batch.num_entries());
+        if !edges.kind_of().is_empty() {
+            same_length("kinds of edges", entries, edges.kind_of().len())?;
+        }
+        if edges.width() > 0 {
+            same_length("edges with attributes", entries, edges.len())?;
         }
         let parts = match options.precision {
             Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options, going)?),
             Precision::F64 => Parts::F64(parts(batch, inputs, pyramid, options, going)?),
         };
-        Ok(Self { graphs: batch.len(), features: inputs.width(), levels, parts })
+        Ok(Self {
+            graphs: batch.len(),
+            features: inputs.width(),
+            levels,
+            edge_kinds: edges.kinds().map(<[u32]>::to_vec).collect(),
+            edge_attributes: edges.width(),
+            parts,
+        })
+    }
+
+    /// The different rows of edge labels.
+    pub(super) fn edge_kinds(&self) -> impl Iterator<Item = &[u32]> {
+        self.edge_kinds.iter().map(Vec::as_slice)
+    }
+
+    /// One more than the last line of gates that a label asks for.
+    pub(super) fn edge_labels(&self) -> usize {
+        let lines = self.edge_kinds.iter().flatten().filter(|&&line| line != Inputs::NO_COLUMN);
+        lines.max().map_or(0, |&line| line as usize + 1)
+    }
+
+    /// Attributes of every edge.
+    pub(super) fn edge_attributes(&self) -> usize {
+        self.edge_attributes
     }
 
     /// How many graphs there are.
@@ -230,7 +276,9 @@ fn part<T: Real>(
 ) -> Result<Part<T>> {
     let (mut part, mut refiner) = (Part::new(inputs, pyramid), Refiner::default());
     for index in range {
-        part.push(batch.graph(index), batch.vertex_offsets()[index], inputs, options, &mut refiner)?;
+        let (vertex, graph) = (batch.vertex_offsets()[index], batch.graph(index));
+        let entry = batch.row_offsets()[vertex];
+        part.push(graph, vertex, entry, inputs, options, &mut refiner)?;
         for (below, level) in pyramid.levels.iter().enumerate() {
             part.push_pooled(below, level, index, options, &mut refiner)?;
         }
@@ -257,22 +305,39 @@ impl<T: Real> Part<T> {
                 dense_width: inputs.dense_width(),
                 one_hot: Vec::new(),
                 one_hot_width: inputs.one_hot_width(),
+                labels: inputs.labels(),
             },
+            waves: (inputs.edges().width() > 0).then(|| PartWaves {
+                width: inputs.edges().width(),
+                attributes: Vec::new(),
+                kinds: Vec::new(),
+                starts: vec![0],
+            }),
             levels: std::iter::once(false).chain(by_max).map(PartLevel::new).collect(),
         }
     }
 
-    /// Appends a graph whose vertices begin at `first` in the batch.
+    /// Appends a graph whose vertices and entries begin at these places in the batch.
     fn push(
         &mut self,
         graph: GraphRef<'_>,
         first: usize,
+        first_entry: usize,
         inputs: &Inputs,
         options: &ModelConfig,
         refiner: &mut Refiner,
     ) -> Result<()> {
         let seeds = || identities(inputs, first, graph.num_vertices());
-        let computed = self.levels[0].push(graph, seeds, options, refiner)?;
+        let entries = first_entry..first_entry + graph.num_entries();
+        let kinds = match &mut self.waves {
+            None if inputs.edges().is_empty() => None,
+            None => Some(EntryKinds::of(&inputs.edges().kind_of()[entries])),
+            Some(waves) => {
+                let found = waves.push(inputs.edges(), entries);
+                Some(found.map_err(too_large(options.precision, "an edge attribute", graph))?)
+            }
+        };
+        let computed = self.levels[0].push(graph, seeds, kinds.as_ref(), options, refiner)?;
         let vertices = computed.iter().map(|&vertex| first + vertex as usize);
         self.inputs.push(inputs, vertices).map_err(too_large(options.precision, "an input", graph))
     }
@@ -292,9 +357,66 @@ impl<T: Real> Part<T> {
         let by_max = level.assignments.takes_max();
         let columns = Columns::new(level.assignments.graph(graph), &lower.places[fine], by_max);
         let graph = level.graphs.graph(graph);
-        let computed = upper.push(graph, || columns.identities(), options, refiner)?;
+        let computed = upper.push(graph, || columns.identities(), None, options, refiner)?;
         let pushed = upper.carry.push(&columns, &computed);
         pushed.map_err(too_large(options.precision, "a pooling weight", graph))
+    }
+
+    /// What the lines of a graph's gates are made of on a level, where edges have
+    /// attributes there.
+    pub fn waves<'a>(&'a self, level: usize, graph: usize, gate: &'a Gate<T>) -> Option<Waves<'a, T>> {
+        let waves = self.waves.as_ref().filter(|_| level == 0)?;
+        let lines = waves.starts[graph]..waves.starts[graph + 1];
+        let kinds = waves.kinds.get(lines.clone()).unwrap_or_default();
+        Some(gate.waves(&waves.attributes[lines.start * waves.width..lines.end * waves.width], kinds))
+    }
+}
+
+impl<T: Real> PartWaves<T> {
+    /// Appends the different edges among those of a graph, and answers with the kind
+    /// of each, or with the first attribute that is not finite in `T`.
+    fn push(&mut self, edges: &EdgeInputs, entries: Range<usize>) -> Result<EntryKinds, f64> {
+        let first = entries.start;
+        let bits = |entry: usize| {
+            let kind = edges.kind_of().get(entry).map(|&kind| u64::from(kind));
+            edges.attributes(entry).iter().map(|value| value.to_bits()).chain(kind)
+        };
+        let mut sorted: Vec<usize> = entries.clone().collect();
+        sorted.sort_unstable_by(|&a, &b| bits(a).cmp(bits(b)));
+        let mut numbers = vec![0; entries.len()];
+        for (number, alike) in sorted.chunk_by(|&a, &b| bits(a).eq(bits(b))).enumerate() {
+            alike.iter().for_each(|&entry| numbers[entry - first] = number as u32);
+            for &value in edges.attributes(alike[0]) {
+                let rounded = T::from_f64(value);
+                if !rounded.is_finite() {
+                    return Err(value);
+                }
+                self.attributes.push(rounded);
+            }
+            self.kinds.extend(edges.kind_of().get(alike[0]));
+        }
+        self.starts.push(self.attributes.len() / self.width);
+        let different = self.starts[self.starts.len() - 1] - self.starts[self.starts.len() - 2];
+        Ok(EntryKinds { numbers, lines: (0..different as u32).collect() })
+    }
+}
+
+/// What the entries of a graph carry.
+struct EntryKinds {
+    /// The rank of each among those that occur in the graph: it depends on nothing else.
+    numbers: Vec<u32>,
+    /// The line of the gates that each rank has.
+    lines: Vec<u32>,
+}
+
+impl EntryKinds {
+    /// Of entries whose lines are those of a table of all kinds, in ascending order.
+    fn of(kinds: &[u32]) -> Self {
+        let mut lines = kinds.to_vec();
+        lines.sort_unstable();
+        lines.dedup();
+        let rank = |kind: &u32| lines.partition_point(|line| line < kind) as u32;
+        Self { numbers: kinds.iter().map(rank).collect(), lines }
     }
 }
 
@@ -308,12 +430,13 @@ impl<T: Real> PartLevel<T> {
         Size { rows: self.operator.num_rows(), entries: self.operator.num_entries() }
     }
 
-    /// Appends a graph. Vertices with the same seed have the same input.
-    /// Answers with the vertex that each of its rows computes.
+    /// Appends a graph. Vertices with the same seed have the same input, entries of the
+    /// same kind the same gate. Answers with the vertex that each of its rows computes.
     fn push(
         &mut self,
         graph: GraphRef<'_>,
         seeds: impl FnOnce() -> Vec<u64>,
+        kinds: Option<&EntryKinds>,
         options: &ModelConfig,
         refiner: &mut Refiner,
     ) -> Result<Vec<u32>> {
@@ -322,18 +445,25 @@ impl<T: Real> PartLevel<T> {
             (false, Some(weights)) => weights.to_vec(),
             (false, None) => vec![1.0; graph.num_entries()],
         };
-        let quotient = if options.lift { refiner.quotient(graph, &seeds(), &values) } else { None };
+        let numbers = kinds.map(|kinds| kinds.numbers.as_slice());
+        let quotient = if options.lift { refiner.quotient(graph, &seeds(), numbers, &values) } else { None };
         // A graph that is not lifted is its own quotient.
         let whole: Vec<usize>;
-        let (row_starts, columns, values, sizes) = match &quotient {
-            Some(q) => (&q.row_starts, q.columns.as_slice(), &q.values, Some(q.sizes.as_slice())),
+        let (row_starts, columns, numbers, values, sizes) = match &quotient {
+            Some(q) => {
+                let numbers = numbers.map(|_| q.kinds.as_slice());
+                (&q.row_starts, q.columns.as_slice(), numbers, &q.values, Some(q.sizes.as_slice()))
+            }
             None => {
                 whole = graph.row_starts().collect();
-                (&whole, graph.all_neighbours(), &values, None)
+                (&whole, graph.all_neighbours(), numbers, &values, None)
             }
         };
+        let lines = kinds.zip(numbers).map(|(kinds, numbers)| {
+            numbers.iter().map(|&number| kinds.lines[number as usize]).collect::<Vec<u32>>()
+        });
         let order = by_colour(row_starts, columns, graph.is_directed());
-        let places = self.operator.push(row_starts, columns, values, sizes, &order);
+        let places = self.operator.push(row_starts, columns, lines.as_deref(), values, sizes, &order);
         let places = places.map_err(too_large(options.precision, "an edge weight", graph))?;
         match &quotient {
             Some(q) => self.places.extend(q.class_of.iter().map(|&class| places[class as usize])),
@@ -368,11 +498,9 @@ impl<T: Real> PartInputs<T> {
                     self.dense.push(rounded);
                 }
             }
-            if self.one_hot_width > 0 {
-                let column = inputs.one_hot()[vertex];
-                // The line behind the last column is all zeros.
-                self.one_hot.push(column.min(self.one_hot_width as u32));
-            }
+            // The line behind the last column is all zeros.
+            let last = self.one_hot_width as u32;
+            self.one_hot.extend(inputs.one_hot_row(vertex).iter().map(|&column| column.min(last)));
         }
         Ok(())
     }
@@ -385,7 +513,7 @@ fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
     let vertices = first..first + count;
     match (inputs.dense_width(), inputs.one_hot_width()) {
         (0, 0) => vec![0; count],
-        (0, width) => {
+        (0, width) if inputs.labels() == 1 => {
             let keys: Vec<u64> = inputs.one_hot()[vertices].iter().map(|&c| one_hot_key(c, width)).collect();
             let mut ranks = keys.clone();
             ranks.sort_unstable();
@@ -395,8 +523,8 @@ fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
         (1, 0) => inputs.dense()[vertices].iter().map(|x| x.to_bits()).collect(),
         (_, width) => {
             let bits = |v: usize| {
-                let column = inputs.one_hot().get(v).map(|&column| one_hot_key(column, width));
-                inputs.dense_row(v).iter().map(|x| x.to_bits()).chain(column)
+                let columns = inputs.one_hot_row(v).iter().map(|&column| one_hot_key(column, width));
+                inputs.dense_row(v).iter().map(|x| x.to_bits()).chain(columns)
             };
             let mut sorted: Vec<usize> = vertices.collect();
             sorted.sort_unstable_by(|&a, &b| bits(a).cmp(bits(b)));

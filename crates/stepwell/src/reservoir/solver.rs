@@ -5,7 +5,7 @@
 
 use crate::config::{ModelConfig, Solver};
 use crate::error::{Error, Result};
-use crate::kernel::{Aligned, Drive, Equation, Real, Recurrent, Rows, SHARED_ROWS};
+use crate::kernel::{Aligned, Equation, Real, Rows, SHARED_ROWS};
 
 /// Whether, and by which measure, states settled.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -37,7 +37,6 @@ pub struct Run {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     solver: Solver,
-    leak: f64,
     tol: f64,
     max_iter: usize,
     fixed_sweeps: Option<usize>,
@@ -45,8 +44,8 @@ pub(super) struct Rule {
 
 impl From<&ModelConfig> for Rule {
     fn from(options: &ModelConfig) -> Self {
-        let &ModelConfig { solver, leak, tol, max_iter, fixed_sweeps, .. } = options;
-        Self { solver, leak, tol, max_iter, fixed_sweeps }
+        let &ModelConfig { solver, tol, max_iter, fixed_sweeps, .. } = options;
+        Self { solver, tol, max_iter, fixed_sweeps }
     }
 }
 
@@ -71,15 +70,13 @@ impl<T: Real> Buffers<T> {
 /// Iterates from the state in the buffers, which `from_zero` says is zero.
 /// Asks `cancelled` before every sweep of a large graph, every 64 of a small one.
 pub(super) fn solve<T: Real>(
-    rows: Rows<'_, T>,
-    drive: Drive<'_, T>,
-    recurrent: &Recurrent<T>,
+    equation: &Equation<'_, T>,
     rule: Rule,
     buffers: &mut Buffers<T>,
     from_zero: bool,
     cancelled: impl Fn() -> bool,
 ) -> Result<Run> {
-    let equation = Equation::new(rows, drive, recurrent, rule.leak);
+    let rows = equation.rows();
     let len = equation.state_len();
     if rule.solver == Solver::Jacobi {
         buffers.next.reserve(len);
@@ -106,7 +103,7 @@ pub(super) fn solve<T: Real>(
         if run.sweeps == 1 {
             run.first_change = run.change;
         }
-        run.converged = judge(rule.tol, run.change, &equation, &buffers.state[..len], recurrent);
+        run.converged = judge(rule.tol, run.change, equation, &buffers.state[..len]);
         // A change that is not a number will not become one again.
         if run.change.is_nan() || rule.fixed_sweeps.is_none() && run.converged != Convergence::No {
             break;
@@ -115,21 +112,16 @@ pub(super) fn solve<T: Real>(
     Ok(run)
 }
 
-fn judge<T: Real>(
-    tol: f64,
-    change: f64,
-    equation: &Equation<'_, T>,
-    state: &[T],
-    recurrent: &Recurrent<T>,
-) -> Convergence {
+fn judge<T: Real>(tol: f64, change: f64, equation: &Equation<'_, T>, state: &[T]) -> Convergence {
     // States that did not change at all are settled for good, even for a tolerance of 0.
     if change < tol || change == 0.0 {
         return if change < tol { Convergence::Tolerance } else { Convergence::Rounding };
     }
     // No state exceeds 1 (unless it is not a number): spares most sweeps the exact norm.
     let rows = equation.rows();
-    let largest = (rows.num_vertices() * recurrent.units() as f64).sqrt();
-    if change < T::ROUNDING * largest && change < T::ROUNDING * norm(rows, state, recurrent.stride()) {
+    let (units, stride) = equation.units_and_stride();
+    let largest = (rows.num_vertices() * units as f64).sqrt();
+    if change < T::ROUNDING * largest && change < T::ROUNDING * norm(rows, state, stride) {
         return Convergence::Rounding;
     }
     Convergence::No

@@ -2,24 +2,90 @@
 //! themselves, `V` feeds its inputs in.
 //!
 //! States are rows, so a sweep is `tanh(Ã H W + X V)`: `W` is H x H and `V` has
-//! a row per input. Each matrix is drawn from its own stream, found by the
-//! seed, the stack and the block. Weights made elsewhere come in through
-//! [`Weights::from_stacks`].
+//! a row per input. Where edges carry something, gates are between a vertex and its
+//! neighbours, and [`GateWeights`] are what those are made of. Each matrix is drawn
+//! from its own stream, found by the seed, the stack and the block. Weights made
+//! elsewhere come in through [`Weights::from_stacks`].
 
 use ndarray::{Array1, Array2};
 
-use crate::config::{InputPattern, ModelConfig, Recurrence, Scaling};
+use crate::config::{EdgeGate, InputPattern, ModelConfig, Recurrence, Scaling};
 use crate::error::{Error, Result, same_length};
+use crate::features::InputShape;
 use crate::linalg;
 use crate::rng::Stream;
 
-/// The two matrices of one reservoir.
+/// The matrices of one reservoir.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockWeights {
     /// `W`, units x units.
     pub recurrent: Array2<f64>,
     /// `V`, inputs x units.
     pub input: Array2<f64>,
+    /// What gates are made of.
+    pub gate: GateWeights,
+}
+
+/// What the gates of one reservoir are made of. The gate of an edge multiplies the
+/// states that pass along it, unit by unit: by the row of its label (of each, where
+/// it has several), and by `cos(a·U + b)` where it has attributes `a`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateWeights {
+    /// A row per label, none larger than 1 in absolute value.
+    pub labels: Array2<f64>,
+    /// `U`, attributes x units.
+    pub frequencies: Array2<f64>,
+    /// `b`; empty without attributes.
+    pub phases: Array1<f64>,
+}
+
+impl GateWeights {
+    /// Where edges carry nothing.
+    pub fn none(units: usize) -> Self {
+        Self {
+            labels: Array2::zeros((0, units)),
+            frequencies: Array2::zeros((0, units)),
+            phases: Array1::zeros(0),
+        }
+    }
+
+    /// The gate of an edge, given the rows of its labels and its attributes.
+    pub fn gate(&self, labels: &[u32], attributes: &[f64], units: usize) -> Array1<f64> {
+        let mut gate = Array1::ones(units);
+        for row in labels.iter().filter_map(|&label| self.labels.outer_iter().nth(label as usize)) {
+            gate *= &row;
+        }
+        if !attributes.is_empty() {
+            let mut angles = self.phases.clone();
+            attributes.iter().zip(self.frequencies.rows()).for_each(|(&a, row)| angles.scaled_add(a, &row));
+            gate *= &angles.mapv(f64::cos);
+        }
+        gate
+    }
+
+    fn check(&self, units: usize, [stack, block]: [usize; 2]) -> Result<()> {
+        let shape = |what, expected, found| {
+            if expected == found { Ok(()) } else { Err(Error::Shape { what, stack, block, expected, found }) }
+        };
+        let columns = |matrix: &Array2<f64>| if matrix.nrows() == 0 { units } else { matrix.ncols() };
+        let rows = (self.labels.nrows(), self.frequencies.nrows());
+        shape("gates of labels", (rows.0, units), (rows.0, columns(&self.labels)))?;
+        shape("frequencies of gates", (rows.1, units), (rows.1, columns(&self.frequencies)))?;
+        let phases = if rows.1 == 0 { 0 } else { units };
+        shape("phases of gates", (1, phases), (1, self.phases.len()))?;
+        let too_large = |value: &f64| value.is_nan() || value.abs() > 1.0;
+        if let Some((index, &value)) = self.labels.iter().enumerate().find(|(_, value)| too_large(value)) {
+            let expected = "-1 to 1".into();
+            let found = format!("{value} in entry {index}");
+            return Err(Error::BadOption { name: "gates of labels", expected, found });
+        }
+        finite("frequency of a gate", self.frequencies.iter())?;
+        finite("phase of a gate", self.phases.iter())
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        (self.labels.nrows(), self.frequencies.nrows())
+    }
 }
 
 /// The weights of a whole model, block by block and stack by stack.
@@ -33,9 +99,10 @@ pub struct Weights {
 pub type Stack = Vec<Vec<BlockWeights>>;
 
 impl Weights {
-    /// Draws the weights of a model whose inputs have `features` columns, F.
-    pub fn random(options: &ModelConfig, features: usize) -> Result<Self> {
+    /// Draws the weights of a model whose inputs have so many columns.
+    pub fn random(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<Self> {
         options.validate()?;
+        let inputs = inputs.into();
         let mut stacks = Vec::with_capacity(options.stacks);
         for stack in 0..options.stacks {
             let mut blocks = Stack::with_capacity(options.blocks);
@@ -43,7 +110,7 @@ impl Weights {
                 let drawn = match blocks.get(1) {
                     Some(second) if options.tied => second.clone(),
                     _ => (0..options.reservoirs)
-                        .map(|reservoir| draw_reservoir(options, features, [stack, block, reservoir]))
+                        .map(|reservoir| draw_reservoir(options, inputs, [stack, block, reservoir]))
                         .collect::<Result<_>>()?,
                 };
                 blocks.push(drawn);
@@ -65,13 +132,14 @@ impl Weights {
             return Err(Error::Length { what: "reservoirs of the first block", expected: 1, found: 0 });
         }
         let features = stacks[0][0][0].input.nrows();
+        let gates = stacks[0][0][0].gate.shape();
         for (stack, list) in stacks.iter().enumerate() {
             same_length("blocks of a stack", blocks, list.len())?;
             let mut inputs = features;
             for (block, list) in list.iter().enumerate() {
                 same_length("reservoirs of a block", reservoirs, list.len())?;
                 let units = list[0].recurrent.ncols();
-                for BlockWeights { recurrent, input } in list {
+                for BlockWeights { recurrent, input, gate } in list {
                     let shape = |what, expected, found| {
                         if expected == found && units > 0 {
                             Ok(())
@@ -81,8 +149,14 @@ impl Weights {
                     };
                     shape("recurrent weights", (units.max(1), units.max(1)), recurrent.dim())?;
                     shape("input weights", (inputs, units), input.dim())?;
-                    finite("recurrent weight", recurrent)?;
-                    finite("input weight", input)?;
+                    finite("recurrent weight", recurrent.iter())?;
+                    finite("input weight", input.iter())?;
+                    gate.check(units, [stack, block])?;
+                    let found = gate.shape();
+                    if found != gates {
+                        let what = "labels and attributes of edges";
+                        return Err(Error::Shape { what, stack, block, expected: gates, found });
+                    }
                 }
                 inputs = units;
             }
@@ -111,9 +185,11 @@ impl Weights {
         self.stacks.iter().flatten().flatten()
     }
 
-    /// Columns of the inputs they expect, F.
-    pub fn features(&self) -> usize {
-        self.stacks[0][0][0].input.nrows()
+    /// Columns of the inputs they expect.
+    pub fn inputs(&self) -> InputShape {
+        let first = &self.stacks[0][0][0];
+        let (edge_labels, edge_attributes) = first.gate.shape();
+        InputShape { features: first.input.nrows(), edge_labels, edge_attributes }
     }
 
     /// The models side by side.
@@ -154,8 +230,8 @@ impl Weights {
     }
 }
 
-fn finite(what: &'static str, matrix: &Array2<f64>) -> Result<()> {
-    match matrix.iter().enumerate().find(|(_, x)| !x.is_finite()) {
+fn finite<'a>(what: &'static str, values: impl Iterator<Item = &'a f64>) -> Result<()> {
+    match values.enumerate().find(|(_, x)| !x.is_finite()) {
         Some((index, &value)) => Err(Error::BadValue { what, item: "entry", index, value }),
         None => Ok(()),
     }
@@ -163,7 +239,7 @@ fn finite(what: &'static str, matrix: &Array2<f64>) -> Result<()> {
 
 fn draw_reservoir(
     options: &ModelConfig,
-    features: usize,
+    shape: InputShape,
     [stack, block, reservoir]: [usize; 3],
 ) -> Result<BlockWeights> {
     let missing = |name| Error::BadOption { name, expected: "a value".into(), found: "none".into() };
@@ -172,7 +248,7 @@ fn draw_reservoir(
     let units = options.units.get(block).ok_or(missing("units"))?;
     let radius = options.spectral_radius.get(block).ok_or(missing("spectral_radius"))?;
     let (inputs, scale) = match block.checked_sub(1) {
-        None => (features, options.input_scaling),
+        None => (shape.features, options.input_scaling),
         Some(below) => (
             options.units.get(below).ok_or(missing("units"))?,
             options.hidden_scaling.get(block).ok_or(missing("hidden_scaling"))?,
@@ -189,7 +265,39 @@ fn draw_reservoir(
     let mut stream = Stream::new(options.seed, "input weights", indices);
     let mut input = draw_input(&mut stream, inputs, units, options.input_pattern, options.density);
     input *= scale;
-    Ok(BlockWeights { recurrent, input })
+    let gate = draw_gate(options, shape, units, indices);
+    Ok(BlockWeights { recurrent, input, gate })
+}
+
+/// Half of the units, drawn at random, have gates; to the others, all edges are alike.
+/// Attributes have deviation 1, so that the angles of two edges differ by about a
+/// radian and a half, however many attributes there are.
+fn draw_gate(options: &ModelConfig, shape: InputShape, units: usize, indices: [u64; 2]) -> GateWeights {
+    let InputShape { edge_labels, edge_attributes, .. } = shape;
+    let mut stream = Stream::new(options.seed, "units with gates", indices);
+    let any = options.edge_gate != EdgeGate::None;
+    let gated: Vec<bool> = (0..units).map(|_| any && stream.bits() >> 63 == 0).collect();
+    let mut stream = Stream::new(options.seed, "gates of edge labels", indices);
+    let labels = Array2::from_shape_fn((edge_labels, units), |(_, unit)| {
+        let drawn = stream.uniform_in(-1.0, 1.0);
+        match options.edge_gate {
+            EdgeGate::Signs if gated[unit] => 1f64.copysign(drawn),
+            EdgeGate::Uniform if gated[unit] => drawn,
+            _ => 1.0,
+        }
+    });
+    let mut stream = Stream::new(options.seed, "gates of edge attributes", indices);
+    let scale = 1.0 / (edge_attributes.max(1) as f64).sqrt();
+    let frequencies = Array2::from_shape_fn((edge_attributes, units), |(_, unit)| {
+        let drawn = stream.normal() * scale;
+        if gated[unit] { drawn } else { 0.0 }
+    });
+    let phases = if edge_attributes == 0 { 0 } else { units };
+    let phases = Array1::from_shape_fn(phases, |unit| {
+        let drawn = stream.uniform_in(0.0, std::f64::consts::TAU);
+        if gated[unit] { drawn } else { 0.0 }
+    });
+    GateWeights { labels, frequencies, phases }
 }
 
 /// `W` with the pattern and size asked for.
@@ -397,7 +505,7 @@ mod tests {
     #[test]
     fn imported_weights_are_checked() {
         let good = Weights::random(&options(Recurrence::Dense), 3).unwrap().stacks().to_vec();
-        assert_eq!(Weights::from_stacks(good.clone()).unwrap().features(), 3);
+        assert_eq!(Weights::from_stacks(good.clone()).unwrap().inputs(), 3.into());
         let mut wide = good.clone();
         wide[0][1][0].input = Array2::zeros((5, 12));
         let error = Weights::from_stacks(wide).unwrap_err().to_string();
@@ -406,7 +514,8 @@ mod tests {
         broken[0][0][0].recurrent[(1, 2)] = f64::NAN;
         assert!(Weights::from_stacks(broken).is_err());
         assert!(Weights::from_stacks(vec![]).is_err());
-        let nothing = BlockWeights { recurrent: Array2::zeros((0, 0)), input: Array2::zeros((3, 0)) };
+        let (recurrent, input) = (Array2::zeros((0, 0)), Array2::zeros((3, 0)));
+        let nothing = BlockWeights { recurrent, input, gate: GateWeights::none(0) };
         assert!(Weights::from_stacks(vec![vec![vec![nothing]]]).is_err());
     }
 }

@@ -70,7 +70,7 @@ proptest! {
         for _ in 0..3000 {
             exact = apply(&exact);
         }
-        let contraction = stability(graph.view(), true, RecurrentSize::of(w.view()).unwrap()).unwrap().contraction;
+        let contraction = stability(graph.view(), true, RecurrentSize::of(w.view()).unwrap(), false).unwrap().contraction;
         let first = frobenius(&drive.mapv(f64::tanh));
         let bound = sweeps_bound(contraction, tol, first).unwrap();
         let (mut h, mut stopped) = (Array2::zeros((n, units)), None);
@@ -80,7 +80,7 @@ proptest! {
                 stopped = Some(sweep);
             }
             h = next;
-            let residual = residual(graph.view(), true, w.view(), drive.view(), h.view());
+            let residual = residual(graph.view(), true, w.view(), drive.view(), h.view(), |_| None);
             prop_assert!(frobenius(&(&h - &exact)) <= distance_bound(contraction, residual).unwrap() + 1e-12);
             if sweep == bound {
                 prop_assert!(frobenius(&(&h - &exact)) <= tol + 1e-12);
@@ -108,21 +108,22 @@ fn conditions_of_known_graphs() {
     let star: Vec<_> = (1..10).map(|leaf| (0, leaf, 1.0)).collect();
     let star = graph(10, &star, false);
     // A star of 9 leaves has radius and norm 3 unless it is normalised.
-    let plain = stability(star.view(), false, RecurrentSize::of(half.view()).unwrap()).unwrap();
+    let plain = stability(star.view(), false, RecurrentSize::of(half.view()).unwrap(), false).unwrap();
     assert!((plain.contraction - 1.5).abs() < 1e-9 && !plain.sufficient && plain.necessary == Some(false));
-    let normalised = stability(star.view(), true, RecurrentSize::of(half.view()).unwrap()).unwrap();
+    let normalised = stability(star.view(), true, RecurrentSize::of(half.view()).unwrap(), false).unwrap();
     assert!((0.5..0.5 + 1e-13).contains(&normalised.contraction), "rounded up, and hardly");
     assert!(normalised.sufficient && normalised.necessary == Some(true));
     // Exactly 1 is no contraction, whatever rounding makes of it.
-    let unit = stability(star.view(), true, RecurrentSize::of(Array2::eye(20).view()).unwrap()).unwrap();
+    let unit =
+        stability(star.view(), true, RecurrentSize::of(Array2::eye(20).view()).unwrap(), false).unwrap();
     assert!(!unit.sufficient && unit.contraction >= 1.0);
     // A directed path forgets everything, however large the weights.
     let path = graph(4, &[(0, 1, 9.0), (1, 2, 9.0), (2, 3, 9.0)], true);
-    let plain = stability(path.view(), false, RecurrentSize::of(half.view()).unwrap()).unwrap();
+    let plain = stability(path.view(), false, RecurrentSize::of(half.view()).unwrap(), false).unwrap();
     assert!(!plain.sufficient && plain.necessary == Some(true));
     let nothing = graph(2, &[], false);
     assert_eq!(
-        stability(nothing.view(), true, RecurrentSize::of(half.view()).unwrap()).unwrap().contraction,
+        stability(nothing.view(), true, RecurrentSize::of(half.view()).unwrap(), false).unwrap().contraction,
         0.0
     );
 }

@@ -132,14 +132,16 @@ fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
 
 #[test]
 fn all_instruction_sets_agree() {
-    use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour, stride};
+    use crate::kernel::{Drive, Equation, Gates, Isa, Operator, Recurrent, by_colour, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
     fn run<T: crate::kernel::Real>(isa: Isa, graph: &Graph, units: usize, options: &ModelConfig) -> Vec<f64> {
         let view = graph.view();
         let starts: Vec<usize> = view.row_starts().collect();
         let order = by_colour(&starts, view.all_neighbours(), view.is_directed());
         let mut operator = Operator::<T>::new();
-        operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order).unwrap();
+        operator
+            .push(&starts, view.all_neighbours(), None, &view.normalized_weights(), None, &order)
+            .unwrap();
         let weights = Weights::random(options, 3).unwrap().stacks()[0][0][0].recurrent.clone();
         let mut stream = Stream::new(1, "drive", [0, 0]);
         let stride = stride::<T>(units);
@@ -151,9 +153,10 @@ fn all_instruction_sets_agree() {
         let mut buffers = Buffers::default();
         buffers.clear(drive.len());
         let rule = Rule::from(options);
-        solve(operator.graph(0), Drive::rows(&drive), &recurrent, rule, &mut buffers, true, || false)
-            .unwrap();
-        buffers.state[..drive.len()].iter().map(|x| x.to_f64()).collect()
+        let drive = Drive::rows(&drive);
+        let equation = Equation::new(operator.graph(0), drive, Gates::Open, &recurrent, options.leak);
+        solve(&equation, rule, &mut buffers, true, || false).unwrap();
+        buffers.state[..view.num_vertices() * stride].iter().map(|x| x.to_f64()).collect()
     }
     use Recurrence::*;
     let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -209,13 +212,13 @@ fn inputs_are_projected_alike_by_all_instruction_sets() {
 
 #[test]
 fn what_is_not_a_number_stays_that_with_all_instruction_sets() {
-    use crate::kernel::{Drive, Equation, Isa, Operator, Recurrent, by_colour, stride};
+    use crate::kernel::{Drive, Equation, Gates, Isa, Operator, Recurrent, by_colour, stride};
     // A path of three vertices; the first one's drive is not a number, the others' are huge.
     let path = Graph::new(&EdgeList::new(3, &[0, 1], &[1, 2])).unwrap();
     let starts: Vec<usize> = path.view().row_starts().collect();
     let order = by_colour(&starts, path.view().all_neighbours(), false);
     let mut operator = Operator::<f32>::new();
-    let places = operator.push(&starts, path.view().all_neighbours(), &[1.0; 4], None, &order).unwrap();
+    let places = operator.push(&starts, path.view().all_neighbours(), None, &[1.0; 4], None, &order).unwrap();
     for units in [7, 50] {
         let stride = stride::<f32>(units);
         let recurrent = Weights::random(&base(units), 3).unwrap().stacks()[0][0][0].recurrent.clone();
@@ -225,7 +228,7 @@ fn what_is_not_a_number_stays_that_with_all_instruction_sets() {
         }
         for isa in Isa::all() {
             let packed = Recurrent::<f32>::new(recurrent.view(), isa);
-            let equation = Equation::new(operator.graph(0), Drive::rows(&drive), &packed, 1.0);
+            let equation = Equation::new(operator.graph(0), Drive::rows(&drive), Gates::Open, &packed, 1.0);
             let mut state = vec![0.0; 3 * stride];
             let mut scratch = Default::default();
             let change = equation.sweep_into(&vec![0.0; 3 * stride], &mut state, &mut scratch, true);
@@ -239,7 +242,7 @@ fn what_is_not_a_number_stays_that_with_all_instruction_sets() {
 
 #[test]
 fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
-    use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour, stride};
+    use crate::kernel::{Drive, Equation, Gates, Isa, Operator, Recurrent, by_colour, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
     use crate::theory;
     for (name, graph, x) in graphs(Carried::Attributes) {
@@ -255,16 +258,17 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
                 ..base(units)
             };
             let weights = Weights::random(&options, x.width()).unwrap();
-            let BlockWeights { recurrent, input } = &weights.stacks()[0][0][0];
+            let BlockWeights { recurrent, input, .. } = &weights.stacks()[0][0][0];
             let (view, n) = (graph.view(), graph.view().num_vertices());
             let u = dense(&x, n).dot(input);
             let (exact, _) = fixed_point(&adjacency(view, true), recurrent, &u, 1.0, 1e-13, 5000);
             let stability =
-                theory::stability(view, true, theory::RecurrentSize::of(recurrent.view()).unwrap()).unwrap();
+                theory::stability(view, true, theory::RecurrentSize::of(recurrent.view()).unwrap(), false)
+                    .unwrap();
             assert!(stability.sufficient && stability.contraction < 0.8 + 1e-9);
 
             let (found, runs) = solved(graph.as_batch(), &x, &weights, &options);
-            let residual = theory::residual(view, true, recurrent.view(), u.view(), found.view());
+            let residual = theory::residual(view, true, recurrent.view(), u.view(), found.view(), |_| None);
             let bound = theory::distance_bound(stability.contraction, residual).unwrap();
             assert!(frobenius(&(&found - &exact)) <= bound + 1e-11, "{name}");
             if solver == Solver::Jacobi {
@@ -278,7 +282,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
             let order = by_colour(&starts, view.all_neighbours(), view.is_directed());
             let mut operator = Operator::<f64>::new();
             let places =
-                operator.push(&starts, view.all_neighbours(), &view.normalized_weights(), None, &order);
+                operator.push(&starts, view.all_neighbours(), None, &view.normalized_weights(), None, &order);
             let places = places.unwrap();
             let stride = stride::<f64>(units);
             let at = |v: usize, unit: usize| places[v] as usize * stride + unit;
@@ -294,7 +298,8 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
                 });
                 let rule = Rule::from(&ModelConfig { tol: 1e-12, ..options.clone() });
                 let drive = Drive::rows(&drive);
-                solve(operator.graph(0), drive, &packed, rule, &mut buffers, false, || false).unwrap();
+                let equation = Equation::new(operator.graph(0), drive, Gates::Open, &packed, 1.0);
+                solve(&equation, rule, &mut buffers, false, || false).unwrap();
                 let apart = exact.indexed_iter().map(|((v, unit), x)| (buffers.state[at(v, unit)] - x).abs());
                 assert!(apart.fold(0.0, f64::max) < 1e-10, "{name}, {solver:?}");
             }
@@ -325,7 +330,7 @@ fn symmetric_graphs() -> Vec<Graph> {
         Graph::new(&EdgeList {
             directed: *directed,
             weights: Some(&weights),
-            vertex_labels: Some(&labels),
+            vertex_labels: Some((&labels, 1)),
             ..EdgeList::new(*n, &sources, &targets)
         })
         .unwrap()
@@ -424,7 +429,8 @@ fn a_graph_shared_between_threads_is_the_same_for_any_number() {
         }
     }
     let labels: Vec<i32> = (0..side * side).map(|v| (v % 3) as i32).collect();
-    let edges = EdgeList { vertex_labels: Some(&labels), ..EdgeList::new(side * side, &sources, &targets) };
+    let edges =
+        EdgeList { vertex_labels: Some((&labels, 1)), ..EdgeList::new(side * side, &sources, &targets) };
     let grid = Graph::new(&edges).unwrap();
     let inputs = inputs(&grid);
     for solver in [Solver::GaussSeidel, Solver::Jacobi] {

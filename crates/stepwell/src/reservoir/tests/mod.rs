@@ -1,4 +1,5 @@
 mod exact;
+mod gates;
 mod plain;
 mod pyramids;
 mod robust;

@@ -32,7 +32,7 @@ pub fn dense(inputs: &Inputs, n: usize) -> Array2<f64> {
         for c in 0..inputs.dense_width() {
             x[(v, c)] = inputs.dense_row(v)[c];
         }
-        if let Some(&column) = inputs.one_hot().get(v).filter(|c| **c != Inputs::NO_COLUMN) {
+        for &column in inputs.one_hot_row(v).iter().filter(|c| **c != Inputs::NO_COLUMN) {
             x[(v, inputs.dense_width() + column as usize)] = 1.0;
         }
     }
@@ -150,7 +150,7 @@ pub fn graphs(carried: Carried) -> Vec<(&'static str, Graph, Inputs)> {
         let graph = Graph::new(&EdgeList {
             weights: weighted.then_some(weights.as_slice()),
             directed,
-            vertex_labels: (carried != Carried::Attributes).then_some(labels.as_slice()),
+            vertex_labels: (carried != Carried::Attributes).then_some((labels.as_slice(), 1)),
             vertex_attributes: (carried != Carried::Labels).then_some((attributes.as_slice(), 3)),
             ..EdgeList::new(n, &sources, &targets)
         })

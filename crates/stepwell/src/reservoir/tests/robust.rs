@@ -34,11 +34,11 @@ fn huge_inputs_saturate_or_are_refused() {
 
 #[test]
 fn states_that_are_not_numbers_end_the_iteration() {
-    use crate::kernel::{Drive, Isa, Operator, Recurrent, by_colour};
+    use crate::kernel::{Drive, Equation, Gates, Isa, Operator, Recurrent, by_colour};
     use crate::reservoir::solver::{Buffers, Rule, solve};
     let order = by_colour(&[0, 1, 2], &[1, 0], false);
     let mut operator = Operator::<f32>::new();
-    operator.push(&[0, 1, 2], &[1, 0], &[1.0, 1.0], None, &order).unwrap();
+    operator.push(&[0, 1, 2], &[1, 0], None, &[1.0, 1.0], None, &order).unwrap();
     let recurrent = Recurrent::new(ndarray::array![[0.5, 0.3], [0.1, 0.2]].view(), Isa::in_use());
     let mut drive = [0.0; 16];
     drive[1] = f32::NAN;
@@ -46,8 +46,9 @@ fn states_that_are_not_numbers_end_the_iteration() {
         let rule = Rule::from(&ModelConfig { fixed_sweeps, ..Default::default() });
         let mut buffers = Buffers::default();
         buffers.clear(16);
-        let run =
-            solve(operator.graph(0), Drive::rows(&drive), &recurrent, rule, &mut buffers, true, || false);
+        let drive = Drive::rows(&drive);
+        let equation = Equation::new(operator.graph(0), drive, Gates::Open, &recurrent, 1.0);
+        let run = solve(&equation, rule, &mut buffers, true, || false);
         let run = run.unwrap();
         assert!(run.sweeps == 1 && run.change.is_nan() && run.converged == Convergence::No, "{run:?}");
     }
