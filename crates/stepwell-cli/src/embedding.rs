@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde::Serialize;
-use stepwell::config::EdgeGate;
+use stepwell::config::{EdgeGate, ModelConfig};
 use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
 use stepwell::pool::Notes;
@@ -167,12 +167,7 @@ impl<'a> Embedder<'a> {
             }
         }
         if let Some(carried) = self.tally.ignored {
-            let why = if self.model.config.edge_gate == EdgeGate::None {
-                format!("--edge-gate signs uses them{when}")
-            } else {
-                "the training graphs had none, or always the same".to_owned()
-            };
-            self.terminal.note(&format!("note: edges carry {carried}, which this model ignores; {why}"));
+            note_ignored(carried, &self.model.config, when, self.terminal);
         }
         let config = &self.model.config;
         if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {
@@ -202,6 +197,16 @@ impl Tally {
         }
         self.graphs += runs.nrows();
     }
+}
+
+/// Tells that a model ignores what edges carry, and why.
+pub fn note_ignored(carried: &str, config: &ModelConfig, when: &str, terminal: &Terminal) {
+    let why = if config.edge_gate == EdgeGate::None {
+        format!("--edge-gate signs uses them{when}")
+    } else {
+        "the training graphs had none, or always the same".to_owned()
+    };
+    terminal.note(&format!("note: edges carry {carried}, which this model ignores; {why}"));
 }
 
 /// The graph of the batch that an error blames.

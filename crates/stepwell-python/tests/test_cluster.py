@@ -48,6 +48,9 @@ def make_table(count, seed, *parts):
             row |= {"x": rng.normal(size=2 * n) * 7 + 1e3, "x_dim": 2}
         if "labels" in parts:
             row["node_label"] = rng.integers(0, 1 + at % 4, n)
+        if "bonds" in parts:
+            row["edge_label"] = rng.integers(0, 1 + at % 3, (len(upper), 2)).tolist()
+            row |= {"edge_attr": rng.normal(size=len(upper)) * 7 + 1e3, "edge_attr_dim": 1}
         rows.append(row)
     return pa.Table.from_pylist(rows)
 
@@ -58,13 +61,15 @@ def vectors_of(table):
 
 
 @pytest.mark.parametrize("structure", [(), ("degree", "clustering")], ids=["plain", "structure"])
-@pytest.mark.parametrize("parts", [(), ("x",), ("labels",), ("x", "labels")], ids="+".join)
+@pytest.mark.parametrize("parts", [(), ("x",), ("labels",), ("x", "labels"), ("x", "bonds")], ids="+".join)
 @pytest.mark.parametrize("raw", [True, False], ids=["raw", "scaled"])
 def test_maps_and_vectors_are_those_of_one_machine(parts, structure, raw):
     table = make_table(60, 1, *parts)
-    local = PyramidalReservoir(**MODEL, structure=structure, raw=raw).fit(table)
+    options = MODEL | dict(structure=structure, raw=raw, edge_gate="signs")
+    local = PyramidalReservoir(**options).fit(table)
+    assert (local.gates_ is not None) == ("bonds" in parts)
     serial = Serial(table)
-    fitted, _ = cluster.fit(serial, PyramidalReservoir(**MODEL, structure=structure, raw=raw))
+    fitted, _ = cluster.fit(serial, PyramidalReservoir(**options))
     assert fitted.feature_map_ == local.feature_map_
     expected = local.transform(table).astype(np.float32)
     for model in (fitted, local, pickle.loads(pickle.dumps(local))):

@@ -27,6 +27,11 @@ def make_table(count, seed, **parts):
             row["x_dim"] = 3
         if "labels" in parts:
             row["node_label"] = rng.integers(0, 4, n)
+        if "bonds" in parts:
+            # By the ends, so that an edge drawn twice carries the same.
+            low, high = np.minimum(row["src"], row["dst"]), np.maximum(row["src"], row["dst"])
+            row["edge_label"] = np.stack([(low + high) % 3, low % 2], axis=1).tolist()
+            row |= {"edge_attr": (high - low).astype(float), "edge_attr_dim": 1}
         rows.append(row)
     return pa.Table.from_pylist(rows)
 

@@ -45,6 +45,28 @@ def test_pytorch_geometric():
         model.transform(data[0])
 
 
+@pytest.mark.parametrize("kind", ["labels", "attributes"])
+def test_edge_attr_of_pytorch_geometric(kind):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch_geometric")
+    from torch_geometric.data import Batch, Data
+
+    data, graphs = [], []
+    for ends, x in random_graphs(20):
+        ends = np.asarray(ends)
+        bonds = (ends.sum(axis=0) % 3)[:, None] if kind == "labels" else np.abs(ends[0] - ends[1])[:, None] / 3
+        both, twice = np.concatenate([ends, ends[::-1]], axis=1), np.concatenate([bonds, bonds])
+        data.append(Data(x=torch.tensor(x), edge_index=torch.tensor(both), edge_attr=torch.tensor(twice)))
+        carried = {"edge_label": bonds} if kind == "labels" else {"edge_attr": bonds}
+        graphs.append(Graph(ends, x, **carried))
+    assert [as_graph(each) for each in data] == graphs
+    model = PyramidalReservoir(**MODEL, edge_gate="signs").fit(graphs)
+    assert model.gates_ is not None
+    expected = model.transform(graphs)
+    for found in (data, Batch.from_data_list(data)):
+        assert np.array_equal(model.transform(found), expected)
+
+
 def test_polars():
     polars = pytest.importorskip("polars")
     rows = [(at, int(u), int(v)) for at, (ends, _) in enumerate(random_graphs(20)) for u, v in ends.T]

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import stepwell.ray
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 
-MODEL = dict(units=12, spectral_radius=0.5, max_iter=200)
+MODEL = dict(units=12, spectral_radius=0.5, max_iter=200, edge_gate="signs")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import stepwell.spark
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 
-MODEL = dict(units=12, spectral_radius=0.5, max_iter=200)
+MODEL = dict(units=12, spectral_radius=0.5, max_iter=200, edge_gate="signs")
 
 
 @pytest.fixture(scope="module")

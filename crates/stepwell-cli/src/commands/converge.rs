@@ -8,6 +8,7 @@ use stepwell_lab::table::{Cell, Column, Table};
 
 use crate::BadUsage;
 use crate::args::Input;
+use crate::embedding::note_ignored;
 use crate::model::ModelArgs;
 use crate::terminal::{Terminal, shown};
 
@@ -49,14 +50,18 @@ impl Converge {
         }
         let source = terminal.open(&self.input)?;
         let model = Model::new(options.clone(), terminal.survey(&source, false, &options)?.features)?;
-        let (mut study, mut graphs) = (ConvergenceStudy::new(&model), 0);
+        let (mut study, mut graphs, mut ignored) = (ConvergenceStudy::new(&model), 0, None);
         terminal.counting("converging", |progress| {
             source.visit(|piece| {
                 study.add(&piece.graphs, |done| progress(graphs + done))?;
                 graphs += piece.len();
+                ignored = ignored.or_else(|| model.features.ignored_of_edges(&piece.graphs));
                 Ok::<(), anyhow::Error>(())
             })
         })?;
+        if let Some(carried) = ignored {
+            note_ignored(carried, &options, "", terminal);
+        }
         let summary = ConvergenceSummary { dataset: source.name, graphs, blocks: study.blocks() };
         if self.json { terminal.json(&summary) } else { terminal.print(&describe(&summary)) }
     }

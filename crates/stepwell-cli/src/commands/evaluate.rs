@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use stepwell::config::Preset;
+use stepwell::config::{EdgeGate, Preset};
+use stepwell::features::FeatureMap;
 use stepwell_data::Dataset;
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::report::{FoldRow, evaluation, fold_table};
@@ -16,6 +17,7 @@ use stepwell_lab::subject::Subject;
 use super::train::real_classes;
 use crate::BadUsage;
 use crate::args::Input;
+use crate::embedding::note_ignored;
 use crate::model::named;
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator};
 use crate::terminal::{Terminal, shown, table};
@@ -93,6 +95,16 @@ impl Evaluate {
         if self.regression {
             let targets = std::mem::take(&mut dataset.targets).into_numbers();
             dataset.targets = targets.with_context(|| dataset.name.clone()).context(BadUsage)?;
+        }
+        // What a map that knows nothing of edges ignores is all that they carry.
+        let carried = FeatureMap::default().ignored_of_edges(&dataset.graphs);
+        if let Some(carried) =
+            carried.filter(|_| self.baseline.is_none() && config.edge_gate == EdgeGate::None)
+        {
+            note_ignored(carried, &config, "", terminal);
+        }
+        if (self.baselines || self.baseline.is_some()) && dataset.graphs.edge_attributes().is_some() {
+            terminal.note("note: edges carry attributes, which the baselines ignore");
         }
         let folds = self.folds(&dataset, protocols[0].folds, terminal)?;
         let subject = match (self.baseline, self.evaluated.model.preset().unwrap_or(Preset::Accurate)) {

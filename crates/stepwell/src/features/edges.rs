@@ -98,7 +98,7 @@ impl EdgeInputs {
     }
 
     /// How many entries have attributes.
-    pub fn len(&self) -> usize {
+    pub fn num_attributed(&self) -> usize {
         self.attributes.len().checked_div(self.width).unwrap_or(0)
     }
 

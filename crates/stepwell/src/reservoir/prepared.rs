@@ -133,7 +133,7 @@ impl Prepared {
             same_length("kinds of edges", entries, edges.kind_of().len())?;
         }
         if edges.width() > 0 {
-            same_length("edges with attributes", entries, edges.len())?;
+            same_length("edges with attributes", entries, edges.num_attributed())?;
         }
         let parts = match options.precision {
             Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options, going)?),
