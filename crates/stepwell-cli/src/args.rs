@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser};
-use stepwell_data::Part;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::catalog::{Catalog, Location};
+use stepwell_data::{Part, ReadOptions, Untargeted};
 
 use crate::BadUsage;
 use crate::commands::Command;
@@ -70,11 +70,21 @@ pub struct Input {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub data_seed: u64,
 
+    /// The columns of a .jsonl or .parquet file that hold targets, in place of y: one is
+    /// read as y is; several (a,b,c) are numbers or 0/1, and may be unknown (null)
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub target: Vec<String>,
+
     #[command(flatten)]
     pub sources: Sources,
 }
 
 impl Input {
+    /// How rows are read, with or without those that have no target.
+    pub fn reading(&self, untargeted: Untargeted) -> ReadOptions {
+        ReadOptions { targets: self.target.clone(), groups: None, untargeted }
+    }
+
     /// Refuses to write where the dataset is read from.
     pub fn is_not(&self, out: &Path) -> Result<()> {
         let found = match self.sources.catalog().locate(&self.dataset) {

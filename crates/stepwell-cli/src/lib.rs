@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod picture;
 mod pooling;
+mod predictions;
 mod protocol;
 mod report;
 mod terminal;

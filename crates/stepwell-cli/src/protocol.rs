@@ -1,26 +1,29 @@
 //! An evaluation on the command line: its options, its progress, its result.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
-use stepwell::config::{ModelConfig, Preset};
+use stepwell::config::{Metric, ModelConfig, Preset};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Alpha;
 use stepwell_data::Dataset;
 use stepwell_data::cache::PyramidCache;
 use stepwell_lab::evaluate::{Evaluation, Progress, TimedFold, peak_memory};
-use stepwell_lab::metrics::{Quality, mean_and_std};
+use stepwell_lab::metrics::{Quality, Values, mean_and_std};
 use stepwell_lab::protocol::{Protocol, Unit, winners};
 use stepwell_lab::run::{FoldResult, Run, Times};
 use stepwell_lab::splits::Fold;
 use stepwell_lab::subject::Subject;
+use stepwell_lab::targets::searched_by;
 
 use crate::args::Caching;
 use crate::model::{ModelArgs, ReadoutArgs};
+use crate::predictions::key;
 use crate::terminal::Terminal;
 
 /// How a model is evaluated.
@@ -40,9 +43,9 @@ pub struct ProtocolArgs {
     #[arg(long)]
     pub folds: Option<usize>,
 
-    /// Repeat everything, folds included, with this many seeds from --seed on
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: u64,
+    /// Repeat everything this many times, with other folds and weights: seeds from --seed on
+    #[arg(long, alias = "seeds", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    repeats: u64,
 }
 
 /// What is evaluated, and how.
@@ -71,6 +74,7 @@ impl EvaluationArgs {
             configurations: asked.configs.unwrap_or(usual.1),
             initialisations: asked.inits,
             searched: model.searched(),
+            metric: config.metric,
             ..Protocol::default()
         };
         protocol.folds = asked.folds.unwrap_or(protocol.folds);
@@ -85,7 +89,7 @@ impl EvaluationArgs {
             config.alpha = Alpha::default();
         }
         protocol.validate()?;
-        let seeds = (0..asked.seeds).map(|more| config.seed.wrapping_add(more));
+        let seeds = (0..asked.repeats).map(|more| config.seed.wrapping_add(more));
         let protocols = seeds.map(|seed| Protocol { seed, ..protocol.clone() }).collect();
         Ok((config, protocols))
     }
@@ -100,12 +104,25 @@ pub struct EvaluationResult {
     pub blocks: usize,
     /// Configurations that were searched; 0 for a model as it is.
     pub configurations: usize,
+    /// The headline: what models are compared by.
+    pub metric: Metric,
+    pub value_mean: Option<f64>,
+    pub value_std: Option<f64>,
+    /// What standard deviations are over: folds or, of one fold, draws of the weights.
+    pub std_over: &'static str,
     pub accuracy_mean: Option<f64>,
     pub accuracy_std: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mae_mean: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r2_mean: Option<f64>,
+    /// Every metric; of several targets, means over those that have a value.
+    pub metrics: Spreads,
+    /// Those of each of several targets.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets: BTreeMap<String, Spreads>,
+    #[serde(skip)]
+    pub target_names: Vec<String>,
     pub folds: Vec<FoldOfSeed>,
     pub coarsen_seconds: f64,
     pub prepare_seconds: f64,
@@ -118,6 +135,29 @@ pub struct EvaluationResult {
     /// Simple models on the same folds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub baselines: Vec<EvaluationResult>,
+}
+
+/// Every metric that has a value.
+#[derive(Clone, Debug, Default)]
+pub struct Spreads(pub BTreeMap<Metric, Spread>);
+
+/// Under the names that `predict` has.
+impl Serialize for Spreads {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(&metric, spread)| (key(metric), spread)))
+    }
+}
+
+/// A metric over folds and repeats that have a value.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spread {
+    pub mean: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub std: Option<f64>,
+}
+
+fn spreads(mean: &Values, std: &Values) -> Spreads {
+    Spreads(mean.iter().map(|(metric, mean)| (metric, Spread { mean, std: std.get(metric) })).collect())
 }
 
 /// A fold, and the protocol's seed it was drawn with.
@@ -189,7 +229,7 @@ impl Evaluator<'_> {
             evaluation.search(self.run, |progress: Progress, units: &[Unit]| {
                 first.get_or_insert(progress.done);
                 last = progress.done;
-                bar(progress.done, progress.units, &best_so_far(protocol, units));
+                bar(progress.done, progress.units, &best_so_far(evaluation, units));
                 self.last_words("passes", &name, progress);
                 ControlFlow::Continue(())
             })
@@ -222,6 +262,14 @@ impl Evaluator<'_> {
         for (index, protocol) in self.protocols.iter().enumerate() {
             let mut evaluation = self.evaluation(subject, protocol)?;
             let result = result.get_or_insert_with(|| EvaluationResult::new(&evaluation));
+            match evaluation.folds_compared_otherwise() {
+                0 => {}
+                folds => self.terminal.note(&format!(
+                    "note: {}: {} has no value on the validation graphs of {folds} folds, where accuracy or RMSE chooses",
+                    evaluation.key(),
+                    evaluation.metric().title()
+                )),
+            }
             if !evaluation.state(self.run)?.is_done() {
                 let clock = Instant::now();
                 let pyramid = self.lend(subject, index, &mut kept)?;
@@ -240,12 +288,7 @@ impl Evaluator<'_> {
             }));
         }
         let mut result = result.context("there is at least one seed")?;
-        let qualities: Vec<Quality> = result.folds.iter().map(|fold| fold.result.quality).collect();
-        let accuracies: Vec<f64> = qualities.iter().filter_map(|quality| quality.accuracy).collect();
-        let quality = Quality::mean(&qualities);
-        result.accuracy_mean = quality.accuracy;
-        result.accuracy_std = quality.accuracy.map(|_| mean_and_std(&accuracies).1);
-        (result.mae_mean, result.r2_mean) = (quality.mae, quality.r2);
+        result.summarise();
         result.peak_memory_bytes = peak_memory();
         Ok(result)
     }
@@ -263,19 +306,62 @@ impl EvaluationResult {
             configurations: evaluation.protocol().configurations,
             seed: key.seed,
             features_fitted_on: evaluation.features_fitted_on(),
+            metric: evaluation.metric(),
+            target_names: evaluation.target_names(),
             ..Self::default()
         }
+    }
+
+    /// Means and spreads of the folds that are there.
+    fn summarise(&mut self) {
+        let qualities: Vec<Quality> = self.folds.iter().map(|fold| fold.result.quality.clone()).collect();
+        let (mean, mut std) = Quality::spread(&qualities);
+        self.std_over = "folds";
+        if let [only] = &self.folds[..] {
+            (std, self.std_over) = (only.result.std.clone(), "draws");
+        }
+        self.metrics = spreads(&mean.values, &std.values);
+        for (target, name) in self.target_names.iter().enumerate() {
+            let none = Values::default();
+            let of = |quality: &'_ Quality| quality.per_target.get(target).cloned().unwrap_or_default();
+            let std = if std.per_target.is_empty() { none } else { of(&std) };
+            self.targets.insert(name.clone(), spreads(&of(&mean), &std));
+        }
+        let headline = self.metrics.0.get(&self.metric).copied();
+        self.value_mean = headline.map(|found| found.mean);
+        self.value_std = headline.and_then(|found| found.std);
+        let accuracy = mean.get(Metric::Accuracy);
+        let accuracies: Vec<f64> = qualities.iter().filter_map(|found| found.get(Metric::Accuracy)).collect();
+        (self.accuracy_mean, self.accuracy_std) = (accuracy, accuracy.map(|_| mean_and_std(&accuracies).1));
+        (self.mae_mean, self.r2_mean) = (mean.get(Metric::Mae), mean.get(Metric::R2));
+    }
+
+    /// Whether it is better than another by the metric of both.
+    pub fn is_better(&self, other: &Self) -> bool {
+        match (self.value_mean, other.value_mean) {
+            (Some(one), Some(other)) => self.metric.is_better(one, other),
+            _ => false,
+        }
+    }
+
+    /// How many folds have no value of the headline.
+    pub fn folds_without_value(&self) -> usize {
+        self.folds.iter().filter(|fold| fold.result.quality.get(self.metric).is_none()).count()
     }
 }
 
 /// How good the best configurations so far are on the validation graphs.
-fn best_so_far(protocol: &Protocol, units: &[Unit]) -> String {
+fn best_so_far(evaluation: &Evaluation<'_>, units: &[Unit]) -> String {
+    let protocol = evaluation.protocol();
     let whole = units.len() / protocol.initialisations;
     let part = Protocol { configurations: whole, ..protocol.clone() };
     match winners(&part, &units[..whole * protocol.initialisations]) {
         Some(found) if !found.is_empty() && found[0].validation > 0.0 => {
             let mean = found.iter().map(|winner| winner.validation).sum::<f64>() / found.len() as f64;
-            format!("best so far: {mean:.1} validation graphs correct")
+            match searched_by(evaluation.metric()) {
+                Metric::Accuracy if mean > 1.0 => format!("best so far: {mean:.1} validation graphs correct"),
+                metric => format!("best so far: {} {mean:.3} on validation graphs", metric.title()),
+            }
         }
         _ => String::new(),
     }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -14,8 +14,8 @@ use stepwell::pool::Pooling;
 use stepwell::pyramid::Pyramid;
 use stepwell_data::cache::{self, PyramidCache};
 use stepwell_data::catalog::{Catalog, Location};
-use stepwell_data::download::Fetched;
-use stepwell_data::{Dataset, Source, Survey};
+use stepwell_data::download::{Fetched, Progress};
+use stepwell_data::{Dataset, ReadOptions, Source, Survey, Untargeted};
 
 use crate::args::Input;
 
@@ -134,23 +134,45 @@ impl Terminal {
     }
 
     /// Loads the dataset a command was given, with its notes on standard error.
-    pub fn load(&self, input: &Input) -> Result<Dataset> {
+    pub fn load(&self, input: &Input, untargeted: Untargeted) -> Result<Dataset> {
+        self.load_with(input, &input.reading(untargeted))
+    }
+
+    /// The same with more options.
+    pub fn load_with(&self, input: &Input, options: &ReadOptions) -> Result<Dataset> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
-        let dataset = self.fetching(&catalog, name, |progress| catalog.load(name, seed, progress))?;
+        let dataset =
+            self.fetching(&catalog, name, |progress| catalog.load_with(name, seed, options, progress))?;
         self.notes("note", &dataset.notes);
+        let left_out = dataset.left_out;
+        ensure!(!dataset.is_empty() || left_out == 0, "{name}: no graph has a target ({})", targets(input));
+        self.note_left_out(left_out);
         Ok(dataset)
     }
 
     /// Opens the dataset a command was given, to go through it piece by piece.
-    pub fn open(&self, input: &Input) -> Result<Source> {
+    pub fn open(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
-        self.fetching(&catalog, name, |progress| Source::open(&catalog, name, seed, progress))
+        let options = input.reading(untargeted);
+        let open = |progress: Progress<'_>| Source::open_with(&catalog, name, seed, &options, progress);
+        self.fetching(&catalog, name, open)
     }
 
     /// The same, but standard input is handed on as it comes, once.
-    pub fn open_once(&self, input: &Input) -> Result<Source> {
+    pub fn open_once(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
-        self.fetching(&catalog, name, |progress| Source::once(&catalog, name, seed, progress))
+        let options = input.reading(untargeted);
+        let open = |progress: Progress<'_>| Source::once(&catalog, name, seed, &options, progress);
+        self.fetching(&catalog, name, open)
+    }
+
+    /// Says how many graphs were not used.
+    fn note_left_out(&self, graphs: usize) {
+        match graphs {
+            0 => {}
+            1 => self.note("note: one graph without a target is not used"),
+            graphs => self.note(&format!("note: {graphs} graphs without a target are not used")),
+        }
     }
 
     /// Looks at the graphs of a source once, with the reader's notes on standard error.
@@ -158,6 +180,7 @@ impl Terminal {
         let survey =
             self.busy(&format!("reading {}", source.name), || source.survey(&config.features(), whole))?;
         self.notes("note", &survey.notes);
+        self.note_left_out(survey.left_out);
         Ok(survey)
     }
 
@@ -187,6 +210,12 @@ impl Terminal {
         }
         Ok(self.busy(&format!("reading {name}"), || read(&mut |_| ControlFlow::Continue(())))?)
     }
+}
+
+/// What a dataset's targets are called.
+fn targets(input: &Input) -> String {
+    let names = if input.target.is_empty() { vec!["y".to_owned()] } else { input.target.clone() };
+    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
 /// A table of the lab for people.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::dataset::Dataset;
 use crate::download::{self, Progress};
 use crate::error::{Error, Place, Result};
+use crate::rows::ReadOptions;
 use crate::synthetic::{self, BenchmarkOptions, Family, Generated};
 use crate::{files, jsonl, npz, tud};
 
@@ -241,21 +242,35 @@ impl Catalog {
     /// Loads a dataset, downloading it first if need be. `seed` serves the
     /// generated ones.
     pub fn load(&self, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Dataset> {
+        self.load_with(argument, seed, &ReadOptions::default(), progress)
+    }
+
+    /// The same with named columns, where the dataset has rows.
+    pub fn load_with(
+        &self,
+        argument: &str,
+        seed: u64,
+        options: &ReadOptions,
+        progress: Progress<'_>,
+    ) -> Result<Dataset> {
         match self.locate(argument)? {
+            Location::Benchmark(_) | Location::Family(_) if options.name_columns() => {
+                Err(no_columns(argument, "a generated dataset"))
+            }
             Location::Benchmark(options) => synthetic::generate(&BenchmarkOptions { seed, ..options }),
             Location::Family(family) => {
                 let Generated { graph, coordinates } = family.generate(seed)?;
                 let graphs = graph.into_batch();
                 Ok(Dataset { name: argument.into(), graphs, coordinates, ..Dataset::default() })
             }
-            Location::Path(path) => read(&path),
+            Location::Path(path) => read_with(&path, options),
             Location::Stdin => {
                 let place = Place::file("standard input");
-                let stdin = io::stdin().lock();
-                let whole = Dataset::collect(jsonl::Reader::new(stdin, place.clone()), &place)?;
+                let reader = jsonl::Reader::with_options(io::stdin().lock(), place.clone(), options)?;
+                let whole = Dataset::collect(reader, &place)?;
                 Ok(Dataset { name: "stdin".into(), ..whole })
             }
-            Location::Remote(name) => read(&self.fetch(&name, None, progress)?),
+            Location::Remote(name) => read_with(&self.fetch(&name, None, progress)?, options),
         }
     }
 
@@ -303,15 +318,31 @@ fn has_edges(folder: &Path) -> bool {
 
 /// Reads a file or folder in the format its name tells.
 pub fn read(path: &Path) -> Result<Dataset> {
+    read_with(path, &ReadOptions::default())
+}
+
+/// The same with named columns, where the file has rows.
+pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
+    let named = options.name_columns();
     match Format::of(path)? {
+        Format::TudFolder | Format::TudZip if named => {
+            Err(no_columns(path.display(), "the TU Dortmund layout"))
+        }
+        Format::Npz if named => Err(no_columns(path.display(), "an .npz file")),
         Format::TudFolder | Format::TudZip => tud::read(path),
         Format::Npz => npz::read(path),
-        Format::JsonLines => jsonl::read(path),
+        Format::JsonLines => jsonl::read_with(path, options),
         #[cfg(feature = "parquet")]
-        Format::Parquet => crate::parquet::read(path),
+        Format::Parquet => crate::parquet::read_with(path, options),
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(no_parquet(path)),
     }
+}
+
+fn no_columns(name: impl std::fmt::Display, what: &str) -> Error {
+    Error::Unsupported(format!(
+        "{name}: {what} has one target per graph and no columns to name; targets and groups can be named in .jsonl and .parquet files"
+    ))
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -319,6 +350,11 @@ fn no_parquet(path: &Path) -> Error {
     let what =
         format!("{}: this build knows no Parquet (feature 'parquet' of stepwell-data)", path.display());
     Error::Unsupported(what)
+}
+
+/// What only Parquet has a place for, and is no reason to refuse another format.
+pub fn names_lost(dataset: &Dataset) -> Option<&'static str> {
+    (!dataset.target_names.is_empty()).then_some("the names of the targets")
 }
 
 /// Writes a dataset in the format the name tells. Refuses to write what the
@@ -335,12 +371,12 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
                 )));
             }
             tud::write(dataset, path, format == Format::TudZip)?;
-            Ok(lost)
+            Ok(lost.into_iter().chain(names_lost(dataset)).collect())
         }
         Format::JsonLines => {
             let place = Place::file(path.display().to_string());
             files::write_whole(path, |out| jsonl::Writer::new(out, place).write(dataset))?;
-            Ok(Vec::new())
+            Ok(names_lost(dataset).into_iter().collect())
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {

@@ -1,5 +1,6 @@
 //! A set of graphs with what is known about them.
 
+use ndarray::Array2;
 use stepwell::graph::GraphBatch;
 use stepwell::targets::Targets;
 
@@ -40,6 +41,50 @@ impl Part {
     }
 }
 
+/// Targets of some graphs, when others have none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// The graphs that have a target, ascending.
+    pub graphs: Vec<usize>,
+    /// A target for each of them.
+    pub targets: Targets,
+}
+
+impl Known {
+    /// The same for all of `len` graphs. Numbers are NaN where they are not known;
+    /// classes have no such value, and stay what is known of some.
+    pub(crate) fn spread(self, len: usize) -> (Targets, Option<Self>) {
+        let Self { graphs, targets } = self;
+        if len == 0 {
+            return (Targets::None, None);
+        }
+        if graphs.len() == len {
+            return (targets, None);
+        }
+        let all = |values: Array2<f64>| {
+            let mut rows = Array2::from_elem((len, values.ncols()), f64::NAN);
+            for (row, &graph) in values.rows().into_iter().zip(&graphs) {
+                rows.row_mut(graph).assign(&row);
+            }
+            rows
+        };
+        match targets {
+            Targets::None => (Targets::None, None),
+            Targets::Numbers(values) => (Targets::Numbers(all(values)), None),
+            Targets::Binary(values) => (Targets::Binary(all(values)), None),
+            targets if graphs.is_empty() => (targets.select(&[]), None),
+            targets => (Targets::None, Some(Self { graphs, targets })),
+        }
+    }
+
+    fn select(&self, graphs: &[usize]) -> Self {
+        let place = |graph: &usize| self.graphs.binary_search(graph).ok();
+        let (graphs, places): (Vec<usize>, Vec<usize>) =
+            graphs.iter().enumerate().filter_map(|(at, graph)| Some((at, place(graph)?))).unzip();
+        Self { graphs, targets: self.targets.select(&places) }
+    }
+}
+
 /// Graphs, and what is known about them beside their structure.
 ///
 /// Also the piece that streaming readers hand out: then it holds some graphs
@@ -52,6 +97,15 @@ pub struct Dataset {
     pub graphs: GraphBatch,
     /// What is to be predicted.
     pub targets: Targets,
+    /// What the columns of the targets are called, where they have names.
+    pub target_names: Vec<String>,
+    /// The classes of some graphs, where others have none; there are no `targets` then.
+    pub some_classes: Option<Known>,
+    /// Graphs of a group belong together: none is for training where another is for
+    /// testing. Read where a column is named for it.
+    pub groups: Option<Vec<String>>,
+    /// How many graphs the reader left out because they have no target.
+    pub left_out: usize,
     /// The graphs' names; without them a graph is called by its position.
     pub ids: Option<Vec<String>>,
     /// A fixed split, where the data come with one.
@@ -84,28 +138,43 @@ impl Dataset {
     /// Adds the graphs of `other` behind the ones here. What must be alike and
     /// is not is reported at `place`.
     pub fn append(&mut self, other: Self, place: &Place) -> Result<()> {
+        self.left_out += other.left_out;
         if other.is_empty() {
             self.notes.extend(other.notes);
             return Ok(());
         }
         if self.is_empty() {
-            let notes = std::mem::take(&mut self.notes);
-            *self = other;
+            let (notes, left_out) = (std::mem::take(&mut self.notes), self.left_out);
+            *self = Self { left_out, ..other };
             self.notes.splice(0..0, notes);
             return Ok(());
         }
+        if self.target_names.is_empty() {
+            self.target_names.clone_from(&other.target_names);
+        } else if !other.target_names.is_empty() && self.target_names != other.target_names {
+            let (mine, theirs) = (self.target_names.join(", "), other.target_names.join(", "));
+            return Err(Error::malformed(place.clone(), format!("the targets {mine}, as before"), theirs));
+        }
+        let graphs = self.len();
         let mixed = |what: &str, mine: bool| {
             let (expected, found) = if mine { ("as before", "none") } else { ("none, as before", "some") };
             Error::malformed(place.clone(), format!("{what} {expected}"), found)
         };
         self.graphs.append(&other.graphs).map_err(|source| Error::Graph { place: place.clone(), source })?;
-        let mine = !self.targets.is_empty();
-        if mine == other.targets.is_empty() {
-            return Err(mixed("targets ('y')", mine));
+        let refused = |source| Error::Graph { place: place.clone(), source };
+        if self.targets.len() == graphs && other.targets.len() == other.graphs.len() {
+            self.targets.append(other.targets).map_err(refused)?;
+        } else {
+            let mut known = known_of(std::mem::take(&mut self.targets), self.some_classes.take(), graphs);
+            let count = other.graphs.len();
+            let more = known_of(other.targets, other.some_classes, count);
+            known.graphs.extend(more.graphs.iter().map(|graph| graphs + graph));
+            known.targets.append(more.targets).map_err(refused)?;
+            (self.targets, self.some_classes) = known.spread(self.len());
         }
-        self.targets.append(other.targets).map_err(|source| Error::Graph { place: place.clone(), source })?;
         join(&mut self.ids, other.ids).map_err(|mine| mixed("ids", mine))?;
         join(&mut self.parts, other.parts).map_err(|mine| mixed("a split", mine))?;
+        join(&mut self.groups, other.groups).map_err(|mine| mixed("groups", mine))?;
         join(&mut self.coordinates, other.coordinates).map_err(|mine| mixed("coordinates", mine))?;
         self.notes.extend(other.notes);
         Ok(())
@@ -121,15 +190,62 @@ impl Dataset {
         let coordinates = |all: &Vec<[f64; 2]>| {
             graphs.iter().flat_map(|&graph| all[vertices(graph)].iter().copied()).collect()
         };
+        let (targets, some_classes) = match &self.some_classes {
+            Some(known) => known.select(graphs).spread(graphs.len()),
+            None => (self.targets.select(graphs), None),
+        };
         Self {
             name: self.name.clone(),
             graphs: self.graphs.select(graphs),
-            targets: self.targets.select(graphs),
+            targets,
+            target_names: self.target_names.clone(),
+            some_classes,
+            groups: self.groups.as_ref().map(|groups| chosen(groups, graphs)),
+            left_out: self.left_out,
             ids: self.ids.as_ref().map(|ids| chosen(ids, graphs)),
             parts: self.parts.as_ref().map(|parts| chosen(parts, graphs)),
             coordinates: self.coordinates.as_ref().map(coordinates),
             notes: self.notes.clone(),
         }
+    }
+
+    /// The graphs that have a target, of several at least one; all of them where
+    /// nothing is to be predicted.
+    pub fn targeted(&self) -> Vec<usize> {
+        match (&self.targets, &self.some_classes) {
+            (Targets::Numbers(values) | Targets::Binary(values), _) => {
+                let is_known = |row: &usize| values.row(*row).iter().any(|value| !value.is_nan());
+                (0..values.nrows()).filter(is_known).collect()
+            }
+            (_, Some(known)) => known.graphs.clone(),
+            _ => (0..self.len()).collect(),
+        }
+    }
+
+    /// How many graphs are here without a target, though something is to be
+    /// predicted of others.
+    pub fn untargeted(&self) -> usize {
+        self.len() - self.targeted().len()
+    }
+
+    /// The graphs that have a target, called what they are called here, with the
+    /// others counted as left out.
+    pub fn without_untargeted(&self) -> Self {
+        let graphs = self.targeted();
+        let mut chosen = self.select(&graphs);
+        chosen.ids.get_or_insert_with(|| graphs.iter().map(usize::to_string).collect());
+        chosen.left_out += self.len() - graphs.len();
+        chosen
+    }
+
+    /// The targets there are: of all graphs, or of some.
+    pub fn known_targets(&self) -> &Targets {
+        self.some_classes.as_ref().map_or(&self.targets, |known| &known.targets)
+    }
+
+    /// What the targets' columns are called: by their names, or by their positions.
+    pub fn target_name(&self, column: usize) -> String {
+        self.target_names.get(column).cloned().unwrap_or_else(|| column.to_string())
     }
 
     /// The graphs of one part of the split; nothing where there is no split.
@@ -148,6 +264,14 @@ impl Dataset {
     }
 }
 
+fn known_of(targets: Targets, some: Option<Known>, graphs: usize) -> Known {
+    match some {
+        Some(known) => known,
+        None if targets.is_empty() => Known::default(),
+        None => Known { graphs: (0..graphs).collect(), targets },
+    }
+}
+
 fn join<T>(mine: &mut Option<Vec<T>>, more: Option<Vec<T>>) -> std::result::Result<(), bool> {
     match (mine, more) {
         (Some(mine), Some(more)) => mine.extend(more),
@@ -160,6 +284,53 @@ fn join<T>(mine: &mut Option<Vec<T>>, more: Option<Vec<T>>) -> std::result::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// So many graphs of one vertex, with targets.
+    fn bare(targets: Targets, graphs: usize) -> Dataset {
+        let mut builder = stepwell::graph::BatchBuilder::default();
+        for _ in 0..graphs {
+            builder.push(&stepwell::graph::EdgeList::new(1, &[], &[])).unwrap();
+        }
+        Dataset { graphs: builder.finish(), targets, ..Dataset::default() }
+    }
+
+    fn joined(pieces: Vec<Dataset>) -> Dataset {
+        Dataset::collect(pieces.into_iter().map(Ok), &Place::file("pieces")).unwrap()
+    }
+
+    #[test]
+    fn classes_of_some_graphs_stay_with_them() {
+        let classes = |values: Vec<i64>| Targets::integers(values);
+        let whole =
+            joined(vec![bare(Targets::None, 1), bare(classes(vec![7, 8]), 2), bare(Targets::None, 1)]);
+        assert_eq!(whole.targets, Targets::None);
+        let known = Known { graphs: vec![1, 2], targets: classes(vec![7, 8]) };
+        assert_eq!((whole.some_classes.as_ref(), whole.untargeted()), (Some(&known), 2));
+        assert_eq!(whole.select(&[2, 1]).targets, classes(vec![8, 7]), "all of them are known");
+        let some = whole.select(&[0, 2]);
+        assert_eq!((some.targeted(), some.known_targets()), (vec![1], &classes(vec![8])));
+        // Where others are numbers, they are numbers.
+        let numbers = joined(vec![whole, bare(Targets::numbers(vec![0.5]), 1)]);
+        let column = numbers.targets.column().unwrap();
+        assert_eq!((column[1], column[2], column[4]), (7.0, 8.0, 0.5));
+        assert!(column[0].is_nan() && column[3].is_nan() && numbers.untargeted() == 2);
+    }
+
+    #[test]
+    fn names_and_groups_are_kept() {
+        let named = |groups: &[&str], name: &str| Dataset {
+            target_names: vec![name.into()],
+            groups: Some(groups.iter().map(|&group| group.to_owned()).collect()),
+            left_out: 2,
+            ..bare(Targets::numbers(vec![1.0; groups.len()]), groups.len())
+        };
+        let whole = joined(vec![named(&["a", "b"], "y1"), named(&["a"], "y1")]).select(&[2, 1]);
+        assert_eq!(whole.groups.unwrap(), ["a", "b"]);
+        assert_eq!((whole.target_names, whole.left_out), (vec!["y1".to_owned()], 4));
+        let mut mixed = named(&["a"], "y1");
+        let refused = mixed.append(named(&["b"], "y2"), &Place::file("f")).unwrap_err().to_string();
+        assert_eq!(refused, "f: expected the targets y1, as before, found y2");
+    }
 
     #[test]
     fn parts_have_names() {

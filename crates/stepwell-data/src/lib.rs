@@ -32,8 +32,8 @@ pub mod synthetic;
 pub mod tud;
 pub mod vectors;
 
-pub use dataset::{Dataset, Part};
+pub use dataset::{Dataset, Known, Part};
 pub use error::{Error, Place, Result};
-pub use rows::Expected;
+pub use rows::{Expected, ReadOptions, Untargeted};
 pub use source::{Source, Survey};
-pub use summary::{Carried, LevelSummary, Summary};
+pub use summary::{Carried, LevelSummary, Spread, Summary, TargetSummary};

@@ -10,12 +10,12 @@ use std::thread;
 use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
 use stepwell::targets::Targets;
 
-use crate::catalog::{Catalog, Format, Location, read};
+use crate::catalog::{Catalog, Format, Location, read_with};
 use crate::dataset::{Dataset, Part};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
 use crate::jsonl;
-use crate::rows::{Collector, Expected};
+use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 
 /// Where graphs come from: files of rows are read piece by piece each time they
 /// are gone through, standard input once if that is asked for, and everything
@@ -60,11 +60,11 @@ pub struct Source {
     pub name: String,
     /// What vertices must carry; rows in files that differ are refused by name.
     pub expected: Option<Expected>,
-    /// Whether rows in files may lack the target that others have; from the first
-    /// difference on, none are handed out.
-    pub targets_may_lack: bool,
+    /// What becomes of graphs without a target where others have one.
+    pub untargeted: Untargeted,
     /// The part of a fixed split that is gone through; all of it unless said.
     pub part: Option<Part>,
+    options: ReadOptions,
     kind: Kind,
 }
 
@@ -77,19 +77,26 @@ enum Kind {
 }
 
 impl Source {
-    fn new(name: String, kind: Kind) -> Self {
-        Self { name, expected: None, targets_may_lack: false, part: None, kind }
+    fn new(name: String, kind: Kind, options: &ReadOptions) -> Self {
+        let (untargeted, options) = (options.untargeted, options.clone());
+        Self { name, expected: None, untargeted, part: None, options, kind }
     }
 
-    /// As [`open`](Self::open), but graphs on standard input are handed on as
-    /// they come, and can be gone through only once.
-    pub fn once(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
+    /// As [`open_with`](Self::open_with), but graphs on standard input are handed on
+    /// as they come, and can be gone through only once.
+    pub fn once(
+        catalog: &Catalog,
+        argument: &str,
+        seed: u64,
+        options: &ReadOptions,
+        progress: Progress<'_>,
+    ) -> Result<Self> {
         match catalog.locate(argument)? {
             Location::Stdin => {
                 let kind = Kind::Once(AtomicBool::new(false));
-                Ok(Self::new("stdin".into(), kind))
+                Ok(Self::new("stdin".into(), kind, options))
             }
-            _ => Self::open(catalog, argument, seed, progress),
+            _ => Self::open_with(catalog, argument, seed, options, progress),
         }
     }
 
@@ -103,21 +110,42 @@ impl Source {
 
     /// A file or folder, whatever it is called.
     pub fn file(path: &Path) -> Result<Self> {
+        Self::file_with(path, &ReadOptions::default())
+    }
+
+    /// The same with named columns, where the file has rows.
+    pub fn file_with(path: &Path, options: &ReadOptions) -> Result<Self> {
         let format = Format::of(path)?;
         // A build without Parquet refuses it when it is loaded.
         if format == Format::JsonLines || (format == Format::Parquet && cfg!(feature = "parquet")) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            return Ok(Self::new(name, Kind::Rows(path.to_owned(), format)));
+            return Ok(Self::new(name, Kind::Rows(path.to_owned(), format), options));
         }
-        read(path).map(Self::from)
+        read_with(path, options).map(|dataset| Self::whole(dataset, options))
     }
 
     /// Finds a dataset as [`Catalog::load`] does.
     pub fn open(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
+        Self::open_with(catalog, argument, seed, &ReadOptions::default(), progress)
+    }
+
+    /// The same with named columns, where the dataset has rows.
+    pub fn open_with(
+        catalog: &Catalog,
+        argument: &str,
+        seed: u64,
+        options: &ReadOptions,
+        progress: Progress<'_>,
+    ) -> Result<Self> {
         if let Location::Path(path) = catalog.locate(argument)? {
-            return Self::file(&path);
+            return Self::file_with(&path, options);
         }
-        catalog.load(argument, seed, progress).map(Self::from)
+        let dataset = catalog.load_with(argument, seed, options, progress)?;
+        Ok(Self::whole(dataset, options))
+    }
+
+    fn whole(dataset: Dataset, options: &ReadOptions) -> Self {
+        Self::new(dataset.name.clone(), Kind::Whole(Box::new(dataset)), options)
     }
 
     /// Whether all graphs are held in memory, and come as one piece.
@@ -138,6 +166,18 @@ impl Source {
         mut visit: impl FnMut(&Dataset) -> Result<(), E>,
         bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
+        // Where graphs are left out, a piece may be left without any.
+        self.visit_all(
+            |piece| if piece.is_empty() && piece.left_out > 0 { Ok(()) } else { visit(piece) },
+            bad,
+        )
+    }
+
+    fn visit_all<E: From<Error>>(
+        &self,
+        mut visit: impl FnMut(&Dataset) -> Result<(), E>,
+        bad: impl FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(), E> {
         let mut seen = 0;
         let mut visit = |piece: &Dataset| {
             let before = seen;
@@ -148,14 +188,18 @@ impl Source {
             }
         };
         match &self.kind {
-            Kind::Whole(dataset) => visit(dataset),
+            Kind::Whole(dataset) => match self.untargeted {
+                Untargeted::Skip if dataset.untargeted() > 0 => visit(&dataset.without_untargeted()),
+                _ => visit(dataset),
+            },
             Kind::Once(gone) => {
                 let place = Place::file("standard input");
                 if gone.swap(true, Ordering::Relaxed) {
                     let what = "standard input can be read only once; save it to a file first";
                     return Err(Error::Unsupported(what.into()).into());
                 }
-                let pieces = Box::new(jsonl::Reader::new(BufReader::new(io::stdin()), place));
+                let stdin = BufReader::new(io::stdin());
+                let pieces = Box::new(jsonl::Reader::with_options(stdin, place, &self.options)?);
                 // Whoever writes to us may wait for an answer before writing more.
                 self.read(pieces, false, visit, bad)
             }
@@ -164,8 +208,13 @@ impl Source {
                 let file = File::open(path).map_err(|source| Error::io(path, source))?;
                 let pieces: Box<dyn Pieces + Send> = match format {
                     #[cfg(feature = "parquet")]
-                    Format::Parquet => Box::new(crate::parquet::Reader::new(file, place)?),
-                    _ => Box::new(jsonl::Reader::new(BufReader::with_capacity(1 << 18, file), place)),
+                    Format::Parquet => {
+                        Box::new(crate::parquet::Reader::with_options(file, place, &self.options)?)
+                    }
+                    _ => {
+                        let file = BufReader::with_capacity(1 << 18, file);
+                        Box::new(jsonl::Reader::with_options(file, place, &self.options)?)
+                    }
                 };
                 self.read(pieces, rayon::current_num_threads() > 1, visit, bad)
             }
@@ -183,9 +232,7 @@ impl Source {
         if let Some(expected) = self.expected {
             pieces.collector().expect(expected);
         }
-        if self.targets_may_lack {
-            pieces.collector().let_targets_lack();
-        }
+        pieces.collector().treat_untargeted(self.untargeted, self.part);
         let mut take = |piece: Result<Dataset>, goes_on: bool| match piece {
             Ok(mut piece) => {
                 piece.name.clone_from(&self.name);
@@ -243,19 +290,30 @@ impl Source {
         let mut fit = FeatureFit::new(features);
         let mut survey = Survey::default();
         let refused = |source| Error::Graph { place: Place::file(&self.name), source };
-        let visited = self.visit(|piece| {
+        let visit = |piece: &Dataset| {
+            survey.untargeted += piece.left_out;
+            survey.left_out += piece.left_out;
+            if survey.target_names.is_empty() {
+                survey.target_names.clone_from(&piece.target_names);
+            }
+            if piece.is_empty() && piece.left_out > 0 {
+                return Ok(());
+            }
             fit.observe(&piece.graphs).map_err(refused)?;
             survey.notes.extend(piece.notes.iter().cloned());
             survey.has_parts |= piece.parts.is_some();
             survey.real_targets |= matches!(piece.targets, Targets::Numbers(_));
+            let kept = if piece.known_targets().is_empty() { piece.len() } else { piece.untargeted() };
+            survey.untargeted += kept;
             survey.lacks_targets |= piece.targets.is_empty() && !piece.is_empty();
             survey.has_targets |= !piece.targets.is_empty();
+            survey.some_targets |= !piece.known_targets().is_empty();
             let untouched = features.raw && features.structure.is_empty() && !features.edges;
             let attributes_only =
                 piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
             if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }
-        });
-        if let Err(Stop::Failed(error)) = visited {
+        };
+        if let Err(Stop::Failed(error)) = self.visit_all(visit, Err) {
             return Err(error);
         }
         survey.has_targets &= !survey.lacks_targets;
@@ -302,16 +360,24 @@ pub struct Survey {
     pub notes: Vec<String>,
     /// Whether graphs have targets, all that were looked at.
     pub has_targets: bool,
+    /// Whether any of them has one.
+    pub some_targets: bool,
     /// Whether some have none.
     pub lacks_targets: bool,
     /// Whether some of them are real numbers; integers among them are, then.
     pub real_targets: bool,
     /// Whether there is a fixed split.
     pub has_parts: bool,
+    /// What targets are called, where they have names.
+    pub target_names: Vec<String>,
+    /// Graphs without a target, left out or not.
+    pub untargeted: usize,
+    /// Those that were left out.
+    pub left_out: usize,
 }
 
 impl From<Dataset> for Source {
     fn from(dataset: Dataset) -> Self {
-        Self::new(dataset.name.clone(), Kind::Whole(Box::new(dataset)))
+        Self::whole(dataset, &ReadOptions::default())
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use stepwell::graph::{GraphBatch, Labels};
+use stepwell::targets::Targets;
 
 use crate::dataset::Dataset;
 
@@ -32,8 +33,79 @@ pub struct Summary {
     /// What edges carry, and how many labels a vertex has; unknown in old records.
     #[serde(flatten)]
     pub carried: Option<Carried>,
+    /// What is known of each number or binary label that is to be predicted; none for classes.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub targets: Vec<TargetSummary>,
+    /// Graphs without a target where others have one.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub untargeted: usize,
     /// The original graphs and, behind them, every level of a pooling.
     pub levels: Vec<LevelSummary>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// What is known of one of the numbers or binary labels that are to be predicted.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct TargetSummary {
+    /// Its column, or its position where columns have no names.
+    pub name: String,
+    /// Graphs it is known of.
+    pub known: usize,
+    /// Those with 1, of binary labels.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub positives: Option<usize>,
+    /// Of numbers, if any is known.
+    #[serde(flatten, skip_serializing_if = "Option::is_none", default)]
+    pub spread: Option<Spread>,
+}
+
+/// Where numbers lie.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Spread {
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation, of all of them and not of a sample.
+    pub std: f64,
+    /// The least.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        // Summed as shares, so that large numbers do not overflow.
+        let mean = values.iter().map(|value| value / count).sum::<f64>();
+        let variance = values.iter().map(|value| (value - mean).powi(2) / count).sum::<f64>();
+        let (min, max) = values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &value| (min.min(value), max.max(value)));
+        (!values.is_empty()).then_some(Self { mean, std: variance.sqrt(), min, max })
+    }
+}
+
+impl TargetSummary {
+    /// Of every number or binary label of a dataset.
+    pub fn of(dataset: &Dataset) -> Vec<Self> {
+        let (Targets::Numbers(rows) | Targets::Binary(rows)) = &dataset.targets else { return Vec::new() };
+        let binary = matches!(dataset.targets, Targets::Binary(_));
+        let columns = rows.columns().into_iter().enumerate();
+        let summary = |(at, column): (usize, ndarray::ArrayView1<'_, f64>)| {
+            let known: Vec<f64> = column.iter().copied().filter(|value| !value.is_nan()).collect();
+            let unnamed = rows.ncols() == 1 && dataset.target_names.is_empty();
+            Self {
+                name: if unnamed { "y".into() } else { dataset.target_name(at) },
+                known: known.len(),
+                positives: binary.then(|| known.iter().filter(|value| **value == 1.0).count()),
+                spread: if binary { None } else { Spread::of(&known) },
+            }
+        };
+        columns.map(summary).collect()
+    }
 }
 
 /// What edges carry, and how many labels a vertex has.
@@ -91,7 +163,7 @@ impl Summary {
         Self {
             dataset: dataset.name.clone(),
             graphs: graphs.len(),
-            classes: dataset.targets.labels().map(|labels| labels.distinct().len()),
+            classes: dataset.known_targets().labels().map(|labels| labels.distinct().len()),
             avg_vertices: level.avg_vertices,
             avg_edges: level.avg_edges,
             avg_nnz: level.avg_nnz,
@@ -99,6 +171,8 @@ impl Summary {
             node_labels: distinct(graphs.vertex_labels()),
             attributes: graphs.vertex_attributes().map_or(0, |a| a.width),
             carried: Some(Carried::of(graphs)),
+            targets: TargetSummary::of(dataset),
+            untargeted: dataset.untargeted(),
             levels: vec![level],
         }
     }
@@ -133,7 +207,6 @@ mod tests {
     use stepwell::graph::{BatchBuilder, EdgeList};
 
     use super::*;
-    use stepwell::targets::Targets;
 
     #[test]
     fn counts_are_those_of_a_small_set() {
@@ -167,6 +240,24 @@ mod tests {
             (7.0 / 3.0, 5.0 / 3.0, 11.0 / 3.0)
         );
         assert_eq!((summary.levels[0].rho, summary.levels[0].bipartite), (Some(2.0 / 3.0), 1.0 / 3.0));
+    }
+
+    #[test]
+    fn targets_are_described_one_by_one() {
+        let of = |targets| {
+            let target_names = vec!["a".to_owned(), "b".to_owned()];
+            TargetSummary::of(&Dataset { targets, target_names, ..Dataset::default() })
+        };
+        let nan = f64::NAN;
+        let found = of(Targets::Binary(ndarray::array![[0.0, nan], [1.0, nan], [1.0, 0.0]]));
+        assert_eq!((found[0].known, found[0].positives, found[0].spread), (3, Some(2), None));
+        assert_eq!((&*found[1].name, found[1].known, found[1].positives), ("b", 1, Some(0)));
+        let found = of(Targets::Numbers(ndarray::array![[1.0, nan], [3.0, nan]]));
+        assert_eq!(found[0].spread, Some(Spread { mean: 2.0, std: 1.0, min: 1.0, max: 3.0 }));
+        assert_eq!((found[1].known, found[1].spread), (0, None));
+        let text = serde_json::to_string(&found[0]).unwrap();
+        assert_eq!(text, r#"{"name":"a","known":2,"mean":2.0,"std":1.0,"min":1.0,"max":3.0}"#);
+        assert_eq!(serde_json::from_str::<TargetSummary>(&text).unwrap(), found[0]);
     }
 
     #[test]

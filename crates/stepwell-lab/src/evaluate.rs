@@ -15,18 +15,21 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use ndarray::Axis;
 use rayon::prelude::*;
 use serde_json::json;
+use stepwell::config::Metric;
 use stepwell::pyramid::Pyramid;
+use stepwell::readout::ClassWeight;
+use stepwell::rng::Stream;
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::metrics::Quality;
+use crate::metrics::{Quality, Said};
+use crate::predictions::Predictions;
 use crate::protocol::{Protocol, Unit, UnitKey, Winner, winners};
-use crate::readouts::{Design, Readouts, class_weights};
+use crate::readouts::{Design, Readouts, Shown};
 use crate::records::Journal;
 use crate::run::{CellKey, CellState, Effort, FoldResult, Making, Record, Run, Sweeps, Times};
 use crate::splits::Fold;
@@ -40,6 +43,7 @@ pub struct Evaluation<'a> {
     key: CellKey,
     protocol: Protocol,
     targets: Encoded,
+    metric: Metric,
     folds: Vec<Fold>,
     fingerprint: Fingerprint,
     pub(crate) inputs: Inputs<'a>,
@@ -80,7 +84,8 @@ impl<'a> Evaluation<'a> {
     ) -> Result<Self> {
         let protocol = subject.protocol(protocol);
         let targets = targets::of(dataset)?;
-        let folds = protocol.split(&targets, folds)?;
+        let metric = targets::headline(protocol.metric, &targets)?;
+        let folds = protocol.split(&targets, dataset.groups.as_deref(), folds)?;
         let key = CellKey::new(&dataset.name, subject, protocol.seed);
         let fingerprint = match subject {
             Subject::Baseline(baseline) => {
@@ -97,7 +102,7 @@ impl<'a> Evaluation<'a> {
             }
         };
         let (inputs, sweeps) = (Inputs::Missing, Sweeps::Own);
-        Ok(Self { dataset, subject, key, protocol, targets, folds, fingerprint, inputs, sweeps })
+        Ok(Self { dataset, subject, key, protocol, targets, metric, folds, fingerprint, inputs, sweeps })
     }
 
     /// Prepares all graphs, with their pyramid.
@@ -120,6 +125,19 @@ impl<'a> Evaluation<'a> {
         &self.protocol
     }
 
+    /// What results are told by.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// What targets are called, where there are several.
+    pub fn target_names(&self) -> Vec<String> {
+        let count = self.targets.task().num_targets();
+        let name =
+            |target: usize| self.targets.names().get(target).cloned().unwrap_or_else(|| target.to_string());
+        (0..count).filter(|_| count > 1).map(name).collect()
+    }
+
     /// The graphs of every fold.
     pub fn folds(&self) -> &[Fold] {
         &self.folds
@@ -140,7 +158,8 @@ impl<'a> Evaluation<'a> {
         let mut journal = run.journal()?;
         if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.checksum.is_empty()) {
             let (cell, fingerprint) = (self.key.clone(), self.fingerprint.clone());
-            journal.write(&Record::Cell { cell, fingerprint, units })?;
+            let (metric, targets) = (Some(self.metric), self.target_names());
+            journal.write(&Record::Cell { cell, fingerprint, units, metric, targets })?;
         }
         Ok(journal)
     }
@@ -195,6 +214,19 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// What configurations are compared by on some graphs.
+    fn compared_by(&self, graphs: &[usize]) -> Metric {
+        targets::usable(targets::searched_by(self.metric), &self.targets, graphs)
+    }
+
+    /// In how many folds configurations are compared by accuracy, or RMSE, because the metric
+    /// has no value on the validation graphs.
+    pub fn folds_compared_otherwise(&self) -> usize {
+        let metric = targets::searched_by(self.metric);
+        let otherwise = |fold: &&Fold| self.compared_by(&fold.validation) != metric;
+        if self.protocol.searches() { self.folds.iter().filter(otherwise).count() } else { 0 }
+    }
+
     /// One pass over all graphs, read in every fold with every alpha; and the
     /// seconds of it in which graphs were embedded.
     fn unit(&self, ready: &Ready<'_>, key: UnitKey) -> Result<(Unit, f64)> {
@@ -204,22 +236,27 @@ impl<'a> Evaluation<'a> {
         let rows = drawn.rows(&graphs)?;
         let embedding_seconds = clock.elapsed().as_secs_f64();
         let design = Design::new(rows);
-        let scores = |learnt: &[usize], judged: &[usize]| -> Result<Vec<f64>> {
+        let scores = |learnt: &[usize], judged: &[usize]| -> Result<Vec<Option<f64>>> {
+            let metric = self.compared_by(judged);
             let readouts = self.train(&drawn, &design, learnt, learnt)?;
             let shown = design.of(judged, learnt);
             let score = |index| {
                 let decisions = readouts.solve(index)?.decisions(shown.view())?;
-                Ok(targets::score(&self.targets, judged, decisions.view()))
+                Ok(targets::score(metric, &self.targets, judged, decisions.view()))
             };
             (0..readouts.len()).map(score).collect()
         };
-        let (validation, test) = self
-            .folds
-            .par_iter()
-            .map(|fold| Ok((scores(&fold.train, &fold.validation)?, scores(&fold.learnt(), &fold.test)?)))
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .unzip();
+        let of_fold = |(number, fold): (usize, &Fold)| -> Result<(Vec<f64>, Vec<f64>)> {
+            let validation: Option<Vec<f64>> = scores(&fold.train, &fold.validation)?.into_iter().collect();
+            let without = || Error::Split {
+                expected: "validation graphs with known targets".into(),
+                found: format!("none in fold {}", number + 1),
+            };
+            let test = scores(&fold.learnt(), &fold.test)?;
+            Ok((validation.ok_or_else(without)?, test.into_iter().map(Option::unwrap_or_default).collect()))
+        };
+        let (validation, test) =
+            self.folds.par_iter().enumerate().map(of_fold).collect::<Result<Vec<_>>>()?.into_iter().unzip();
         Ok((Unit { key, validation, test }, embedding_seconds))
     }
 
@@ -232,25 +269,24 @@ impl<'a> Evaluation<'a> {
         graphs: &[usize],
     ) -> Result<Readouts> {
         let x = design.of(rows, rows);
-        let y = || self.targets.matrix().select(Axis(0), graphs);
-        let (weights, standardize) = match drawn {
+        let known = self.targets.select(graphs);
+        let (class_weight, standardize) = match drawn {
             Drawn::Model { model, .. } => {
                 let config = &model.config;
                 if !self.protocol.searches() || config.landmarks + config.random_features > 0 {
-                    let classes = self.targets.classes().clone();
-                    let known = Encoded::with_classes(&self.dataset.targets.select(graphs), classes)?;
                     let keys: Vec<u64> =
                         graphs.iter().map(|&graph| self.dataset.graphs.graph(graph).key()).collect();
                     return Readouts::own((**model).clone(), x.view(), &known, &keys);
                 }
-                (class_weights(&config.class_weight, &self.targets, graphs)?, config.standardize)
+                (config.class_weight.clone(), config.standardize)
             }
-            Drawn::Baseline { .. } => (None, false),
+            Drawn::Baseline { .. } => (ClassWeight::None, false),
         };
-        match design {
-            Design::Vectors(_) => Readouts::searched(x, y(), weights.as_deref(), standardize, &self.protocol),
-            Design::Products(..) => Readouts::dual(x, y(), &self.protocol),
-        }
+        let shown = match design {
+            Design::Vectors(_) => Shown::Vectors(x),
+            Design::Products(..) => Shown::Products(x),
+        };
+        Readouts::searched(shown, &known, &class_weight, standardize, &self.protocol)
     }
 
     /// The model of every fold: the winner of a search, or the only one; nothing
@@ -277,7 +313,7 @@ impl<'a> Evaluation<'a> {
         let known = self.state(run)?;
         let draws = self.protocol.initialisations;
         let all = chosen.len() * draws;
-        let (mut is_open, mut journal, mut clock) = (false, None, None);
+        let (mut is_open, mut journal, mut clock, mut kept) = (false, None, None, None);
         let mut found = Vec::new();
         for (fold, winner) in chosen.iter().enumerate() {
             if let Some(result) = known.folds.get(&fold) {
@@ -285,14 +321,18 @@ impl<'a> Evaluation<'a> {
                 continue;
             }
             let step = |draw| progress(Progress { done: fold * draws + draw, units: all });
-            let (result, times) = self.judge_fold(fold, winner.as_ref(), timed, step)?;
+            let (result, times, said) = self.judge_fold(fold, winner.as_ref(), timed, step)?;
             if !std::mem::replace(&mut is_open, true) {
                 journal = self.journal(run, &known, chosen.len())?;
                 clock = if timed { run.clock_journal()? } else { None };
+                kept = run.predictions_journal()?;
             }
             let cell = self.key.clone();
             if let Some((clock, times)) = clock.as_mut().zip(times) {
                 clock.write(&Record::Time { cell: cell.clone(), fold, sweeps: self.sweeps, times })?;
+            }
+            if let Some(kept) = &mut kept {
+                kept.write(&Record::Predictions { cell: cell.clone(), fold, said: Box::new(said) })?;
             }
             if let Some(journal) = &mut journal {
                 journal.write(&Record::Fold { cell, fold, result: Box::new(result.clone()) })?;
@@ -309,7 +349,7 @@ impl<'a> Evaluation<'a> {
         winner: Option<&Winner>,
         timed: bool,
         mut progress: impl FnMut(usize) -> ControlFlow<()>,
-    ) -> Result<(FoldResult, Option<Times>)> {
+    ) -> Result<(FoldResult, Option<Times>, Predictions)> {
         let (learnt, _) = self.parts(fold);
         let own;
         let ready = if let Inputs::PerFold(pyramid) = &self.inputs {
@@ -319,7 +359,7 @@ impl<'a> Evaluation<'a> {
         } else {
             self.shared()?
         };
-        let (mut alpha, mut times, mut qualities) = (0.0, None, Vec::new());
+        let (mut first, mut times, mut qualities) = (None, None, Vec::new());
         for draw in 0..self.protocol.initialisations {
             if progress(draw).is_break() {
                 return Err(stepwell::Error::Cancelled.into());
@@ -327,15 +367,22 @@ impl<'a> Evaluation<'a> {
             let once = || self.once(ready, fold, winner, draw);
             let is_timed = timed && draw == 0;
             let tested = if is_timed { on_one_thread(once)? } else { once()? };
-            if draw == 0 {
-                (alpha, times) = (tested.alpha, is_timed.then_some(tested.times));
-            }
+            times = times.or(is_timed.then_some(tested.times));
+            first.get_or_insert((tested.alpha, tested.said));
             qualities.push(tested.quality);
         }
+        let (alpha, said) = first.expect("a protocol has at least one draw");
         let configuration = winner.map_or(0, |winner| winner.configuration);
         let (config, setting) = self.subject.settings(&self.protocol, configuration);
-        let validation = winner.map(|winner| winner.validation / self.folds[fold].validation.len() as f64);
-        Ok((FoldResult { config, setting, alpha, validation, quality: Quality::mean(&qualities) }, times))
+        let validation = winner.map(|winner| {
+            let graphs = &self.folds[fold].validation;
+            winner.validation / targets::summed_over(self.compared_by(graphs), &self.targets, graphs) as f64
+        });
+        let (quality, mut std) = Quality::spread(&qualities);
+        if qualities.len() < 2 {
+            std = Quality::default();
+        }
+        Ok((FoldResult { config, setting, alpha, validation, quality, std }, times, said))
     }
 
     /// Takes the time of the model of every fold on one thread, unless an
@@ -394,8 +441,13 @@ impl<'a> Evaluation<'a> {
         let clock = Instant::now();
         let decisions = solved.decisions(design.of_new(drawn.rows(&judged)?).view())?;
         let test_seconds = clock.elapsed().as_secs_f64();
-        let quality = Quality::of(&self.targets, &judged, &decisions);
-        Ok(Tested { alpha: solved.alpha(), quality, times: Times { train_seconds, test_seconds } })
+        let (decisions, chances) = (decisions.view(), solved.probabilities(decisions.view())?);
+        let chances = chances.as_ref().map(|chances| chances.view());
+        let quality = Quality::of(&self.targets, &judged, decisions, chances);
+        let said = |target| Said::new(&self.targets, &judged, decisions, chances, target);
+        let stream = Stream::new(self.protocol.seed, "predictions", [fold as u64, 0]);
+        let said = Predictions::keep(&self.targets, said, judged.len(), stream, self.folds.len());
+        Ok(Tested { alpha: solved.alpha(), quality, said, times: Times { train_seconds, test_seconds } })
     }
 }
 
@@ -403,6 +455,7 @@ impl<'a> Evaluation<'a> {
 struct Tested {
     alpha: f64,
     quality: Quality,
+    said: Predictions,
     times: Times,
 }
 
@@ -427,8 +480,6 @@ mod tests {
     use stepwell::config::{ModelConfig, Pool, Preset};
     use stepwell::graph::{Attributes, GraphBatch};
     use stepwell::model::TrainedModel;
-    use stepwell::readout::ClassWeight;
-    use stepwell::rng::Stream;
     use stepwell::targets::{Labels, Targets};
     use stepwell_data::synthetic::{BenchmarkOptions, generate};
 

@@ -10,6 +10,7 @@ pub mod fingerprint;
 pub mod metrics;
 pub mod paper;
 pub mod picture;
+pub mod predictions;
 pub mod protocol;
 mod readouts;
 pub mod records;

@@ -1,120 +1,281 @@
-//! How good predictions are.
+//! How good predictions are, by every metric that their targets have.
 
-use ndarray::Array2;
-use serde::{Deserialize, Serialize};
-use stepwell::targets::{Encoded, decode_classes};
+use std::collections::BTreeMap;
+use std::fmt;
 
-/// All measures of some predictions; those that the kind of target has.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+use ndarray::{Array2, ArrayView2, Axis, s};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stepwell::config::Metric;
+use stepwell::metrics::{Judged, Truth};
+use stepwell::targets::{Encoded, Task};
+
+use crate::table::Cell;
+
+/// Values of metrics, those that have one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values(BTreeMap<Metric, f64>);
+
+/// What records call metrics.
+const NAMES: [(Metric, &str); 10] = [
+    (Metric::Accuracy, "accuracy"),
+    (Metric::BalancedAccuracy, "balanced_accuracy"),
+    (Metric::MacroF1, "macro_f1"),
+    (Metric::RocAuc, "auroc"),
+    (Metric::AveragePrecision, "average_precision"),
+    (Metric::LogLoss, "log_loss"),
+    (Metric::Brier, "brier"),
+    (Metric::Rmse, "rmse"),
+    (Metric::Mae, "mae"),
+    (Metric::R2, "r2"),
+];
+
+impl Values {
+    /// The value of a metric, if it has one.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0.get(&metric).copied()
+    }
+
+    /// All of them, in the order of [`Metric`].
+    pub fn iter(&self) -> impl Iterator<Item = (Metric, f64)> {
+        self.0.iter().map(|(&metric, &value)| (metric, value))
+    }
+
+    /// Whether no metric has a value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Mean and standard deviation of every metric, over those that have a value of it.
+    fn spread<'v>(all: impl Iterator<Item = &'v Self> + Clone) -> (Self, Self) {
+        let (mut means, mut stds) = (Self::default(), Self::default());
+        for (metric, _) in NAMES {
+            let values: Vec<f64> = all.clone().filter_map(|values| values.get(metric)).collect();
+            if !values.is_empty() {
+                let (mean, std) = mean_and_std(&values);
+                means.0.insert(metric, mean);
+                stds.0.insert(metric, std);
+            }
+        }
+        (means, stds)
+    }
+}
+
+impl FromIterator<(Metric, f64)> for Values {
+    fn from_iter<I: IntoIterator<Item = (Metric, f64)>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(NAMES.iter().filter_map(|(metric, name)| Some((name, self.get(*metric)?))))
+    }
+}
+
+/// What is no metric is skipped: values stand beside other things.
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Named;
+        impl<'de> Visitor<'de> for Named {
+            type Value = Values;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("values of metrics")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Values, A::Error> {
+                let mut values = Values::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    match NAMES.iter().find(|(_, known)| *known == name) {
+                        Some((metric, _)) => {
+                            let value = map.next_value::<Option<f64>>()?;
+                            values.0.extend(value.map(|value| (*metric, value)));
+                        }
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(values)
+            }
+        }
+        from.deserialize_map(Named)
+    }
+}
+
+/// All metrics of some predictions.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Quality {
-    /// Share of the graphs that are classified correctly.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub accuracy: Option<f64>,
-    /// The mean of that over classes.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub balanced_accuracy: Option<f64>,
-    /// The mean F1 over classes.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub macro_f1: Option<f64>,
-    /// Area under the ROC curve; of several classes, the mean of each against the rest.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub auroc: Option<f64>,
-    /// Mean absolute error, for regression.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub mae: Option<f64>,
-    /// Share of the variance explained, for regression.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub r2: Option<f64>,
+    /// Of several targets, the mean over those that have a value.
+    #[serde(flatten)]
+    pub values: Values,
+    /// Of each target, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub per_target: Vec<Values>,
 }
 
 impl Quality {
-    /// All measures for decisions about some graphs.
-    pub fn of(targets: &Encoded, judged: &[usize], decisions: &Array2<f64>) -> Self {
-        let mut quality = Self::default();
-        match targets.codes() {
-            Some(codes) => {
-                let names = targets.classes();
-                let expected: Vec<usize> = judged.iter().map(|&graph| codes[graph]).collect();
-                quality = Self::of_classes(&decode_classes(decisions.view()), &expected, names.len());
-                let area = |column: usize, class: usize| {
-                    let is: Vec<bool> = expected.iter().map(|&found| found == class).collect();
-                    auroc(&decisions.column(column).to_vec(), &is)
-                };
-                let areas: Vec<f64> = match names.len() {
-                    2 => area(0, 1).into_iter().collect(),
-                    classes => (0..classes).filter_map(|class| area(class, class)).collect(),
-                };
-                quality.auroc = (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64);
-            }
-            None => {
-                let values = targets.numbers().expect("checked: one number for every graph");
-                let expected: Vec<f64> = judged.iter().map(|&graph| values[graph]).collect();
-                let found = decisions.column(0).to_vec();
-                quality.mae = Some(mean_absolute_error(&found, &expected));
-                quality.r2 = r2(&found, &expected);
-            }
-        }
-        quality
-    }
-
-    /// Accuracy, balanced accuracy and macro-averaged F1 of predicted classes.
-    ///
-    /// As scikit-learn has them: balanced accuracy is the mean recall of the
-    /// classes that occur; F1 is averaged over classes that occur or are predicted,
-    /// and 0 for one that is never right.
-    pub fn of_classes(found: &[usize], expected: &[usize], num_classes: usize) -> Self {
-        let mut right = vec![0.0; num_classes];
-        let (mut predicted, mut actual) = (right.clone(), right.clone());
-        for (&found, &expected) in found.iter().zip(expected) {
-            predicted[found] += 1.0;
-            actual[expected] += 1.0;
-            right[expected] += f64::from(u8::from(found == expected));
-        }
-        let mean = |times: f64, of: &dyn Fn(usize) -> f64| {
-            let occurring: Vec<usize> = (0..num_classes).filter(|&class| of(class) > 0.0).collect();
-            let sum = occurring.iter().map(|&class| times * right[class] / of(class)).sum::<f64>();
-            Some(sum / occurring.len().max(1) as f64)
+    /// All metrics of decisions about some graphs, and of probabilities where there are
+    /// any, over what is known of them.
+    pub fn of(
+        targets: &Encoded,
+        judged: &[usize],
+        decisions: ArrayView2<'_, f64>,
+        probabilities: Option<ArrayView2<'_, f64>>,
+    ) -> Self {
+        let count = targets.task().num_targets();
+        let metrics = Metric::of_task(targets.task());
+        let said: Vec<Said> =
+            (0..count).map(|target| Said::new(targets, judged, decisions, probabilities, target)).collect();
+        let of = |said: &Said| -> Values {
+            metrics.iter().filter_map(|&metric| Some((metric, said.metric(metric)?))).collect()
         };
-        Self {
-            accuracy: Some(right.iter().sum::<f64>() / found.len().max(1) as f64),
-            balanced_accuracy: mean(1.0, &|class| actual[class]),
-            macro_f1: mean(2.0, &|class| actual[class] + predicted[class]),
-            ..Self::default()
+        let mut per_target: Vec<Values> = said.iter().map(of).collect();
+        match count {
+            1 => Self { values: per_target.remove(0), per_target },
+            _ => Self { values: Values::spread(per_target.iter()).0, per_target },
         }
     }
 
-    /// The mean of every measure that all have.
+    /// The value of a metric, if it has one.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.values.get(metric)
+    }
+
+    /// Whether no metric has a value.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.per_target.iter().all(Values::is_empty)
+    }
+
+    /// Mean and standard deviation of every metric, over those that have a value of it.
+    pub fn spread(all: &[Self]) -> (Self, Self) {
+        let (values, stds) = Values::spread(all.iter().map(|quality| &quality.values));
+        let targets = all.iter().map(|quality| quality.per_target.len()).max().unwrap_or(0);
+        let of =
+            |target: usize| Values::spread(all.iter().filter_map(move |found| found.per_target.get(target)));
+        let (per_target, std_per_target) = (0..targets).map(of).unzip();
+        (Self { values, per_target }, Self { values: stds, per_target: std_per_target })
+    }
+
+    /// The mean of every metric, over those that have a value of it.
     pub fn mean(all: &[Self]) -> Self {
-        let mean = |value: fn(&Self) -> Option<f64>| {
-            let sum = all.iter().map(value).sum::<Option<f64>>();
-            sum.filter(|_| !all.is_empty()).map(|sum| sum / all.len() as f64)
-        };
-        Self {
-            accuracy: mean(|quality| quality.accuracy),
-            balanced_accuracy: mean(|quality| quality.balanced_accuracy),
-            macro_f1: mean(|quality| quality.macro_f1),
-            auroc: mean(|quality| quality.auroc),
-            mae: mean(|quality| quality.mae),
-            r2: mean(|quality| quality.r2),
-        }
+        Self::spread(all).0
     }
 }
 
-/// The area under the receiver operating characteristic: the share of pairs of
-/// a positive and a negative in which the positive has the higher score, ties
-/// counting half. Nothing unless there are both.
-pub fn auroc(scores: &[f64], positive: &[bool]) -> Option<f64> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    let (mut below, mut area) = (0.0, 0.0);
-    for ties in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
-        let high = ties.iter().filter(|&&row| positive[row]).count() as f64;
-        let low = ties.len() as f64 - high;
-        area += high * (below + low / 2.0);
-        below += low;
+impl From<Values> for Quality {
+    fn from(values: Values) -> Self {
+        Self { values, per_target: Vec::new() }
     }
-    let high = positive.iter().filter(|&&positive| positive).count() as f64;
-    (high > 0.0 && below > 0.0).then(|| area / (high * below))
+}
+
+/// What was said of one target, beside what is true, where that is known.
+pub(crate) struct Said {
+    /// Which of the graphs it is known of.
+    pub rows: Vec<usize>,
+    /// The classes, or the numbers.
+    pub truth: Known,
+    /// A column for each class, or one.
+    pub decisions: Array2<f64>,
+    /// A column for each class.
+    pub probabilities: Option<Array2<f64>>,
+}
+
+/// What is true of the rows it is known of.
+pub(crate) enum Known {
+    Classes(Vec<usize>, usize),
+    Numbers(Vec<f64>),
+}
+
+impl Said {
+    /// Of one target of some graphs.
+    pub fn new(
+        targets: &Encoded,
+        judged: &[usize],
+        decisions: ArrayView2<'_, f64>,
+        probabilities: Option<ArrayView2<'_, f64>>,
+        target: usize,
+    ) -> Self {
+        let task = targets.task();
+        let all: Vec<usize> = (0..judged.len()).collect();
+        let (rows, truth) = match (targets.codes(), targets.values()) {
+            (Some(codes), _) => {
+                let codes = judged.iter().map(|&graph| codes[graph]).collect();
+                (all, Known::Classes(codes, task.num_classes()))
+            }
+            (None, values) => {
+                let values = values.expect("what has no classes has values");
+                let rows: Vec<usize> =
+                    all.into_iter().filter(|&row| !values[(judged[row], target)].is_nan()).collect();
+                let numbers = rows.iter().map(|&row| values[(judged[row], target)]);
+                let truth = match task {
+                    Task::Binary { .. } => {
+                        Known::Classes(numbers.map(|value| usize::from(value > 0.0)).collect(), 2)
+                    }
+                    _ => Known::Numbers(numbers.collect()),
+                };
+                (rows, truth)
+            }
+        };
+        let probabilities = probabilities.map(|all| match task {
+            Task::Binary { .. } => {
+                let high = all.column(target).select(Axis(0), &rows);
+                let mut both = Array2::zeros((rows.len(), 2));
+                both.slice_mut(s![.., 0]).assign(&(1.0 - &high));
+                both.slice_mut(s![.., 1]).assign(&high);
+                both
+            }
+            _ => all.select(Axis(0), &rows),
+        });
+        let columns = decisions.slice_axis(Axis(1), task.columns_of(target).into());
+        Self { decisions: columns.select(Axis(0), &rows), rows, truth, probabilities }
+    }
+
+    /// The value of a metric, if it has one.
+    pub fn metric(&self, metric: Metric) -> Option<f64> {
+        let truth = match &self.truth {
+            Known::Classes(codes, count) => Truth::Classes(codes, *count),
+            Known::Numbers(values) => Truth::Numbers(values),
+        };
+        let (decisions, probabilities) =
+            (self.decisions.view(), self.probabilities.as_ref().map(|p| p.view()));
+        Judged { truth, decisions, probabilities, weights: None }.metric(metric)
+    }
+}
+
+/// The metrics that some have a value of, the headline first.
+pub fn present<'q>(all: impl IntoIterator<Item = &'q Quality>, headline: Metric) -> Vec<Metric> {
+    let mut found: Vec<Metric> =
+        all.into_iter().flat_map(|quality| quality.values.iter().map(|(metric, _)| metric)).collect();
+    found.sort_by_key(|&metric| (metric != headline, metric));
+    found.dedup();
+    found
+}
+
+/// What a column of values of a metric is called; shares are told in per cent.
+pub fn heading(metric: Metric) -> String {
+    let unit = if metric.is_share() { " (%)" } else { "" };
+    metric.title().to_owned() + unit
+}
+
+/// A value of a metric under its [`heading`].
+pub fn cell(metric: Metric, value: f64) -> Cell {
+    let (scale, decimals) = scale_and_decimals(metric);
+    Cell::number(scale * value, decimals)
+}
+
+/// Mean and standard deviation of a metric under its [`heading`].
+pub fn spread_cell(metric: Metric, mean: f64, std: f64) -> Cell {
+    let (scale, decimals) = scale_and_decimals(metric);
+    let (mean, std) = (scale * mean + 0.0, scale * std);
+    Cell::sorted(format!("{mean:.decimals$} ± {std:.decimals$}"), mean)
+}
+
+fn scale_and_decimals(metric: Metric) -> (f64, usize) {
+    match metric {
+        Metric::Rmse | Metric::Mae => (1.0, 4),
+        metric if metric.is_share() => (100.0, 1),
+        _ => (1.0, 3),
+    }
 }
 
 /// Mean and standard deviation (of the values themselves, not of a sample).
@@ -124,44 +285,67 @@ pub fn mean_and_std(values: &[f64]) -> (f64, f64) {
     (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
 }
 
-/// The mean absolute error.
-pub fn mean_absolute_error(found: &[f64], expected: &[f64]) -> f64 {
-    found.iter().zip(expected).map(|(a, b)| (a - b).abs()).sum::<f64>() / found.len().max(1) as f64
-}
-
-/// The share of the variance that is explained; nothing where there is none.
-pub fn r2(found: &[f64], expected: &[f64]) -> Option<f64> {
-    let mean = expected.iter().sum::<f64>() / expected.len().max(1) as f64;
-    let variance: f64 = expected.iter().map(|value| (value - mean).powi(2)).sum();
-    let rest: f64 = found.iter().zip(expected).map(|(a, b)| (a - b).powi(2)).sum();
-    (variance > 0.0).then(|| 1.0 - rest / variance)
-}
-
 #[cfg(test)]
 mod tests {
+    use ndarray::array;
+    use stepwell::targets::Targets;
+
     use super::*;
 
     #[test]
-    fn classes_by_hand() {
-        // Class 0: 2 of 3 right, predicted 3 times; class 1: 1 of 2, predicted twice; class 2 nowhere.
-        let metrics = Quality::of_classes(&[0, 0, 1, 0, 1], &[0, 0, 0, 1, 1], 3);
-        assert!((metrics.accuracy.unwrap() - 0.6).abs() < 1e-15);
-        assert!((metrics.balanced_accuracy.unwrap() - (2.0 / 3.0 + 0.5) / 2.0).abs() < 1e-15);
-        assert!((metrics.macro_f1.unwrap() - (4.0 / 6.0 + 2.0 / 4.0) / 2.0).abs() < 1e-15);
+    fn gaps_count_neither_as_right_nor_as_wrong() {
+        let nan = f64::NAN;
+        let y = Targets::Binary(array![[1.0, nan], [0.0, 1.0], [nan, 0.0], [1.0, 1.0]]);
+        let targets = Encoded::new(&y).unwrap();
+        let decisions = array![[0.5, -9.0], [0.7, -0.1], [9.0, -0.5], [0.9, 0.3]];
+        let found = Quality::of(&targets, &[0, 1, 2, 3], decisions.view(), None);
+        // Of the first target three are known, and one of two positives is above the negative.
+        assert_eq!(found.per_target[0].get(Metric::RocAuc), Some(0.5));
+        assert_eq!(found.per_target[0].get(Metric::Accuracy), Some(2.0 / 3.0));
+        assert_eq!(found.per_target[1].get(Metric::RocAuc), Some(1.0));
+        assert_eq!(found.get(Metric::RocAuc), Some(0.75));
+        assert_eq!(found.get(Metric::LogLoss), None, "there are no probabilities");
+        // Where a target has one class alone, the others make the mean.
+        let found = Quality::of(&targets, &[1, 2], decisions.select(Axis(0), &[1, 2]).view(), None);
+        assert_eq!(found.per_target[0].get(Metric::RocAuc), None);
+        assert_eq!((found.get(Metric::RocAuc), found.get(Metric::Accuracy)), (Some(1.0), Some(0.25)));
     }
 
     #[test]
-    fn areas_count_pairs() {
-        let (scores, positive) = ([0.1, 0.4, 0.4, 0.8], [false, true, false, true]);
-        assert_eq!(auroc(&scores, &positive), Some(3.5 / 4.0));
-        assert_eq!(auroc(&scores, &[true; 4]), None);
+    fn numbers_are_judged_by_target() {
+        let targets =
+            Encoded::new(&Targets::Numbers(array![[1.0, 0.0], [2.0, f64::NAN], [3.0, 4.0]])).unwrap();
+        let decisions = array![[1.0, 1.0], [2.0, 0.0], [3.0, 3.0]];
+        let found = Quality::of(&targets, &[0, 1, 2], decisions.view(), None);
+        assert_eq!(found.per_target[0].get(Metric::R2), Some(1.0));
+        assert_eq!(found.per_target[1].get(Metric::Mae), Some(1.0));
+        assert_eq!(found.get(Metric::Rmse), Some(0.5));
+        let nothing = Quality::of(&targets, &[], array![[0.0, 0.0]].slice(s![..0, ..]), None);
+        assert!(nothing.is_empty());
     }
 
     #[test]
-    fn numbers_by_hand() {
-        assert_eq!(mean_absolute_error(&[1.0, 2.0], &[2.0, 4.0]), 1.5);
-        assert_eq!(r2(&[1.0, 3.0], &[1.0, 3.0]), Some(1.0));
-        assert_eq!(r2(&[2.0, 2.0], &[1.0, 3.0]), Some(0.0));
-        assert_eq!(r2(&[2.0], &[1.0]), None);
+    fn means_are_over_those_that_have_a_value() {
+        let quality = |values: &[(Metric, f64)]| Quality::from(values.iter().copied().collect::<Values>());
+        let (accuracy, area) = (Metric::Accuracy, Metric::RocAuc);
+        let all = [quality(&[(accuracy, 0.5), (area, 0.75)]), quality(&[(accuracy, 1.0)])];
+        let (mean, std) = Quality::spread(&all);
+        assert_eq!((mean.get(accuracy), std.get(accuracy)), (Some(0.75), Some(0.25)));
+        assert_eq!((mean.get(area), std.get(area), mean.get(Metric::R2)), (Some(0.75), Some(0.0), None));
+    }
+
+    #[test]
+    fn records_have_the_names_they_always_had() {
+        let text = r#"{"accuracy":0.5,"balanced_accuracy":0.25,"macro_f1":0.125,"auroc":0.75}"#;
+        let found: Quality = serde_json::from_str(text).unwrap();
+        assert_eq!(found.get(Metric::RocAuc), Some(0.75));
+        assert_eq!(serde_json::to_string(&found).unwrap(), text);
+        let text = r#"{"mae":0.5,"r2":0.25,"per_target":[{"mae":0.25},{"mae":0.75,"r2":0.25}]}"#;
+        let found: Quality = serde_json::from_str(text).unwrap();
+        assert_eq!(found.per_target[1].get(Metric::Mae), Some(0.75));
+        assert_eq!(serde_json::to_string(&found).unwrap(), text);
+        let beside: Quality =
+            serde_json::from_str(r#"{"alpha":1.0,"mae":null,"config":{"units":5}}"#).unwrap();
+        assert!(beside.is_empty());
     }
 }

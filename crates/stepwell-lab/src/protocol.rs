@@ -3,7 +3,7 @@
 //! one of them is chosen.
 
 use serde::{Deserialize, Serialize};
-use stepwell::config::ModelConfig;
+use stepwell::config::{Metric, ModelConfig};
 use stepwell::rng::Stream;
 use stepwell::targets::Encoded;
 
@@ -36,6 +36,14 @@ pub struct Protocol {
     /// validation graphs, to compare models without touching the test graphs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_validation: bool,
+    /// What results are told by, and configurations compared by; a model's own
+    /// comes first.
+    #[serde(skip_serializing_if = "is_auto")]
+    pub metric: Metric,
+}
+
+fn is_auto(metric: &Metric) -> bool {
+    *metric == Metric::Auto
 }
 
 /// Which settings are searched, each uniform in the paper's range.
@@ -68,6 +76,7 @@ impl Default for Protocol {
             seed: 0,
             searched: Searched::default(),
             on_validation: false,
+            metric: Metric::Auto,
         }
     }
 }
@@ -99,19 +108,29 @@ impl Protocol {
     }
 
     /// Checks every value, and draws the folds for these targets unless they
-    /// are given. A search in given folds without validation graphs holds some
-    /// of their training graphs out.
-    pub fn split(&self, targets: &Encoded, given: Option<Vec<Fold>>) -> Result<Vec<Fold>> {
+    /// are given: by group where graphs have one, or by class. A search in given folds
+    /// without validation graphs holds some of their training graphs out.
+    pub fn split(
+        &self,
+        targets: &Encoded,
+        groups: Option<&[String]>,
+        given: Option<Vec<Fold>>,
+    ) -> Result<Vec<Fold>> {
         self.validate()?;
         let strata = strata(targets);
-        let mut folds = match given {
-            Some(folds) => folds,
-            None => splits::stratified(&strata, self.folds, self.held_out, self.seed)?,
+        let groups = groups.map(splits::numbered);
+        let mut folds = match (given, &groups) {
+            (Some(folds), _) => folds,
+            (None, Some(groups)) => splits::grouped(groups, self.folds, self.held_out, self.seed)?,
+            (None, None) => splits::stratified(&strata, self.folds, self.held_out, self.seed)?,
         };
         for (number, fold) in folds.iter_mut().enumerate() {
             if self.searches() && fold.validation.is_empty() {
                 let stream = Stream::new(self.seed, "held out", [number as u64, 0]);
-                fold.hold_out(&strata, self.held_out, stream);
+                match &groups {
+                    Some(groups) => fold.hold_out_groups(groups, self.held_out, stream),
+                    None => fold.hold_out(&strata, self.held_out, stream),
+                }
             }
             let by_validation = self.searches() || self.on_validation;
             for (part, graphs, needed) in [
@@ -170,8 +189,11 @@ pub struct UnitKey {
 }
 
 /// The scores of one pass over all graphs: in every fold, for every alpha (or
-/// for the one that leave-one-out chose). A score is the number of graphs
-/// classified correctly or, for regression, minus the sum of squared errors.
+/// for the one that leave-one-out chose). A score is the value of the metric that
+/// configurations are compared by (accuracy or RMSE where it has no value), negative where
+/// less is better; of one target,
+/// the number of graphs classified correctly in place of accuracy, and minus the
+/// sum of squared errors in place of RMSE.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
     /// Which one.
@@ -179,7 +201,8 @@ pub struct Unit {
     pub key: UnitKey,
     /// On the validation graphs, trained on the training graphs.
     pub validation: Vec<Vec<f64>>,
-    /// On the test graphs, trained on training and validation graphs.
+    /// On the test graphs, trained on training and validation graphs; 0 where the
+    /// metric has no value. Nothing is chosen by it.
     pub test: Vec<Vec<f64>>,
 }
 
@@ -192,8 +215,6 @@ pub struct Winner {
     pub alpha: usize,
     /// Its validation score, a mean over initialisations.
     pub validation: f64,
-    /// Its test score, a mean over initialisations.
-    pub test: f64,
 }
 
 /// The best configuration and alpha of every fold, by validation scores
@@ -206,17 +227,17 @@ pub fn winners(protocol: &Protocol, units: &[Unit]) -> Option<Vec<Winner>> {
         return None;
     }
     let folds = sorted.first()?.validation.len();
-    let mean = |configuration: &[&Unit], scores: fn(&Unit) -> &Vec<Vec<f64>>, fold: usize, alpha: usize| {
-        configuration.iter().map(|unit| scores(unit)[fold][alpha]).sum::<f64>() / configuration.len() as f64
+    let mean = |configuration: &[&Unit], fold: usize, alpha: usize| {
+        let scores = configuration.iter().map(|unit| unit.validation[fold][alpha]);
+        scores.sum::<f64>() / configuration.len() as f64
     };
     let mut best: Vec<Option<Winner>> = vec![None; folds];
     for (configuration, group) in sorted.chunks(protocol.initialisations).enumerate() {
         for (fold, best) in best.iter_mut().enumerate() {
             for alpha in 0..group[0].validation[fold].len() {
-                let validation = mean(group, |unit| &unit.validation, fold, alpha);
+                let validation = mean(group, fold, alpha);
                 if best.is_none_or(|best| validation > best.validation) {
-                    let test = mean(group, |unit| &unit.test, fold, alpha);
-                    *best = Some(Winner { configuration, alpha, validation, test });
+                    *best = Some(Winner { configuration, alpha, validation });
                 }
             }
         }
@@ -248,13 +269,13 @@ mod tests {
             vec![Fold { train: (0..30).collect(), validation: validation.to_vec(), test: (35..40).collect() }]
         };
         let plain = Protocol { configurations: 0, ..Protocol::default() };
-        assert_eq!(plain.split(&targets, Some(given(&[]))).unwrap(), given(&[]));
+        assert_eq!(plain.split(&targets, None, Some(given(&[]))).unwrap(), given(&[]));
         // A search holds some of the training graphs out where there is no validation part.
-        let searched = Protocol::default().split(&targets, Some(given(&[]))).unwrap();
+        let searched = Protocol::default().split(&targets, None, Some(given(&[]))).unwrap();
         assert_eq!((searched[0].train.len(), searched[0].validation.len()), (27, 3));
-        assert_eq!(Protocol::default().split(&targets, Some(given(&[31]))).unwrap(), given(&[31]));
+        assert_eq!(Protocol::default().split(&targets, None, Some(given(&[31]))).unwrap(), given(&[31]));
         let early = Protocol { on_validation: true, ..plain };
-        let refused = early.split(&targets, Some(given(&[]))).unwrap_err().to_string();
+        let refused = early.split(&targets, None, Some(given(&[]))).unwrap_err().to_string();
         assert!(
             refused.contains("expected validation graphs in every fold, found none in fold 1"),
             "{refused}"
@@ -280,7 +301,7 @@ mod tests {
         ];
         let winner = winners(&protocol, &units).unwrap()[0];
         assert_eq!((winner.configuration, winner.alpha), (1, 1), "the largest single score is no mean");
-        assert_eq!((winner.validation, winner.test), (4.0, (21.0 + 31.0) / 2.0));
+        assert_eq!(winner.validation, 4.0);
         assert!(winners(&protocol, &units[1..]).is_none());
     }
 }

@@ -4,7 +4,7 @@
 use ndarray::{Array2, ArrayView2, Axis};
 use stepwell::model::{Model, TrainedModel};
 use stepwell::readout::{ClassWeight, Coefficients, DualRidge, LeaveOneOut, Moments, RidgePath, Sample};
-use stepwell::targets::Encoded;
+use stepwell::targets::{Encoded, Task};
 
 use crate::baselines::{Counts, Rows};
 use crate::error::Result;
@@ -50,15 +50,21 @@ impl Design {
     }
 }
 
-/// The weight of each of some graphs; none where all count alike.
-pub(crate) fn class_weights(
+/// How much the rows of one target count; none where all count alike.
+fn class_weights(
     class_weight: &ClassWeight,
     targets: &Encoded,
-    graphs: &[usize],
+    target: usize,
+    rows: &[usize],
 ) -> Result<Option<Vec<f64>>> {
-    let Some(codes) = targets.codes() else { return Ok(None) };
-    let codes: Vec<usize> = graphs.iter().map(|&graph| codes[graph]).collect();
-    Ok(class_weight.per_row(&codes, targets.classes().len(), None)?)
+    let codes: Vec<usize> = match (targets.codes(), targets.values(), targets.task()) {
+        (Some(codes), ..) => rows.iter().map(|&row| codes[row]).collect(),
+        (None, Some(values), Task::Binary { .. }) => {
+            rows.iter().map(|&row| usize::from(values[(row, target)] > 0.0)).collect()
+        }
+        _ => return Ok(None),
+    };
+    Ok(class_weight.per_row(&codes, targets.task().num_classes(), None)?)
 }
 
 /// Readouts for all penalties that are left to choose from.
@@ -69,6 +75,17 @@ pub(crate) enum Readouts {
     Dual(DualRidge, Vec<f64>),
     /// The model's own, trained as `stepwell train` does.
     Own(Box<TrainedModel>),
+    /// Of several targets, those that are known for the same graphs together.
+    Several(Vec<Part<Self>>),
+}
+
+/// What is trained on the graphs that some targets are known of.
+pub(crate) struct Part<T> {
+    /// The columns of these targets.
+    columns: Vec<usize>,
+    /// Which of the products with training graphs it is shown; all that there is, of vectors.
+    rows: Option<Vec<usize>>,
+    trained: T,
 }
 
 impl Readouts {
@@ -77,35 +94,41 @@ impl Readouts {
         Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, x, targets, Sample::with_keys(keys))?)))
     }
 
-    /// Trains linear readouts with the penalties of a search. Vectors may be
-    /// weighted and standardised.
+    /// Trains linear readouts with the penalties of a search, on what is shown of graphs
+    /// with these targets. Graphs may be weighted by class; vectors may be standardised.
     pub fn searched(
-        x: Array2<f64>,
-        y: Array2<f64>,
-        weights: Option<&[f64]>,
+        shown: Shown,
+        targets: &Encoded,
+        class_weight: &ClassWeight,
         standardize: bool,
         protocol: &Protocol,
     ) -> Result<Self> {
-        let mut moments = Moments::new(x.ncols(), y.ncols())?;
-        moments.observe(x.view(), y.view(), weights)?;
-        let path = RidgePath::new(&moments, standardize)?;
-        let mut alphas = protocol.alphas.clone();
-        if protocol.leave_one_out {
-            let mut errors = LeaveOneOut::new(&path, &alphas)?;
-            errors.observe(x.view(), y.view(), weights)?;
-            alphas = vec![errors.finish().best()];
+        let (task, y) = (targets.task(), targets.matrix());
+        let weighs = !matches!(class_weight, ClassWeight::None | ClassWeight::Auto);
+        let groups = match task {
+            // Every target has weights of its own.
+            Task::Binary { targets } if weighs => (0..targets).map(|target| vec![target]).collect(),
+            _ => targets.census().groups(),
+        };
+        if groups.len() == 1 && !y.iter().any(|value| value.is_nan()) {
+            let rows: Vec<usize> = (0..targets.len()).collect();
+            let weights = class_weights(class_weight, targets, 0, &rows)?;
+            return shown.train(y, weights.as_deref(), standardize, protocol);
         }
-        Ok(Self::Linear(Box::new(path), alphas))
-    }
-
-    /// The same for graphs known by their inner products.
-    pub fn dual(products: Array2<f64>, y: Array2<f64>, protocol: &Protocol) -> Result<Self> {
-        let ridge = DualRidge::new(products, y)?;
-        let mut alphas = protocol.alphas.clone();
-        if protocol.leave_one_out {
-            alphas = vec![ridge.leave_one_out(&alphas)?.best()];
-        }
-        Ok(Self::Dual(ridge, alphas))
+        let part = |group: Vec<usize>| {
+            let columns: Vec<usize> = group.iter().flat_map(|&target| task.columns_of(target)).collect();
+            let rows: Vec<usize> = (0..y.nrows()).filter(|&row| !y[(row, columns[0])].is_nan()).collect();
+            let weights = if weighs { class_weights(class_weight, targets, group[0], &rows)? } else { None };
+            let y = y.select(Axis(0), &rows).select(Axis(1), &columns);
+            let (shown, rows) = match &shown {
+                Shown::Vectors(x) => (Shown::Vectors(x.select(Axis(0), &rows)), None),
+                Shown::Products(x) => {
+                    (Shown::Products(x.select(Axis(0), &rows).select(Axis(1), &rows)), Some(rows))
+                }
+            };
+            Ok(Part { columns, rows, trained: shown.train(y, weights.as_deref(), standardize, protocol)? })
+        };
+        Ok(Self::Several(groups.into_iter().map(part).collect::<Result<_>>()?))
     }
 
     /// How many penalties there are to choose from.
@@ -113,6 +136,7 @@ impl Readouts {
         match self {
             Self::Linear(_, alphas) | Self::Dual(_, alphas) => alphas.len(),
             Self::Own(_) => 1,
+            Self::Several(parts) => parts.first().map_or(0, |part| part.trained.len()),
         }
     }
 
@@ -129,7 +153,55 @@ impl Readouts {
                 Solved::Linear { alpha: alphas[index], weights, intercept }
             }
             Self::Own(trained) => Solved::Own(trained),
+            Self::Several(parts) => {
+                let mut solved = Vec::with_capacity(parts.len());
+                for Part { columns, rows, trained } in parts {
+                    let (columns, rows) = (columns.clone(), rows.clone());
+                    solved.push(Part { columns, rows, trained: trained.solve(index)? });
+                }
+                Solved::Several(solved)
+            }
         })
+    }
+}
+
+/// What a readout is trained on.
+pub(crate) enum Shown {
+    /// A row for every graph.
+    Vectors(Array2<f64>),
+    /// The inner product of each with each.
+    Products(Array2<f64>),
+}
+
+impl Shown {
+    fn train(
+        self,
+        y: Array2<f64>,
+        weights: Option<&[f64]>,
+        standardize: bool,
+        protocol: &Protocol,
+    ) -> Result<Readouts> {
+        let mut alphas = protocol.alphas.clone();
+        match self {
+            Self::Vectors(x) => {
+                let mut moments = Moments::new(x.ncols(), y.ncols())?;
+                moments.observe(x.view(), y.view(), weights)?;
+                let path = RidgePath::new(&moments, standardize)?;
+                if protocol.leave_one_out {
+                    let mut errors = LeaveOneOut::new(&path, &alphas)?;
+                    errors.observe(x.view(), y.view(), weights)?;
+                    alphas = vec![errors.finish().best()];
+                }
+                Ok(Readouts::Linear(Box::new(path), alphas))
+            }
+            Self::Products(products) => {
+                let ridge = DualRidge::new(products, y)?;
+                if protocol.leave_one_out {
+                    alphas = vec![ridge.leave_one_out(&alphas)?.best()];
+                }
+                Ok(Readouts::Dual(ridge, alphas))
+            }
+        }
     }
 }
 
@@ -137,14 +209,16 @@ impl Readouts {
 pub(crate) enum Solved<'a> {
     Linear { alpha: f64, weights: Array2<f64>, intercept: ndarray::Array1<f64> },
     Own(&'a TrainedModel),
+    Several(Vec<Part<Self>>),
 }
 
 impl Solved<'_> {
-    /// Its penalty.
+    /// Its penalty; of several targets, that of the first.
     pub fn alpha(&self) -> f64 {
         match self {
             Self::Linear { alpha, .. } => *alpha,
-            Self::Own(trained) => trained.readout.alpha(),
+            Self::Own(trained) => trained.readout.alphas()[0],
+            Self::Several(parts) => parts.first().map_or(0.0, |part| part.trained.alpha()),
         }
     }
 
@@ -153,6 +227,29 @@ impl Solved<'_> {
         Ok(match self {
             Self::Linear { weights, intercept, .. } => shown.dot(weights) + intercept,
             Self::Own(trained) => trained.readout.predict(shown)?,
+            Self::Several(parts) => {
+                let columns = parts.iter().map(|part| part.columns.len()).sum();
+                let mut all = Array2::zeros((shown.nrows(), columns));
+                for Part { columns, rows, trained } in parts {
+                    let found = match rows {
+                        Some(rows) => trained.decisions(shown.select(Axis(1), rows).view())?,
+                        None => trained.decisions(shown)?,
+                    };
+                    for (&column, found) in columns.iter().zip(found.columns()) {
+                        all.column_mut(column).assign(&found);
+                    }
+                }
+                all
+            }
         })
+    }
+
+    /// The probabilities that decisions stand for, where the readout knows them: a
+    /// model's own does, for classes.
+    pub fn probabilities(&self, decisions: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>> {
+        let Self::Own(trained) = self else { return Ok(None) };
+        let assessed = trained.readout.assessments().unwrap_or_default();
+        let are_known = !assessed.is_empty() && assessed.iter().all(|found| found.calibration.is_some());
+        Ok(if are_known { Some(trained.probabilities(decisions)?) } else { None })
     }
 }

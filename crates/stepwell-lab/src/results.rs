@@ -1,8 +1,9 @@
-//! Accuracies of a run's finished cells, all seeds of a model together.
+//! Results of a run's finished cells, all seeds of a model together.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use stepwell::config::Metric;
 
 use crate::metrics::{Quality, mean_and_std};
 use crate::run::{CellKey, CellState};
@@ -29,9 +30,13 @@ pub struct ModelResult {
     pub blocks: usize,
     /// Seeds of the protocol it was run with.
     pub seeds: Vec<u64>,
-    /// Mean accuracy over folds and seeds, in percent.
-    pub accuracy: f64,
-    /// Its standard deviation over folds and seeds.
+    /// What it is told by.
+    #[serde(skip)]
+    pub metric: Metric,
+    /// The mean of it over folds and seeds that have a value; of a share, in percent.
+    #[serde(rename = "accuracy")]
+    pub mean: f64,
+    /// Its standard deviation over folds and seeds; of one fold, over draws of the weights.
     pub std: f64,
     /// Mean balanced accuracy, in percent.
     pub balanced_accuracy: Option<f64>,
@@ -39,47 +44,67 @@ pub struct ModelResult {
     pub macro_f1: Option<f64>,
     /// Mean area under the ROC curve.
     pub auroc: Option<f64>,
-    /// Accuracies, in percent, seed by seed and fold by fold.
+    /// Values of folds that have one, seed by seed and fold by fold; of a share, in percent.
     pub folds: Vec<f64>,
 }
 
-/// All finished cells of classification.
+/// All finished cells of classification, by accuracy.
 pub fn results(cells: &BTreeMap<CellKey, CellState>) -> Vec<ModelResult> {
+    by(cells, |_| Metric::Accuracy)
+}
+
+/// All finished cells, each by the metric its results are told by.
+pub fn headlines(cells: &BTreeMap<CellKey, CellState>) -> Vec<ModelResult> {
+    by(cells, CellState::headline)
+}
+
+fn by(cells: &BTreeMap<CellKey, CellState>, metric: fn(&CellState) -> Metric) -> Vec<ModelResult> {
     let mut groups: BTreeMap<CellKey, Vec<(&CellKey, &CellState)>> = BTreeMap::new();
     for (key, state) in cells.iter().filter(|(_, state)| state.is_done()) {
         groups.entry(CellKey { seed: 0, ..key.clone() }).or_default().push((key, state));
     }
-    groups.into_iter().filter_map(|(key, cells)| result(key, &cells)).collect()
+    let result = |(key, cells): (CellKey, Vec<(&CellKey, &CellState)>)| {
+        let metric = cells.first().map(|(_, state)| metric(state))?;
+        result(key, &cells, metric)
+    };
+    groups.into_iter().filter_map(result).collect()
 }
 
-fn result(key: CellKey, cells: &[(&CellKey, &CellState)]) -> Option<ModelResult> {
-    let qualities: Vec<Quality> =
-        cells.iter().flat_map(|(_, state)| state.folds.values().map(|result| result.quality)).collect();
-    let folds: Vec<f64> =
-        qualities.iter().map(|quality| quality.accuracy.map(|share| 100.0 * share)).collect::<Option<_>>()?;
+fn result(key: CellKey, cells: &[(&CellKey, &CellState)], metric: Metric) -> Option<ModelResult> {
+    let qualities: Vec<Quality> = cells
+        .iter()
+        .flat_map(|(_, state)| state.folds.values().map(|result| result.quality.clone()))
+        .collect();
+    let scale = if metric.is_share() { 100.0 } else { 1.0 };
+    let folds: Vec<f64> = qualities.iter().filter_map(|quality| Some(scale * quality.get(metric)?)).collect();
     let quality = Quality::mean(&qualities);
-    let (accuracy, std) = mean_and_std(&folds);
+    let (mean, mut std) = mean_and_std(&folds);
+    if let ([(_, state)], [_]) = (cells, &qualities[..]) {
+        let over_draws = state.folds.values().find_map(|fold| fold.std.get(metric));
+        std = over_draws.map_or(std, |std| scale * std);
+    }
     let CellKey { dataset, model, pool, blocks, .. } = key;
-    Some(ModelResult {
+    (!folds.is_empty()).then(|| ModelResult {
         dataset,
         model,
         pool,
         blocks,
         seeds: cells.iter().map(|(key, _)| key.seed).collect(),
-        accuracy,
+        metric,
+        mean,
         std,
-        balanced_accuracy: quality.balanced_accuracy.map(|value| 100.0 * value),
-        macro_f1: quality.macro_f1.map(|value| 100.0 * value),
-        auroc: quality.auroc,
+        balanced_accuracy: quality.get(Metric::BalancedAccuracy).map(|value| 100.0 * value),
+        macro_f1: quality.get(Metric::MacroF1).map(|value| 100.0 * value),
+        auroc: quality.get(Metric::RocAuc),
         folds,
     })
 }
 
 impl ModelResult {
     /// Whether it differs from another on the same dataset, tested over folds;
-    /// nothing where seeds or folds are not the same.
+    /// nothing where metrics, seeds or folds are not the same.
     pub fn compare(&self, other: &Self) -> Option<Test> {
-        let same = self.dataset == other.dataset && self.seeds == other.seeds;
+        let same = self.dataset == other.dataset && self.seeds == other.seeds && self.metric == other.metric;
         if !same || self.folds.len() != other.folds.len() {
             return None;
         }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use stepwell::config::ModelConfig;
+use stepwell::config::{Metric, ModelConfig};
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::metrics::Quality;
 use crate::paper::{PaperMeasurements, PaperRecord};
+use crate::predictions::Predictions;
 use crate::protocol::{Unit, UnitKey};
 use crate::records::{self, Journal};
 use crate::subject::Subject;
@@ -95,13 +96,17 @@ pub struct FoldResult {
     pub setting: Option<String>,
     /// The penalty that was chosen, for the first initialisation.
     pub alpha: f64,
-    /// Accuracy on the validation graphs, or minus their mean squared error;
-    /// nothing where nothing was searched.
+    /// What it was chosen by on the validation graphs: the metric, negative where less is
+    /// better, with minus the mean squared error in place of RMSE; nothing where nothing
+    /// was searched.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub validation: Option<f64>,
-    /// How good it is.
+    /// How good it is: the mean over draws of the weights.
     #[serde(flatten)]
     pub quality: Quality,
+    /// The standard deviation over draws, where there are several.
+    #[serde(skip_serializing_if = "Quality::is_empty", default)]
+    pub std: Quality,
 }
 
 /// Seconds of training and testing the model of a fold once, on one thread.
@@ -127,6 +132,12 @@ pub enum Record {
         fingerprint: Fingerprint,
         /// How many units it takes.
         units: usize,
+        /// What its results are told by; old records do not say.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        metric: Option<Metric>,
+        /// What its targets are called, where there are several.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        targets: Vec<String>,
     },
     /// One pass.
     Unit {
@@ -147,6 +158,17 @@ pub enum Record {
         /// How good it is.
         #[serde(flatten)]
         result: Box<FoldResult>,
+    },
+    /// What the model of a fold said of its test graphs, in a file of its own.
+    Predictions {
+        /// Which cell.
+        #[serde(flatten)]
+        cell: CellKey,
+        /// Which fold, from 0.
+        fold: usize,
+        /// What it said, with the first draw of its weights.
+        #[serde(flatten)]
+        said: Box<Predictions>,
     },
     /// How long the winner of a fold took. This and what follows stands in a
     /// file of its own, as no two runs agree on it.
@@ -225,10 +247,16 @@ pub struct CellState {
     pub fingerprint: Fingerprint,
     /// How many units there are to do; where nothing is searched, folds.
     pub all_units: usize,
+    /// What its results are told by, if its records say so.
+    pub metric: Option<Metric>,
+    /// What its targets are called, where there are several.
+    pub targets: Vec<String>,
     /// Units that are done, by key.
     pub units: BTreeMap<UnitKey, Unit>,
     /// Folds that are done.
     pub folds: BTreeMap<usize, FoldResult>,
+    /// What was said of their test graphs, where that is kept.
+    pub predictions: BTreeMap<usize, Predictions>,
     /// Times of the winners.
     pub times: BTreeMap<(Sweeps, usize), Times>,
     /// What preceded the passes.
@@ -241,6 +269,13 @@ impl CellState {
     /// How many of them are done.
     pub fn done(&self) -> usize {
         if self.units.is_empty() { self.folds.len() } else { self.units.len() }
+    }
+
+    /// What its results are told by: what its records say or, where they do not, the first of
+    /// accuracy and mean absolute error that its folds have.
+    pub fn headline(&self) -> Metric {
+        let has = |metric: &Metric| self.folds.values().any(|fold| fold.quality.get(*metric).is_some());
+        self.metric.or_else(|| [Metric::Accuracy, Metric::Mae].into_iter().find(has)).unwrap_or_default()
     }
 
     /// Whether configurations were searched.
@@ -274,11 +309,13 @@ pub struct Run {
     /// This process does every unit whose number leaves the first when divided
     /// by the second.
     pub shard: (usize, usize),
+    /// Whether what models say of test graphs is kept, for pictures.
+    pub keeps_predictions: bool,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { folder: None, shard: (0, 1) }
+        Self { folder: None, shard: (0, 1), keeps_predictions: false }
     }
 }
 
@@ -288,15 +325,19 @@ impl Run {
         let Known { mut cells, mut paper } = Known::default();
         for record in records::read(&folder.join("records"))? {
             match record {
-                Record::Cell { cell, fingerprint, units } => {
+                Record::Cell { cell, fingerprint, units, metric, targets } => {
                     let state = cells.entry(cell).or_default();
                     (state.fingerprint, state.all_units) = (fingerprint, units);
+                    (state.metric, state.targets) = (metric, targets);
                 }
                 Record::Unit { cell, unit } => {
                     cells.entry(cell).or_default().units.insert(unit.key, unit);
                 }
                 Record::Fold { cell, fold, result } => {
                     cells.entry(cell).or_default().folds.insert(fold, *result);
+                }
+                Record::Predictions { cell, fold, said } => {
+                    cells.entry(cell).or_default().predictions.insert(fold, *said);
                 }
                 Record::Time { cell, fold, sweeps, times } => {
                     cells.entry(cell).or_default().times.insert((sweeps, fold), times);
@@ -341,6 +382,11 @@ impl Run {
     /// The file for how long things took, on which no two runs agree.
     pub(crate) fn clock_journal(&self) -> Result<Option<Journal>> {
         self.open_share("times")
+    }
+
+    /// The file for what models say of test graphs.
+    pub(crate) fn predictions_journal(&self) -> Result<Option<Journal>> {
+        if self.keeps_predictions { self.open_share("predictions") } else { Ok(None) }
     }
 
     fn open_share(&self, name: &str) -> Result<Option<Journal>> {

@@ -11,6 +11,8 @@
 //! # Ok::<(), stepwell_lab::Error>(())
 //! ```
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use stepwell::rng::Stream;
 use stepwell_data::Part;
@@ -61,6 +63,25 @@ impl Fold {
         self.train.sort_unstable();
         self.validation.sort_unstable();
     }
+
+    /// The same with whole groups, drawn at random: each is taken that does not make the
+    /// part larger than it should be, or than the smallest group. Nothing is moved where
+    /// all training graphs are of one group.
+    pub fn hold_out_groups(&mut self, groups: &[usize], share: f64, mut stream: Stream) {
+        let mut lists = by_class(groups, self.train.iter().copied());
+        lists.retain(|graphs| !graphs.is_empty());
+        let smallest = lists.iter().map(Vec::len).min().unwrap_or(0);
+        let wanted = (self.train.len() as f64 * share).round() as usize;
+        let most = wanted.max(smallest).min(self.train.len().saturating_sub(1));
+        stream.shuffle(&mut lists);
+        self.train.clear();
+        for graphs in lists {
+            let fits = self.validation.len() + graphs.len() <= most;
+            if fits { &mut self.validation } else { &mut self.train }.extend(graphs);
+        }
+        self.train.sort_unstable();
+        self.validation.sort_unstable();
+    }
 }
 
 /// Folds over which every class is spread as evenly as possible, each with a
@@ -70,12 +91,7 @@ pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> 
         let expected = format!("2 to {} folds, the number of graphs", classes.len());
         return Err(Error::Split { expected, found: folds.to_string() });
     }
-    if !(held_out > 0.0 && held_out < 1.0) {
-        return Err(Error::Split {
-            expected: "a held-out share between 0 and 1".into(),
-            found: held_out.to_string(),
-        });
-    }
+    check_share(held_out)?;
     let by_class = by_class(classes, 0..classes.len());
     let mut fold_of = vec![0; classes.len()];
     // Dealt on from where the class before ended, so that folds are of one size.
@@ -89,13 +105,68 @@ pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> 
         }
     }
     let fold = |number: usize| {
-        let part =
-            |inside: bool| (0..classes.len()).filter(|&graph| (fold_of[graph] == number) == inside).collect();
-        let mut fold = Fold { train: part(false), validation: Vec::new(), test: part(true) };
+        let mut fold = tested_on(&fold_of, number);
         fold.hold_out(classes, held_out, Stream::new(seed, "held out", [number as u64, 0]));
         fold
     };
     Ok((0..folds).map(fold).collect())
+}
+
+/// Folds of about equal size in which no group is in two: groups, the largest first and
+/// equal ones in an order that is drawn, go to the fold that is smallest so far. Whole
+/// groups are set aside for validation.
+///
+/// ```
+/// use stepwell_lab::splits::grouped;
+/// let folds = grouped(&[0, 0, 0, 1, 1, 2, 2, 3], 2, 0.4, 7)?;
+/// assert_eq!(folds[0].test.len(), 4); // the group of three with that of one
+/// assert_eq!(folds[0].train.len(), 2);
+/// # Ok::<(), stepwell_lab::Error>(())
+/// ```
+pub fn grouped(groups: &[usize], folds: usize, held_out: f64, seed: u64) -> Result<Vec<Fold>> {
+    check_share(held_out)?;
+    let mut lists = by_class(groups, 0..groups.len());
+    lists.retain(|graphs| !graphs.is_empty());
+    if folds < 2 || folds > lists.len() {
+        let expected = format!("2 to {} folds, the number of groups", lists.len());
+        return Err(Error::Split { expected, found: folds.to_string() });
+    }
+    Stream::new(seed, "folds", [0, 0]).shuffle(&mut lists);
+    lists.sort_by_key(|graphs| std::cmp::Reverse(graphs.len()));
+    let (mut fold_of, mut sizes) = (vec![0; groups.len()], vec![0; folds]);
+    for graphs in lists {
+        let smallest = (0..folds).min_by_key(|&fold| sizes[fold]).unwrap_or(0);
+        sizes[smallest] += graphs.len();
+        graphs.into_iter().for_each(|graph| fold_of[graph] = smallest);
+    }
+    let fold = |number: usize| {
+        let mut fold = tested_on(&fold_of, number);
+        fold.hold_out_groups(groups, held_out, Stream::new(seed, "held out", [number as u64, 0]));
+        fold
+    };
+    Ok((0..folds).map(fold).collect())
+}
+
+/// The number of each graph's group, in the order of their names.
+pub fn numbered(groups: &[String]) -> Vec<usize> {
+    let mut numbers: BTreeMap<&str, usize> = groups.iter().map(|name| (name.as_str(), 0)).collect();
+    numbers.values_mut().zip(0..).for_each(|(number, place)| *number = place);
+    groups.iter().map(|name| numbers[name.as_str()]).collect()
+}
+
+fn check_share(held_out: f64) -> Result<()> {
+    if held_out > 0.0 && held_out < 1.0 {
+        return Ok(());
+    }
+    let expected = "a held-out share between 0 and 1".into();
+    Err(Error::Split { expected, found: held_out.to_string() })
+}
+
+/// The fold of that number, without a validation part.
+fn tested_on(fold_of: &[usize], number: usize) -> Fold {
+    let part =
+        |inside: bool| (0..fold_of.len()).filter(|&graph| (fold_of[graph] == number) == inside).collect();
+    Fold { train: part(false), validation: Vec::new(), test: part(true) }
 }
 
 /// How many classes have fewer graphs than there are folds, so that some folds
@@ -161,6 +232,8 @@ pub fn parse(text: &str, num_graphs: usize) -> Result<Vec<Fold>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -186,6 +259,40 @@ mod tests {
                 prop_assert_eq!(all, (0..classes.len()).collect::<Vec<_>>());
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn no_group_is_in_two_parts(
+            groups in prop::collection::vec(0usize..30, 40..120), folds in 2usize..6, seed: u64, share in 0.05f64..0.6,
+        ) {
+            let made = grouped(&groups, folds, share, seed).unwrap();
+            prop_assert_eq!(&made, &grouped(&groups, folds, share, seed).unwrap());
+            let mut tested: Vec<usize> = made.iter().flat_map(|fold| fold.test.clone()).collect();
+            tested.sort();
+            prop_assert_eq!(tested, (0..groups.len()).collect::<Vec<_>>());
+            let largest = (0..30).map(|group| groups.iter().filter(|&&g| g == group).count()).max().unwrap();
+            let sizes: Vec<usize> = made.iter().map(|fold| fold.test.len()).collect();
+            prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= largest);
+            for fold in &made {
+                let of = |graphs: &[usize]| graphs.iter().map(|&graph| groups[graph]).collect::<BTreeSet<_>>();
+                let (train, validation, test) = (of(&fold.train), of(&fold.validation), of(&fold.test));
+                prop_assert!(train.is_disjoint(&validation) && train.is_disjoint(&test) && validation.is_disjoint(&test));
+                prop_assert!(!fold.train.is_empty() && !fold.validation.is_empty());
+                prop_assert_eq!(fold.train.len() + fold.validation.len() + fold.test.len(), groups.len());
+            }
+        }
+    }
+
+    #[test]
+    fn folds_need_as_many_groups() {
+        let names = ["b", "a", "b", "c"].map(str::to_owned);
+        assert_eq!(numbered(&names), [1, 0, 1, 2]);
+        let refused = grouped(&numbered(&names), 5, 0.1, 0).unwrap_err().to_string();
+        assert_eq!(refused, "splits: expected 2 to 3 folds, the number of groups, found 5");
+        // One group is left to learn from: nothing can be held out.
+        let folds = grouped(&[0, 0, 1, 1], 2, 0.5, 0).unwrap();
+        assert!(folds.iter().all(|fold| fold.validation.is_empty() && fold.train.len() == 2));
     }
 
     #[test]

@@ -25,10 +25,11 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The protocol as it applies here: of a baseline nothing is drawn.
+    /// The protocol as it applies here: a model has a metric of its own; of a baseline
+    /// nothing is drawn.
     pub(crate) fn protocol(&self, protocol: Protocol) -> Protocol {
         match self {
-            Self::Model(..) => protocol,
+            Self::Model(_, config) => Protocol { metric: config.metric, ..protocol },
             Self::Baseline(baseline) => {
                 let configurations = baseline.settings().len();
                 Protocol { configurations, initialisations: 1, ..protocol }

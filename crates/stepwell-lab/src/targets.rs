@@ -1,37 +1,135 @@
 //! What is to be predicted, and how good predictions of it are.
 
-use ndarray::ArrayView2;
-use stepwell::targets::{Encoded, decode_classes};
+use ndarray::{Array2, ArrayView2};
+use stepwell::config::Metric;
+use stepwell::metrics::mean;
+use stepwell::targets::{Encoded, Task, decode_classes};
 use stepwell_data::Dataset;
 
 use crate::error::{Error, Result};
+use crate::metrics::Said;
 
-/// The targets of a dataset, which must have one number or class for every graph.
+/// The targets of a dataset: a class for every graph, or values, some of which may not
+/// be known.
 pub fn of(dataset: &Dataset) -> Result<Encoded> {
-    let encoded = Encoded::new(&dataset.targets)?;
-    if encoded.codes().is_none() && encoded.numbers().is_none() {
-        let (expected, found) = ("one target for every graph".into(), "several".into());
-        return Err(Error::BadOption { name: "dataset", expected, found });
+    Ok(Encoded::named(&dataset.targets, dataset.target_names.clone())?)
+}
+
+/// The metric that results are told by: the one that is asked for, or the one that suits
+/// the targets.
+pub fn headline(asked: Metric, targets: &Encoded) -> Result<Metric> {
+    let task = targets.task();
+    let metric = asked.or_default(task, targets.census().counts(0));
+    let known = Metric::of_task(task);
+    if known.contains(&metric) {
+        return Ok(metric);
     }
-    Ok(encoded)
+    let names: Vec<&str> = known.iter().map(|metric| metric.title()).collect();
+    let (expected, found) = (format!("one of {}", names.join(", ")), metric.title().to_owned());
+    Err(Error::BadOption { name: "metric", expected, found })
 }
 
-/// One class per graph to stratify by; numbers are one class.
+/// The metric that configurations are compared by: the headline. Log loss and Brier score
+/// need probabilities, which linear readouts do not have; ROC-AUC stands in for them.
+pub fn searched_by(headline: Metric) -> Metric {
+    match headline {
+        Metric::LogLoss | Metric::Brier => Metric::RocAuc,
+        metric => metric,
+    }
+}
+
+/// One class per graph to stratify by: its class; of targets of 0 and 1 whether any is
+/// 1. Numbers are one class.
 pub fn strata(targets: &Encoded) -> Vec<usize> {
-    targets.codes().map_or_else(|| vec![0; targets.len()], <[usize]>::to_vec)
+    match (targets.codes(), targets.values(), targets.task()) {
+        (Some(codes), ..) => codes.to_vec(),
+        (None, Some(values), Task::Binary { .. }) => {
+            values.rows().into_iter().map(|row| usize::from(row.iter().any(|&value| value > 0.0))).collect()
+        }
+        _ => vec![0; targets.len()],
+    }
 }
 
-/// The score of predictions for some graphs; see [`Unit`](crate::protocol::Unit).
-pub fn score(targets: &Encoded, graphs: &[usize], decisions: ArrayView2<'_, f64>) -> f64 {
-    match targets.codes() {
+/// Whether a [`score`] is a sum over graphs.
+fn is_summed(metric: Metric, task: Task) -> bool {
+    matches!(
+        (metric, task),
+        (Metric::Accuracy, Task::Classification { .. }) | (Metric::Rmse, Task::Regression { targets: 1 })
+    )
+}
+
+/// How many graphs a [`score`] is a sum over; 1 where it is none.
+pub fn summed_over(metric: Metric, targets: &Encoded, graphs: &[usize]) -> usize {
+    match (is_summed(metric, targets.task()), targets.values()) {
+        (false, _) => 1,
+        (true, None) => graphs.len(),
+        (true, Some(values)) => graphs.iter().filter(|&&graph| !values[(graph, 0)].is_nan()).count().max(1),
+    }
+}
+
+/// What graphs are compared by if their targets leave the metric without a value, as one class
+/// leaves ROC-AUC: accuracy, or RMSE of numbers.
+pub fn usable(metric: Metric, targets: &Encoded, graphs: &[usize]) -> Metric {
+    // Whether there is a value follows from what is true, not from what is said.
+    let nothing = Array2::zeros((graphs.len(), targets.task().num_columns()));
+    match (score(metric, targets, graphs, nothing.view()), targets.task()) {
+        (Some(_), _) => metric,
+        (None, Task::Regression { .. }) => Metric::Rmse,
+        (None, _) => Metric::Accuracy,
+    }
+}
+
+/// The score of predictions for some graphs, more being better: see
+/// [`Unit`](crate::protocol::Unit). Nothing where the metric has no value.
+pub fn score(
+    metric: Metric,
+    targets: &Encoded,
+    graphs: &[usize],
+    decisions: ArrayView2<'_, f64>,
+) -> Option<f64> {
+    if !is_summed(metric, targets.task()) {
+        let of = |target| Said::new(targets, graphs, decisions, None, target).metric(metric);
+        let value = mean((0..targets.task().num_targets()).map(of))?;
+        return Some(if metric.is_gain() { value } else { -value });
+    }
+    Some(match targets.codes() {
         Some(codes) => {
             let found = decode_classes(decisions);
             found.iter().zip(graphs).filter(|&(&found, &graph)| found == codes[graph]).count() as f64
         }
         None => {
-            let values = targets.numbers().expect("checked: one number for every graph");
+            let values = targets.values().expect("what has no classes has values");
             let errors = decisions.column(0).into_iter().zip(graphs);
-            -errors.map(|(found, &graph)| (found - values[graph]).powi(2)).sum::<f64>()
+            let known = errors.filter(|&(_, &graph)| !values[(graph, 0)].is_nan());
+            -known.map(|(found, &graph)| (found - values[(graph, 0)]).powi(2)).sum::<f64>()
         }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use stepwell::targets::Targets;
+
+    use super::*;
+
+    #[test]
+    fn a_graph_with_any_positive_is_of_another_stratum() {
+        let nan = f64::NAN;
+        let y = Targets::Binary(array![[0.0, nan], [nan, 1.0], [1.0, 0.0], [nan, nan], [0.0, 0.0]]);
+        assert_eq!(strata(&Encoded::new(&y).unwrap()), [0, 1, 1, 0, 0]);
+        assert_eq!(strata(&Encoded::new(&Targets::numbers(vec![1.0, 2.0])).unwrap()), [0, 0]);
+    }
+
+    #[test]
+    fn more_is_better_for_every_score() {
+        let y = Encoded::new(&Targets::Numbers(array![[0.0, 0.0], [1.0, f64::NAN]])).unwrap();
+        let score = |metric, decisions| score(metric, &y, &[0, 1], ArrayView2::from(&decisions));
+        let (good, bad) = ([[0.0, 0.0], [1.0, 0.0]], [[0.5, 1.0], [1.0, 0.0]]);
+        assert_eq!(score(Metric::Rmse, good), Some(0.0));
+        assert!(score(Metric::Rmse, bad) < Some(0.0));
+        assert!(score(Metric::R2, bad) < score(Metric::R2, good));
+        assert_eq!(score(Metric::RocAuc, good), None);
+        assert!(headline(Metric::RocAuc, &y).unwrap_err().to_string().contains("one of RMSE, MAE, R²"));
     }
 }

@@ -8,11 +8,11 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use stepwell_data::Expected;
 use stepwell_data::parquet::{BadRow, Batches};
+use stepwell_data::{Expected, ReadOptions};
 
 use crate::batch::RawBatch;
-use crate::dataset::RawDataset;
+use crate::dataset::{RawDataset, reading};
 
 /// Record batches, from wherever they come.
 type Stream = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -33,12 +33,12 @@ const GRAPH: [&str; 11] = [
 ];
 
 /// All columns, or those of the graphs alone: what is wrong with others does not matter then.
-fn open(data: AnyRecordBatch, all: bool) -> PyResult<Batches<Stream>> {
+fn open(data: AnyRecordBatch, all: Option<&ReadOptions>) -> PyResult<Batches<Stream>> {
     let unread = |error: ArrowError| PyValueError::new_err(error.to_string());
     let stream = data.into_reader()?;
     let schema = stream.schema();
-    if all {
-        return Batches::new(Box::new(stream) as Stream, &schema).map_err(exception);
+    if let Some(options) = all {
+        return Batches::with_options(Box::new(stream) as Stream, &schema, options).map_err(exception);
     }
     let wanted = |at: &usize| GRAPH.contains(&schema.field(*at).name().as_str());
     let columns: Vec<usize> = (0..schema.fields().len()).filter(wanted).collect();
@@ -56,8 +56,14 @@ fn exception(bad: BadRow) -> PyErr {
 
 /// All graphs of Arrow data as a dataset.
 #[pyfunction]
-pub fn arrow_dataset(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawDataset> {
-    let rows = open(data, true)?;
+#[pyo3(signature = (data, targets, groups))]
+pub fn arrow_dataset(
+    py: Python<'_>,
+    data: AnyRecordBatch,
+    targets: Vec<String>,
+    groups: Option<String>,
+) -> PyResult<RawDataset> {
+    let rows = open(data, Some(&reading(targets, groups)))?;
     py.detach(|| rows.whole()).map(RawDataset::from).map_err(exception)
 }
 
@@ -77,7 +83,7 @@ impl RawRows {
     #[new]
     #[pyo3(signature = (data, expected=None))]
     fn new(data: AnyRecordBatch, expected: Option<(usize, bool)>) -> PyResult<Self> {
-        let mut pieces = open(data, false)?;
+        let mut pieces = open(data, None)?;
         if let Some((attributes, labels)) = expected {
             pieces.expect(Expected { attributes, labels });
         }
@@ -87,7 +93,7 @@ impl RawRows {
     /// All graphs at once, in one batch.
     #[staticmethod]
     fn whole(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawBatch> {
-        let rows = open(data, false)?;
+        let rows = open(data, None)?;
         Ok(RawBatch::new(py.detach(|| rows.whole()).map_err(exception)?.graphs))
     }
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stepwell::features::FeatureFit;
 use stepwell::readout::{Gathered, ReadoutFit, Sample};
-use stepwell::targets::{Encoded, Labels, Targets, Task};
+use stepwell::targets::{Census, Encoded, Labels, Targets, Task};
 
 use crate::batch::RawBatch;
 use crate::model::Values;
@@ -72,8 +72,48 @@ pub struct RawReadoutFit(Mutex<Arc<Fit>>);
 struct Fit {
     fit: ReadoutFit,
     classes: Labels,
-    /// The weight of each class.
-    weights: Option<Vec<f64>>,
+    binary: bool,
+}
+
+/// What must be known of targets before a readout is trained: counted by workers and merged.
+#[pyclass(module = "stepwell._stepwell")]
+pub struct RawCensus(Counted);
+
+#[derive(Clone, Deserialize, Serialize)]
+struct Counted {
+    task: Task,
+    census: Census,
+}
+
+#[pymethods]
+impl RawCensus {
+    /// Of so many targets, which are numbers or 0 and 1.
+    #[new]
+    fn new(targets: usize, binary: bool) -> Self {
+        let task = if binary { Task::Binary { targets } } else { Task::Regression { targets } };
+        Self(Counted { task, census: Census::new(task) })
+    }
+
+    /// Takes rows into account; NaN where a target is not known.
+    fn observe(&mut self, values: Values<'_>) -> PyResult<()> {
+        let binary = matches!(self.0.task, Task::Binary { .. });
+        let encoded = Encoded::with_classes(&values.targets(binary), Labels::NONE).map_err(refused)?;
+        self.0.census.merge(&encoded.census()).map_err(refused)
+    }
+
+    /// Adds what was seen of other rows.
+    fn merge(&mut self, other: PyRef<'_, Self>) -> PyResult<()> {
+        self.0.census.merge(&other.0.census).map_err(refused)
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        of_bytes(bytes).map(Self)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (to_bytes(py, &self.0)?,)))
+    }
 }
 
 /// What workers have gathered in one pass.
@@ -82,29 +122,30 @@ pub struct RawGathered(Option<Gathered>);
 
 #[pymethods]
 impl RawReadoutFit {
-    /// For vectors of some width, the classes there are (none for numbers) and how
-    /// often each occurs.
+    /// For vectors of some width: the classes there are and how often each occurs, or
+    /// what is known of targets that have none.
     #[new]
-    #[pyo3(signature = (options, width, classes=None, counts=vec![]))]
+    #[pyo3(signature = (options, width, classes=None, counts=vec![], census=None, names=vec![]))]
     fn new(
         options: &Bound<'_, PyDict>,
         width: usize,
         classes: Option<Values<'_>>,
         counts: Vec<u64>,
+        census: Option<PyRef<'_, RawCensus>>,
+        names: Vec<String>,
     ) -> PyResult<Self> {
         let config = config(options)?;
-        let options = config.readout();
-        let (mut task, mut weights) = (Task::Regression { targets: 1 }, None);
-        let classes = match classes.map(Values::targets) {
-            Some(Targets::Classes(labels)) => {
-                task = Task::Classification { num_classes: labels.len() };
-                weights = Some(options.class_weight.per_class(&counts).map_err(refused)?);
-                labels
+        let (task, census, classes) = match (classes.map(|values| values.targets(false)), census) {
+            (Some(Targets::Classes(labels)), _) => {
+                (Task::Classification { num_classes: labels.len() }, Census::of_classes(counts), labels)
             }
-            _ => Labels::NONE,
+            (_, Some(counted)) => (counted.0.task, counted.0.census.clone(), Labels::NONE),
+            _ => return Err(PyValueError::new_err("expected classes or a census")),
         };
-        let fit = ReadoutFit::new(width, task, &options, config.seed).map_err(refused)?;
-        Ok(Self(Mutex::new(Arc::new(Fit { fit, classes, weights }))))
+        census.check(task, &names).map_err(refused)?;
+        let fit = ReadoutFit::new(width, task, &census, &config.readout(), config.seed).map_err(refused)?;
+        let binary = matches!(task, Task::Binary { .. });
+        Ok(Self(Mutex::new(Arc::new(Fit { fit, classes, binary }))))
     }
 
     /// Takes rows into account: those of a worker are given all at once or in turn.
@@ -117,28 +158,11 @@ impl RawReadoutFit {
     ) -> PyResult<RawGathered> {
         // Shared, since a decomposition that is made for one table serves the next.
         let state = self.0.lock().map_err(poisoned)?.clone();
-        let classes = &state.classes;
-        let targets = match targets.targets() {
-            Targets::Classes(Labels::Float(values)) if classes.is_empty() => Targets::numbers(values),
-            Targets::Classes(labels) if classes.is_empty() => {
-                Targets::Classes(labels).into_numbers().map_err(refused)?
-            }
-            targets => targets,
-        };
-        let encoded = Encoded::with_classes(&targets, classes.clone()).map_err(refused)?;
+        let encoded =
+            Encoded::with_classes(&targets.targets(state.binary), state.classes.clone()).map_err(refused)?;
         let vectors = vectors.as_array().to_owned();
-        let own = sample_weight.map(|weights| weights.as_array().to_vec());
+        let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let gathered = threads::run_owned(py, 1, None, move |_| {
-            let of_class = state
-                .weights
-                .as_ref()
-                .zip(encoded.codes())
-                .map(|(weights, codes)| codes.iter().map(|&code| weights[code]).collect::<Vec<f64>>());
-            let weights = match (of_class, own) {
-                (Some(of_class), Some(own)) => Some(of_class.iter().zip(own).map(|(a, b)| a * b).collect()),
-                (of_class, own) => of_class.or(own),
-            };
-            let weights: Option<Vec<f64>> = weights;
             let sample = Sample { weights: weights.as_deref(), keys: None };
             state.fit.gather(|take| take(vectors.view(), encoded.matrix().view(), sample))
         })?;

@@ -10,7 +10,7 @@ use stepwell::graph::GraphBatch;
 use stepwell::targets::{Labels, Targets};
 use stepwell_data::catalog::{self, Catalog};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_data::{Dataset, Error, Part};
+use stepwell_data::{Dataset, Error, Part, ReadOptions};
 
 use crate::batch::RawBatch;
 use crate::model::{Values, names};
@@ -24,6 +24,8 @@ pub struct RawDataset {
     batch: Arc<GraphBatch>,
     places: Option<Arc<Vec<[f64; 2]>>>,
     targets: Targets,
+    target_names: Vec<String>,
+    groups: Option<Vec<String>>,
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
     notes: Vec<String>,
@@ -36,6 +38,8 @@ impl From<Dataset> for RawDataset {
             batch: Arc::new(dataset.graphs),
             places: dataset.coordinates.map(Arc::new),
             targets: dataset.targets,
+            target_names: dataset.target_names,
+            groups: dataset.groups,
             ids: dataset.ids,
             notes: dataset.notes,
             split: dataset.parts.map(|parts| parts.into_iter().map(|part| part.name()).collect()),
@@ -60,6 +64,14 @@ impl RawDataset {
         })
     }
 
+    fn target_names(&self) -> Vec<String> {
+        self.target_names.clone()
+    }
+
+    fn groups(&self) -> Option<Vec<String>> {
+        self.groups.clone()
+    }
+
     fn ids(&self) -> Option<Vec<String>> {
         self.ids.clone()
     }
@@ -73,16 +85,25 @@ impl RawDataset {
     }
 }
 
+/// Which columns hold targets and groups.
+pub(crate) fn reading(targets: Vec<String>, groups: Option<String>) -> ReadOptions {
+    ReadOptions { targets, groups, ..ReadOptions::default() }
+}
+
 /// A dataset by path or name.
 #[pyfunction]
+#[pyo3(signature = (name, data_dir, download, targets, groups))]
 pub fn load_dataset(
     py: Python<'_>,
     name: &str,
     data_dir: Option<PathBuf>,
     download: bool,
+    targets: Vec<String>,
+    groups: Option<String>,
 ) -> PyResult<RawDataset> {
     let catalog = Catalog { online: download, ..Catalog::from_environment(data_dir) };
-    let loaded = threads::run(py, 0, |go_on| catalog.load(name, 0, &mut |_| go_on()))?;
+    let options = reading(targets, groups);
+    let loaded = threads::run(py, 0, |go_on| catalog.load_with(name, 0, &options, &mut |_| go_on()))?;
     loaded.map(RawDataset::from).map_err(exception)
 }
 
@@ -105,7 +126,7 @@ pub fn save_dataset(
     let dataset = Dataset {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         graphs: GraphBatch::clone(&graphs.batch),
-        targets: match y.map(Values::targets) {
+        targets: match y.map(|values| values.targets(false)) {
             None => Targets::None,
             Some(Targets::Classes(Labels::Float(values))) => Targets::numbers(values),
             Some(targets) => targets,

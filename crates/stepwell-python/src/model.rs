@@ -14,9 +14,9 @@ use stepwell::features::{FeatureMap, InputShape};
 use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, Saved, TrainedModel};
 use stepwell::pool::Notes;
-use stepwell::readout::{Readout, Sample};
+use stepwell::readout::{Assessment, Readout, Sample, Wanted};
 use stepwell::reservoir::{BlockWeights, Convergence, Embedding, GateWeights, Prepared, Run, Weights};
-use stepwell::targets::{Labels, Targets, Task, decode_classes};
+use stepwell::targets::{Encoded, Labels, Targets, Task, decode_classes};
 use stepwell_data::models;
 
 use crate::batch::RawBatch;
@@ -27,6 +27,9 @@ use crate::{dataset, pool, readout, threads};
 
 /// The same, on its way to Python.
 type Gate<'py> = (Matrix<'py>, Matrix<'py>, Bound<'py, PyArray1<f64>>);
+
+/// A metric, its leave-one-out value, and the share of balanced class weights.
+type Assessed<'py> = (Bound<'py, PyAny>, f64, f64);
 
 /// A model, trained or not.
 #[pyclass(frozen, module = "stepwell._stepwell")]
@@ -83,13 +86,14 @@ pub enum Values<'py> {
 }
 
 impl Values<'_> {
-    /// As classes, or as rows of numbers.
-    pub(crate) fn targets(self) -> Targets {
+    /// As classes, or as rows of numbers: 0 and 1, if they are `binary`.
+    pub(crate) fn targets(self, binary: bool) -> Targets {
         Targets::Classes(match self {
             Self::Bool(values) => Labels::Bool(values),
             Self::Int(values) => Labels::Int(values),
             Self::Float(values) => Labels::Float(values),
             Self::Text(values) => Labels::Text(values),
+            Self::Numbers(values) if binary => return Targets::Binary(values.as_array().to_owned()),
             Self::Numbers(values) => return Targets::Numbers(values.as_array().to_owned()),
         })
     }
@@ -176,8 +180,10 @@ impl RawModel {
         Ok(Self::new(Saved::Untrained(model)))
     }
 
-    /// Embeds graphs and trains a readout on their vectors.
-    #[pyo3(signature = (graphs, targets, sample_weight, n_threads, report=None))]
+    /// Embeds graphs and trains a readout on their vectors. Rows of numbers are 0 and 1
+    /// if they are `binary`; their columns may have names.
+    #[pyo3(signature = (graphs, targets, sample_weight, n_threads, report=None, binary=false, names=vec![]))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn train<'py>(
         &self,
         py: Python<'py>,
@@ -186,8 +192,11 @@ impl RawModel {
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         n_threads: usize,
         report: Option<Py<PyAny>>,
+        binary: bool,
+        names: Vec<String>,
     ) -> PyResult<(Self, Journey<'py>)> {
-        let (saved, batch, targets) = (self.0.clone(), graphs.batch.clone(), targets.targets());
+        let targets = Encoded::named(&targets.targets(binary), names).map_err(refused)?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let trained = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
             let model = saved.model();
@@ -197,7 +206,7 @@ impl RawModel {
             }
             let keys = batch.keys();
             let sample = Sample { weights: weights.as_deref(), keys: Some(&keys) };
-            let trained = TrainedModel::fit(model.clone(), vectors.view(), &targets, sample)?;
+            let trained = TrainedModel::fit_encoded(model.clone(), vectors.view(), &targets, sample)?;
             Ok((trained, passed))
         })?;
         let (trained, passed) = trained.map_err(refused)?;
@@ -368,7 +377,8 @@ impl RawModel {
         (edge_labels + edge_attributes > 0).then(|| weights.iter().map(arrays).collect())
     }
 
-    /// What it predicts: "classification", "regression", or nothing.
+    /// What it predicts: "classification", "regression", "binary" for several
+    /// targets of 0 and 1, or nothing.
     #[getter]
     fn task(&self) -> Option<&'static str> {
         match &*self.0 {
@@ -376,6 +386,7 @@ impl RawModel {
             Saved::Trained(trained) => Some(match trained.readout.task() {
                 Task::Classification { .. } => "classification",
                 Task::Regression { .. } => "regression",
+                Task::Binary { .. } => "binary",
             }),
         }
     }
@@ -386,9 +397,72 @@ impl RawModel {
         names(py, &self.trained()?.classes)
     }
 
+    /// The names of the targets, where they have some.
     #[getter]
-    fn alpha(&self) -> PyResult<f64> {
-        Ok(self.trained()?.readout.alpha())
+    fn target_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.trained()?.targets.clone())
+    }
+
+    /// The penalty of every target.
+    #[getter]
+    fn alphas(&self) -> PyResult<Vec<f64>> {
+        Ok(self.trained()?.readout.alphas().to_vec())
+    }
+
+    /// For every target, the metric it was chosen by, its leave-one-out value, and the share
+    /// of balanced class weights.
+    #[getter]
+    fn assessments<'py>(&self, py: Python<'py>) -> PyResult<Vec<Assessed<'py>>> {
+        let assessed = |found: &Assessment| {
+            Ok((to_python(py, &found.metric)?, found.value.unwrap_or(f64::NAN), found.balance))
+        };
+        self.trained()?.readout.assessments().unwrap_or_default().iter().map(assessed).collect()
+    }
+
+    /// Probabilities of decision values: a column for each class, or for each of several targets.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        decisions: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<Matrix<'py>> {
+        Ok(self.trained()?.probabilities(decisions.as_array()).map_err(refused)?.into_pyarray(py))
+    }
+
+    /// Which classes cannot be ruled out.
+    fn sets<'py>(
+        &self,
+        py: Python<'py>,
+        decisions: PyReadonlyArray2<'_, f64>,
+        coverage: f64,
+    ) -> PyResult<Bound<'py, PyArray2<bool>>> {
+        Ok(self.trained()?.sets(decisions.as_array(), coverage).map_err(refused)?.into_pyarray(py))
+    }
+
+    /// Lower and upper ends of intervals around numbers.
+    fn intervals<'py>(
+        &self,
+        py: Python<'py>,
+        predictions: PyReadonlyArray2<'_, f64>,
+        coverage: f64,
+    ) -> PyResult<Matrix<'py>> {
+        Ok(self.trained()?.intervals(predictions.as_array(), coverage).map_err(refused)?.into_pyarray(py))
+    }
+
+    /// A target's threshold, and the precision and recall to expect of it.
+    #[pyo3(signature = (target, precision=None, recall=None))]
+    fn threshold(
+        &self,
+        target: usize,
+        precision: Option<f64>,
+        recall: Option<f64>,
+    ) -> PyResult<(f64, f64, f64)> {
+        let wanted = match (precision, recall) {
+            (Some(precision), None) => Wanted::Precision(precision),
+            (None, Some(recall)) => Wanted::Recall(recall),
+            _ => return Err(PyValueError::new_err("expected precision= or recall=")),
+        };
+        let found = self.trained()?.threshold(target, wanted).map_err(refused)?;
+        Ok((found.threshold, found.precision, found.recall))
     }
 
     /// Whether all graphs it was trained on had the same vector.
@@ -416,10 +490,11 @@ impl RawModel {
     }
 
     /// The same model with a readout that was trained on its vectors.
-    fn with_readout(&self, readout: &RawReadout) -> PyResult<Self> {
+    #[pyo3(signature = (readout, names=vec![]))]
+    fn with_readout(&self, readout: &RawReadout, names: Vec<String>) -> PyResult<Self> {
         let (model, found) = (self.0.model().clone(), Readout::clone(&readout.readout));
-        let trained = TrainedModel::from_parts(model, found, readout.classes.clone());
-        Ok(Self::new(Saved::Trained(trained.map_err(refused)?)))
+        let trained = TrainedModel::from_parts(model, found, readout.classes.clone()).map_err(refused)?;
+        Ok(Self::new(Saved::Trained(TrainedModel { targets: names, ..trained })))
     }
 
     /// Writes the model to a file, whole or not at all.

@@ -67,7 +67,7 @@ pub fn plot_embedding<'py>(
     method: Option<&str>,
     name: &str,
 ) -> PyResult<Plotted<'py>> {
-    let targets = match labels.map(Values::targets) {
+    let targets = match labels.map(|values| values.targets(false)) {
         None => Targets::None,
         Some(Targets::Classes(Labels::Float(values))) => Targets::numbers(values),
         Some(targets) => targets,

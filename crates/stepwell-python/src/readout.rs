@@ -26,7 +26,7 @@ pub struct RawReadout {
 impl RawReadout {
     /// Trains on vectors.
     #[staticmethod]
-    #[pyo3(signature = (options, x, targets, sample_weight=None, n_threads=1))]
+    #[pyo3(signature = (options, x, targets, sample_weight=None, n_threads=1, binary=false))]
     fn fit(
         py: Python<'_>,
         options: &Bound<'_, PyDict>,
@@ -34,8 +34,9 @@ impl RawReadout {
         targets: Values<'_>,
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         n_threads: usize,
+        binary: bool,
     ) -> PyResult<Self> {
-        let (config, x, targets) = (config(options)?, x.as_array().to_owned(), targets.targets());
+        let (config, x, targets) = (config(options)?, x.as_array().to_owned(), targets.targets(binary));
         let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let fitted = threads::run_owned(py, n_threads, None, move |_| {
             let encoded = Encoded::new(&targets)?;
@@ -60,9 +61,10 @@ impl RawReadout {
         Ok(values.map_err(refused)?.into_pyarray(py))
     }
 
+    /// The penalty of every target.
     #[getter]
-    fn alpha(&self) -> f64 {
-        self.readout.alpha()
+    fn alphas(&self) -> Vec<f64> {
+        self.readout.alphas().to_vec()
     }
 
     #[getter]

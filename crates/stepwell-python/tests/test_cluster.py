@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from stepwell import _cluster as cluster
@@ -182,9 +183,9 @@ def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
             "y: expected labels of at least two classes, found 1 class",
         ),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0).append_column("z", [[1.0] * 8 + [None]])), PyramidalReservoirRegressor(landmarks=0), y="z"),
+            lambda: cluster.fit_ridge(Serial(make_table(9, 0).append_column("z", pa.array([None] * 9, pa.float64()))), PyramidalReservoirRegressor(landmarks=0), y="z"),
             ValueError,
-            "row '008': expected a value in 'z', found null",
+            "target 'z': expected values to learn from, found none",
         ),
     ],
 )
@@ -213,3 +214,37 @@ def test_what_is_not_installed_is_said(name, needs):
         pytest.skip(f"{needs} is installed")
     with pytest.raises(ImportError, match=rf"pip install 'stepwell\[{name}\]'"):
         importlib.import_module(f"stepwell.{name}")
+
+
+def several(table, seed=5):
+    """The same rows with two targets of 0 and 1 that have gaps, also as one column of lists."""
+    rng = np.random.default_rng(seed)
+    size = np.array(table["size"].to_pylist())
+    gap = lambda values, share: [None if lot < share else value for value, lot in zip(values, rng.random(len(size)))]
+    large = gap((size > np.median(size)).astype(int).tolist(), 0.3)
+    odd = gap((np.array(table["num_nodes"].to_pylist()) % 2).tolist(), 0.2)
+    table = table.append_column("large", pa.array(large)).append_column("odd", pa.array(odd))
+    return table.append_column("both", pa.array([list(pair) for pair in zip(large, odd)]))
+
+
+@pytest.mark.parametrize("weight", [None, "balanced", "auto"])
+def test_several_targets_with_gaps_are_those_of_one_machine(weight):
+    table = several(make_table(90, 4, "x"))
+    y = np.array([[np.nan if value is None else value for value in row] for row in table["both"].to_pylist()])
+    model = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight=weight)
+    unknown = int(np.isnan(y).all(axis=1).sum())
+    assert unknown > 0
+    with pytest.warns(UserWarning, match=f"{unknown} graphs have no target, and are not used"):
+        local = clone(model).fit(table, y)
+    for columns in (["large", "odd"], "both"):
+        with pytest.warns(UserWarning, match=f"{unknown} graphs have no target, and are not used"):
+            found = cluster.fit_ridge(Serial(table), model, y=columns)
+        np.testing.assert_allclose(found.decision_function(table), local.decision_function(table), atol=1e-8)
+        np.testing.assert_allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
+        assert found.target_names_ == (columns if isinstance(columns, list) else [])
+        np.testing.assert_array_equal(found.alpha_, local.alpha_)
+    plan = cluster.trained_plan(found, keep=("id",))
+    tables = [answer for piece in Serial(table).pieces() for answer in cluster.predict(plan, iter([piece]))]
+    answers = pa.concat_tables(tables).sort_by("id")
+    np.testing.assert_array_equal(np.array(answers["scores"].to_pylist()), found.decision_function(table))
+    np.testing.assert_array_equal(np.array(answers["prediction"].to_pylist()), found.predict(table))

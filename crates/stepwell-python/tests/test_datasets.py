@@ -207,3 +207,35 @@ def test_classes_that_are_saved_stay_classes(tmp_path):
     for y in ([3, 4], [True, False], ["a", "b"]):
         save_dataset(path, [nx.path_graph(3), nx.cycle_graph(4)], y)
         assert load_dataset(path).y.tolist() == y
+
+
+def _rows(*more):
+    return "\n".join(f'{{"num_nodes": 2, "src": [0], "dst": [1], {keys}}}' for keys in more)
+
+
+def test_several_targets_are_an_array_with_nan(tmp_path):
+    path = tmp_path / "several.jsonl"
+    path.write_text(_rows('"y": [0, null]', '"y": [true, 1]', '"y": null'))
+    found = load_dataset(path)
+    assert np.array_equal(found.y, [[0, np.nan], [1, 1], [np.nan, np.nan]], equal_nan=True)
+    assert found.target_names == [] and found.groups is None
+    again = tmp_path / "several.parquet"
+    save_dataset(again, found.graphs, found.y)
+    assert np.array_equal(load_dataset(again).y, found.y, equal_nan=True)
+
+
+def test_columns_are_named(tmp_path):
+    path = tmp_path / "named.jsonl"
+    path.write_text(_rows('"a": 1.5, "b": "x", "g": 1', '"a": null, "b": "z", "g": "h"'))
+    with pytest.warns(UserWarning, match="key 'b'"):
+        found = load_dataset(path, target="a", groups="g")
+    assert np.array_equal(found.y, [1.5, np.nan], equal_nan=True)
+    assert found.target_names == ["a"] and found.groups.tolist() == ["1", "h"]
+    with pytest.warns(UserWarning, match="are not part of the schema"):
+        assert load_dataset(path, target=["b"]).y.tolist() == ["x", "z"]
+    with pytest.raises(ValueError, match="classes by name cannot be trained together: 'b' holds 'x'"):
+        load_dataset(path, target=["a", "b"])
+    with pytest.raises(ValueError, match="expected a key 'A', found 'a', 'b', 'g'"):
+        load_dataset(path, target="A")
+    with pytest.raises(ValueError, match="a generated dataset has one target per graph"):
+        load_dataset("b-easy-small", target="a")

@@ -384,7 +384,7 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
         (lambda fit: fit(y=WORDS[:-1]), ValueError, "y: expected 60 values, one per graph, found 59"),
         (lambda fit: fit(y=np.zeros(60)), ValueError, "at least two classes, found 1"),
         (lambda fit: fit(y=np.linspace(0, 1, 60)), ValueError, "continuous"),
-        (lambda fit: fit(y=SIZES), ValueError, "y should be a 1d array"),
+        (lambda fit: fit(y=SIZES), ValueError, "y: expected 0, 1 or NaN where there are several targets"),
         (lambda fit: fit(sample_weight=np.ones(3)), ValueError, "sample_weight: expected 60 values"),
         (lambda fit: fit(sample_weight=-np.ones(60)), ValueError, "weight -1"),
         (lambda fit: fit(sample_weight=np.full(60, np.nan)), ValueError, "sample_weight"),
@@ -415,7 +415,7 @@ def test_what_is_wrong_is_said(make, kind, words):
         (np.full(60, np.nan), "NaN"),
         (np.zeros((60, 2, 2)), "dim"),
         (WORDS, "convert"),
-        (np.zeros((60, 0)), "0 feature"),
+        (np.zeros((60, 0)), "targets: expected 1, found 0"),
     ],
 )
 def test_what_is_wrong_with_numbers_is_said(y, words):

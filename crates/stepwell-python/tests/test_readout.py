@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.utils.class_weight import compute_class_weight
 
-from stepwell._stepwell import RawReadout, RawReadoutFit, decode_classes
+from stepwell._stepwell import RawCensus, RawReadout, RawReadoutFit, decode_classes
 
 ALPHAS = [1e-6, 1e-3, 1e-1, 1.0, 30.0, 1e4]
 
@@ -66,6 +66,13 @@ def close(found, right):
     return np.linalg.norm(found - right) <= 1e-8 * np.linalg.norm(right)
 
 
+def fit_of(options, x, y):
+    """A readout in the making, for these rows."""
+    census = RawCensus(y.shape[1], False)
+    census.observe(y)
+    return RawReadoutFit(options, x.shape[1], census=census)
+
+
 def gathered_in_parts(fit, parts):
     """A readout of rows that lie in several places, and the errors it was chosen by."""
     errors = None
@@ -90,7 +97,7 @@ def test_regression(x, weights, targets):
     for alpha in solvable(x, weights):
         found = RawReadout.fit({"alpha": alpha}, x, y, weights)
         coef, intercept = found.coefficients
-        assert (found.alpha, found.random_features, found.landmarks) == (alpha, None, None)
+        assert (found.alphas, found.random_features, found.landmarks) == ([alpha] * targets, None, None)
         peer = Ridge(alpha=alpha, solver="svd").fit(x, y, weights)
         assert close(coef, peer.coef_.reshape(targets, -1))
         assert close(intercept, np.atleast_1d(peer.intercept_))
@@ -130,23 +137,22 @@ def test_leave_one_out_chooses_as_ridge_cv(x, weights, targets):
     alphas = solvable(x, weights)
     found = RawReadout.fit({"alpha": alphas}, x, y, weights)
     coef, intercept = found.coefficients
-    peer = RidgeCV(alphas=alphas, store_cv_results=True).fit(x, y, weights)
-    assert found.alpha == peer.alpha_
+    peer = RidgeCV(alphas=alphas, store_cv_results=True, alpha_per_target=targets > 1).fit(x, y, weights)
+    assert found.alphas == np.atleast_1d(peer.alpha_).tolist()
     assert close(coef, peer.coef_.reshape(targets, -1))
     assert close(intercept, np.atleast_1d(peer.intercept_))
-    if targets == 1:
-        again, errors = gathered_in_parts(RawReadoutFit({"alpha": alphas}, x.shape[1]), [(x, y, weights)])
-        assert again.alpha == found.alpha
-        by_peer = peer.cv_results_.reshape(len(x), targets, len(alphas)).mean((0, 1))
-        if condition(x, weights, min(alphas)) <= 1e6:  # errors are squares of quotients
-            np.testing.assert_allclose(errors, by_peer, rtol=1e-8)
+    again, errors = gathered_in_parts(fit_of({"alpha": alphas}, x, y), [(x, y, weights)])
+    assert again.alphas == found.alphas
+    by_peer = peer.cv_results_.reshape(len(x), targets, len(alphas)).mean((0, 1))
+    if condition(x, weights, min(alphas)) <= 1e6:  # errors are squares of quotients
+        np.testing.assert_allclose(errors, by_peer, rtol=1e-8)
 
 
 def test_leave_one_out_leaves_one_out():
     rng = np.random.default_rng(6)
     x, weights = rng.normal(size=(25, 8)), rng.uniform(0.5, 2, 25)
     y = x[:, :1] + rng.normal(size=(25, 1))
-    _, errors = gathered_in_parts(RawReadoutFit({"alpha": [0.1, 10.0]}, 8), [(x, y, weights)])
+    _, errors = gathered_in_parts(fit_of({"alpha": [0.1, 10.0]}, x, y), [(x, y, weights)])
     for alpha, mean in zip([0.1, 10.0], errors):
         total = 0
         for row in range(25):
@@ -162,7 +168,7 @@ def test_classes_by_leave_one_out(x, classes):
     alphas = solvable(x, None)
     found = RawReadout.fit({"alpha": alphas}, x, y.tolist())
     peer = RidgeClassifierCV(alphas=alphas).fit(x, y)
-    assert found.alpha == peer.alpha_
+    assert found.alphas == [peer.alpha_]
     assert close(found.coefficients[0], peer.coef_)
 
 
@@ -224,8 +230,8 @@ def test_rows_in_many_places_train_the_readout_of_all(x, weights, front):
             (x[where == part], y[where == part], None if weights is None else weights[where == part])
             for part in rng.permutation(where.max() + 1)
         ]
-        found, _ = gathered_in_parts(RawReadoutFit(options, x.shape[1]), parts)
-        assert found.alpha == whole.alpha
+        found, _ = gathered_in_parts(fit_of(options, x, y), parts)
+        assert found.alphas == whole.alphas
         difference = np.linalg.norm(found.predict(x) - whole.predict(x))
         assert difference <= (1e-8 if not front else 1e-6) * np.linalg.norm(whole.predict(x))
 
@@ -237,17 +243,18 @@ def test_rows_in_many_places_train_the_readout_of_all(x, weights, front):
         (lambda x, y: RawReadout.fit({"alpha": [0.0, 1.0]}, x, y), "alpha"),
         (lambda x, y: RawReadout.fit({}, x, y[:3]), "rows of the targets: expected 90, found 3"),
         (lambda x, y: RawReadout.fit({}, x * np.nan, y), "input of row 0 is NaN"),
-        (lambda x, y: RawReadout.fit({}, x, y * np.inf), "target of row 0"),
-        (lambda x, y: RawReadout.fit({}, x, y * np.nan), "found none for graph 0"),
+        (lambda x, y: RawReadout.fit({}, x, y * np.inf), "for graph 0 in column 0"),
+        (lambda x, y: RawReadout.fit({}, x, y * np.nan), "target '0': expected values to learn from, found none"),
         (lambda x, y: RawReadout.fit({}, x, y, -np.ones(90)), "row 0 has weight -1"),
         (lambda x, y: RawReadout.fit({}, x, y, np.zeros(90)), "rows with a positive weight"),
         (lambda x, y: RawReadout.fit({"random_features": 10**9}, x, y), "random_features"),
         (lambda x, y: RawReadout.fit({}, x, [0] * 90), "at least 2"),
         (lambda x, y: RawReadout.fit({"class_weight": [1.0]}, x, [0, 1] * 45), "class weights"),
         (lambda x, y: RawReadout.fit({}, x, y).predict(x[:, :5].copy()), "columns of the inputs"),
-        (lambda x, y: RawReadoutFit({}, 3).gather(x, y, None), "columns of the inputs: expected 3, found 12"),
+        (lambda x, y: fit_of({}, x[:, :3], y).gather(x, y, None), "columns of the inputs: expected 3, found 12"),
         (lambda x, y: RawReadoutFit({}, 12, [0, 1], [45, 45]).gather(x, [7] * 90, None), "has class 7"),
-        (lambda x, y: RawReadoutFit({}, 2**40).gather(x, y, None), "columns of inputs and targets"),
+        (lambda x, y: RawReadoutFit({}, 2**40, [0, 1], [45, 45]).gather(x, [0] * 90, None), "columns of inputs and targets"),
+        (lambda x, y: RawReadoutFit({}, 12), "expected classes or a census"),
         (lambda x, y: RawReadoutFit.from_bytes(b"junk"), "invalid type"),
     ],
 )

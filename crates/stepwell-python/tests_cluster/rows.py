@@ -53,3 +53,12 @@ def by_id(table):
 def expected_by_id(table, vectors):
     order = np.argsort(np.array(table["id"].to_pylist()))
     return [table["id"][int(at)].as_py() for at in order], vectors[order].astype(np.float32)
+
+
+def with_several(table):
+    """The same rows with two targets of 0 and 1 in columns of their own, null for some rows."""
+    rng = np.random.default_rng(6)
+    gaps = lambda values: [None if lot < 0.2 else int(value) for value, lot in zip(values, rng.random(len(table)))]
+    size = np.array(table["size"].to_pylist())
+    high = gaps(value == "high" for value in table["y"].to_pylist())
+    return table.append_column("high", pa.array(high)).append_column("large", pa.array(gaps(size > np.median(size))))

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from rows import by_id, expected_by_id, make_table
+from rows import by_id, expected_by_id, make_table, with_several, write_files
 from pyspark.sql import SparkSession
 
 import stepwell.spark
@@ -160,3 +160,24 @@ def test_predictions_are_those_of_one_machine(spark, attributed):
     found = stepwell.spark.predict(str(folder), numbers, keep=["size"], skip_bad=True)
     assert found.columns == ["id", "y", "size", "prediction", "error"]
     assert np.array_equal(found.toArrow().sort_by("id")["prediction"].to_numpy(), numbers.predict(mine))
+
+
+@pytest.mark.filterwarnings("ignore:.*have no target")
+def test_several_targets_with_gaps_are_those_of_one_machine(spark, tmp_path):
+    table, folder = with_several(make_table(90, 9, x=True)), tmp_path / "several"
+    write_files(folder, table)
+    model = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto")
+    columns = [table[name].to_pylist() for name in ("high", "large")]
+    y = np.array([[np.nan if value is None else value for value in row] for row in zip(*columns)])
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto").fit(table, y)
+    found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), model, y=["high", "large"])
+    assert found.target_names_ == ["high", "large"]
+    assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
+    assert np.allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
+    # Through a file, and by all workers, with the same bits.
+    found.save(tmp_path / "model")
+    found = stepwell.load(tmp_path / "model")
+    answers = stepwell.spark.predict(spark.read.parquet(str(folder)), found).toArrow().sort_by("id")
+    scores = found.decision_function(table)[np.argsort(np.array(table["id"].to_pylist()))]
+    assert np.array_equal(np.array(answers["scores"].to_pylist()), scores)
+    assert np.array_equal(np.array(answers["prediction"].to_pylist()), (scores > 0).astype(int))

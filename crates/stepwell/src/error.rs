@@ -41,6 +41,16 @@ pub enum Error {
         /// The class found.
         name: String,
     },
+    /// Nothing can be learnt of a target.
+    #[error("target '{name}': expected {expected}, found {found}")]
+    BadTarget {
+        /// Its name, or its position from 0.
+        name: String,
+        /// What it should have.
+        expected: String,
+        /// What it has.
+        found: String,
+    },
     /// The weights at a vertex are too large to be added up.
     #[error(
         "the weights of vertex {vertex}'s edges, {weight:e} among them, add up to more than a number can hold"

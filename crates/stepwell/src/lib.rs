@@ -42,6 +42,7 @@ pub mod graph;
 mod kernel;
 pub mod lift;
 mod linalg;
+pub mod metrics;
 pub mod model;
 pub mod pool;
 pub mod projection;

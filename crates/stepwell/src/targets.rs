@@ -12,12 +12,18 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ops::Range;
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
+use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+
+mod census;
+mod encoded;
+
+pub use census::Census;
+pub(crate) use encoded::check_num_classes;
+pub use encoded::{Encoded, Task, decode_classes};
 
 /// Names of classes, all of one type.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -251,8 +257,17 @@ impl Targets {
         }
     }
 
-    /// Adds those of more graphs. Integers become real numbers where either are;
-    /// anything else of another kind is refused. Whether there were graphs without
+    /// How many there are of a graph: 1 for a class, 0 when nothing is known.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Classes(_) => 1,
+            Self::Numbers(values) | Self::Binary(values) => values.ncols(),
+        }
+    }
+
+    /// Adds those of more graphs. Integers and binary labels become real numbers
+    /// where either are; anything else of another kind is refused. Whether there were graphs without
     /// a target is for the caller to know.
     pub fn append(&mut self, more: Self) -> Result<()> {
         match (&mut *self, more) {
@@ -260,6 +275,7 @@ impl Targets {
                 *self = more;
                 Ok(())
             }
+            (_, Self::None) => Ok(()),
             (Self::Classes(mine), Self::Classes(more)) => match mine.append(more) {
                 None => Ok(()),
                 Some(more) => {
@@ -267,7 +283,12 @@ impl Targets {
                     Err(Error::Mixed { what: "targets", expected, found })
                 }
             },
-            (Self::Numbers(mine), Self::Numbers(more)) | (Self::Binary(mine), Self::Binary(more)) => {
+            (Self::Binary(mine), more @ Self::Numbers(_)) => {
+                *self = Self::Numbers(std::mem::take(mine));
+                self.append(more)
+            }
+            (Self::Numbers(mine), Self::Numbers(more) | Self::Binary(more))
+            | (Self::Binary(mine), Self::Binary(more)) => {
                 let (expected, found) = (mine.ncols(), more.ncols());
                 let differs = |_| Error::Length { what: "targets", expected, found };
                 mine.append(Axis(0), more.view()).map_err(differs)
@@ -294,6 +315,7 @@ impl Targets {
                     Err(Error::BadOption { name: "targets", expected, found })
                 }
             },
+            Self::Binary(values) => Ok(Self::Numbers(values)),
             other => Ok(other),
         }
     }
@@ -323,175 +345,6 @@ impl Targets {
             Self::Binary(_) => "binary labels",
         }
     }
-}
-
-/// What a readout is to predict.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// One of so many classes.
-    Classification {
-        /// How many, at least 2.
-        #[serde(rename = "classes")]
-        num_classes: usize,
-    },
-    /// Numbers.
-    Regression {
-        /// How many for a row, at least 1.
-        targets: usize,
-    },
-}
-
-impl Task {
-    /// Columns of what is regressed on, and of what comes out. Of two classes
-    /// the second column alone says it all.
-    pub fn num_columns(self) -> usize {
-        match self {
-            Self::Classification { num_classes: 2 } => 1,
-            Self::Classification { num_classes } => num_classes,
-            Self::Regression { targets } => targets,
-        }
-    }
-}
-
-/// Targets as the columns a ridge regression is trained on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Encoded {
-    task: Task,
-    classes: Labels,
-    rows: Rows,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Rows {
-    Codes(Vec<usize>),
-    Numbers(Array2<f64>),
-}
-
-impl Encoded {
-    /// Of all targets there are: the classes are those that occur.
-    pub fn new(targets: &Targets) -> Result<Self> {
-        let classes = targets.labels().map_or(Labels::NONE, Labels::distinct);
-        Self::with_classes(targets, classes)
-    }
-
-    /// Of some targets, where the classes of all of them are known.
-    pub fn with_classes(targets: &Targets, classes: Labels) -> Result<Self> {
-        let unusable = |found: &str| {
-            let (expected, found) = ("a class or numbers for every graph".into(), found.to_owned());
-            Err(Error::BadOption { name: "targets", expected, found })
-        };
-        match targets {
-            Targets::Classes(Labels::Float(values)) if values.iter().any(|value| !value.is_finite()) => {
-                unusable("a class that is not a finite number")
-            }
-            Targets::Classes(labels) => {
-                check_num_classes(classes.len())?;
-                let task = Task::Classification { num_classes: classes.len() };
-                Ok(Self { task, rows: Rows::Codes(labels.codes(&classes)?), classes })
-            }
-            Targets::Numbers(values) => {
-                if let Some(((row, _), _)) = values.indexed_iter().find(|(_, value)| value.is_nan()) {
-                    return unusable(&format!("none for graph {row}"));
-                }
-                let task = Task::Regression { targets: values.ncols() };
-                Ok(Self { task, classes: Labels::NONE, rows: Rows::Numbers(values.clone()) })
-            }
-            Targets::None => unusable("none"),
-            Targets::Binary(_) => unusable("several binary labels, which cannot be trained on yet"),
-        }
-    }
-
-    /// What is to be predicted.
-    pub fn task(&self) -> Task {
-        self.task
-    }
-
-    /// The names of the classes, by code; none for a regression.
-    pub fn classes(&self) -> &Labels {
-        &self.classes
-    }
-
-    /// The class of every row, by its position among the names.
-    pub fn codes(&self) -> Option<&[usize]> {
-        match &self.rows {
-            Rows::Codes(codes) => Some(codes),
-            Rows::Numbers(_) => None,
-        }
-    }
-
-    /// How many rows there are.
-    pub fn len(&self) -> usize {
-        match &self.rows {
-            Rows::Codes(codes) => codes.len(),
-            Rows::Numbers(values) => values.nrows(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The only column of numbers, of a regression with one target.
-    pub fn numbers(&self) -> Option<ArrayView1<'_, f64>> {
-        match &self.rows {
-            Rows::Numbers(values) if values.ncols() == 1 => Some(values.column(0)),
-            _ => None,
-        }
-    }
-
-    /// The columns of all rows: see [`columns`](Self::columns).
-    pub fn matrix(&self) -> Array2<f64> {
-        self.columns(0..self.len())
-    }
-
-    /// The columns of some rows: numbers as they are; for classes a column each
-    /// with 1 for its rows and -1 for the others.
-    ///
-    /// # Panics
-    /// When there are no such rows, as indexing a slice does.
-    pub fn columns(&self, rows: Range<usize>) -> Array2<f64> {
-        match &self.rows {
-            Rows::Numbers(values) => values.slice(s![rows, ..]).to_owned(),
-            Rows::Codes(codes) => signs(&codes[rows], self.task),
-        }
-    }
-}
-
-/// A column for each class with 1 for its rows and -1 for the others.
-fn signs(codes: &[usize], task: Task) -> Array2<f64> {
-    let columns = task.num_columns();
-    let first = usize::from(columns == 1);
-    let sign = |(row, column): (usize, usize)| if codes[row] == first + column { 1.0 } else { -1.0 };
-    Array2::from_shape_fn((codes.len(), columns), sign)
-}
-
-/// Refuses to tell fewer than two classes apart.
-pub(crate) fn check_num_classes(found: usize) -> Result<()> {
-    if found >= 2 {
-        return Ok(());
-    }
-    let (expected, found) = ("at least 2 to tell apart".into(), found.to_string());
-    Err(Error::BadOption { name: "classes", expected, found })
-}
-
-/// The class of every row of decision values: that of the largest value, of
-/// equal ones the first; of two classes the second where the value is above 0.
-pub fn decode_classes(decisions: ArrayView2<'_, f64>) -> Vec<usize> {
-    let largest = |row: ArrayView1<'_, f64>| {
-        let mut best = (0, f64::NEG_INFINITY);
-        for (class, &value) in row.iter().enumerate() {
-            if value > best.1 {
-                best = (class, value);
-            }
-        }
-        best.0
-    };
-    let class = |row: ArrayView1<'_, f64>| {
-        if row.len() == 1 { usize::from(row[0] > 0.0) } else { largest(row) }
-    };
-    decisions.rows().into_iter().map(class).collect()
 }
 
 #[cfg(test)]
@@ -528,28 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn classes_become_signs_and_signs_become_classes() {
-        let encoded = |values: Vec<i64>, of: Vec<i64>| {
-            let encoded = Encoded::with_classes(&Targets::integers(values), Labels::Int(of)).unwrap();
-            encoded.columns(0..encoded.len())
-        };
-        let three = encoded(vec![2, 0, 1], vec![0, 1, 2]);
-        assert_eq!(three, array![[-1.0, -1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0]]);
-        assert_eq!(decode_classes(three.view()), [2, 0, 1]);
-        let two = encoded(vec![1, 0], vec![0, 1]);
-        assert_eq!(two, array![[1.0], [-1.0]]);
-        assert_eq!(decode_classes(two.view()), [1, 0]);
-        // Ties go to the first.
-        assert_eq!(decode_classes(array![[0.0], [-0.0], [1e-300]].view()), [0, 0, 1]);
-        assert_eq!(decode_classes(array![[0.5, 0.7, 0.7], [0.1, 0.1, 0.1]].view()), [1, 0]);
-        assert!(Encoded::new(&Targets::integers(vec![4, 4])).is_err(), "one class");
-        assert_eq!(encoded(vec![], vec![0, 1, 2, 3]).dim(), (0, 4));
-    }
-
-    #[test]
-    fn unknown_numbers_are_refused_by_graph() {
-        let refused = Encoded::new(&Targets::numbers(vec![1.0, f64::NAN])).unwrap_err().to_string();
-        assert_eq!(refused, "targets: expected a class or numbers for every graph, found none for graph 1");
-        assert!(Encoded::new(&Targets::None).is_err());
+    fn binary_labels_give_way_to_real_numbers() {
+        let mut targets = Targets::Binary(array![[0.0, 1.0]]);
+        targets.append(Targets::Binary(array![[1.0, 1.0]])).unwrap();
+        targets.append(Targets::Numbers(array![[0.5, 2.0]])).unwrap();
+        targets.append(Targets::Binary(array![[0.0, 0.0]])).unwrap();
+        assert_eq!(targets, Targets::Numbers(array![[0.0, 1.0], [1.0, 1.0], [0.5, 2.0], [0.0, 0.0]]));
+        assert_eq!(targets.width(), 2);
+        assert!(targets.append(Targets::Binary(array![[1.0]])).is_err());
     }
 }

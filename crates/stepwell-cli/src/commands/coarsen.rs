@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use stepwell::pyramid::Level;
-use stepwell_data::{Dataset, LevelSummary, files};
+use stepwell_data::{Dataset, LevelSummary, Untargeted, files};
 
 use super::stats::describe_notes;
 use crate::BadUsage;
@@ -70,7 +70,7 @@ struct Entries {
 impl Coarsen {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let pooling = self.pool.pooling()?.context("--pool is missing").context(BadUsage)?;
-        let dataset = terminal.load(&self.input)?;
+        let dataset = terminal.load(&self.input, Untargeted::Refuse)?;
         let start = Instant::now();
         let cache = self.caching.pyramids(&self.input.sources);
         let pyramid = terminal.coarsen(cache.as_ref(), &dataset.graphs, &pooling, self.pool.levels)?;
@@ -125,6 +125,7 @@ fn write_level(dataset: &Dataset, level: Level, number: usize, folder: &Path) ->
         name: dataset.name.clone(),
         graphs: level.graphs,
         targets: dataset.targets.clone(),
+        target_names: dataset.target_names.clone(),
         ids: dataset.ids.clone(),
         parts: dataset.parts.clone(),
         ..Dataset::default()

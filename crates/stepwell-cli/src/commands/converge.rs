@@ -3,6 +3,7 @@ use clap::Args;
 use serde::Serialize;
 use stepwell::config::ModelConfig;
 use stepwell::model::Model;
+use stepwell_data::Untargeted;
 use stepwell_lab::convergence::{BlockConvergence, ConvergenceStudy};
 use stepwell_lab::table::{Cell, Column, Table};
 
@@ -48,7 +49,7 @@ impl Converge {
             let refusal = "'converge' supports neither pooling nor several reservoirs per block: remove --pool and --reservoirs";
             return Err(anyhow!(refusal).context(BadUsage));
         }
-        let source = terminal.open(&self.input)?;
+        let source = terminal.open(&self.input, Untargeted::Keep)?;
         let model = Model::new(options.clone(), terminal.survey(&source, false, &options)?.features)?;
         let (mut study, mut graphs, mut ignored) = (ConvergenceStudy::new(&model), 0, None);
         terminal.counting("converging", |progress| {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use stepwell_data::{Place, catalog, jsonl};
+use stepwell_data::{Place, Untargeted, catalog, jsonl};
 
 use crate::args::Input;
 use crate::terminal::Terminal;
@@ -33,12 +33,15 @@ pub struct Convert {
 impl Convert {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         self.input.is_not(&self.out)?;
-        let dataset = terminal.load(&self.input)?;
+        let dataset = terminal.load(&self.input, Untargeted::Refuse)?;
         if self.out.as_os_str() == "-" {
             let stdout = io::BufWriter::new(io::stdout().lock());
             let mut out = jsonl::Writer::new(stdout, Place::file("standard output"));
             out.write(&dataset)?;
             out.finish()?;
+            if let Some(lost) = catalog::names_lost(&dataset) {
+                terminal.note(&format!("note: left out {lost}"));
+            }
             return Ok(());
         }
         let out = self.out.display();

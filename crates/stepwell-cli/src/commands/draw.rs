@@ -3,6 +3,7 @@ use clap::Args;
 use serde::Serialize;
 use stepwell::pool::Pool;
 use stepwell::pyramid::Pyramid;
+use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::pyramid::{LevelFigures, draw};
 
@@ -50,7 +51,7 @@ impl Draw {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         self.picture.check()?;
         let pooling = self.pool.pooling().context(BadUsage)?;
-        let chosen = self.graph.choose(&terminal.load(&self.input)?)?;
+        let chosen = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
         let (name, dataset) = (chosen.id(0), &chosen);
         let pyramid = match &pooling {
             Some(pooling) => terminal.coarsen(None, &dataset.graphs, pooling, self.pool.levels)?,

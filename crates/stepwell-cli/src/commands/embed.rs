@@ -13,7 +13,7 @@ use stepwell::reservoir::Prepared;
 use stepwell::targets::{Labels, Targets};
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Partial, Shape, VectorWriter};
-use stepwell_data::{Dataset, Expected, Source, Survey, files, models};
+use stepwell_data::{Dataset, Expected, Source, Survey, Untargeted, files, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input};
@@ -96,13 +96,17 @@ impl Embed {
         let with_targets = format == Format::Parquet && !self.nodes;
         // Nothing need be known of all graphs before the first is embedded.
         let at_once = saved.is_some() && !with_targets;
-        let mut source =
-            if at_once { terminal.open_once(&self.input)? } else { terminal.open(&self.input)? };
-        source.targets_may_lack = true;
+        let mut source = match at_once {
+            true => terminal.open_once(&self.input, Untargeted::Keep)?,
+            false => terminal.open(&self.input, Untargeted::Keep)?,
+        };
         let survey = match at_once {
             true => Survey::default(),
             false => terminal.survey(&source, with_targets, &config)?,
         };
+        if with_targets && survey.some_targets && !survey.has_targets {
+            terminal.note("note: targets not written: some graphs have no target");
+        }
         let model = match saved {
             Some(saved) => {
                 source.expected = Some(expected(saved.model()));
@@ -275,8 +279,15 @@ impl Work {
                     keys.push(Key::Text(&text));
                 }
                 targets => {
-                    real = targets.clone().into_numbers()?.column().context("one target per graph")?;
-                    keys.push(Key::Real(&real));
+                    let numbers = targets.clone().into_numbers()?;
+                    let (Targets::Numbers(values) | Targets::Binary(values)) = &numbers else {
+                        bail!("{}: no targets", piece.name);
+                    };
+                    real = values.iter().copied().collect();
+                    keys.push(match values.ncols() {
+                        1 => Key::Real(&real),
+                        width => Key::Several(&real, width),
+                    });
                 }
             }
         }

@@ -2,13 +2,14 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use stepwell::config::{EdgeGate, Preset};
+use stepwell::config::{EdgeGate, Metric, Preset};
 use stepwell::features::FeatureMap;
-use stepwell_data::Dataset;
+use stepwell_data::{Dataset, ReadOptions, Untargeted};
 use stepwell_lab::baselines::Baseline;
+use stepwell_lab::metrics::{cell, heading, spread_cell};
 use stepwell_lab::report::{FoldRow, evaluation, fold_table};
 use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold, rare_classes};
@@ -19,7 +20,7 @@ use crate::BadUsage;
 use crate::args::Input;
 use crate::embedding::note_ignored;
 use crate::model::named;
-use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator};
+use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
 /// Measure how good a model is on graphs it was not trained on
@@ -27,7 +28,11 @@ use crate::terminal::{Terminal, shown, table};
 /// The model is the one 'stepwell train' makes with the same options. It is
 /// trained anew in every fold (features, weights and readout, on training and
 /// validation graphs) and scored on the fold's test graphs. A dataset that comes
-/// with a split is scored on that split, unless --folds or --splits is given.
+/// with a split is scored on that split, unless --folds, --groups or --splits is given.
+///
+/// Every metric that the targets have is reported, with its spread over folds. The
+/// first, which models are compared by, is --metric: accuracy of classes; ROC-AUC where
+/// there are two of very different sizes, or several targets of 0 and 1; RMSE of numbers.
 ///
 /// With --configs, options are searched as in the paper: random configurations
 /// are compared on the validation graphs of each fold, and the best is scored on
@@ -40,7 +45,8 @@ use crate::terminal::{Terminal, shown, table};
 #[command(after_help = "Examples:
   stepwell evaluate MUTAG --folds 10 --baselines
   stepwell evaluate graphs.parquet --class-weight balanced --out runs/mine
-  stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --seeds 3 --json
+  stepwell evaluate tox21.parquet --target NR-AR,NR-ER,SR-p53 --groups scaffold --folds 5
+  stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --repeats 3 --json
   stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   (a cell of the paper's Table 2)
   stepwell evaluate NCI1 --baseline wl",
     mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, reference \
@@ -52,6 +58,11 @@ pub struct Evaluate {
     /// Splits from a file in the fair-comparison format, .json or .json.gz
     #[arg(long, value_name = "FILE", conflicts_with = "folds")]
     splits: Option<PathBuf>,
+
+    /// The column of a .jsonl or .parquet file that holds groups (scaffolds, patients): no
+    /// group is in two folds, nor in training and validation graphs
+    #[arg(long, value_name = "COLUMN", conflicts_with = "splits")]
+    groups: Option<String>,
 
     /// A folder for the records, to resume from
     #[arg(long, value_name = "FOLDER")]
@@ -91,7 +102,8 @@ impl Evaluate {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
-        let mut dataset = terminal.load(&self.input)?;
+        let reading = ReadOptions { groups: self.groups.clone(), ..self.input.reading(Untargeted::Skip) };
+        let mut dataset = terminal.load_with(&self.input, &reading)?;
         if self.regression {
             let targets = std::mem::take(&mut dataset.targets).into_numbers();
             dataset.targets = targets.with_context(|| dataset.name.clone()).context(BadUsage)?;
@@ -116,7 +128,7 @@ impl Evaluate {
                 Subject::Model(name, Box::new(config))
             }
         };
-        let run = Run { folder: self.out.clone(), ..Run::default() };
+        let run = Run { folder: self.out.clone(), keeps_predictions: true, ..Run::default() };
         let cache = self.evaluated.caching.pyramids(&self.input.sources);
         let evaluator = Evaluator {
             dataset: &dataset,
@@ -128,6 +140,8 @@ impl Evaluate {
         };
         let mut found = evaluator.evaluate(&subject)?;
         if self.baselines {
+            let run = Run { keeps_predictions: false, ..run.clone() };
+            let evaluator = Evaluator { run: &run, ..evaluator };
             let simple = Baseline::ALL.map(|baseline| evaluator.evaluate(&Subject::Baseline(baseline)));
             found.baselines = simple.into_iter().collect::<Result<_>>()?;
         }
@@ -144,9 +158,18 @@ impl Evaluate {
     /// a person may not expect of them.
     fn folds(&self, dataset: &Dataset, folds: usize, terminal: &Terminal) -> Result<Option<Vec<Fold>>> {
         if let Some(path) = &self.splits {
+            // Splits name graphs by their position among all.
+            ensure!(
+                dataset.left_out == 0,
+                "{}: {} graphs have no target, so that the positions in {} do not fit; give them one, or leave out --splits",
+                dataset.name,
+                dataset.left_out,
+                path.display()
+            );
             return read_splits(path, dataset.len()).map(Some).with_context(|| path.display().to_string());
         }
-        if let Some(parts) = dataset.parts.as_ref().filter(|_| self.evaluated.protocol.folds.is_none()) {
+        let draws = self.evaluated.protocol.folds.is_some() || self.groups.is_some();
+        if let Some(parts) = dataset.parts.as_ref().filter(|_| !draws) {
             let fold = Fold::of_parts(parts);
             let sizes = [(&fold.train, "train"), (&fold.validation, "validation"), (&fold.test, "test")];
             let sizes: Vec<String> = sizes
@@ -160,7 +183,7 @@ impl Evaluate {
             ));
             return Ok(Some(vec![fold]));
         }
-        if let Some((classes, names)) = dataset.targets.classes() {
+        if let Some((classes, names)) = dataset.targets.classes().filter(|_| self.groups.is_none()) {
             match rare_classes(&classes, folds) {
                 0 => {}
                 rare => terminal.note(&format!(
@@ -178,22 +201,22 @@ impl Evaluate {
         if let Some(values) = dataset.targets.look_like_classes().filter(|_| !self.regression) {
             remarks.push(real_classes(values));
         }
-        let better = found.baselines.iter().filter(|simple| is_better(simple, found));
-        if let Some(best) = better.reduce(|best, next| if is_better(next, best) { next } else { best }) {
+        match found.folds_without_value() {
+            0 => {}
+            folds => remarks.push(format!(
+                "{} has no value in {folds} of {} folds: their test graphs have one class alone, or the model has no probabilities",
+                found.metric.title(),
+                found.folds.len()
+            )),
+        }
+        let better = found.baselines.iter().filter(|simple| simple.is_better(found));
+        if let Some(best) = better.reduce(|best, next| if next.is_better(best) { next } else { best }) {
             remarks.push(format!(
                 "the baseline '{}' is better here ({}): try other inputs (--structure log-degree,clustering) or another preset",
                 best.model, figure(best)
             ));
         }
         remarks
-    }
-}
-
-fn is_better(one: &EvaluationResult, other: &EvaluationResult) -> bool {
-    match (one.accuracy_mean, other.accuracy_mean, one.mae_mean, other.mae_mean) {
-        (Some(one), Some(other), ..) => one > other,
-        (.., Some(one), Some(other)) => one < other,
-        _ => false,
     }
 }
 
@@ -230,11 +253,17 @@ fn describe(found: &EvaluationResult) -> String {
         ("reservoir", blocks) => format!("paper, pooling {}, {blocks} blocks", found.pool),
         (model, blocks) => format!("{model}, pooling {}, {blocks} blocks", found.pool),
     };
-    let mut text =
-        format!("{}\n\n{}, {subject}: {}", shown(&fold_table(&rows)), found.dataset, figure(found));
-    if !found.baselines.is_empty() {
-        let rows = found.baselines.iter().map(|simple| vec![simple.model.clone(), figure(simple)]);
-        text += &format!("\n\n{}", table(&["baseline", "result"], rows));
+    let folds = shown(&fold_table(&rows, found.metric));
+    let mut text = format!("{folds}\n\n{}, {subject}: {}", found.dataset, figure(found));
+    let simple = found.baselines.iter().map(|simple| (simple.model.as_str(), &simple.metrics));
+    // What the paper's tables call it.
+    let name = if found.model == "reservoir" { "paper" } else { &found.model };
+    let all: Vec<(&str, &Spreads)> = std::iter::once((name, &found.metrics)).chain(simple).collect();
+    text += &format!("\n\n{}", by_metric("model", found.metric, &all));
+    if !found.targets.is_empty() {
+        let all: Vec<(&str, &Spreads)> =
+            found.target_names.iter().map(|name| (name.as_str(), &found.targets[name])).collect();
+        text += &format!("\n\n{}", by_metric("target", found.metric, &all));
     }
     text += &format!("\n\nFeatures fitted on {}", found.features_fitted_on);
     match found.baselines.first().filter(|simple| simple.features_fitted_on != found.features_fitted_on) {
@@ -243,16 +272,32 @@ fn describe(found: &EvaluationResult) -> String {
     }
 }
 
-fn figure(found: &EvaluationResult) -> String {
-    match (found.accuracy_mean, found.accuracy_std, found.mae_mean) {
-        (Some(mean), Some(std), _) if found.folds.len() > 1 => {
-            format!("accuracy {:.1} ± {:.1} %", 100.0 * mean, 100.0 * std)
-        }
-        (Some(mean), ..) => format!("accuracy {:.1} %", 100.0 * mean),
-        (_, _, Some(mae)) => {
-            let r2 = found.r2_mean.map_or(String::new(), |r2| format!(", R² {r2:.3}"));
-            format!("mean absolute error {mae:.4}{r2}")
-        }
-        _ => "no score".to_owned(),
+/// A line for each of some names, a column for each metric, the headline first.
+fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
+    let mut metrics: Vec<Metric> = all.iter().flat_map(|(_, found)| found.0.keys().copied()).collect();
+    metrics.sort_by_key(|&metric| (metric != headline, metric));
+    metrics.dedup();
+    let headings: Vec<String> = metrics.iter().map(|&metric| heading(metric)).collect();
+    let header: Vec<&str> = std::iter::once(what).chain(headings.iter().map(String::as_str)).collect();
+    let rows = all.iter().map(|(name, found)| {
+        let told =
+            |metric: &Metric| found.0.get(metric).map_or("-".to_owned(), |spread| told(*metric, spread));
+        std::iter::once((*name).to_owned()).chain(metrics.iter().map(told)).collect()
+    });
+    table(&header, rows)
+}
+
+fn told(metric: Metric, spread: &Spread) -> String {
+    match spread.std {
+        Some(std) => spread_cell(metric, spread.mean, std).text,
+        None => cell(metric, spread.mean).text,
     }
+}
+
+fn figure(found: &EvaluationResult) -> String {
+    let Some(headline) = found.metrics.0.get(&found.metric) else { return "no score".to_owned() };
+    let unit = if found.metric.is_share() { " %" } else { "" };
+    let over =
+        if found.folds.len() == 1 && headline.std.is_some() { " over draws of the weights" } else { "" };
+    format!("{} {}{unit}{over}", found.metric.title(), told(found.metric, headline))
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use stepwell::model::TrainedModel;
 use stepwell::targets::Targets;
+use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::explanation::{Shares, draw};
 
@@ -79,7 +80,7 @@ impl Explain {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         self.picture.check()?;
         let model = read_model(&self.model)?;
-        let dataset = self.graph.choose(&terminal.load(&self.input)?)?;
+        let dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
         let graphs = &dataset.graphs;
         let going = |_| Continue(());
         let pyramid = model.model.coarsen(graphs, going)?;

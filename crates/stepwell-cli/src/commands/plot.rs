@@ -6,7 +6,7 @@ use ndarray::Array2;
 use serde::Serialize;
 use stepwell::model::Model;
 use stepwell::targets::Targets;
-use stepwell_data::models;
+use stepwell_data::{Untargeted, models};
 use stepwell_lab::picture::embedding::{Method, Vectors, plot};
 
 use super::embed::expected;
@@ -69,7 +69,7 @@ impl Plot {
         let config = self.options.config().context(BadUsage)?;
         self.picture.check()?;
         let saved = self.model.as_deref().map(models::read).transpose()?;
-        let mut source = terminal.open(&self.input)?;
+        let mut source = terminal.open(&self.input, Untargeted::Keep)?;
         source.part = self.part.get();
         let model = match saved {
             Some(saved) => {
@@ -92,6 +92,9 @@ impl Plot {
             })
         })?;
         embedder.note("");
+        if targets.len() != names.len() {
+            targets = Targets::None;
+        }
         let rows = Array2::from_shape_vec((names.len(), model.width()), numbers)?;
         let method = self.method.unwrap_or(match targets {
             Targets::Classes(_) => Method::Lda,

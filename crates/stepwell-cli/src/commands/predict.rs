@@ -3,35 +3,41 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use stepwell::model::{Predictions, TrainedModel};
-use stepwell::targets::{Labels, Targets, Task};
-use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, Shape, VectorWriter};
-use stepwell_data::{Dataset, Error, Source, files};
-use stepwell_lab::metrics::r2;
+use stepwell::config::Metric;
+use stepwell::model::TrainedModel;
+use stepwell::readout::Wanted;
+use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, VectorWriter};
+use stepwell_data::{Dataset, Error, Source, Untargeted, files};
 
 use super::embed::expected;
+use super::train::figure;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, Tally, blamed, ids};
 use crate::model::read_model;
 use crate::output::{Output, ResumeArg};
+use crate::predictions::{Asked, Columns, Metrics, Score, thresholds};
 use crate::terminal::Terminal;
 
 /// Predict the graphs of a dataset with a saved model
 ///
-/// Every graph gets a row: id, prediction and, for classes, score_<class>. Without -o,
-/// comma-separated values go to standard output. Files of rows
+/// Every graph gets a row: id, prediction and, for classes, score_<class>; for several
+/// targets, prediction_<target> and score_<target> of each. --proba adds calibrated
+/// probabilities, --coverage sets of classes or intervals of numbers that hold the truth
+/// that often. Without -o, comma-separated values go to standard output. Files of rows
 /// (.jsonl, .parquet) are read piece by piece and may be larger than memory;
 /// graphs on standard input (-) are predicted as they come.
-/// Where targets are known, how many predictions are right is told as well.
+/// Where targets are known, metrics are reported as well.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell predict MUTAG -m mutag.safetensors
   stepwell predict new.parquet -m model.safetensors -o predictions.csv --skip-bad
+  stepwell predict new.jsonl -m model.safetensors --proba --coverage 0.9
+  stepwell predict screen.parquet -m hits.safetensors --precision 0.8 -o hits.csv
   stepwell predict b-hard --part test -m model.safetensors --json")]
 pub struct Predict {
     #[command(flatten)]
@@ -44,6 +50,25 @@ pub struct Predict {
     /// Where to write: .csv or .parquet
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Add the probability of every class; of several targets, that of 1. Calibrated on
+    /// leave-one-out decision values
+    #[arg(long)]
+    proba: bool,
+
+    /// Add the set of classes, or the interval of numbers, that holds the truth with this
+    /// probability, if these graphs are like the training graphs; approximate (conformal)
+    #[arg(long, value_name = "SHARE")]
+    coverage: Option<f64>,
+
+    /// Two classes or targets of 0 and 1: predict the second class, or 1, only so often that
+    /// this share of it is right, as far as leave-one-out can tell
+    #[arg(long, value_name = "SHARE", conflicts_with = "recall")]
+    precision: Option<f64>,
+
+    /// The same so often that this share of the second class, or of 1, is found
+    #[arg(long, value_name = "SHARE")]
+    recall: Option<f64>,
 
     /// Leave out rows of .jsonl and .parquet files that are broken or do not fit the model, and count them
     #[arg(long)]
@@ -71,6 +96,8 @@ struct PredictionSummary {
     accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     r2: Option<f64>,
+    #[serde(flatten)]
+    quality: Metrics,
     seconds: f64,
     #[serde(flatten)]
     tally: Tally,
@@ -94,17 +121,18 @@ impl Predict {
         };
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
         let model = read_model(&self.model)?;
-        let mut source = terminal.open_once(&self.input)?;
+        let mut source = terminal.open_once(&self.input, Untargeted::Keep)?;
         source.part = self.part.get();
         source.expected = Some(expected(&model.model));
-        source.targets_may_lack = true;
 
-        let shape = shape(&model);
+        let asked = self.asked(&model, terminal).context(BadUsage)?;
+        let shape = Columns::shape(&model, &asked).context(BadUsage)?;
         let report = match &self.out {
-            None if self.json => self.predict(&model, &source, terminal, None)?.0,
+            None if self.json => self.predict((&model, &asked), &source, terminal, None)?.0,
             None => {
                 let stdout = BufWriter::new(io::stdout().lock());
-                self.predict(&model, &source, terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
+                let writer = Box::new(CsvWriter::new(stdout, &shape));
+                self.predict((&model, &asked), &source, terminal, Some(writer))?.0
             }
             Some(path) => {
                 let (mut report, mut partial) = (PredictionSummary::default(), None);
@@ -113,7 +141,7 @@ impl Predict {
                         true => Box::new(ParquetWriter::new(out, &shape)),
                         false => Box::new(CsvWriter::new(out, &shape)),
                     };
-                    (report, partial) = self.predict(&model, &source, terminal, Some(writer))?;
+                    (report, partial) = self.predict((&model, &asked), &source, terminal, Some(writer))?;
                     Ok(())
                 })?;
                 partial.map_or(Ok(()), Partial::finish)?;
@@ -121,19 +149,39 @@ impl Predict {
                 report
             }
         };
-        match (report.accuracy, report.r2) {
-            (Some(accuracy), _) => {
-                terminal.note(&format!("{:.1} % of the predictions are right", 100.0 * accuracy))
-            }
-            (_, Some(r2)) => terminal.note(&format!("R² {r2:.3}")),
-            _ => {}
+        if let Some((metric, value)) =
+            report.quality.metric.and_then(|metric| Some((metric, report.quality.get(metric)?)))
+        {
+            let others = [Metric::Accuracy, Metric::BalancedAccuracy, Metric::R2]
+                .into_iter()
+                .filter(|other| *other != metric);
+            let others = others.filter_map(|other| Some((other, report.quality.get(other)?)));
+            let told = [(metric, value)].into_iter().chain(others);
+            let told = told.map(|(metric, value)| format!("{} {}", metric.title(), figure(metric, value)));
+            let mean = if report.quality.targets.is_empty() { "" } else { "mean over targets: " };
+            terminal.note(&format!("{mean}{}", told.collect::<Vec<_>>().join(", ")));
         }
         if self.json { terminal.json(&report) } else { Ok(()) }
     }
 
+    /// What predictions come with. Says which thresholds are used.
+    fn asked(&self, model: &TrainedModel, terminal: &Terminal) -> Result<Asked> {
+        let wanted = self.precision.map(Wanted::Precision).or(self.recall.map(Wanted::Recall));
+        let thresholds = wanted.map_or(Ok(Vec::new()), |wanted| thresholds(model, wanted))?;
+        for (target, found) in thresholds.iter().enumerate() {
+            let name =
+                if thresholds.len() > 1 { format!("{}: ", model.target(target)) } else { String::new() };
+            terminal.note(&format!(
+                "{name}threshold {:.4}: leave-one-out precision {:.3}, recall {:.3}",
+                found.threshold, found.precision, found.recall
+            ));
+        }
+        Ok(Asked { proba: self.proba, coverage: self.coverage, thresholds })
+    }
+
     fn predict(
         &self,
-        model: &TrainedModel,
+        (model, asked): (&TrainedModel, &Asked),
         source: &Source,
         terminal: &Terminal,
         writer: Option<Box<dyn VectorWriter + '_>>,
@@ -144,7 +192,8 @@ impl Predict {
             true => {
                 let stamp = source.stamp().unwrap_or_default();
                 let sum = format!("{:?}", Sha256::digest(model.to_bytes()?));
-                self.resume.kept(self.out.as_deref(), &[env!("CARGO_PKG_VERSION"), &sum, &stamp])
+                let asked = format!("{asked:?}");
+                self.resume.kept(self.out.as_deref(), &[env!("CARGO_PKG_VERSION"), &sum, &stamp, &asked])
             }
         };
         let mut output = Output::new(writer, kept.as_ref(), terminal)?;
@@ -187,8 +236,10 @@ impl Predict {
                         embedding => embedding?,
                     };
                     let predictions = model.read(embedding)?;
-                    score.add(model, &predictions, &piece.targets);
-                    write(&mut output, model, &piece, (before, seen), &predictions)
+                    score.add(model, &predictions, &piece)?;
+                    let (columns, ids) = (Columns::new(model, &predictions, asked)?, ids(&piece, before));
+                    let keys = [Key::Text(&ids)].into_iter().chain(columns.keys()).collect();
+                    output.write(&Block { keys, rows: columns.scores() }, seen)
                 },
                 |error: Error| {
                     if !self.skip_bad {
@@ -216,122 +267,33 @@ impl Predict {
             ));
         }
         // What an earlier run predicted is written, but was not compared here.
-        let (without, with) = (score.without, score.known + score.values.len());
-        let (accuracy, r2) = match (score.finish(), output.done) {
-            (_, _) if without > 0 && with > 0 => {
-                terminal.note("note: accuracy not reported: some graphs have no target");
-                (None, None)
-            }
-            (found, 0) => found,
-            ((None, None), _) => (None, None),
-            (_, done) => {
-                terminal.note(&format!(
-                    "note: accuracy not reported: {done} predictions come from an earlier run; run without --resume to compare all"
-                ));
-                (None, None)
-            }
-        };
+        let (without, known, beyond) = (score.without, score.known(), score.beyond);
+        let mut quality = score.finish(model, &asked.thresholds)?;
+        if output.done > 0 && known > 0 {
+            let done = output.done;
+            terminal.note(&format!(
+                "note: metrics not reported: {done} predictions come from an earlier run; run without --resume to compare all"
+            ));
+            quality = Metrics::default();
+        } else if without > 0 && known > 0 {
+            terminal.note(&format!("note: metrics are those of {known} graphs; {without} have no target"));
+        }
+        if beyond > 0 {
+            terminal.note(&format!("note: metrics are those of the first {known} graphs"));
+        }
         let partial = output.finish()?;
         embedder.note(" when training");
         let seconds = start.elapsed().as_secs_f64();
         let report = PredictionSummary {
             dataset: source.name.clone(),
             skipped,
-            accuracy,
-            r2,
+            accuracy: quality.get(Metric::Accuracy),
+            r2: quality.get(Metric::R2),
+            quality,
             seconds,
             tally: embedder.tally,
         };
         Ok((report, partial))
-    }
-}
-
-/// A class and the score of each, a number, or several numbers.
-fn shape(model: &TrainedModel) -> Shape {
-    let (mut keys, mut vector) = (vec!["id", "prediction"], "scores");
-    let columns = match model.readout.task() {
-        Task::Classification { .. } => {
-            model.classes.names().iter().map(|class| format!("score_{class}")).collect()
-        }
-        Task::Regression { targets: 1 } => Vec::new(),
-        Task::Regression { targets } => {
-            (keys, vector) = (vec!["id"], "prediction");
-            (0..targets).map(|target| format!("prediction_{target}")).collect()
-        }
-    };
-    Shape { keys, vector, columns, double: true }
-}
-
-fn write(
-    output: &mut Output<'_>,
-    model: &TrainedModel,
-    piece: &Dataset,
-    (before, seen): (usize, usize),
-    predictions: &Predictions,
-) -> Result<()> {
-    let ids = ids(piece, before);
-    let labels = model.classes.select(&predictions.classes);
-    let (mut keys, mut rows) = (vec![Key::Text(&ids)], predictions.scores.view());
-    let (text, values): (Vec<String>, Vec<f64>);
-    match (model.readout.task(), &labels) {
-        (Task::Regression { targets: 1 }, _) => {
-            values = rows.column(0).to_vec();
-            rows = rows.slice_move(ndarray::s![.., ..0]);
-            keys.push(Key::Real(&values));
-        }
-        (Task::Regression { .. }, _) => {}
-        (_, Labels::Int(names)) => keys.push(Key::Whole(names)),
-        (_, Labels::Float(names)) => keys.push(Key::Real(names)),
-        (_, names) => {
-            text = names.names();
-            keys.push(Key::Text(&text));
-        }
-    }
-    output.write(&Block { keys, rows }, seen)
-}
-
-/// How good predictions are where targets are known.
-#[derive(Default)]
-struct Score {
-    right: usize,
-    known: usize,
-    /// Graphs of a class that the model does not know.
-    strange: usize,
-    /// Graphs whose target is not known, or not of the model's kind.
-    without: usize,
-    values: Vec<f64>,
-    found: Vec<f64>,
-}
-
-impl Score {
-    fn add(&mut self, model: &TrainedModel, predictions: &Predictions, targets: &Targets) {
-        let labels = match (targets, targets.column()) {
-            (Targets::Classes(labels), _) => Some(labels.clone()),
-            (_, Some(values)) if matches!(model.classes, Labels::Float(_)) => Some(Labels::Float(values)),
-            _ => None,
-        };
-        if let Some(labels) = labels.filter(|_| !model.classes.is_empty()) {
-            // A class the model does not know is predicted wrongly.
-            let names = model.classes.select(&predictions.classes);
-            let known = model.classes.names();
-            self.strange += (0..labels.len()).filter(|&row| !known.contains(&labels.name(row))).count();
-            self.known += labels.len();
-            self.right += (0..labels.len()).filter(|&row| labels.name(row) == names.name(row)).count();
-            return;
-        }
-        let numbers = targets.clone().into_numbers().ok().and_then(|numbers| numbers.column());
-        match numbers.filter(|_| model.classes.is_empty()) {
-            Some(values) => {
-                self.values.extend(values);
-                self.found.extend(predictions.scores.column(0));
-            }
-            None => self.without += predictions.scores.nrows(),
-        }
-    }
-
-    fn finish(self) -> (Option<f64>, Option<f64>) {
-        let accuracy = (self.known > 0).then(|| self.right as f64 / self.known as f64);
-        (accuracy, r2(&self.found, &self.values))
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use stepwell::config::{ModelConfig, Pool, Preset};
+use stepwell::config::{Metric, ModelConfig, Pool, Preset};
 use stepwell_data::cache::PyramidCache;
-use stepwell_data::{Dataset, LevelSummary, Summary};
+use stepwell_data::{Dataset, LevelSummary, Summary, Untargeted};
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::evaluate::on_one_thread;
 use stepwell_lab::metrics::mean_and_std;
@@ -95,7 +95,11 @@ impl Reproduce {
             command: self,
             model,
             protocols,
-            run: Run { folder: Some(self.out.clone()), shard: self.shard.unwrap_or((0, 1)) },
+            run: Run {
+                folder: Some(self.out.clone()),
+                shard: self.shard.unwrap_or((0, 1)),
+                ..Run::default()
+            },
             cache: self.evaluated.caching.pyramids(&self.sources),
             terminal,
         };
@@ -146,7 +150,8 @@ impl Work<'_> {
     fn load(&self, name: &str) -> Result<Option<Dataset>> {
         let Sources { data_dir, offline } = &self.command.sources;
         let sources = Sources { data_dir: data_dir.clone(), offline: *offline };
-        match self.terminal.load(&Input { dataset: name.to_owned(), data_seed: 0, sources }) {
+        let input = Input { dataset: name.to_owned(), data_seed: 0, target: Vec::new(), sources };
+        match self.terminal.load(&input, Untargeted::Refuse) {
             Err(error) if self.command.datasets.is_empty() => {
                 self.terminal.note(&format!("note: skipping {name}: {error:#}"));
                 Ok(None)
@@ -333,7 +338,7 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
 
 fn line<'f>(key: &CellKey, folds: impl Iterator<Item = &'f FoldResult>) -> String {
     let accuracies: Vec<f64> =
-        folds.filter_map(|fold| fold.quality.accuracy.map(|share| 100.0 * share)).collect();
+        folds.filter_map(|fold| fold.quality.get(Metric::Accuracy).map(|share| 100.0 * share)).collect();
     let (mean, std) = mean_and_std(&accuracies);
     let printed = paper::result(&key.dataset, &key.pool, key.blocks).filter(|_| key.is_papers());
     let printed = printed.and_then(|row| row.accuracy.zip(row.std));

@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
-use stepwell_lab::metrics::mean_and_std;
+use stepwell::config::Metric;
+use stepwell_lab::metrics::{cell, heading, mean_and_std, spread_cell};
 use stepwell_lab::run::{CellKey, Run};
 
 use crate::terminal::{Terminal, table};
@@ -32,8 +33,13 @@ struct CellProgress {
     /// Passes done, and all there are.
     done: usize,
     units: usize,
-    /// Accuracies of the folds that are done.
+    /// What results are told by.
+    metric: Metric,
+    /// Its values in the folds that are done.
     folds: Vec<f64>,
+    /// Its spread over draws of the weights, in the first of them.
+    #[serde(skip)]
+    over_draws: Option<f64>,
     /// Folds whose times were taken.
     timed: usize,
 }
@@ -46,6 +52,7 @@ impl Runs {
         let rows: Vec<CellProgress> = cells
             .into_iter()
             .map(|(CellKey { dataset, model, pool, blocks, seed }, state)| CellProgress {
+                metric: state.headline(),
                 dataset,
                 model,
                 pool,
@@ -53,7 +60,8 @@ impl Runs {
                 seed,
                 done: state.done(),
                 units: state.all_units,
-                folds: state.folds.values().filter_map(|outcome| outcome.quality.accuracy).collect(),
+                folds: state.folds.values().filter_map(|fold| fold.quality.get(state.headline())).collect(),
+                over_draws: state.folds.values().next().and_then(|fold| fold.std.get(state.headline())),
                 timed: state.times.len(),
             })
             .collect();
@@ -61,8 +69,13 @@ impl Runs {
             return terminal.json(&rows);
         }
         let lines = rows.iter().map(|row| {
-            let percent: Vec<f64> = row.folds.iter().map(|share| 100.0 * share).collect();
-            let (mean, std) = mean_and_std(&percent);
+            let (mean, over_folds) = mean_and_std(&row.folds);
+            let value = match (row.folds.len(), row.over_draws) {
+                (0, _) => "-".to_owned(),
+                (1, None) => cell(row.metric, mean).text,
+                (1, Some(std)) => spread_cell(row.metric, mean, std).text,
+                _ => spread_cell(row.metric, mean, over_folds).text,
+            };
             vec![
                 row.dataset.clone(),
                 match (row.model.as_str(), row.blocks) {
@@ -73,11 +86,14 @@ impl Runs {
                 row.blocks.to_string(),
                 row.seed.to_string(),
                 format!("{} of {}", row.done, row.units),
-                if row.folds.is_empty() { "-".into() } else { format!("{mean:.1} ± {std:.1}") },
+                if row.folds.is_empty() { "-".into() } else { heading(row.metric) },
+                value,
                 if row.timed > 0 { "taken" } else { "-" }.into(),
             ]
         });
-        terminal
-            .print(&table(&["dataset", "model", "blocks", "seed", "passes", "accuracy (%)", "times"], lines))
+        terminal.print(&table(
+            &["dataset", "model", "blocks", "seed", "passes", "metric", "value", "times"],
+            lines,
+        ))
     }
 }

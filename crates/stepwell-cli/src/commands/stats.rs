@@ -6,7 +6,7 @@ use serde::Serialize;
 use stepwell::graph::GraphBatch;
 use stepwell::pool::{Notes, Pool, Pooling, padded_size};
 use stepwell::pyramid::{Pyramid, coarsen};
-use stepwell_data::{Dataset, LevelSummary, Part, Summary};
+use stepwell_data::{Dataset, LevelSummary, Part, Summary, TargetSummary, Untargeted};
 use stepwell_lab::paper::table4;
 
 use crate::BadUsage;
@@ -22,7 +22,8 @@ use crate::terminal::{Terminal, table};
 /// component. With --pool the coarse graphs follow, beside the figures of the
 /// paper's Table 4 where it has the dataset (it counts stored entries there).
 /// The paper's Graclus fills its levels up with fake vertices, which are not
-/// made here; 'with fakes' is how many vertices there would be. 'node labels' and
+/// made here; 'with fakes' is how many vertices there would be. Numbers and binary
+/// labels that are to be predicted are described one by one. 'node labels' and
 /// the labels of edges are counted by their distinct values, attributes by their
 /// columns.
 #[derive(Args, Debug)]
@@ -53,7 +54,7 @@ pub struct Stats {
 
 impl Stats {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let mut dataset = terminal.load(&self.input)?;
+        let mut dataset = terminal.load(&self.input, Untargeted::Keep)?;
         let mut summary = Summary::of(&dataset);
         if self.self_loops {
             dataset.graphs = with_self_loops(&dataset.graphs)?;
@@ -180,8 +181,33 @@ fn in_columns(labels: String, columns: usize) -> String {
     if columns > 1 { format!("{labels} in {columns} columns") } else { labels }
 }
 
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is known of each target.
+fn targets_in_a_table(targets: &[TargetSummary]) -> Option<String> {
+    let first = targets.first()?;
+    let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.4}"));
+    let row = |target: &TargetSummary| {
+        let mut row = vec![target.name.clone(), target.known.to_string()];
+        match (target.positives, target.spread) {
+            (Some(positives), _) => row.push(positives.to_string()),
+            (_, found) => {
+                row.extend([found.map(|s| s.mean), found.map(|s| s.std)].map(figure));
+                row.extend([found.map(|s| s.min), found.map(|s| s.max)].map(figure));
+            }
+        }
+        row
+    };
+    let header: &[&str] = match first.positives {
+        Some(_) => &["target", "known", "positives"],
+        None => &["target", "known", "mean", "std", "min", "max"],
+    };
+    Some(table(header, targets.iter().map(row)))
+}
+
 fn carried_by_edges(summary: &Summary, weighted: bool) -> String {
-    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let edges = summary.carried.unwrap_or_default();
     let mut carried = Vec::new();
     if edges.edge_label_columns > 0 {
@@ -213,6 +239,10 @@ fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
         format!("  self loops   {}", count(summary.self_loops)),
     ];
     lines.extend(oddities.lines());
+    if summary.untargeted > 0 {
+        lines.push(format!("  no target    {}", counted(summary.untargeted, "graph")));
+    }
+    lines.extend(targets_in_a_table(&summary.targets));
     let rows = summary.levels.iter().map(|level| {
         let mut row = vec![
             level.level.to_string(),

@@ -5,13 +5,13 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use ndarray::ArrayView2;
 use serde::Serialize;
-use stepwell::config::Preset;
+use stepwell::config::{Metric, Preset};
+use stepwell::metrics::{Judged, Truth};
 use stepwell::model::{Model, TrainedModel};
-use stepwell::readout::Sample;
-use stepwell::targets::{Encoded, Targets, decode_classes};
-use stepwell_data::models;
+use stepwell::readout::{Assessment, Sample};
+use stepwell::targets::{Encoded, Targets, Task};
 use stepwell_data::vectors::Spilled;
-use stepwell_lab::metrics::r2;
+use stepwell_data::{Untargeted, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
@@ -24,8 +24,10 @@ use crate::terminal::Terminal;
 /// Graphs become vectors without training; a ridge regression learns to read
 /// them. Unless a preset is named, the model is the accurate one: several
 /// reservoirs side by side, all of their blocks read, and a kernel in front of the
-/// regression. Targets that are whole numbers or texts are classes, real numbers
-/// are predicted as numbers. The file holds all that 'stepwell predict' needs.
+/// regression. Targets that are integers or strings are classes, real numbers
+/// are predicted as numbers; several targets are columns of 0 and 1 or of numbers, and
+/// may have gaps. Alpha and class weights are chosen by the leave-one-out value of
+/// --metric. The file holds all that 'stepwell predict' needs.
 /// Files of rows (.jsonl, .parquet) may be larger than memory: they are read
 /// twice, and vectors that are many wait in a temporary file.
 #[derive(Args, Debug)]
@@ -67,10 +69,17 @@ pub struct Train {
 #[derive(Serialize)]
 struct TrainingSummary {
     dataset: String,
-    /// Their names; none when numbers are predicted.
+    /// Their names; none when numbers, or several targets, are predicted.
     classes: Vec<String>,
     columns: usize,
-    alpha: f64,
+    /// That of every target, or the one that all have.
+    alpha: OneOrEach,
+    /// What alpha and class weights were chosen by.
+    metric: Metric,
+    /// Its leave-one-out value, a mean over targets.
+    leave_one_out: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<TargetSummary>,
     /// On the graphs it was trained on: no promise for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     training_accuracy: Option<f64>,
@@ -81,11 +90,30 @@ struct TrainingSummary {
     tally: Tally,
 }
 
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OneOrEach {
+    One(f64),
+    Each(Vec<f64>),
+}
+
+/// One of several targets.
+#[derive(Serialize)]
+struct TargetSummary {
+    name: String,
+    /// Graphs that it is known of.
+    known: u64,
+    alpha: f64,
+    /// The share of balanced class weights that was chosen: 0 for none.
+    balance: f64,
+    leave_one_out: Option<f64>,
+}
+
 impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
         let start = Instant::now();
-        let mut source = terminal.open(&self.input)?;
+        let mut source = terminal.open(&self.input, Untargeted::Skip)?;
         source.part = self.part.get();
         let survey = terminal.survey(&source, true, &config)?;
         ensure!(survey.has_targets, "{}: no graph has a target ('y') to learn from", source.name);
@@ -116,7 +144,7 @@ impl Train {
             terminal.note(&format!("note: {}", real_classes(values)));
         }
         let (columns, ignored) = (model.width(), model.features.ignored());
-        let targets = Encoded::new(&targets)?;
+        let targets = Encoded::named(&targets, survey.target_names).with_context(|| source.name.clone())?;
         let (trained, values) = terminal.busy("training", || {
             TrainedModel::fit_pieces::<anyhow::Error>(model, &targets, Sample::with_keys(&keys), |take| {
                 vectors.pass(|x, _| Ok(take(x)?))
@@ -129,11 +157,22 @@ impl Train {
             terminal.note("warning: all training graphs have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure");
         }
         let (training_accuracy, training_r2) = fitted(values.view(), &targets);
+        let (metric, leave_one_out) = match trained.readout.estimate() {
+            Some((metric, value)) => (metric, Some(value)),
+            None => (trained.model.config.metric, None),
+        };
+        let alpha = match trained.readout.alphas() {
+            [first, rest @ ..] if rest.iter().all(|alpha| alpha == first) => OneOrEach::One(*first),
+            alphas => OneOrEach::Each(alphas.to_vec()),
+        };
         let report = TrainingSummary {
             dataset: source.name,
             classes: trained.classes.names(),
             columns,
-            alpha: trained.readout.alpha(),
+            alpha,
+            metric,
+            leave_one_out,
+            targets: each_target(&trained, &targets),
             training_accuracy,
             training_r2,
             seconds: start.elapsed().as_secs_f64(),
@@ -152,31 +191,65 @@ pub fn real_classes(values: usize) -> String {
     )
 }
 
-/// How well the graphs it was trained on are predicted: accuracy, or R².
+/// What was found for each of several targets.
+fn each_target(trained: &TrainedModel, targets: &Encoded) -> Vec<TargetSummary> {
+    let census = targets.census();
+    let Some(found) = trained.readout.assessments().filter(|found| found.len() > 1) else {
+        return Vec::new();
+    };
+    let summary = |(target, found): (usize, &Assessment)| TargetSummary {
+        name: trained.target(target),
+        known: census.counts(target).iter().sum(),
+        alpha: trained.readout.alphas()[target],
+        balance: found.balance,
+        leave_one_out: found.value,
+    };
+    found.iter().enumerate().map(summary).collect()
+}
+
+/// How well the graphs it was trained on are predicted, if there is one target: accuracy, or R².
 fn fitted(values: ArrayView2<'_, f64>, targets: &Encoded) -> (Option<f64>, Option<f64>) {
-    match (targets.numbers(), targets.codes()) {
-        (Some(numbers), _) => (None, r2(&values.column(0).to_vec(), &numbers.to_vec())),
-        (_, codes) => {
-            let guesses = decode_classes(values);
-            let right = guesses.iter().zip(codes.unwrap_or_default()).filter(|(a, b)| a == b).count();
-            (Some(right as f64 / targets.len().max(1) as f64), None)
+    let judged = |truth| Judged { truth, decisions: values, probabilities: None, weights: None };
+    match (targets.task(), targets.codes(), targets.values()) {
+        (Task::Classification { num_classes }, Some(codes), _) => {
+            (judged(Truth::Classes(codes, num_classes)).metric(Metric::Accuracy), None)
         }
+        (Task::Regression { targets: 1 }, _, Some(numbers)) => {
+            (None, judged(Truth::Numbers(&numbers.column(0).to_vec())).metric(Metric::R2))
+        }
+        _ => (None, None),
     }
 }
 
 fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
     let TrainingSummary { columns, alpha, seconds, tally: Tally { graphs, .. }, .. } = report;
-    let fit = match (report.training_accuracy, report.training_r2) {
-        (Some(accuracy), _) => format!(
-            "{} classes, {:.1} % of the training graphs right",
-            report.classes.len(),
-            100.0 * accuracy
-        ),
-        (_, Some(r2)) => format!("R² {r2:.3} on the training graphs"),
-        _ => "targets without variance".to_owned(),
+    let kind = match (report.targets.len(), report.classes.len()) {
+        (0, 0) => String::new(),
+        (0, classes) => format!(", {classes} classes"),
+        (targets, _) => format!(", {targets} targets"),
+    };
+    let alpha = match alpha {
+        OneOrEach::One(alpha) => format!(", alpha {alpha}"),
+        OneOrEach::Each(_) => String::new(),
+    };
+    let fit = match report.leave_one_out {
+        Some(value) => {
+            let mean = if report.targets.is_empty() { "" } else { "mean " };
+            format!("leave-one-out {mean}{} {}", report.metric.title(), figure(report.metric, value))
+        }
+        None => "no leave-one-out value: targets do not vary".to_owned(),
     };
     format!(
-        "{graphs} graphs, {columns} numbers each, alpha {alpha}: {fit}; written to {} after {seconds:.2} s",
+        "{graphs} graphs, {columns} numbers each{kind}{alpha}: {fit}; written to {} after {seconds:.2} s",
         path.display()
     )
+}
+
+/// The value of a metric as people read it.
+pub fn figure(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Accuracy | Metric::BalancedAccuracy => format!("{:.1} %", 100.0 * value),
+        Metric::Rmse | Metric::Mae => format!("{value:.4}"),
+        _ => format!("{value:.3}"),
+    }
 }

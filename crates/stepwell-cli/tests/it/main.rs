@@ -10,6 +10,7 @@ mod pooling;
 mod readme;
 mod runs;
 mod streams;
+mod targets;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

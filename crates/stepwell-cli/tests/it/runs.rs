@@ -50,9 +50,11 @@ fn an_evaluation_goes_on_where_it_was() {
 
 #[test]
 fn baselines_and_seeds_stand_beside_the_model() {
-    let evaluate = ["evaluate", "b-hard-small", "--json", "--seeds", "2", "--baselines"];
+    let evaluate = ["evaluate", "b-hard-small", "--json", "--repeats", "2", "--baselines"];
     let found = json(&[&evaluate[..], &SMALL].concat());
-    assert_eq!(found["folds"].as_array().unwrap().len(), 6, "three folds for each of two seeds");
+    assert_eq!(found["folds"].as_array().unwrap().len(), 6, "three folds for each of two repeats");
+    assert_eq!((&found["metric"], &found["value_mean"]), (&"accuracy".into(), &found["accuracy_mean"]));
+    assert_eq!(found["metrics"]["accuracy"]["std"], found["accuracy_std"]);
     let baselines = found["baselines"].as_array().unwrap();
     let accuracy = |index: usize| baselines[index]["accuracy_mean"].as_f64().unwrap();
     let names: Vec<&str> = baselines.iter().map(|report| report["model"].as_str().unwrap()).collect();

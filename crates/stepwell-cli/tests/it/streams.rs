@@ -136,14 +136,14 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
         (String::from_utf8(out).unwrap(), String::from_utf8(notes).unwrap())
     };
     let (all, judged) = told(&["predict", &known, "-m", &model]);
-    assert!(judged.contains("of the predictions are right"), "{judged}");
+    assert!(judged.contains("accuracy 100.0 %"), "{judged}");
     let (same, unjudged) = told(&["predict", &some, "-m", &model]);
     assert_eq!(same, all);
-    assert!(!unjudged.contains("predictions are right"), "{unjudged}");
-    assert!(unjudged.contains("some graphs have no target ('y')"), "{unjudged}");
+    assert!(unjudged.contains("metrics are those of 28 graphs; 2 have no target"), "{unjudged}");
     assert_eq!(told(&["embed", &some]).0, told(&["embed", &known]).0);
     let (a, b) = (folder.at("a.parquet"), folder.at("b.parquet"));
-    told(&["embed", &some, "-o", &a]);
+    let (_, unwritten) = told(&["embed", &some, "-o", &a]);
+    assert!(unwritten.contains("targets not written: some graphs have no target"), "{unwritten}");
     told(&["embed", &known, "-o", &b]);
     assert!(fs::metadata(&a).unwrap().len() < fs::metadata(&b).unwrap().len(), "there is no column y");
     // A row that cannot be used says nothing of targets.
@@ -153,11 +153,23 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     let broken = "{\"num_nodes\": 2, \"src\": [0], \"dst\": [9]}\n";
     fs::write(&bad, [first, broken, rest].concat()).unwrap();
     let (_, judged_too) = told(&["predict", &bad, "-m", &model, "--skip-bad"]);
-    let share = |notes: &str| notes.lines().find(|line| line.contains("are right")).map(str::to_owned);
+    let share = |notes: &str| notes.lines().find(|line| line.contains("accuracy")).map(str::to_owned);
     assert_eq!(share(&judged_too), share(&judged), "{judged_too}");
-    let refused = failure(&["train", &some, "-m", &model], 1);
+    let (_, trained) = told(&["train", &some, "-m", &model, "--units", "9"]);
+    assert_eq!(trained.matches("note: 2 graphs without a target are not used").count(), 1, "{trained}");
+    assert!(trained.contains("28 graphs, "), "{trained}");
+    let (_, evaluated) = told(&["evaluate", &some, "--folds", "2", "--units", "3", "--preset", "paper"]);
+    assert_eq!(evaluated.matches("2 graphs without a target are not used").count(), 1, "{evaluated}");
+    let refused = failure(&["convert", &some, &a], 1);
     assert!(refused.contains("line 8: expected a string in 'y'"), "{refused}");
-    assert!(refused.contains("rows without a target can be predicted"), "{refused}");
+    assert!(refused.contains("rows without a class among others can be embedded"), "{refused}");
+    let summary = super::json(&["stats", &some, "--json"]);
+    assert_eq!((&summary["graphs"], &summary["classes"]), (&30.into(), &2.into()));
+    assert_eq!(summary["untargeted"], 2);
+    assert!(told(&["stats", &some]).0.contains("no target    2 graphs"));
+    let none = lines(&folder, "none.jsonl", 4, |_| String::new());
+    assert!(failure(&["train", &none, "-m", &model], 1).contains("no graph has a target ('y')"));
+    assert!(failure(&["evaluate", &none], 1).contains("no graph has a target ('y')"));
 }
 
 #[test]

@@ -10,7 +10,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::quote;
-use crate::rows::{Fault, Ignored, Key, Row, Target, ragged};
+use crate::rows::{
+    Fault, Ignored, Key, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets,
+};
 
 /// What a line said.
 #[derive(Debug, Default)]
@@ -29,11 +31,26 @@ pub(super) struct Line {
     x: Option<Vec<f64>>,
     x_dim: Option<u64>,
     pos: Option<Vec<f64>>,
+    /// The text of each target, where there is one.
+    targets: Vec<Option<String>>,
     y: Option<Y>,
+    group: Option<String>,
     split: Option<String>,
     directed: Option<bool>,
+    /// What outlives a line.
+    kept: Kept,
+}
+
+/// What is asked for, and which keys all lines so far have had.
+#[derive(Debug, Default)]
+struct Kept {
+    options: ReadOptions,
+    /// The keys that hold targets, and whether each was met.
+    columns: Vec<String>,
+    met: Vec<bool>,
+    group_met: bool,
     /// Keys that are not ours.
-    pub ignored: Ignored,
+    ignored: Ignored,
 }
 
 /// Labels of edges or vertices: integers, or lists of integers.
@@ -133,15 +150,46 @@ enum Y {
     Bool(bool),
     Text(String),
     Real(f64),
+    Several(Vec<f64>),
 }
 
 impl Line {
+    pub fn new(options: &ReadOptions) -> Self {
+        let columns = options.target_columns();
+        let met = vec![false; columns.len()];
+        let options = options.clone();
+        Self { kept: Kept { options, columns, met, ..Kept::default() }, ..Self::default() }
+    }
+
+    /// Notes of keys that were ignored.
+    pub fn notes(&mut self) -> Vec<String> {
+        self.kept.ignored.notes("key")
+    }
+
+    /// Whether every key that was asked for was in some line.
+    pub fn check_keys(&self) -> Result<(), Fault> {
+        let Kept { options, columns, met, group_met, ignored } = &self.kept;
+        let missing = columns.iter().zip(met).find(|(_, met)| !options.targets.is_empty() && !**met);
+        let group = options.groups.as_ref().filter(|_| !group_met);
+        match missing.map(|(name, _)| name).or(group) {
+            Some(name) => Err(no_such_column("key", name, ignored.names())),
+            None => Ok(()),
+        }
+    }
+
     /// Reads a line.
     pub fn parse(&mut self, text: &str) -> Result<Row<'_>, Fault> {
-        *self = Self { ignored: std::mem::take(&mut self.ignored), ..Self::default() };
+        let kept = std::mem::take(&mut self.kept);
+        let targets = vec![None; kept.columns.len()];
+        *self = Self { kept, targets, ..Self::default() };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let parsed = deserializer.deserialize_map(&mut *self).and_then(|()| deserializer.end());
         parsed.map_err(|error| explain(text, &error))?;
+        self.y = self.y()?;
+        if self.kept.options.groups.as_deref() == Some(Key::Id.name()) {
+            self.kept.group_met |= self.met & 1 << Key::Id as u32 != 0;
+            self.group.clone_from(&self.id);
+        }
         Ok(Row {
             id: self.id.as_deref(),
             num_nodes: self.num_nodes.ok_or_else(|| Key::NumNodes.missing("key"))?,
@@ -160,10 +208,36 @@ impl Line {
                 Y::Bool(value) => Target::Bool(*value),
                 Y::Text(value) => Target::Text(value),
                 Y::Real(value) => Target::Real(*value),
+                Y::Several(values) => Target::Several(values),
             }),
             split: self.split.as_deref(),
             directed: self.directed == Some(true),
+            group: self.group.as_deref(),
         })
+    }
+
+    /// The target, or all of them where several keys are named.
+    fn y(&self) -> Result<Option<Y>, Fault> {
+        let Kept { options, columns, .. } = &self.kept;
+        let found = |at: usize| match &self.targets[at] {
+            Some(text) => target(text, &columns[at], options),
+            None => Ok(None),
+        };
+        if columns.len() == 1 {
+            return found(0);
+        }
+        let number = |at: usize| match found(at)? {
+            None => Ok(f64::NAN),
+            Some(Y::Int(value)) => Ok(value as f64),
+            Some(Y::Bool(value)) => Ok(f64::from(u8::from(value))),
+            Some(Y::Real(value)) => Ok(value),
+            Some(Y::Text(text)) => Err(texts_among_targets(options, &columns[at], &quote(text.as_bytes()))),
+            Some(Y::Several(_)) => Err(Fault::new(
+                format!("one number in '{}', as one of several targets", columns[at]),
+                "a list",
+            )),
+        };
+        (0..columns.len()).map(number).collect::<Result<_, _>>().map(|values| Some(Y::Several(values)))
     }
 
     fn value<'de, A: MapAccess<'de>>(&mut self, key: Key, map: &mut A) -> Result<(), A::Error> {
@@ -186,11 +260,8 @@ impl Line {
                 Value::Number(number) if !number.is_f64() => self.id = Some(number.to_string()),
                 other => self.id = Option::deserialize(other).map_err(A::Error::custom)?,
             },
-            Key::Y => {
-                let text = map.next_value::<&RawValue>()?.get();
-                let wrong = |()| A::Error::custom(Wrong(key, &quote(text.as_bytes())));
-                self.y = target(text).map_err(wrong)?;
-            }
+            // Other keys were named in its place.
+            Key::Y => drop(map.next_value::<IgnoredAny>()?),
         }
         Ok(())
     }
@@ -198,15 +269,37 @@ impl Line {
 
 /// A target from its text: only the text tells `1` from `1.0`, and a whole
 /// number too large for 64 bits from a real one.
-fn target(text: &str) -> Result<Option<Y>, ()> {
+fn target(text: &str, column: &str, options: &ReadOptions) -> Result<Option<Y>, Fault> {
+    let wrong = || Fault::new(format!("{} in '{column}'", Key::Y.holds()), quote(text.as_bytes()));
     Ok(Some(match text.as_bytes() {
         b"null" => return Ok(None),
-        [b'"', ..] => Y::Text(serde_json::from_str(text).map_err(drop)?),
+        [b'"', ..] => Y::Text(serde_json::from_str(text).map_err(|_| wrong())?),
         b"true" => Y::Bool(true),
         b"false" => Y::Bool(false),
-        _ if text.contains(['.', 'e', 'E']) => Y::Real(serde_json::from_str(text).map_err(drop)?),
-        _ => Y::Int(text.parse().map_err(drop)?),
+        [b'[', ..] => {
+            let values: Vec<Value> = serde_json::from_str(text).map_err(|_| wrong())?;
+            let number = |value: &Value| match value {
+                Value::Null => Ok(f64::NAN),
+                Value::Bool(value) => Ok(f64::from(u8::from(*value))),
+                Value::Number(value) => value.as_f64().ok_or_else(wrong),
+                Value::String(text) => Err(texts_among_targets(options, column, &quote(text.as_bytes()))),
+                _ => Err(wrong()),
+            };
+            Y::Several(values.iter().map(number).collect::<Result<_, _>>()?)
+        }
+        _ if text.contains(['.', 'e', 'E']) => Y::Real(serde_json::from_str(text).map_err(|_| wrong())?),
+        _ => Y::Int(text.parse().map_err(|_| wrong())?),
     }))
+}
+
+/// A group from its text.
+fn group(text: &str) -> Option<Option<String>> {
+    match serde_json::from_str(text).ok()? {
+        Value::Null => Some(None),
+        Value::String(text) => Some(Some(text)),
+        Value::Number(number) if !number.is_f64() => Some(Some(number.to_string())),
+        _ => None,
+    }
 }
 
 impl<'de> Visitor<'de> for &mut Line {
@@ -217,15 +310,37 @@ impl<'de> Visitor<'de> for &mut Line {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let twice = |name: &str| {
+            A::Error::custom(format_args!("invalid value: a second '{name}', expected every key once"))
+        };
         while let Some(name) = map.next_key::<String>()? {
+            if let Some(at) = self.kept.columns.iter().position(|column| *column == name) {
+                self.kept.met[at] = true;
+                let text = map.next_value::<&RawValue>()?.get().to_owned();
+                if self.targets[at].replace(text).is_some() {
+                    return Err(twice(&name));
+                }
+                continue;
+            }
             let Some(key) = Key::from_name(&name) else {
-                self.ignored.add(&name);
+                if self.kept.options.groups.as_ref() == Some(&name) {
+                    if self.group.is_some() {
+                        return Err(twice(&name));
+                    }
+                    self.kept.group_met = true;
+                    let text = map.next_value::<&RawValue>()?.get();
+                    let found = quote(text.as_bytes());
+                    let wrong =
+                        format_args!("invalid value: {found}, expected a text or a whole number in '{name}'");
+                    self.group = group(text).ok_or_else(|| A::Error::custom(wrong))?;
+                    continue;
+                }
+                self.kept.ignored.add(&name);
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             if self.met & 1 << key as u32 != 0 {
-                let twice = format_args!("invalid value: a second '{name}', expected every key once");
-                return Err(A::Error::custom(twice));
+                return Err(twice(&name));
             }
             self.met |= 1 << key as u32;
             self.value(key, &mut map).map_err(|error| match parts(&error.to_string()) {

@@ -8,8 +8,8 @@
 //! `weight`, `edge_label`, `edge_attr` with `edge_attr_dim`, `node_label`, `x`
 //! with `x_dim`, `pos`, `y`, `split` and `directed`. Where edges or vertices have
 //! several labels, each is a list: `"edge_label":[[1,0],[2,1]]`. `null` is the same as no
-//! key. Other keys belong to other tools: they are ignored, with a note. Blank
-//! lines, carriage returns and a byte order mark are accepted.
+//! key, and in a list `y` a target that is not known. Other keys belong to other
+//! tools, unless [`ReadOptions`] name them: they are ignored, with a note. Blank lines, carriage returns and a byte order mark are accepted.
 //!
 //! ```
 //! use stepwell_data::{Dataset, Place, jsonl};
@@ -37,7 +37,7 @@ use std::path::Path;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
-use crate::rows::{Collector, Fault};
+use crate::rows::{Collector, Fault, ReadOptions};
 use line::Line;
 
 /// The longest line that is read, so that a file without line ends cannot fill the memory.
@@ -45,9 +45,15 @@ const MAX_LINE: u64 = 1 << 30;
 
 /// Reads a whole file. The dataset is named after it.
 pub fn read(path: &Path) -> Result<Dataset> {
+    read_with(path, &ReadOptions::default())
+}
+
+/// The same with named columns.
+pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
-    let reader = Reader::new(BufReader::with_capacity(1 << 18, file), place.clone());
+    let file = BufReader::with_capacity(1 << 18, file);
+    let reader = Reader::with_options(file, place.clone(), options)?;
     let dataset = Dataset::collect(reader, &place)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Dataset { name, ..dataset })
@@ -62,6 +68,8 @@ pub struct Reader<R> {
     number: u64,
     bytes: Vec<u8>,
     line: Line,
+    /// Whether there was a line that is not blank.
+    any: bool,
     pub(crate) collector: Collector,
     pub(crate) done: bool,
 }
@@ -69,13 +77,24 @@ pub struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     /// Reads from `input`, which errors call `place`.
     pub fn new(input: R, place: Place) -> Self {
+        Self::unchecked(input, place, &ReadOptions::default())
+    }
+
+    /// The same with named columns. That one is in no line is an error at the end.
+    pub fn with_options(input: R, place: Place, options: &ReadOptions) -> Result<Self> {
+        options.check().map_err(|fault| fault.at(place.clone()))?;
+        Ok(Self::unchecked(input, place, options))
+    }
+
+    fn unchecked(input: R, place: Place, options: &ReadOptions) -> Self {
         Self {
             input,
             place,
             number: 0,
             bytes: Vec::new(),
-            line: Line::default(),
-            collector: Collector::new(String::new()),
+            line: Line::new(options),
+            any: false,
+            collector: Collector::new(String::new(), options),
             done: false,
         }
     }
@@ -90,6 +109,9 @@ impl<R: BufRead> Reader<R> {
                 ended => {
                     self.done = true;
                     ended.map_err(at)?;
+                    if self.any {
+                        self.line.check_keys().map_err(|fault| fault.at(self.place.clone()))?;
+                    }
                     break;
                 }
             }
@@ -98,9 +120,10 @@ impl<R: BufRead> Reader<R> {
                 Ok(text) => self.line.parse(text),
                 Err(fault) => Err(fault),
             };
+            self.any = true;
             self.collector.push(row).map_err(at)?;
         }
-        self.collector.note(self.line.ignored.notes("key"));
+        self.collector.note(self.line.notes());
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))
     }
 }

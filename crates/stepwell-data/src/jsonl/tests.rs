@@ -1,6 +1,7 @@
 use stepwell::rng::Stream;
 
 use super::*;
+use crate::Untargeted;
 use crate::rows::tests::*;
 use stepwell::targets::Targets;
 
@@ -194,19 +195,27 @@ fn broken_lines_are_explained() {
     );
     check(
         &format!("{none},\"y\":1}}"),
-        "expected none in 'y', as in the rows before, found a number; rows without a target can be predicted and embedded, but not stand beside others here",
+        "expected none in 'y', as in the rows before, found a number; rows without a class among others can be embedded and predicted, are left out of training, and are refused elsewhere",
     );
-    check(
-        &format!("{none},\"y\":[1]}}"),
-        "expected a whole number of 64 bits, a real number or a text in 'y', found '[1]'",
-    );
+    check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1; 'y' holds 'a'");
+    check(&format!("{none},\"y\":[]}}"), "expected at least one target in 'y', found an empty list");
+    for nested in ["[[1]]", "[{}]", "[1e999]", "{}"] {
+        check(
+            &format!("{none},\"y\":{nested}}}"),
+            &format!(
+                "expected a whole number of 64 bits, a real number, a text or a list of numbers in 'y', found '{nested}'"
+            ),
+        );
+    }
+    let many = format!("[{}1]", "0,".repeat(1 << 14));
+    check(&format!("{none},\"y\":{many}}}"), "the number of targets is 16385, more than the limit of 16384");
     check(
         &format!("{none},\"y\":99999999999999999999}}"),
-        "expected a whole number of 64 bits, a real number or a text in 'y', found '99999999999999999999'",
+        "expected a whole number of 64 bits, a real number, a text or a list of numbers in 'y', found '99999999999999999999'",
     );
     check(
         &format!("{none},\"y\":1e999}}"),
-        "expected a whole number of 64 bits, a real number or a text in 'y', found '1e999'",
+        "expected a whole number of 64 bits, a real number, a text or a list of numbers in 'y', found '1e999'",
     );
     check(
         &format!("{none},\"id\":7.5}}"),
@@ -269,6 +278,153 @@ fn a_split_must_be_known_and_columns_alike() {
         second(r#"{"num_nodes":1,"src":[],"dst":[],"split":"train","x":[1,2],"x_dim":2,"y":1}"#),
         "in.jsonl, line 2: expected a string in 'y', as in the rows before, found a number"
     );
+}
+
+/// A line for each target, or for whatever else stands behind the graph.
+fn lines(more: &[&str]) -> String {
+    more.iter()
+        .map(|more| {
+            let comma = if more.is_empty() { "" } else { "," };
+            format!("{{\"num_nodes\":1,\"src\":[],\"dst\":[]{comma}{more}}}\n")
+        })
+        .collect()
+}
+
+fn read_with(more: &[&str], options: &ReadOptions) -> Result<Dataset> {
+    let (text, place) = (lines(more), Place::file("in.jsonl"));
+    Dataset::collect(Reader::with_options(text.as_bytes(), place.clone(), options)?, &place)
+}
+
+/// Rows of numbers as text, so that NaN equals NaN.
+fn shown(targets: &Targets) -> String {
+    match targets {
+        Targets::Binary(rows) => format!("binary {rows:?}"),
+        Targets::Numbers(rows) => format!("numbers {rows:?}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn rows(kind: &str, rows: &[&str]) -> String {
+    let rows: Vec<Vec<f64>> =
+        rows.iter().map(|row| row.split(' ').map(|value| value.parse().unwrap()).collect()).collect();
+    let values = ndarray::Array2::from_shape_vec((rows.len(), rows[0].len()), rows.concat()).unwrap();
+    shown(&if kind == "binary" { Targets::Binary(values) } else { Targets::Numbers(values) })
+}
+
+#[test]
+fn lists_of_targets_are_binary_labels_or_numbers() {
+    let read = |more: &[&str]| shown(&read_with(more, &ReadOptions::default()).unwrap().targets);
+    let binary = ["\"y\":[0,null,1]", "\"y\":[true,false,1.0]", "\"y\":null", "", "\"y\":[null,null,null]"];
+    assert_eq!(
+        read(&binary),
+        rows("binary", &["0 NaN 1", "1 0 1", "NaN NaN NaN", "NaN NaN NaN", "NaN NaN NaN"])
+    );
+    assert_eq!(read(&["", "\"y\":[2,null]"]), rows("numbers", &["NaN NaN", "2 NaN"]));
+    assert_eq!(read(&["\"y\":[1]", "\"y\":[0]"]), rows("binary", &["1", "0"]));
+    assert_eq!(read(&["\"y\":1.5", "", "\"y\":2"]), rows("numbers", &["1.5", "NaN", "2"]));
+    let error = |more: &[&str]| read_with(more, &ReadOptions::default()).unwrap_err().to_string();
+    assert_eq!(
+        error(&["\"y\":[1,0]", "\"y\":[1]"]),
+        "in.jsonl, line 2: expected a list of 2 targets in 'y', as in the rows before, found a list of one target"
+    );
+    assert_eq!(
+        error(&["\"y\":1", "\"y\":[1]"]),
+        "in.jsonl, line 2: expected a number in 'y', as in the rows before, found a list of one target"
+    );
+}
+
+#[test]
+fn binary_pieces_give_way_to_numbers() {
+    let line = r#"{"num_nodes":30,"src":[],"dst":[],"y":[0,null]}"#;
+    let text = format!("{line}\n").repeat(5_000) + &line.replace("[0,null]", "[0.5,1]");
+    let pieces: Vec<Dataset> = Reader::new(text.as_bytes(), Place::file("f")).collect::<Result<_>>().unwrap();
+    assert!(matches!(pieces[0].targets, Targets::Binary(_)));
+    let whole = Dataset::collect(pieces.into_iter().map(Ok), &Place::file("f")).unwrap();
+    let Targets::Numbers(found) = whole.targets else { panic!("{:?}", whole.targets) };
+    assert_eq!((found.dim(), found[(5_000, 0)], found[(4_999, 0)]), ((5_001, 2), 0.5, 0.0));
+}
+
+#[test]
+fn columns_are_named() {
+    let named = |names: &[&str]| ReadOptions {
+        targets: names.iter().map(|&name| name.to_owned()).collect(),
+        ..ReadOptions::default()
+    };
+    let more = [
+        "\"a\":1,\"b\":true,\"c\":\"x\",\"y\":{}",
+        "\"a\":null,\"c\":\"z\"",
+        "\"b\":false,\"c\":\"x\",\"a\":2",
+    ];
+    let found = read_with(&more, &named(&["b", "a"])).unwrap();
+    assert_eq!(shown(&found.targets), rows("numbers", &["1 1", "NaN NaN", "0 2"]));
+    assert_eq!(found.target_names, ["b", "a"]);
+    assert_eq!(found.notes, ["key 'c' is not part of the schema and was ignored"]);
+    let found = read_with(&more, &named(&["c"])).unwrap();
+    assert_eq!(found.targets, Targets::Classes(["x", "z", "x"].into_iter().collect()));
+    assert_eq!(found.target_names, ["c"]);
+    let error = |names: &[&str]| read_with(&more, &named(names)).unwrap_err().to_string();
+    assert_eq!(
+        error(&["a", "c"]),
+        "in.jsonl, line 1: several targets that are classes by name cannot be trained together: 'c' holds 'x'; name one of them"
+    );
+    assert_eq!(error(&["A"]), "in.jsonl: expected a key 'A', found 'a', 'b', 'c'");
+    assert!(
+        error(&["a"])
+            .starts_with("in.jsonl, line 2: expected a number in 'a', as in the rows before, found none")
+    );
+    assert_eq!(error(&["x"]), "in.jsonl: expected columns of targets, found 'x', which describes the graph");
+    assert_eq!(read_with(&[], &named(&["a"])).unwrap().len(), 0);
+}
+
+#[test]
+fn rows_without_a_target_are_refused_left_out_or_kept() {
+    let read =
+        |more: &[&str], untargeted| read_with(more, &ReadOptions { untargeted, ..ReadOptions::default() });
+    let more = ["", "\"y\":7", "\"y\":null", "\"y\":8", ""];
+    let refused = read(&more, Untargeted::Refuse).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("in.jsonl, line 2: expected none in 'y', as in the rows before, found a number")
+    );
+    let left = read(&more, Untargeted::Skip).unwrap();
+    assert_eq!((left.targets, left.left_out), (Targets::integers(vec![7, 8]), 3));
+    assert_eq!(left.ids.unwrap(), ["1", "3"], "positions among all rows");
+    let kept = read(&more, Untargeted::Keep).unwrap();
+    assert_eq!((&kept.targets, kept.len(), kept.untargeted()), (&Targets::None, 5, 3));
+    let known = kept.some_classes.unwrap();
+    assert_eq!((known.graphs, known.targets), (vec![1, 3], Targets::integers(vec![7, 8])));
+    let nothing = read(&["", ""], Untargeted::Skip).unwrap();
+    assert_eq!((nothing.len(), nothing.left_out), (0, 2));
+    let several = ["\"y\":[1,0]", "\"y\":[null,null]", "\"y\":[null,1]"];
+    assert_eq!(shown(&read(&several, Untargeted::Skip).unwrap().targets), rows("binary", &["1 0", "NaN 1"]));
+    let all = rows("binary", &["1 0", "NaN NaN", "NaN 1"]);
+    for untargeted in [Untargeted::Refuse, Untargeted::Keep] {
+        assert_eq!(shown(&read(&several, untargeted).unwrap().targets), all);
+    }
+}
+
+#[test]
+fn groups_are_read() {
+    let grouped = |name: &str| ReadOptions { groups: Some(name.into()), ..ReadOptions::default() };
+    let more = ["\"g\":\"a\",\"id\":\"p\"", "\"g\":7,\"id\":\"p\""];
+    assert_eq!(read_with(&more, &grouped("g")).unwrap().groups.unwrap(), ["a", "7"]);
+    assert_eq!(read_with(&more, &grouped("id")).unwrap().groups.unwrap(), ["p", "p"]);
+    let error = |more: &[&str]| read_with(more, &grouped("g")).unwrap_err().to_string();
+    assert_eq!(error(&["\"g\":1", ""]), "in.jsonl, line 2: expected a group in 'g', found none");
+    assert_eq!(
+        error(&["\"g\":1.5"]),
+        "in.jsonl, line 1: expected a text or a whole number in 'g', found '1.5'"
+    );
+    assert_eq!(error(&["\"g\":1,\"g\":2"]), "in.jsonl, line 1: expected every key once, found a second 'g'");
+}
+
+#[test]
+fn unknown_targets_are_written_as_null() {
+    let text = lines(&["\"y\":[0,null]", "\"y\":[1,1]"]);
+    assert_eq!(to_jsonl(&from_jsonl(text.as_bytes()).unwrap()), text.as_bytes());
+    let text = lines(&["\"y\":[0.0,null]", "\"y\":[1.5,1.0]"]);
+    assert_eq!(to_jsonl(&from_jsonl(text.as_bytes()).unwrap()), text.as_bytes());
+    let text = lines(&["\"y\":1.5", "\"y\":null"]);
+    assert_eq!(to_jsonl(&from_jsonl(text.as_bytes()).unwrap()), text.as_bytes());
 }
 
 #[test]

@@ -83,7 +83,13 @@ impl<W: Write> Writer<W> {
             Targets::Classes(Labels::Bool(values)) => object.put(Key::Y, &values[index])?,
             Targets::Classes(Labels::Float(values)) => object.put(Key::Y, &values[index])?,
             Targets::Classes(Labels::Text(values)) => object.put(Key::Y, &values[index])?,
-            Targets::Numbers(values) | Targets::Binary(values) => object.put(Key::Y, &values[(index, 0)])?,
+            Targets::Binary(values) => {
+                let label = |&value: &f64| (!value.is_nan()).then_some(u8::from(value != 0.0));
+                object.put(Key::Y, &values.row(index).iter().map(label).collect::<Vec<_>>())?;
+            }
+            // NaN is written as null.
+            Targets::Numbers(values) if values.ncols() == 1 => object.put(Key::Y, &values[(index, 0)])?,
+            Targets::Numbers(values) => object.put(Key::Y, &values.row(index).to_vec())?,
         }
         if let Some(parts) = &dataset.parts {
             object.put(Key::Split, parts[index].name())?;

@@ -3,10 +3,10 @@
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 
-use super::columns::{Columns, Located};
+use super::columns::{Columns, Located, Wanted};
 use super::read::{facts, guard};
 use crate::dataset::Dataset;
-use crate::rows::{Collector, Expected, Fault, Ignored, Key, Row};
+use crate::rows::{Collector, Expected, Fault, Ignored, ReadOptions, Row};
 
 /// Rows that are converted at a time: what is converted is copied once more,
 /// and should still be near then.
@@ -17,6 +17,7 @@ const SLICE_ROWS: usize = 1 << 11;
 pub(super) struct BatchRows {
     len: usize,
     next: usize,
+    wanted: Wanted,
     columns: Option<Columns>,
     /// What is converted row by row.
     one_by_one: Option<RecordBatch>,
@@ -24,14 +25,14 @@ pub(super) struct BatchRows {
 
 impl BatchRows {
     /// Converts a batch, unless its columns are not those of the schema.
-    pub fn new(batch: RecordBatch) -> Result<Self, Fault> {
-        let len = batch.num_rows();
-        let (columns, one_by_one) = match guard(|| Columns::new(&batch)) {
+    pub fn new(batch: RecordBatch, wanted: &Wanted) -> Result<Self, Fault> {
+        let (len, wanted) = (batch.num_rows(), wanted.clone());
+        let (columns, one_by_one) = match guard(|| Columns::new(&batch, &wanted)) {
             Ok(columns) => (Some(columns), None),
             Err(Located { row: Some(_), .. }) => (None, Some(batch)),
             Err(Located { row: None, fault }) => return Err(fault),
         };
-        Ok(Self { len, next: 0, columns, one_by_one })
+        Ok(Self { len, next: 0, wanted, columns, one_by_one })
     }
 
     /// Whether all rows have been handed out.
@@ -45,7 +46,7 @@ impl BatchRows {
         self.next += 1;
         let at = match &self.one_by_one {
             None => row,
-            Some(batch) => match guard(|| Columns::new(&batch.slice(row, 1))) {
+            Some(batch) => match guard(|| Columns::new(&batch.slice(row, 1), &self.wanted)) {
                 Ok(columns) => {
                     self.columns = Some(columns);
                     0
@@ -90,6 +91,7 @@ pub struct Batches<I> {
     current: Option<BatchRows>,
     /// Rows before the current ones.
     before: u64,
+    wanted: Wanted,
     collector: Collector,
     done: bool,
 }
@@ -97,17 +99,27 @@ pub struct Batches<I> {
 impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
     /// Checks the schema that all `batches` have.
     pub fn new(batches: impl IntoIterator<IntoIter = I>, schema: &Schema) -> Result<Self, BadRow> {
-        let facts = facts(schema).map_err(|fault| bad(None, &fault))?;
-        let mut collector = Collector::new(facts.name).naming(facts.x);
+        Self::with_options(batches, schema, &ReadOptions::default())
+    }
+
+    /// The same with named columns.
+    pub fn with_options(
+        batches: impl IntoIterator<IntoIter = I>,
+        schema: &Schema,
+        options: &ReadOptions,
+    ) -> Result<Self, BadRow> {
+        let whole = |fault: Fault| bad(None, &fault);
+        let facts = facts(schema).map_err(whole)?;
+        let wanted = Wanted::new(options, schema).map_err(whole)?;
+        let mut collector = Collector::new(facts.name, options).naming(facts.x).naming_targets(facts.y);
         let mut ignored = Ignored::default();
-        let foreign = |name: &&String| Key::from_name(name).is_none();
         let names = schema.fields().iter().map(|field| field.name());
-        names.filter(foreign).for_each(|name| ignored.add(name));
+        names.filter(|name| wanted.ignores(name)).for_each(|name| ignored.add(name));
         collector.note(ignored.notes("column"));
         let empty = RecordBatch::new_empty(schema.clone().into());
-        BatchRows::new(empty).map_err(|fault| bad(None, &fault))?;
+        BatchRows::new(empty, &wanted).map_err(whole)?;
         let batches = batches.into_iter();
-        Ok(Self { batches, rest: None, current: None, before: 0, collector, done: false })
+        Ok(Self { batches, rest: None, current: None, before: 0, wanted, collector, done: false })
     }
 
     /// Refuses rows whose vertices carry anything but what is expected.
@@ -125,7 +137,9 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
     fn fill(&mut self, enough: fn(&Collector) -> bool) -> Result<(), BadRow> {
         while !self.done && !enough(&self.collector) {
             let Some(rows) = &mut self.current else {
-                let next = self.slice().and_then(|slice| slice.map(BatchRows::new).transpose());
+                let slice = self.slice();
+                let rows = |slice| BatchRows::new(slice, &self.wanted);
+                let next = slice.and_then(|slice| slice.map(rows).transpose());
                 self.done = !matches!(next, Ok(Some(_)));
                 self.current = next.map_err(|fault| bad(None, &fault))?;
                 continue;

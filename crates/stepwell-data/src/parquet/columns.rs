@@ -9,9 +9,9 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, 
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeStringArray, PrimitiveArray, RecordBatch};
 use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 
-use crate::rows::{Fault, Key, Row, Target, ragged};
+use crate::rows::{Fault, Key, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets};
 
 /// A fault, and the row of the batch it was found in where it was in one.
 pub(super) struct Located {
@@ -57,6 +57,42 @@ pub(super) struct Columns {
     y: Option<TargetColumn>,
     split: Option<LargeStringArray>,
     directed: Option<BooleanArray>,
+    group: Option<LargeStringArray>,
+}
+
+/// The columns that are read: those of the schema, and those that are named.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub options: ReadOptions,
+    /// The columns that hold targets.
+    targets: Vec<String>,
+}
+
+impl Wanted {
+    /// Refuses names that are not there.
+    pub fn new(options: &ReadOptions, schema: &Schema) -> Result<Self, Fault> {
+        options.check()?;
+        let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+        let named = options.targets.iter().chain(&options.groups);
+        if let Some(name) = named.clone().find(|name| !names.contains(name)) {
+            let other = |name: &&&String| Key::from_name(name).is_none_or(|key| key == Key::Y);
+            let others: Vec<String> = names.iter().filter(other).map(|name| (*name).clone()).collect();
+            return Err(no_such_column("column", name, &others));
+        }
+        Ok(Self { options: options.clone(), targets: options.target_columns() })
+    }
+
+    /// Whether a column is read.
+    pub fn has(&self, name: &String) -> bool {
+        self.targets.contains(name)
+            || self.options.groups.as_ref() == Some(name)
+            || Key::from_name(name).is_some_and(|key| key != Key::Y)
+    }
+
+    /// Whether a column is worth a note, since it means nothing to us.
+    pub fn ignores(&self, name: &String) -> bool {
+        !self.has(name) && Key::from_name(name).is_none()
+    }
 }
 
 /// A column of targets, as it is stored.
@@ -65,10 +101,17 @@ enum TargetColumn {
     Bool(BooleanArray),
     Real(PrimitiveArray<Float64Type>),
     Text(LargeStringArray),
+    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN where they are not known;
+    /// it has none where its list is null.
+    Several {
+        lists: Option<ArrayRef>,
+        starts: Vec<usize>,
+        values: Vec<f64>,
+    },
 }
 
 impl Columns {
-    pub fn new(batch: &RecordBatch) -> Result<Self> {
+    pub fn new(batch: &RecordBatch, wanted: &Wanted) -> Result<Self> {
         let column = Finder(batch);
         Ok(Self {
             num_nodes: column.required(Key::NumNodes, scalars)?,
@@ -83,9 +126,13 @@ impl Columns {
             x: column.optional(Key::X, Lists::new)?,
             x_dim: column.optional(Key::XDim, scalars)?,
             pos: column.optional(Key::Pos, Lists::new)?,
-            y: column.optional(Key::Y, TargetColumn::new)?,
+            y: TargetColumn::find(&column, wanted)?,
             split: column.optional(Key::Split, texts)?,
             directed: column.optional(Key::Directed, truths)?,
+            group: match &wanted.options.groups {
+                Some(name) => column.named(name)?.map(|array| groups(name, array)).transpose()?,
+                None => None,
+            },
         })
     }
 
@@ -117,11 +164,18 @@ impl Columns {
             y: self.y.as_ref().and_then(|targets| match targets {
                 TargetColumn::Int(values) => number(values, row).map(Target::Int),
                 TargetColumn::Bool(values) => truth(values).map(Target::Bool),
-                TargetColumn::Real(values) => number(values, row).map(Target::Real),
+                TargetColumn::Real(values) => {
+                    number(values, row).filter(|value| !value.is_nan()).map(Target::Real)
+                }
                 TargetColumn::Text(values) => text(values, row).map(Target::Text),
+                TargetColumn::Several { lists, starts, values } => {
+                    let listed = lists.as_ref().is_none_or(|lists| lists.is_valid(row));
+                    listed.then(|| Target::Several(&values[starts[row]..starts[row + 1]]))
+                }
             }),
             split: self.split.as_ref().and_then(|column| text(column, row)),
             directed: self.directed.as_ref().and_then(truth) == Some(true),
+            group: self.group.as_ref().and_then(|column| text(column, row)),
         }
     }
 }
@@ -130,16 +184,20 @@ impl Columns {
 struct Finder<'a>(&'a RecordBatch);
 
 impl Finder<'_> {
-    /// The column of a key, converted. One without a type holds nothing but nulls and is none.
-    fn optional<T>(&self, key: Key, convert: fn(Key, &ArrayRef) -> Result<T>) -> Result<Option<T>> {
+    /// The column of a name. One without a type holds nothing but nulls and is none.
+    fn named(&self, name: &str) -> Result<Option<&ArrayRef>> {
         let fields = self.0.schema_ref().fields().iter();
-        let mut named = fields.zip(self.0.columns()).filter(|(field, _)| field.name() == key.name());
+        let mut named = fields.zip(self.0.columns()).filter(|(field, _)| field.name() == name);
         let first = named.next();
         if named.next().is_some() {
-            return Err(Fault::new(format!("one column '{}'", key.name()), "two").into());
+            return Err(Fault::new(format!("one column '{name}'"), "two").into());
         }
-        let typed = first.map(|(_, array)| array).filter(|array| *array.data_type() != DataType::Null);
-        typed.map(|array| convert(key, array)).transpose()
+        Ok(first.map(|(_, array)| array).filter(|array| *array.data_type() != DataType::Null))
+    }
+
+    /// The column of a key, converted.
+    fn optional<T>(&self, key: Key, convert: fn(Key, &ArrayRef) -> Result<T>) -> Result<Option<T>> {
+        self.named(key.name())?.map(|array| convert(key, array)).transpose()
     }
 
     /// The same for a column that must be there and without nulls.
@@ -306,24 +364,89 @@ impl LabelLists {
 
 /// One text per row; graphs may be called by numbers.
 fn texts(key: Key, array: &ArrayRef) -> Result<LargeStringArray> {
-    let is_text = |kind: &DataType| kind.is_string() || key == Key::Id && kind.is_integer();
+    as_texts(array, key == Key::Id).ok_or_else(|| wrong_type(key, array).into())
+}
+
+/// One group per row.
+fn groups(name: &str, array: &ArrayRef) -> Result<LargeStringArray> {
+    let wrong = || {
+        let found = format!("a column of type {}", array.data_type());
+        Fault::new(format!("texts or whole numbers in '{name}'"), found)
+    };
+    as_texts(array, true).ok_or_else(|| wrong().into())
+}
+
+fn as_texts(array: &ArrayRef, numbers: bool) -> Option<LargeStringArray> {
+    let is_text = |kind: &DataType| kind.is_string() || numbers && kind.is_integer();
     let known = match array.data_type() {
         DataType::Dictionary(_, kind) => is_text(kind),
         kind => is_text(kind),
     };
     let converted = Some(array).filter(|_| known).and_then(|array| cast(array, &DataType::LargeUtf8).ok());
-    Ok(converted.ok_or_else(|| wrong_type(key, array))?.as_string().clone())
+    Some(converted?.as_string().clone())
 }
 
 impl TargetColumn {
-    fn new(key: Key, array: &ArrayRef) -> Result<Self> {
-        Ok(match array.data_type() {
-            DataType::Boolean => Self::Bool(truths(key, array)?),
-            kind if kind.is_floating() => Self::Real(scalars(key, array)?),
-            kind if kind.is_integer() => Self::Int(scalars(key, array)?),
-            _ => Self::Text(texts(key, array)?),
-        })
+    /// The targets, in one column or in several.
+    fn find(column: &Finder<'_>, wanted: &Wanted) -> Result<Option<Self>> {
+        let names = &wanted.targets;
+        if let [name] = &names[..] {
+            let found = column.named(name)?;
+            return found.map(|array| Self::new(name, array, &wanted.options)).transpose();
+        }
+        let (width, rows) = (names.len(), column.0.num_rows());
+        let mut values = vec![f64::NAN; width * rows];
+        for (at, name) in names.iter().enumerate() {
+            let Some(array) = column.named(name)? else { continue };
+            let numbers = known_numbers(name, array, &wanted.options)?;
+            values.iter_mut().skip(at).step_by(width).zip(numbers).for_each(|(to, value)| *to = value);
+        }
+        let starts = (0..=rows).map(|row| row * width).collect();
+        Ok(Some(Self::Several { lists: None, starts, values }))
     }
+
+    fn new(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Self> {
+        // What is wrong is told of the column that was named.
+        let named = |located: Located| {
+            let Located { row, fault } = located;
+            match fault {
+                Fault::Malformed { found, .. } => {
+                    let expected = format!("{} in '{name}'", Key::Y.holds());
+                    Located { row, fault: Fault::new(expected, found) }
+                }
+                fault => Located { row, fault },
+            }
+        };
+        if let Some((starts, elements)) = taken_apart(array) {
+            let values = known_numbers(name, &elements, options)?;
+            return Ok(Self::Several { lists: Some(array.clone()), starts, values });
+        }
+        match array.data_type() {
+            DataType::Boolean => truths(Key::Y, array).map(Self::Bool),
+            kind if kind.is_floating() => scalars(Key::Y, array).map(Self::Real),
+            kind if kind.is_integer() => scalars(Key::Y, array).map(Self::Int),
+            _ => texts(Key::Y, array).map(Self::Text),
+        }
+        .map_err(named)
+    }
+}
+
+/// The numbers and truth values of one of several targets, NaN where they are null.
+fn known_numbers(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Vec<f64>> {
+    let kind = array.data_type();
+    let found = || format!("a column of type {kind}");
+    if *kind == DataType::Null {
+        return Ok(vec![f64::NAN; array.len()]);
+    }
+    if as_texts(&array.slice(0, 0), false).is_some() {
+        return Err(texts_among_targets(options, name, "strings").into());
+    }
+    let known = *kind == DataType::Boolean || kind.is_integer() || kind.is_floating();
+    let numbers = Some(array).filter(|_| known).and_then(|array| cast(array, &DataType::Float64).ok());
+    let wrong = || Fault::new(format!("numbers or truth values in '{name}'"), found());
+    let numbers = numbers.ok_or_else(wrong)?;
+    let numbers = numbers.as_primitive::<Float64Type>();
+    Ok(numbers.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }
 
 fn truths(key: Key, array: &ArrayRef) -> Result<BooleanArray> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, ListArray, PrimitiveArray, RecordBatch,
-    StringArray,
+    ArrayRef, BooleanArray, Float64Array, Int8Array, Int32Array, Int64Array, ListArray, PrimitiveArray,
+    RecordBatch, StringArray,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
@@ -96,7 +96,8 @@ fn check_offsets(dataset: &Dataset, range: &Range<usize>, place: &Place) -> Resu
     let of_vertex = width(graphs.vertex_attributes()).max(width(graphs.vertex_labels())).max(2);
     let of_edge = width(graphs.edge_attributes()).max(width(graphs.edge_labels()));
     let (vertex_numbers, edge_numbers) = (vertices as u64 * of_vertex, entries as u64 * of_edge);
-    match vertex_numbers.max(edge_numbers) {
+    let targets = range.len() as u64 * dataset.targets.width() as u64;
+    match vertex_numbers.max(edge_numbers).max(targets) {
         found if found > i32::MAX as u64 => Err(Error::TooLarge {
             place: place.clone(),
             what: "the numbers in a column of one batch",
@@ -123,7 +124,18 @@ fn targets(targets: &Targets, kind: &DataType, range: Range<usize>) -> ArrayRef 
         Targets::Classes(Labels::Float(values)) => Arc::new(Float64Array::from(values[range].to_vec())),
         Targets::Numbers(values) | Targets::Binary(values) => {
             let rows = values.slice_axis(Axis(0), range.into());
-            Arc::new(Float64Array::from_iter_values(rows.iter().copied()))
+            let DataType::List(field) = kind else {
+                return Arc::new(Float64Array::from_iter_values(rows.iter().copied()));
+            };
+            let known = rows.iter().map(|&value| (!value.is_nan()).then_some(value));
+            let numbers: ArrayRef = match field.data_type() {
+                DataType::Int8 => {
+                    Arc::new(known.map(|value| value.map(|value| value as i8)).collect::<Int8Array>())
+                }
+                _ => Arc::new(known.collect::<Float64Array>()),
+            };
+            let lengths = std::iter::repeat_n(rows.ncols(), rows.nrows());
+            Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), numbers, None))
         }
     }
 }

@@ -23,7 +23,7 @@ impl Layout {
     pub fn of(dataset: &Dataset) -> Self {
         let x = dataset.graphs.attribute_names().unwrap_or_default().to_vec();
         let columns = Key::all().filter_map(|key| Some((key, kind(dataset, key)?))).collect();
-        Self { facts: Facts { name: dataset.name.clone(), x }, columns }
+        Self { facts: Facts { name: dataset.name.clone(), x, y: dataset.target_names.clone() }, columns }
     }
 
     /// The layout that holds what either of two holds, called as the first.
@@ -96,6 +96,8 @@ fn kind(dataset: &Dataset, key: Key) -> Option<DataType> {
             Targets::Classes(Labels::Int(_)) => Some(DataType::Int64),
             Targets::Classes(Labels::Text(_)) => Some(DataType::Utf8),
             Targets::Classes(Labels::Bool(_)) => Some(DataType::Boolean),
+            Targets::Binary(_) => Some(several(DataType::Int8)),
+            Targets::Numbers(values) if values.ncols() != 1 => Some(several(DataType::Float64)),
             _ => Some(DataType::Float64),
         },
         Key::Split => dataset.parts.as_ref().map(|_| DataType::Utf8),
@@ -105,6 +107,11 @@ fn kind(dataset: &Dataset, key: Key) -> Option<DataType> {
 
 fn list(kind: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(kind, false)))
+}
+
+/// Lists of targets, some of which may not be known.
+fn several(kind: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(kind, true)))
 }
 
 /// Lists of integers, or of lists of several.
@@ -128,7 +135,7 @@ fn nests(from: &DataType, to: &DataType) -> bool {
 /// Whether all of one type can be written as another.
 fn widens(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
-        (DataType::Int64, DataType::Float64) | (DataType::Float32, DataType::Float64) => true,
+        (DataType::Int8 | DataType::Int64 | DataType::Float32, DataType::Float64) => true,
         (DataType::List(from), DataType::List(to)) => widens(from.data_type(), to.data_type()),
         _ => false,
     }

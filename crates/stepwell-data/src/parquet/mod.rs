@@ -6,8 +6,9 @@
 //! `split` and `directed`. Where edges or vertices have several labels,
 //! `edge_label` and `node_label` are lists of lists. Numbers may be of any width, signed or not, lists
 //! large or of fixed size, texts large, viewed or in a dictionary. A null means
-//! that the row has no such value; inside a list it is an error. Other columns
-//! belong to other tools: they are not read, and noted.
+//! that the row has no such value; inside a list it is an error, but in a list `y`,
+//! where it is a target that is not known, as NaN is. Other columns belong to other
+//! tools, unless [`ReadOptions`](crate::ReadOptions) name them: they are not read, and noted.
 //!
 //! The dataset's name and the meaning of its features are JSON in the schema's
 //! metadata, under `stepwell`.
@@ -39,7 +40,7 @@ mod write;
 pub use batches::{BadRow, Batches};
 pub use encode::to_record_batch;
 pub use layout::Layout;
-pub use read::{Reader, panics_are_errors, read};
+pub use read::{Reader, panics_are_errors, read, read_with};
 pub use write::{Writer, write};
 
 use parquet::errors::ParquetError;
@@ -58,6 +59,9 @@ struct Facts {
     /// What the columns of `x` are called, where they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     x: Vec<String>,
+    /// What the targets in `y` are called, where they have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    y: Vec<String>,
 }
 
 /// What the `parquet` crate reports, in our words.

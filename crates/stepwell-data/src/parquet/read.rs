@@ -18,11 +18,11 @@ use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::batches::BatchRows;
-use super::columns::Columns;
+use super::columns::{Columns, Wanted};
 use super::{FACTS, Facts, fault, sizes};
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
-use crate::rows::{Collector, Fault, Ignored, Key};
+use crate::rows::{Collector, Fault, Ignored, ReadOptions};
 
 /// Numbers of a column that are decoded at a time.
 const BATCH_NUMBERS: u64 = 1 << 20;
@@ -35,9 +35,14 @@ const MAX_FIXED_SIZE: i32 = 1 << 24;
 
 /// Reads a whole file. The dataset is named after it unless it says otherwise.
 pub fn read(path: &Path) -> Result<Dataset> {
+    read_with(path, &ReadOptions::default())
+}
+
+/// The same with named columns.
+pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
-    let reader = Reader::new(file, place.clone())?;
+    let reader = Reader::with_options(file, place.clone(), options)?;
     let Facts { mut name, .. } = reader.facts.clone();
     let dataset = Dataset::collect(reader, &place)?;
     if name.is_empty() {
@@ -60,7 +65,8 @@ pub(super) fn facts(schema: &Schema) -> Result<Facts, Fault> {
 pub struct Reader<R> {
     input: Shared<R>,
     metadata: ArrowReaderMetadata,
-    wanted: ProjectionMask,
+    projection: ProjectionMask,
+    wanted: Wanted,
     facts: Facts,
     place: Place,
     /// Row groups not begun yet.
@@ -82,6 +88,11 @@ struct Current {
 impl<R: ChunkReader + 'static> Reader<R> {
     /// Reads the footer of `input`, which errors call `place`, and checks the columns.
     pub fn new(input: R, place: Place) -> Result<Self> {
+        Self::with_options(input, place, &ReadOptions::default())
+    }
+
+    /// The same with named columns.
+    pub fn with_options(input: R, place: Place, options: &ReadOptions) -> Result<Self> {
         let at = |fault: Fault| fault.at(place.clone());
         let input = Shared(Arc::new(input));
         let metadata = guard(|| {
@@ -93,21 +104,23 @@ impl<R: ChunkReader + 'static> Reader<R> {
 
         let schema = metadata.schema();
         let facts = facts(schema).map_err(at)?;
+        let wanted = Wanted::new(options, schema).map_err(at)?;
         let (mut columns, mut ignored) = (Vec::new(), Ignored::default());
         for (column, field) in schema.fields().iter().enumerate() {
-            match Key::from_name(field.name()) {
-                Some(_) => columns.push(column),
-                None => ignored.add(field.name()),
+            if wanted.has(field.name()) {
+                columns.push(column);
+            } else if wanted.ignores(field.name()) {
+                ignored.add(field.name());
             }
         }
         let ours = schema.project(&columns).map_err(|error| at(fault(error.into())))?;
         check_fixed_sizes(&ours).map_err(at)?;
         // Types are checked where columns are converted, so also in a batch without rows.
-        guard(|| Columns::new(&RecordBatch::new_empty(Arc::new(ours))).map_err(|located| located.fault))
-            .map_err(at)?;
+        let empty = RecordBatch::new_empty(Arc::new(ours));
+        guard(|| Columns::new(&empty, &wanted).map_err(|located| located.fault)).map_err(at)?;
 
-        let wanted = ProjectionMask::roots(metadata.parquet_schema(), columns);
-        let mut reader = Self::resting(input, metadata, wanted, facts, place);
+        let projection = ProjectionMask::roots(metadata.parquet_schema(), columns);
+        let mut reader = Self::resting(input, metadata, projection, wanted, facts, place);
         reader.collector.note(ignored.notes("column"));
         Ok(reader)
     }
@@ -115,15 +128,18 @@ impl<R: ChunkReader + 'static> Reader<R> {
     fn resting(
         input: Shared<R>,
         metadata: ArrowReaderMetadata,
-        wanted: ProjectionMask,
+        projection: ProjectionMask,
+        wanted: Wanted,
         facts: Facts,
         place: Place,
     ) -> Self {
+        let collector = Collector::new(facts.name.clone(), &wanted.options);
         Self {
             groups: 0..metadata.metadata().num_row_groups(),
-            collector: Collector::new(facts.name.clone()).naming(facts.x.clone()),
+            collector: collector.naming(facts.x.clone()).naming_targets(facts.y.clone()),
             input,
             metadata,
+            projection,
             wanted,
             facts,
             place,
@@ -148,7 +164,14 @@ impl<R: ChunkReader + 'static> Reader<R> {
         Self {
             groups: index.min(end)..index.saturating_add(1).min(end),
             next_row: groups.iter().take(index).map(rows).fold(0, u64::saturating_add),
-            ..Self::resting(input, self.metadata.clone(), self.wanted.clone(), self.facts.clone(), place)
+            ..Self::resting(
+                input,
+                self.metadata.clone(),
+                self.projection.clone(),
+                self.wanted.clone(),
+                self.facts.clone(),
+                place,
+            )
         }
     }
 
@@ -186,7 +209,8 @@ impl<R: ChunkReader + 'static> Reader<R> {
                     Some(batch) => {
                         let first_row = self.next_row;
                         self.next_row = first_row.saturating_add(batch.num_rows() as u64);
-                        self.current = Some(Current { rows: BatchRows::new(batch).map_err(at)?, first_row });
+                        let rows = BatchRows::new(batch, &self.wanted).map_err(at)?;
+                        self.current = Some(Current { rows, first_row });
                     }
                     None => self.batches = None,
                 }
@@ -200,9 +224,9 @@ impl<R: ChunkReader + 'static> Reader<R> {
 
     fn open(&self, index: usize) -> Result<ParquetRecordBatchReader, Fault> {
         let group = self.metadata.metadata().row_group(index);
-        sizes::row_group(&self.input, group, |leaf| self.wanted.leaf_included(leaf))?;
+        sizes::row_group(&self.input, group, |leaf| self.projection.leaf_included(leaf))?;
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.input.clone(), self.metadata.clone())
-            .with_projection(self.wanted.clone())
+            .with_projection(self.projection.clone())
             .with_row_groups(vec![index])
             .with_batch_size(self.batch_rows(group))
             .build()

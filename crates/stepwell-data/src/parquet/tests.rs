@@ -342,6 +342,164 @@ fn pieces_without_edges_fit_into_any_layout() {
     assert_eq!(found.graphs, Dataset::collect(pieces.into_iter().map(Ok), &place).unwrap().graphs);
 }
 
+/// A batch of graphs of one vertex, with more columns.
+fn with_columns(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    let rows = columns[0].1.len();
+    let mut lists = ListBuilder::new(Int64Builder::new());
+    (0..rows).for_each(|_| lists.append(true));
+    let lists = Arc::new(lists.finish()) as ArrayRef;
+    let sizes = Arc::new(Int32Array::from_value(1, rows)) as ArrayRef;
+    let graph = [("num_nodes", sizes), ("src", lists.clone()), ("dst", lists)];
+    RecordBatch::try_from_iter_with_nullable(
+        graph.into_iter().chain(columns).map(|(name, array)| (name, array, true)),
+    )
+    .unwrap()
+}
+
+/// What is read of a batch, and of a Parquet file of it.
+fn both(batch: &RecordBatch, options: &crate::ReadOptions) -> std::result::Result<Dataset, String> {
+    let read = || Batches::with_options([Ok(batch.clone())], batch.schema_ref(), options)?.whole();
+    let found = read().map_err(|bad| bad.reason);
+    let mut writer = ::parquet::arrow::ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    let (bytes, place) = (Bytes::from(writer.into_inner().unwrap()), Place::file("f"));
+    let filed = Reader::with_options(bytes, place.clone(), options);
+    let filed = filed.and_then(|reader| Dataset::collect(reader, &place));
+    match (&found, &filed) {
+        (Ok(found), Ok(filed)) => assert_eq!(format!("{found:?}"), format!("{filed:?}")),
+        (Err(reason), Err(error)) => {
+            let error = error.to_string();
+            assert!(error.ends_with(reason), "{error} {reason}");
+        }
+        _ => panic!("{found:?} {filed:?}"),
+    }
+    found
+}
+
+fn rows_of(dataset: &Dataset) -> (bool, Vec<String>) {
+    let (Targets::Numbers(values) | Targets::Binary(values)) = &dataset.targets else {
+        panic!("{:?}", dataset.targets)
+    };
+    let row = |row: ndarray::ArrayView1<'_, f64>| {
+        row.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    (matches!(dataset.targets, Targets::Binary(_)), values.rows().into_iter().map(row).collect())
+}
+
+#[test]
+fn lists_of_targets_are_read() {
+    use arrow_array::builder::{BooleanBuilder, Float32Builder, StringBuilder};
+    let plain = crate::ReadOptions::default();
+    let strings = |rows: &[&str]| rows.iter().map(|&row| row.to_owned()).collect::<Vec<_>>();
+    let mut integers = ListBuilder::new(Int64Builder::new());
+    integers.append_value([Some(0), None]);
+    integers.append_null();
+    integers.append_value([Some(1), Some(1)]);
+    let batch = with_columns(vec![("y", Arc::new(integers.finish()))]);
+    let found = both(&batch, &plain).unwrap();
+    assert_eq!(rows_of(&found), (true, strings(&["0 NaN", "NaN NaN", "1 1"])));
+    let skip = crate::ReadOptions { untargeted: crate::Untargeted::Skip, ..plain.clone() };
+    let found = both(&batch, &skip).unwrap();
+    assert_eq!((rows_of(&found).1, found.left_out), (strings(&["0 NaN", "1 1"]), 1));
+
+    let mut reals = ListBuilder::new(Float32Builder::new());
+    reals.append_value([Some(0.5), Some(f32::NAN)]);
+    reals.append_value([None, Some(2.0)]);
+    let found = both(&with_columns(vec![("y", Arc::new(reals.finish()))]), &plain).unwrap();
+    assert_eq!(rows_of(&found), (false, strings(&["0.5 NaN", "NaN 2"])));
+    let mut truths = ListBuilder::new(BooleanBuilder::new());
+    truths.append_value([Some(true), None, Some(false)]);
+    let found = both(&with_columns(vec![("y", Arc::new(truths.finish()))]), &plain).unwrap();
+    assert_eq!(rows_of(&found), (true, strings(&["1 NaN 0"])));
+
+    let mut infinite = ListBuilder::new(Float32Builder::new());
+    infinite.append_value([Some(f32::INFINITY)]);
+    let said = both(&with_columns(vec![("y", Arc::new(infinite.finish()))]), &plain).unwrap_err();
+    assert_eq!(said, "expected a finite number in 'y', found inf");
+    let mut texts = ListBuilder::new(StringBuilder::new());
+    texts.append_value([Some("a")]);
+    let said = both(&with_columns(vec![("y", Arc::new(texts.finish()))]), &plain).unwrap_err();
+    assert_eq!(said, "several targets must be numbers or 0/1; 'y' holds strings");
+    let said = both(&with_columns(vec![("y", nested(&[Some(&[Some(&[1])])]))]), &plain).unwrap_err();
+    assert!(
+        said.starts_with("expected numbers or truth values in 'y', found a column of type List"),
+        "{said}"
+    );
+}
+
+#[test]
+fn columns_are_named_for_targets_and_groups() {
+    use arrow_array::{BooleanArray, Float64Array, StringArray};
+    let batch = with_columns(vec![
+        ("a", Arc::new(Int64Array::from(vec![Some(3), None]))),
+        ("b", Arc::new(BooleanArray::from(vec![Some(true), None]))),
+        ("c", Arc::new(StringArray::from(vec!["x", "z"]))),
+        ("d", Arc::new(Float64Array::from(vec![f64::NAN, 1.5]))),
+        ("y", Arc::new(Int64Array::from(vec![1, 2]))),
+    ]);
+    let options = |names: &[&str], groups: Option<&str>| crate::ReadOptions {
+        targets: names.iter().map(|&name| name.to_owned()).collect(),
+        groups: groups.map(str::to_owned),
+        ..crate::ReadOptions::default()
+    };
+    let found = both(&batch, &options(&["b", "a"], Some("c"))).unwrap();
+    assert_eq!(rows_of(&found), (false, vec!["1 3".to_owned(), "NaN NaN".to_owned()]));
+    assert_eq!(
+        (found.target_names.clone(), found.groups.unwrap()),
+        (vec!["b".to_owned(), "a".into()], vec!["x".to_owned(), "z".into()])
+    );
+    assert_eq!(found.notes, ["column 'd' is not part of the schema and was ignored"]);
+    let found = both(&batch, &options(&["d"], None)).unwrap();
+    assert_eq!(rows_of(&found), (false, vec!["NaN".to_owned(), "1.5".to_owned()]));
+    let found = both(&batch, &options(&["c"], Some("y"))).unwrap();
+    assert_eq!(found.targets, Targets::Classes(["x", "z"].into_iter().collect()));
+    assert_eq!(found.groups.unwrap(), ["1", "2"]);
+    let said = |names: &[&str], groups| both(&batch, &options(names, groups)).unwrap_err();
+    assert_eq!(said(&["e"], None), "expected a column 'e', found 'a', 'b', 'c', 'd', 'y'");
+    assert_eq!(said(&["a"], Some("g")), "expected a column 'g', found 'a', 'b', 'c', 'd', 'y'");
+    assert_eq!(
+        said(&["a", "c"], None),
+        "several targets that are classes by name cannot be trained together: 'c' holds strings; name one of them"
+    );
+    assert_eq!(said(&["d"], Some("a")), "expected a group in 'a', found none");
+    assert_eq!(
+        said(&["a"], Some("d")),
+        "expected texts or whole numbers in 'd', found a column of type Float64"
+    );
+}
+
+#[test]
+fn several_targets_and_their_names_come_back() {
+    let nan = f64::NAN;
+    for targets in [
+        Targets::Binary(ndarray::array![[0.0, nan], [1.0, 1.0]]),
+        Targets::Numbers(ndarray::array![[0.0, nan], [1.5, 1.0]]),
+        Targets::numbers(vec![nan, 1.5]),
+        Targets::Binary(ndarray::array![[nan], [1.0]]),
+    ] {
+        let names: Vec<String> = ["toxic", "soluble"][..targets.width()].iter().map(|&n| n.into()).collect();
+        let dataset = Dataset { targets, target_names: names.clone(), ..fixture_dataset(&[2, 3]) };
+        let found = from_parquet(to_parquet(&dataset)).unwrap();
+        assert_eq!(format!("{:?}", found.targets), format!("{:?}", dataset.targets));
+        assert_eq!(found.target_names, names);
+        let lines = from_jsonl(&to_jsonl(&dataset)).unwrap();
+        assert_eq!(format!("{:?}", lines.targets), format!("{:?}", dataset.targets));
+    }
+}
+
+#[test]
+fn pieces_of_binary_labels_fit_into_a_layout_of_numbers() {
+    let line = |y: &str| {
+        from_jsonl(format!("{{\"num_nodes\":1,\"src\":[],\"dst\":[],\"y\":{y}}}").as_bytes()).unwrap()
+    };
+    let pieces = [line("[0,1]"), line("[0.5,7]")];
+    let layout = Layout::of(&pieces[0]).join(&Layout::of(&pieces[1]));
+    let mut writer = Writer::new(Vec::new(), layout, Place::file("f")).unwrap();
+    pieces.iter().for_each(|piece| writer.write(piece).unwrap());
+    let found = from_parquet(writer.finish().unwrap()).unwrap();
+    assert_eq!(found.targets, Targets::Numbers(ndarray::array![[0.0, 1.0], [0.5, 7.0]]));
+}
+
 #[test]
 fn mutations_never_panic() {
     let sources = [
@@ -350,8 +508,10 @@ fn mutations_never_panic() {
         std::fs::read(fixture("narrow.parquet")).unwrap(),
         std::fs::read(fixture("wide.parquet")).unwrap(),
         to_parquet(
-            &from_jsonl(b"{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[[1,0],[2,1]]}")
-                .unwrap(),
+            &from_jsonl(
+                b"{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1,1],\"edge_label\":[[1,0],[2,1]],\"y\":[0,null]}",
+            )
+            .unwrap(),
         ),
     ];
     let mut accepted = 0;

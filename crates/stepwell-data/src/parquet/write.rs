@@ -97,7 +97,7 @@ fn numbers_of(dataset: &Dataset, index: usize) -> usize {
     let labels = [graph.vertex_labels(), graph.edge_labels()].into_iter().flatten().filter(|l| l.1 > 1);
     let carried = reals.map(|(values, _)| values.len()).sum::<usize>()
         + labels.map(|(values, _)| values.len()).sum::<usize>();
-    1 + carried + graph.num_vertices() + graph.num_entries() * 2
+    1 + dataset.targets.width() + carried + graph.num_vertices() + graph.num_entries() * 2
 }
 
 fn failed(place: &Place, error: ParquetError) -> Error {

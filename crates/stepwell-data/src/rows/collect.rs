@@ -3,14 +3,19 @@
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 use stepwell::targets::{Labels, Targets};
 
-use super::{Fault, Key, MAX_VERTICES, MAX_WIDTH, quoted};
-use crate::dataset::{Dataset, Part};
+use ndarray::Array2;
+
+use super::{Fault, Key, MAX_TARGETS, MAX_VERTICES, MAX_WIDTH, ReadOptions, Untargeted, quoted};
+use crate::dataset::{Dataset, Known, Part};
 
 /// Vertices after which a piece is handed out.
 const PIECE_VERTICES: usize = 1 << 16;
 
 /// Entries and graphs after which a piece is handed out, however few vertices it has.
 const PIECE_ENTRIES: usize = 1 << 20;
+
+/// Targets after which a piece is handed out.
+const PIECE_TARGETS: usize = 1 << 22;
 
 /// A graph may have this many vertices that nothing is listed for, and
 /// [`VERTICES_PER_NUMBER`] more for each number listed: a short row cannot ask
@@ -27,15 +32,43 @@ pub(crate) enum Target<'a> {
     Bool(bool),
     Real(f64),
     Text(&'a str),
+    /// NaN where one is not known.
+    Several(&'a [f64]),
 }
 
 impl Target<'_> {
-    /// What it is beside targets of other rows: numbers go together.
-    fn kind(self) -> &'static str {
+    fn kind(self) -> Kind {
         match self {
-            Self::Int(_) | Self::Real(_) => "a number",
-            Self::Bool(_) => "a boolean",
-            Self::Text(_) => "a string",
+            Self::Int(_) | Self::Real(_) => Kind::Number,
+            Self::Bool(_) => Kind::Boolean,
+            Self::Text(_) => Kind::Text,
+            Self::Several(values) => Kind::Several(values.len()),
+        }
+    }
+
+    /// Whether it says nothing.
+    fn is_unknown(self) -> bool {
+        matches!(self, Self::Several(values) if values.iter().all(|value| value.is_nan()))
+    }
+}
+
+/// What a target is beside those of other rows: numbers go together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Number,
+    Boolean,
+    Text,
+    Several(usize),
+}
+
+impl Kind {
+    fn words(self) -> String {
+        match self {
+            Self::Number => "a number".into(),
+            Self::Boolean => "a boolean".into(),
+            Self::Text => "a string".into(),
+            Self::Several(1) => "a list of one target".into(),
+            Self::Several(width) => format!("a list of {width} targets"),
         }
     }
 }
@@ -60,6 +93,8 @@ pub(crate) struct Row<'a> {
     pub y: Option<Target<'a>>,
     pub split: Option<&'a str>,
     pub directed: bool,
+    /// Looked at where groups are asked for.
+    pub group: Option<&'a str>,
 }
 
 impl<'a> Row<'a> {
@@ -182,7 +217,7 @@ struct Shape {
     x: Option<usize>,
     pos: bool,
     /// The kind of target, if there is one.
-    y: Option<&'static str>,
+    y: Option<Kind>,
     split: bool,
 }
 
@@ -198,6 +233,15 @@ impl Shape {
             pos: row.pos.is_some(),
             y: row.y.map(Target::kind),
             split: row.split.is_some(),
+        }
+    }
+
+    /// How many targets a row has.
+    fn width(&self) -> usize {
+        match self.y {
+            None => 0,
+            Some(Kind::Several(width)) => width,
+            Some(_) => 1,
         }
     }
 
@@ -229,26 +273,28 @@ impl Shape {
             (Key::NodeLabel, labels(self.node_label, other.node_label)),
             (Key::X, width(self.x)),
             (Key::Pos, some(self.pos)),
-            (Key::Y, self.y.unwrap_or("none").into()),
+            (Key::Y, self.y.map_or("none".into(), Kind::words)),
             (Key::Split, some(self.split)),
         ]
     }
 
-    fn differs(&self, found: &Self) -> Fault {
+    fn differs(&self, found: &Self, target: &str) -> Fault {
         let pairs = self.words(found).into_iter().zip(found.words(self));
         let (key, mine, theirs) = pairs
             .map(|((key, mine), (_, theirs))| (key, mine, theirs))
             .find(|(_, mine, theirs)| mine != theirs)
             .unwrap_or((Key::NumNodes, String::new(), String::new()));
-        let advice = match key {
-            Key::Y if self.y.is_none() || found.y.is_none() => {
-                "; rows without a target can be predicted and embedded, but not stand beside others here"
-            }
-            _ => "",
+        let (name, advice) = match key {
+            Key::Y if self.y.is_none() || found.y.is_none() => (target.to_owned(), LACKS),
+            Key::Y => (target.to_owned(), ""),
+            _ => (format!("'{}'", key.name()), ""),
         };
-        Fault::new(format!("{mine} in '{}', as in the rows before", key.name()), theirs + advice)
+        Fault::new(format!("{mine} in {name}, as in the rows before"), theirs + advice)
     }
 }
+
+/// What can be done with rows that lack a class.
+const LACKS: &str = "; rows without a class among others can be embedded and predicted, are left out of training, and are refused elsewhere";
 
 /// What the vertices of all graphs must carry, for a model that was made for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -290,9 +336,23 @@ pub(crate) struct Collector {
     /// Rows added, and rows that could not be.
     taken: usize,
     passed: usize,
+    options: ReadOptions,
+    /// The part of a split whose rows without a target are counted.
+    part: Option<Part>,
+    /// What targets are called in the file, where columns are not named.
+    target_names: Vec<String>,
+    /// Which of the graphs collected have a target, and what it is: one each, or
+    /// several, row after row.
+    known: Vec<usize>,
     targets: Targets,
-    targets_may_lack: bool,
-    targets_forgotten: bool,
+    several: Vec<f64>,
+    /// Whether any row so far had no target, a target, one that is a real number.
+    any_untargeted: bool,
+    any_targeted: bool,
+    any_real: bool,
+    /// Rows without a target that were left out of the piece.
+    left_out: usize,
+    groups: Vec<String>,
     ids: Vec<String>,
     parts: Vec<Part>,
     coordinates: Vec<[f64; 2]>,
@@ -300,8 +360,13 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(name: String) -> Self {
-        Self { name, ..Self::default() }
+    pub fn new(name: String, options: &ReadOptions) -> Self {
+        Self { name, options: options.clone(), ..Self::default() }
+    }
+
+    /// Calls the targets by these names, if they are as many and no others are asked for.
+    pub fn naming_targets(self, target_names: Vec<String>) -> Self {
+        Self { target_names, ..self }
     }
 
     /// Calls the columns of 'x' by these names, if they are different ones.
@@ -312,13 +377,17 @@ impl Collector {
         Self { attribute_names, ..self }
     }
 
+    /// Whether there is nothing to hand over.
     pub fn is_empty(&self) -> bool {
-        self.builder.is_empty()
+        self.builder.is_empty() && self.left_out == 0
     }
 
     /// Whether what has been collected makes a piece.
     pub fn is_full(&self) -> bool {
-        self.builder.num_vertices() >= PIECE_VERTICES || self.entries + self.builder.len() >= PIECE_ENTRIES
+        let width = self.shape.map_or(0, |shape| shape.width());
+        self.builder.num_vertices() >= PIECE_VERTICES
+            || self.entries + self.builder.len() >= PIECE_ENTRIES
+            || width * self.builder.len() >= PIECE_TARGETS
     }
 
     /// Refuses rows whose vertices carry anything but what is expected.
@@ -326,18 +395,11 @@ impl Collector {
         self.expected = Some(expected);
     }
 
-    /// Takes rows without a target beside those that have one: from the first
-    /// difference on, no targets are handed out.
-    pub fn let_targets_lack(&mut self) {
-        self.targets_may_lack = true;
-    }
-
-    fn forget_targets(&mut self) {
-        self.targets = Targets::None;
-        if !std::mem::replace(&mut self.targets_forgotten, true) {
-            self.notes
-                .push("some graphs have no target ('y'); the targets of the others are not used".into());
-        }
+    /// Does that with rows that have no target; those of other parts of a split than
+    /// `part` are not counted.
+    pub fn treat_untargeted(&mut self, untargeted: Untargeted, part: Option<Part>) {
+        self.options.untargeted = untargeted;
+        self.part = part;
     }
 
     /// Takes note of a row that cannot be used. Rows are then called by their
@@ -358,12 +420,20 @@ impl Collector {
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         let edges = row.edges()?;
+        if let Some(Target::Several(values)) = row.y {
+            self.check_several(values)?;
+        }
+        let untargeted = row.y.is_none_or(Target::is_unknown);
+        if untargeted && self.options.untargeted == Untargeted::Skip {
+            self.pass();
+            self.left_out += usize::from(self.part.is_none_or(|part| row.split == Some(part.name())));
+            return Ok(());
+        }
         let mut shape = Shape::of(row, &edges);
         let (any_vertices, any_edges) = (edges.num_vertices > 0, !edges.sources.is_empty());
         if let (true, Some(expected)) = (any_vertices, self.expected) {
             expected.check(&shape)?;
         }
-        let mut lacks = false;
         if let Some(mut before) = self.shape {
             if !any_vertices {
                 shape = shape.with_vertices_of(&before);
@@ -375,21 +445,22 @@ impl Collector {
             } else if !self.any_edges {
                 before = before.with_edges_of(&shape);
             }
-            if self.targets_may_lack && before.y.is_some() != shape.y.is_some() {
-                lacks = true;
-                (before.y, shape.y) = (None, None);
+            if self.may_differ(&before, row, untargeted) {
+                shape.y = shape.y.or(before.y);
+                before.y = shape.y;
             }
             if before != shape {
-                return Err(before.differs(&shape));
+                return Err(before.differs(&shape, &self.options.target()));
             }
         }
         let part = row.split.map(part).transpose()?;
-        let target = row.y.filter(|_| shape.y.is_some());
-        check_finite(row)?;
+        let group = self.options.groups.as_ref().map(|column| {
+            row.group.ok_or_else(|| Fault::new(format!("a group in {}", quoted(column)), "none"))
+        });
+        let group = group.transpose()?;
+        check_finite(row, &self.options)?;
         self.builder.push(&edges).map_err(Fault::Graph)?;
-        if lacks {
-            self.forget_targets();
-        }
+        self.groups.extend(group.map(str::to_owned));
         self.any_vertices |= any_vertices;
         self.any_edges |= any_edges;
         self.shape = Some(shape);
@@ -402,10 +473,61 @@ impl Collector {
         self.taken += 1;
         self.parts.extend(part);
         self.coordinates.extend(row.pos.unwrap_or_default().chunks_exact(2).map(|p| [p[0], p[1]]));
-        if let Some(target) = target {
-            push_target(&mut self.targets, target);
+        self.any_untargeted |= untargeted;
+        if let Some(target) = row.y.filter(|_| !untargeted) {
+            self.any_targeted = true;
+            self.any_real |= matches!(target, Target::Real(_));
+            self.known.push(self.builder.len() - 1);
+            match target {
+                Target::Several(values) => self.several.extend(values),
+                target => push_target(&mut self.targets, target),
+            }
         }
         Ok(())
+    }
+
+    /// Lists of targets must say something, and not too much.
+    fn check_several(&self, values: &[f64]) -> Result<(), Fault> {
+        if values.is_empty() {
+            let expected = format!("at least one target in {}", self.options.target());
+            return Err(Fault::new(expected, "an empty list"));
+        }
+        match values.len() as u64 {
+            found if found > MAX_TARGETS => {
+                Err(Fault::TooLarge { what: "the number of targets", limit: MAX_TARGETS, found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a row may have a target where the rows before have none, or the
+    /// other way round: if both are asked for, or if they are numbers.
+    fn may_differ(&self, before: &Shape, row: &Row<'_>, untargeted: bool) -> bool {
+        let as_classes = match row.y.map(Target::kind).or(before.y) {
+            None | Some(Kind::Several(_)) => false,
+            Some(Kind::Number) => !self.any_real && !matches!(row.y, Some(Target::Real(_))),
+            Some(Kind::Boolean | Kind::Text) => true,
+        };
+        let differs = if untargeted { self.any_targeted } else { self.any_untargeted };
+        let refused = self.options.untargeted == Untargeted::Refuse && as_classes && differs;
+        (before.y.is_none() || row.y.is_none()) && !refused
+    }
+
+    /// The targets of the graphs collected, and those of some where others have none.
+    fn take_targets(&mut self) -> (Targets, Option<Known>) {
+        let graphs = std::mem::take(&mut self.known);
+        let targets = match self.shape.and_then(|shape| shape.y) {
+            Some(Kind::Several(width)) => {
+                let values = std::mem::take(&mut self.several);
+                let binary = values.iter().all(|&value| value.is_nan() || value == 0.0 || value == 1.0);
+                let rows = Array2::from_shape_vec((graphs.len(), width), values);
+                let rows = rows.expect("all lists have the length of the shape");
+                if binary { Targets::Binary(rows) } else { Targets::Numbers(rows) }
+            }
+            _ if self.any_real && graphs.is_empty() => Targets::numbers(Vec::new()),
+            _ => std::mem::take(&mut self.targets),
+        };
+        Known { graphs, targets }.spread(self.builder.len())
     }
 
     pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
@@ -427,10 +549,20 @@ impl Collector {
         self.entries = 0;
         let shape = self.shape;
         let named = shape.is_some_and(|s| s.id) || self.passed > 0;
+        let (targets, some_classes) = self.take_targets();
+        let target_names = match shape.map_or(0, |shape| shape.width()) {
+            _ if !self.options.targets.is_empty() => self.options.targets.clone(),
+            width if width == self.target_names.len() => self.target_names.clone(),
+            _ => Vec::new(),
+        };
         Dataset {
             name: self.name.clone(),
             graphs: self.named(),
-            targets: std::mem::take(&mut self.targets),
+            targets,
+            target_names,
+            some_classes,
+            groups: self.options.groups.as_ref().map(|_| std::mem::take(&mut self.groups)),
+            left_out: std::mem::take(&mut self.left_out),
             ids: named.then(|| std::mem::take(&mut self.ids)),
             parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),
             coordinates: shape.filter(|s| s.pos).map(|_| std::mem::take(&mut self.coordinates)),
@@ -448,17 +580,21 @@ fn part(name: &str) -> Result<Part, Fault> {
 }
 
 /// Weights and attributes are checked where the graph is built.
-fn check_finite(row: &Row<'_>) -> Result<(), Fault> {
-    let finite = |key: Key, value: f64| {
-        if value.is_finite() {
-            return Ok(());
-        }
-        Err(Fault::new(format!("a finite number in '{}'", key.name()), value.to_string()))
+fn check_finite(row: &Row<'_>, options: &ReadOptions) -> Result<(), Fault> {
+    let infinite =
+        |name: &str, value: f64| Err(Fault::new(format!("a finite number in {name}"), value.to_string()));
+    let targets = match &row.y {
+        Some(Target::Real(value)) => std::slice::from_ref(value),
+        Some(Target::Several(values)) => values,
+        _ => &[],
     };
-    if let Some(Target::Real(value)) = row.y {
-        finite(Key::Y, value)?;
+    if let Some(&value) = targets.iter().find(|value| value.is_infinite()) {
+        return infinite(&options.target(), value);
     }
-    row.pos.unwrap_or_default().iter().try_for_each(|&value| finite(Key::Pos, value))
+    match row.pos.unwrap_or_default().iter().find(|value| !value.is_finite()) {
+        Some(&value) => infinite("'pos'", value),
+        None => Ok(()),
+    }
 }
 
 /// Adds a target of the kind the shape admits. Integers give way to real numbers.
@@ -473,6 +609,7 @@ fn push_target(targets: &mut Targets, target: Target<'_>) {
                 Target::Bool(value) => Targets::Classes(Labels::Bool(vec![value])),
                 Target::Real(value) => Targets::numbers(vec![value]),
                 Target::Text(value) => Targets::Classes([value].into_iter().collect()),
+                Target::Several(_) => return,
             };
             if mine.is_empty() {
                 *targets = one;

@@ -3,6 +3,7 @@
 use stepwell::graph::{GraphBatch, GraphRef};
 use stepwell::targets::Targets;
 
+use super::MAX_TARGETS;
 use super::collect::vertices_within_reason;
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
@@ -92,6 +93,12 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     if dataset.targets != Targets::None {
         counted("targets", dataset.targets.len(), graphs, "graphs")?;
     }
+    if let Some(known) = &dataset.some_classes {
+        return Err(Error::Unsupported(format!(
+            "{place}: {} of {graphs} graphs have no class, and rows cannot hold classes of some graphs",
+            graphs - known.graphs.len()
+        )));
+    }
     counted("ids", dataset.ids.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
     counted("parts of a split", dataset.parts.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
     let vertices = dataset.graphs.num_vertices();
@@ -101,13 +108,13 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
         Error::Unsupported(format!("{place}: the {what} {index} is {value:?}; expected finite numbers"))
     };
     if let Targets::Numbers(values) | Targets::Binary(values) = &dataset.targets {
-        if values.ncols() != 1 {
+        if values.ncols() == 0 || values.ncols() as u64 > MAX_TARGETS {
+            let found = values.ncols();
             return Err(Error::Unsupported(format!(
-                "{place}: {} targets per graph; rows hold one",
-                values.ncols()
+                "{place}: {found} targets per graph; rows hold 1 to {MAX_TARGETS}"
             )));
         }
-        if let Some(((index, _), value)) = values.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        if let Some(((index, _), value)) = values.indexed_iter().find(|(_, value)| value.is_infinite()) {
             return Err(infinite("target of graph", index, value));
         }
     }

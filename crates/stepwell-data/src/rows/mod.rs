@@ -11,9 +11,12 @@
 //! | `node_label` | one integer per vertex, or one list of integers per vertex, all equally long |
 //! | `x`, `x_dim` | the vertices' attributes, row after row, and how many a vertex has |
 //! | `pos` | two coordinates per vertex, for drawing |
-//! | `y` | what is to be predicted: a whole number, a real number or a text |
+//! | `y` | what is to be predicted: a whole number, a real number, a truth value or a text; or a list of numbers, truth values and nulls |
 //! | `split` | `train`, `validation` or `test` |
 //! | `directed` | whether edges have a direction; not, unless said |
+//!
+//! Other columns may be named to hold targets in place of `y` ([`ReadOptions`]), and
+//! one to hold groups.
 //!
 //! All but the first three may be absent, from every row or from none; an edge
 //! without a weight has weight 1. What edges carry does not matter in a row without
@@ -23,12 +26,15 @@
 
 mod collect;
 mod edges;
+mod options;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use collect::Expected;
 pub(crate) use collect::{Collector, Row, Target, ragged};
 pub(crate) use edges::{EdgeWriter, check_writable, lists_once};
+pub(crate) use options::no_such_column;
+pub use options::{ReadOptions, Untargeted};
 
 use crate::error::{Error, Place};
 
@@ -74,7 +80,7 @@ impl Key {
         (Self::X, "x", "a list of numbers"),
         (Self::XDim, "x_dim", "a whole number that is not negative"),
         (Self::Pos, "pos", "a list of numbers"),
-        (Self::Y, "y", "a whole number of 64 bits, a real number or a text"),
+        (Self::Y, "y", "a whole number of 64 bits, a real number, a text or a list of numbers"),
         (Self::Split, "split", "a text"),
         (Self::Directed, "directed", "true or false"),
     ];
@@ -106,11 +112,23 @@ impl Key {
     }
 }
 
+/// The most targets a graph may have: rows that lack them all are filled up.
+pub(crate) const MAX_TARGETS: u64 = 1 << 14;
+
 /// What is wrong with a row, before it is said where.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    Malformed { expected: String, found: String },
-    TooLarge { what: &'static str, limit: u64, found: u64 },
+    /// Something that is well-formed, and cannot be used.
+    Unusable(String),
+    Malformed {
+        expected: String,
+        found: String,
+    },
+    TooLarge {
+        what: &'static str,
+        limit: u64,
+        found: u64,
+    },
     Graph(stepwell::Error),
     Io(std::io::Error),
 }
@@ -124,6 +142,7 @@ impl Fault {
         match self {
             Self::Malformed { expected, found } => Error::Malformed { place, expected, found },
             Self::TooLarge { what, limit, found } => Error::TooLarge { place, what, limit, found },
+            Self::Unusable(what) => Error::Unsupported(format!("{place}: {what}")),
             Self::Graph(source) => Error::Graph { place, source },
             Self::Io(source) => Error::io(place.to_string(), source),
         }
@@ -137,10 +156,23 @@ impl std::fmt::Display for Fault {
             Self::TooLarge { what, limit, found } => {
                 write!(f, "{what} is {found}, more than the limit of {limit}")
             }
+            Self::Unusable(what) => f.write_str(what),
             Self::Graph(source) => source.fmt(f),
             Self::Io(source) => source.fmt(f),
         }
     }
+}
+
+/// Several targets cannot be texts.
+pub(crate) fn texts_among_targets(options: &ReadOptions, column: &str, found: &str) -> Fault {
+    Fault::Unusable(if options.targets.len() > 1 {
+        format!(
+            "several targets that are classes by name cannot be trained together: {} holds {found}; name one of them",
+            quoted(column)
+        )
+    } else {
+        format!("several targets must be numbers or 0/1; {} holds {found}", quoted(column))
+    })
 }
 
 /// Names that a reader met and ignored, each reported once.
@@ -160,13 +192,22 @@ impl Ignored {
         }
     }
 
-    /// One note for each name not reported yet.
+    /// Those met so far, not all of many.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// A note of the names not reported yet, if there are any.
     pub fn notes(&mut self, word: &str) -> Vec<String> {
-        let new = &self.names[self.reported..];
+        let new: Vec<String> = self.names[self.reported..].iter().map(|name| quoted(name)).collect();
         self.reported = self.names.len();
-        let note =
-            |name: &String| format!("{word} {} is not part of the schema and was ignored", quoted(name));
-        new.iter().map(note).collect()
+        match &new[..] {
+            [] => Vec::new(),
+            [name] => vec![format!("{word} {name} is not part of the schema and was ignored")],
+            names => {
+                vec![format!("{word}s {} are not part of the schema and were ignored", names.join(", "))]
+            }
+        }
     }
 }
 

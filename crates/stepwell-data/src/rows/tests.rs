@@ -53,7 +53,7 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
     let width = draw.below(4).checked_sub(1);
     let edge_width = draw.below(4).checked_sub(1);
     let (label_width, edge_label_width) = (1 + draw.below(3), 1 + draw.below(3));
-    let kind = draw.below(5);
+    let kind = draw.below(7);
     let graphs = draw.below(6);
 
     fn real(draw: &mut Stream, exact: bool) -> f64 {
@@ -134,6 +134,25 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         0 => Targets::None,
         1 => Targets::integers((0..graphs).map(|_| [0, -1, i64::MIN, i64::MAX][draw.below(4)]).collect()),
         4 => Targets::Classes(Labels::Bool((0..graphs).map(|_| draw.below(2) == 0).collect())),
+        5 | 6 => {
+            // Numbers that are all 0 and 1 are read as binary labels.
+            let (width, binary) = (2 + draw.below(3), kind == 5);
+            let mut target = |at: usize| match draw.below(3) {
+                _ if at < width => {
+                    if binary {
+                        1.0
+                    } else {
+                        0.5
+                    }
+                }
+                _ if binary => draw.below(2) as f64,
+                _ => real(&mut draw, exact),
+            };
+            let values = (0..graphs * width).map(&mut target).collect();
+            let values = ndarray::Array2::from_shape_vec((graphs, width), values).unwrap();
+            dataset.target_names = (0..width).map(|column| format!("t{column}")).collect();
+            if binary { Targets::Binary(values) } else { Targets::Numbers(values) }
+        }
         2 => Targets::Classes(Labels::Text((0..graphs).map(|_| TEXTS[draw.below(8)].into()).collect())),
         _ => Targets::numbers((0..graphs).map(|_| real(&mut draw, exact)).collect()),
     };
@@ -201,12 +220,14 @@ proptest! {
         use crate::parquet;
         let dataset = odd_dataset(seed);
         let again = from_jsonl(&to_jsonl(&dataset)).unwrap();
-        let again = Dataset { name: dataset.name.clone(), ..again };
+        let (name, target_names) = (dataset.name.clone(), dataset.target_names.clone());
+        let again = Dataset { name, target_names, ..again };
         let place = Place::file("in.parquet");
         let bytes = parquet::write(Vec::new(), &again, &place).unwrap();
         let reader = parquet::Reader::new(bytes::Bytes::from(bytes), place.clone()).unwrap();
         let again = Dataset::collect(reader, &place).unwrap();
         assert_same(&again, &dataset);
+        prop_assert_eq!(&again.target_names, &dataset.target_names);
         if !dataset.is_empty() {
             prop_assert_eq!(&again.name, &dataset.name);
         }
@@ -249,8 +270,13 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
     check(Dataset { targets: Targets::numbers(vec![1.0]), ..whole.clone() }, "out: 1 targets for 2 graphs");
     check(Dataset { coordinates: Some(vec![]), ..whole.clone() }, "out: 0 coordinates for 5 vertices");
     check(
-        Dataset { targets: Targets::numbers(vec![1.0, f64::NAN]), ..whole.clone() },
-        "out: the target of graph 1 is NaN; expected finite numbers",
+        Dataset { targets: Targets::numbers(vec![1.0, f64::INFINITY]), ..whole.clone() },
+        "out: the target of graph 1 is inf; expected finite numbers",
+    );
+    let some = crate::Known { graphs: vec![1], targets: Targets::integers(vec![7]) };
+    check(
+        Dataset { some_classes: Some(some), ..whole.clone() },
+        "out: 1 of 2 graphs have no class, and rows cannot hold classes of some graphs",
     );
     let bare = stepwell::graph::Graph::new(&EdgeList::new((1 << 20) + 1, &[], &[])).unwrap();
     check(

@@ -39,6 +39,7 @@ pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
                 .into(),
         ));
     }
+    check_targets(dataset, path)?;
     let name = file_name(dataset, path);
     let io = |error| Error::io(path, error);
     if zipped {
@@ -61,6 +62,23 @@ pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// A line of the layout's files holds one target.
+fn check_targets(dataset: &Dataset, path: &Path) -> Result<()> {
+    let refused = |what: String| {
+        let advice = "the TU Dortmund layout holds one known target per graph; write .jsonl or .parquet";
+        Err(Error::Unsupported(format!("{}: {what}; {advice}", path.display())))
+    };
+    match dataset.targets.width() {
+        width if width > 1 => return refused(format!("{width} targets per graph")),
+        _ => {}
+    }
+    match dataset.untargeted() {
+        0 => Ok(()),
+        1 => refused("one graph has no target".into()),
+        count => refused(format!("{count} graphs have no target")),
+    }
 }
 
 fn write_zip<W: Write + io::Seek>(dataset: &Dataset, name: &str, zip: &mut ZipWriter<W>) -> io::Result<()> {

@@ -17,7 +17,8 @@ impl<W: Write> CsvWriter<W> {
     /// Writes to `output`.
     pub fn new(output: W, shape: &Shape) -> Self {
         let columns = shape.columns.iter().map(String::as_str);
-        let names: Vec<Cow<'_, str>> = shape.keys.iter().copied().chain(columns).map(quoted).collect();
+        let names: Vec<Cow<'_, str>> =
+            shape.keys.iter().map(String::as_str).chain(columns).map(quoted).collect();
         Self { output, double: shape.double, names: Some(names.join(",")) }
     }
 }
@@ -34,6 +35,11 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
                     Key::Text(texts) => write!(self.output, "{separator}{}", quoted(&texts[index]))?,
                     Key::Whole(numbers) => write!(self.output, "{separator}{}", numbers[index])?,
                     Key::Real(numbers) => write!(self.output, "{separator}{}", numbers[index])?,
+                    Key::Several(numbers, width) => {
+                        let row = &numbers[index * width..(index + 1) * width];
+                        let words = row.iter().map(|number| number.to_string()).collect::<Vec<_>>();
+                        write!(self.output, "{separator}{}", words.join(" "))?;
+                    }
                 }
                 separator = ",";
             }

@@ -47,7 +47,7 @@ pub trait VectorWriter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// Names of the key columns.
-    pub keys: Vec<&'static str>,
+    pub keys: Vec<String>,
     /// Name of the vector column.
     pub vector: &'static str,
     /// Names of its numbers, each a column in CSV.
@@ -58,10 +58,10 @@ pub struct Shape {
 
 impl Shape {
     /// Vectors whose numbers are called by the first letter of their name and a number.
-    pub fn numbered(keys: Vec<&'static str>, vector: &'static str, width: usize, double: bool) -> Self {
+    pub fn numbered(keys: Vec<&str>, vector: &'static str, width: usize, double: bool) -> Self {
         let letter = vector.chars().next().unwrap_or('v');
         let columns = (0..width).map(|column| format!("{letter}{column}")).collect();
-        Self { keys, vector, columns, double }
+        Self { keys: keys.into_iter().map(str::to_owned).collect(), vector, columns, double }
     }
 }
 
@@ -83,6 +83,9 @@ pub enum Key<'a> {
     Whole(&'a [i64]),
     /// Real numbers.
     Real(&'a [f64]),
+    /// So many real numbers for each row, one row after the other; NaN where one is
+    /// not known.
+    Several(&'a [f64], usize),
 }
 
 #[cfg(test)]

@@ -73,15 +73,18 @@ impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
 impl<W: Write + Send> ParquetWriter<W> {
     fn batch(&self, block: &Block<'_>) -> io::Result<RecordBatch> {
         let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
-        for (&name, key) in self.shape.keys.iter().zip(&block.keys) {
+        for (name, key) in self.shape.keys.iter().zip(&block.keys) {
             let column: ArrayRef = match key {
                 Key::Text(texts) => Arc::new(StringArray::from_iter_values(texts.iter())),
                 Key::Whole(numbers) => Arc::new(Int64Array::from_iter_values(numbers.iter().copied())),
                 Key::Real(numbers) => Arc::new(Float64Array::from_iter_values(numbers.iter().copied())),
+                Key::Several(numbers, width) => several(numbers, *width),
             };
             columns.push((name, column));
         }
-        columns.push((self.shape.vector, self.lists(block)));
+        if !self.shape.columns.is_empty() {
+            columns.push((self.shape.vector, self.lists(block)));
+        }
         let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), false);
         let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
         let columns = columns.into_iter().map(|(_, column)| column).collect();
@@ -95,6 +98,15 @@ impl<W: Write + Send> ParquetWriter<W> {
             lists::<Float32Type>(block, |value| value as f32)
         }
     }
+}
+
+/// A list for each row, with nulls for what is not known.
+fn several(numbers: &[f64], width: usize) -> ArrayRef {
+    let mut lists = ListBuilder::new(PrimitiveBuilder::<Float64Type>::new());
+    for row in numbers.chunks_exact(width.max(1)) {
+        lists.append_value(row.iter().map(|&number| (!number.is_nan()).then_some(number)));
+    }
+    Arc::new(lists.finish())
 }
 
 fn lists<T: ArrowPrimitiveType>(block: &Block<'_>, number: fn(f64) -> T::Native) -> ArrayRef {

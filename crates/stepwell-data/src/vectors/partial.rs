@@ -39,6 +39,11 @@ enum Keys {
     Text(Vec<String>),
     Whole(Vec<i64>),
     Real(Vec<u64>),
+    Several(Vec<u64>, usize),
+}
+
+fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|number| number.to_bits()).collect()
 }
 
 /// No block is longer: pieces are far smaller.
@@ -90,7 +95,8 @@ impl Partial {
         let keys = block.keys.iter().map(|key| match key {
             Key::Text(texts) => Keys::Text(texts.to_vec()),
             Key::Whole(numbers) => Keys::Whole(numbers.to_vec()),
-            Key::Real(numbers) => Keys::Real(numbers.iter().map(|number| number.to_bits()).collect()),
+            Key::Real(numbers) => Keys::Real(bits(numbers)),
+            Key::Several(numbers, width) => Keys::Several(bits(numbers), *width),
         });
         let (rows, columns) = block.rows.dim();
         let head = Head { seen, rows, columns, keys: keys.collect() };
@@ -135,7 +141,9 @@ fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>)
     let reals: Vec<Vec<f64>> = keys
         .iter()
         .map(|key| match key {
-            Keys::Real(bits) => bits.iter().map(|&bits| f64::from_bits(bits)).collect(),
+            Keys::Real(bits) | Keys::Several(bits, _) => {
+                bits.iter().map(|&bits| f64::from_bits(bits)).collect()
+            }
             _ => Vec::new(),
         })
         .collect();
@@ -143,6 +151,7 @@ fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>)
         Keys::Text(texts) => Key::Text(texts),
         Keys::Whole(numbers) => Key::Whole(numbers),
         Keys::Real(_) => Key::Real(reals),
+        Keys::Several(_, width) => Key::Several(reals, *width),
     });
     block(&Block { keys: keys.collect(), rows: table })?;
     Ok(Some(seen))

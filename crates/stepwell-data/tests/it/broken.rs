@@ -39,7 +39,7 @@ fn json_lines_name_the_line_and_the_key() {
         (r#"{"num_nodes":-1,"src":[],"dst":[]}"#, &["-1"]),
         (r#"{"num_nodes":2,"src":[0],"dst":[99999999999999999999]}"#, &["1e+20"]),
         (r#"{"num_nodes":2,"src":[0],"dst":[1],"weight":[-1]}"#, &["weight", "-1"]),
-        (r#"{"num_nodes":2,"src":[0],"dst":[1],"y":[1]}"#, &["y"]),
+        (r#"{"num_nodes":2,"src":[0],"dst":[1],"y":[1,"a"]}"#, &["'y'", "'a'"]),
         (r#"{"num_nodes":2,"src":[0],"dst":["#, &["expected"]),
     ] {
         check("x.jsonl", format!("{good}\n{bad}\n").as_bytes(), &[&["line 2"][..], words].concat());

@@ -28,7 +28,7 @@ impl PoolResult {
     fn new(ours: ModelResult) -> Self {
         let paper = printed::result(&ours.dataset, &ours.pool, ours.blocks).filter(|_| is_papers(&ours));
         let (paper_accuracy, paper_std) = (paper.and_then(|row| row.accuracy), paper.and_then(|row| row.std));
-        let difference = paper_accuracy.map(|paper| ours.accuracy - paper);
+        let difference = paper_accuracy.map(|paper| ours.mean - paper);
         Self { ours, paper_accuracy, paper_std, difference }
     }
 
@@ -41,7 +41,7 @@ impl PoolResult {
     /// points; nothing where the paper has no figure.
     pub fn is_reached(&self) -> Option<bool> {
         let (paper, std) = self.paper_accuracy.zip(self.paper_std)?;
-        Some(self.ours.accuracy >= paper - std.max(1.5))
+        Some(self.ours.mean >= paper - std.max(1.5))
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn datasets(rows: &[PoolResult]) -> Vec<&str> {
 }
 
 fn spread(row: Option<&PoolResult>) -> String {
-    row.map_or("–".to_owned(), |row| format!("{:.1} ± {:.1}", row.ours.accuracy, row.ours.std))
+    row.map_or("–".to_owned(), |row| format!("{:.1} ± {:.1}", row.ours.mean, row.ours.std))
 }
 
 /// One of the paper's tables: a line for each dataset, the paper's figures in parentheses.
@@ -90,7 +90,7 @@ pub fn wide(rows: &[PoolResult], blocks: usize) -> Table {
                 Some(None) => " (memory error)".into(),
                 None => String::new(),
             };
-            Cell::sorted(spread(row) + &theirs, row.map_or(f64::NAN, |row| row.ours.accuracy))
+            Cell::sorted(spread(row) + &theirs, row.map_or(f64::NAN, |row| row.ours.mean))
         };
         if POOLS.iter().any(|pool| find(rows, dataset, pool, blocks).is_some()) {
             table.rows.push(std::iter::once(Cell::text(dataset)).chain(POOLS.iter().map(cell)).collect());
@@ -106,7 +106,7 @@ pub(super) fn long(rows: &[PoolResult]) -> Table {
         ("model", |row| Cell::text(&row.ours.model)),
         ("pool", |row| Cell::text(&row.ours.pool)),
         ("blocks", |row| Cell::count(row.ours.blocks)),
-        ("accuracy", |row| Cell::number(row.ours.accuracy, 2)),
+        ("accuracy", |row| Cell::number(row.ours.mean, 2)),
         ("std", |row| Cell::number(row.ours.std, 2)),
         ("balanced_accuracy", |row| Cell::optional(row.ours.balanced_accuracy, 2)),
         ("macro_f1", |row| Cell::optional(row.ours.macro_f1, 2)),
@@ -129,10 +129,9 @@ pub(super) fn baselines(rows: &[PoolResult]) -> Table {
         if here().all(PoolResult::is_papers) {
             continue;
         }
-        let best =
-            here().filter(|row| row.is_papers()).max_by(|a, b| a.ours.accuracy.total_cmp(&b.ours.accuracy));
+        let best = here().filter(|row| row.is_papers()).max_by(|a, b| a.ours.mean.total_cmp(&b.ours.mean));
         let cell = |row: Option<&PoolResult>| {
-            row.map_or_else(Cell::none, |row| Cell::spread(row.ours.accuracy, row.ours.std))
+            row.map_or_else(Cell::none, |row| Cell::spread(row.ours.mean, row.ours.std))
         };
         let mut line = vec![
             Cell::text(dataset),

@@ -56,7 +56,7 @@ fn spots(run: &PaperRun<'_>, dataset: &str) -> Vec<Spot> {
             pool: row.pool.clone(),
             blocks: row.blocks,
             seconds: row.seconds(),
-            accuracy: find(&run.results, dataset, &row.pool, row.blocks)?.ours.accuracy,
+            accuracy: find(&run.results, dataset, &row.pool, row.blocks)?.ours.mean,
             is_papers: false,
         })
     };

@@ -155,7 +155,7 @@ impl Seen<'_> {
     }
 
     fn accuracy(&self, dataset: &str, pool: &str, blocks: usize) -> f64 {
-        find(self.results, dataset, pool, blocks).map_or(f64::NAN, |row| row.ours.accuracy)
+        find(self.results, dataset, pool, blocks).map_or(f64::NAN, |row| row.ours.mean)
     }
 
     fn best<'p>(&self, dataset: &str, pools: &[&'p str], blocks: usize) -> &'p str {

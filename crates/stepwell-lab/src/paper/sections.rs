@@ -1,5 +1,7 @@
 //! The paper's tables with ours beside, and what stands beside both.
 
+use stepwell::config::Metric;
+
 use super::accuracies::{self, PoolResult, find};
 use super::claims::{Claim, Verdict};
 use super::page::PaperRun;
@@ -45,7 +47,7 @@ pub(super) fn table(page: &mut Page, run: &PaperRun<'_>, blocks: usize) {
 }
 
 fn accuracy(row: &PoolResult) -> Cell {
-    Cell::spread(row.ours.accuracy, row.ours.std)
+    Cell::spread(row.ours.mean, row.ours.std)
 }
 
 /// What is known of a cell that is not finished.
@@ -181,13 +183,13 @@ pub(super) fn statistics(page: &mut Page, known: &Known) {
 /// All about one dataset, in a part of the page that opens.
 pub(super) fn dataset(page: &mut Page, run: &PaperRun<'_>, name: &str, anchor: &str) {
     let here = run.results.iter().filter(|row| row.ours.dataset == name && row.is_papers());
-    let best = here.max_by(|a, b| a.ours.accuracy.total_cmp(&b.ours.accuracy));
+    let best = here.max_by(|a, b| a.ours.mean.total_cmp(&b.ours.mean));
     // The figure must not be cut off behind a long name.
     let shown = shortened(name, 60);
     let summary = match best {
         None => format!("{shown}: nothing finished yet"),
         Some(PoolResult { ours, .. }) => {
-            format!("{shown}: best accuracy {:.1} % ({}, {} blocks)", ours.accuracy, ours.pool, ours.blocks)
+            format!("{shown}: best accuracy {:.1} % ({}, {} blocks)", ours.mean, ours.pool, ours.blocks)
         }
     };
     page.details(anchor, &summary, false, |page| {
@@ -203,7 +205,7 @@ pub(super) fn dataset(page: &mut Page, run: &PaperRun<'_>, name: &str, anchor: &
         let is_papers = printed::datasets().any(|known| known == name);
         let beside: Option<models::Beside<'_>> =
             if is_papers { Some((&["paper", "difference"], &cells)) } else { None };
-        models::section(page, &models, &models::results(&models, beside), |page| {
+        models::section(page, &models, Metric::Accuracy, beside, |page| {
             let caption = "Seconds of training and testing on one thread here, and as the paper has them.";
             charts::both(run, name).iter().for_each(|picture| page.figure(&picture.svg, caption));
         });

@@ -80,7 +80,7 @@ pub fn rows(cells: &BTreeMap<CellKey, CellState>, results: &[PoolResult]) -> Vec
             train_seconds: times.train_seconds,
             test_seconds: times.test_seconds,
             accuracy_per_second: find(results, &key.dataset, &key.pool, key.blocks)
-                .map(|row| row.ours.accuracy / seconds),
+                .map(|row| row.ours.mean / seconds),
             paper_accuracy_per_second: paper(&key.pool).and_then(|row| row.accuracy_per_second()),
             speedup: speedup(Sweeps::Own),
             plain_speedup: speedup(Sweeps::Plain),

@@ -2,7 +2,7 @@
 //! or in powers of ten.
 
 use super::legend::short;
-use super::svg::{Svg, shortened};
+use super::svg::{Svg, shortened, text_width};
 
 /// From the smallest value to the largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +100,19 @@ pub(super) struct Plot {
     pub y: Scale,
 }
 
+/// How far apart the lines of a plot are at least that is not to be zoomed.
+const APART: (f64, f64) = (44.0, 32.0);
+
+/// How far outside their numbers are.
+const OUTSIDE: (f64, f64) = (15.0, 6.0);
+
 impl Plot {
+    /// The room that numbers take to the left of a plot of that height.
+    pub fn room_for_numbers(y: Scale, height: f64) -> f64 {
+        let numbers = y.ticks((height / APART.1) as usize);
+        OUTSIDE.1 + numbers.iter().map(|(_, text)| text_width(text, 12.0)).fold(0.0, f64::max)
+    }
+
     /// Where a value lies, from left to right.
     pub fn to_x(self, value: f64) -> f64 {
         self.left + self.width * self.x.share(value)
@@ -114,7 +126,7 @@ impl Plot {
     /// Draws grid lines with their numbers, the border, and what it is above it.
     pub fn draw(&self, svg: &mut Svg, heading: &str) {
         let Self { left, top, width, height, .. } = *self;
-        self.grid(svg, (44.0, 32.0), (15.0, 6.0), "");
+        self.grid(svg, APART, OUTSIDE, "");
         svg.rect("frame", (left, top), (width, height));
         svg.label((left, top - 8.0), "heading", &shortened(heading, (width / 7.5) as usize));
     }
@@ -134,11 +146,23 @@ impl Plot {
         svg.upright((left - 46.0, top + height / 2.0), "middle", y_label);
     }
 
+    /// Round values from left to right, at most so many, whose numbers do not touch.
+    fn x_ticks(&self, count: usize) -> Vec<(f64, String)> {
+        let touch = |ticks: &[(f64, String)]| {
+            ticks.windows(2).any(|pair| {
+                let wide = text_width(&pair[0].1, 12.0) + text_width(&pair[1].1, 12.0);
+                self.to_x(pair[1].0) - self.to_x(pair[0].0) < wide / 2.0 + 4.0
+            })
+        };
+        let mut counts = (3..=count).rev().map(|count| self.x.ticks(count));
+        counts.find(|ticks| !touch(ticks)).unwrap_or_else(|| self.x.ticks(2))
+    }
+
     /// Lines so far apart at least, and their numbers so far outside.
     fn grid(&self, svg: &mut Svg, apart: (f64, f64), outside: (f64, f64), class: &str) {
         let Self { left, top, width, height, .. } = *self;
         let (right, bottom) = (left + width, top + height);
-        for (value, text) in self.x.ticks((width / apart.0) as usize) {
+        for (value, text) in self.x_ticks((width / apart.0) as usize) {
             let x = self.to_x(value);
             svg.leaf("line", &[("class", &"grid"), ("x1", &x), ("y1", &top), ("x2", &x), ("y2", &bottom)]);
             svg.label((x, bottom + outside.0), &format!("faint middle{class}"), &text);

@@ -4,18 +4,23 @@
 //! same input gives the same bytes.
 
 mod demo;
+mod judged;
 pub(crate) mod models;
 mod provenance;
 
 pub use demo::{Architecture, Demo};
+pub use judged::judged_section;
 pub use models::{FoldRow, fold_table};
 pub use provenance::{Machine, Provenance};
 
 use std::collections::BTreeSet;
 
+use stepwell::config::Metric;
+
+use crate::metrics::{heading, spread_cell};
 use crate::picture::page::Page;
 use crate::picture::svg::shortened;
-use crate::results::{ModelResult, results};
+use crate::results::{ModelResult, headlines};
 use crate::run::Known;
 use crate::table::{Cell, Table};
 
@@ -36,7 +41,7 @@ pub(crate) fn anchor(prefix: &str, name: &str, used: &mut BTreeSet<String>) -> S
 /// The page of `stepwell evaluate`: models on a dataset, fold by fold.
 pub fn evaluation(known: &Known, provenance: &Provenance) -> String {
     let names: BTreeSet<&str> = known.cells.keys().map(|key| key.dataset.as_str()).collect();
-    let results = results(&known.cells);
+    let results = headlines(&known.cells);
     let mut page =
         Page::new(&format!("Evaluation on {}", names.iter().copied().collect::<Vec<_>>().join(", ")));
     tiles(&mut page, &results);
@@ -44,13 +49,21 @@ pub fn evaluation(known: &Known, provenance: &Provenance) -> String {
     for name in names {
         page.section(&anchor("dataset", name, &mut used), name);
         let models = models::models(known, name);
-        models::section(&mut page, &models, &models::results(&models, None), |page| {
+        let metric = models::headline(&models);
+        models::section(&mut page, &models, metric, None, |page| {
+            if let Some(table) = models::targets(&models, metric) {
+                page.table(&table);
+            }
             let here: Vec<&ModelResult> = results.iter().filter(|result| result.dataset == name).collect();
-            let pairs = comparisons(&here);
+            let pairs = comparisons(&here, metric);
             if !pairs.rows.is_empty() {
                 page.table(&pairs);
             }
         });
+        for (subject, said) in judged::evaluated(&models) {
+            let title = format!("{name}: what {subject} said of test graphs");
+            judged_section(&mut page, &anchor("said", &title, &mut used), &title, &judged::pictures(&said));
+        }
     }
     page.section("made", "How this was made");
     provenance.section(&mut page, known);
@@ -58,17 +71,26 @@ pub fn evaluation(known: &Known, provenance: &Provenance) -> String {
 }
 
 fn tiles(page: &mut Page, results: &[ModelResult]) {
-    let figure = |result: &ModelResult| format!("{:.1} ± {:.1}", result.accuracy, result.std);
+    let figure = |result: &ModelResult| {
+        let scale = if result.metric.is_share() { 100.0 } else { 1.0 };
+        spread_cell(result.metric, result.mean / scale, result.std / scale).text
+    };
+    let unit = |result: &ModelResult| heading(result.metric);
     let model = |result: &ModelResult| {
         let [dataset, model, pool] =
             [&result.dataset, &result.model, &result.pool].map(|name| shortened(name, 60));
-        let words = format!("% accuracy on {dataset}: {model}, pooling {pool}, {} blocks", result.blocks);
+        let words =
+            format!("{} on {dataset}: {model}, pooling {pool}, {} blocks", unit(result), result.blocks);
         (figure(result), words)
     };
     let (models, baselines): (Vec<_>, Vec<_>) = results.iter().partition(|result| result.blocks > 0);
     let mut tiles: Vec<(String, String)> = models.into_iter().map(model).collect();
-    if let Some(best) = baselines.into_iter().max_by(|a, b| a.accuracy.total_cmp(&b.accuracy)) {
-        tiles.push((figure(best), format!("% accuracy of the best baseline, {}", best.model)));
+    let better = |best: &'_ ModelResult, next: &'_ ModelResult| {
+        next.metric == best.metric && next.metric.is_better(next.mean, best.mean)
+    };
+    let best = baselines.into_iter().reduce(|best, next| if better(best, next) { next } else { best });
+    if let Some(best) = best {
+        tiles.push((figure(best), format!("{} of the best baseline, {}", unit(best), best.model)));
     }
     if !tiles.is_empty() {
         page.tiles(&tiles);
@@ -76,9 +98,11 @@ fn tiles(page: &mut Page, results: &[ModelResult]) {
 }
 
 /// Every two models of a dataset that were evaluated on the same folds.
-fn comparisons(results: &[&ModelResult]) -> Table {
-    let caption = "Corrected resampled t-tests over folds: first minus second, in points of accuracy";
-    let mut table = Table::new(caption, ["first", "second", "difference", "t", "p"]);
+fn comparisons(results: &[&ModelResult], metric: Metric) -> Table {
+    let points = if metric.is_share() { "points of " } else { "" };
+    let caption =
+        format!("Corrected resampled t-tests over folds: first minus second, in {points}{}", metric.title());
+    let mut table = Table::new(&caption, ["first", "second", "difference", "t", "p"]);
     let name = |result: &ModelResult| match result.blocks {
         0 => result.model.clone(),
         blocks => format!("{}, {}, {blocks} blocks", result.model, result.pool),

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use stepwell::config::Metric;
+
 use crate::baselines::Baseline;
-use crate::metrics::{Quality, mean_and_std};
+use crate::metrics::{Quality, Values, cell, heading, present, spread_cell};
 use crate::picture::page::Page;
 use crate::results::pool_order;
 use crate::run::{CellKey, CellState, FoldResult, Known, Sweeps, Times};
@@ -25,51 +27,78 @@ pub(crate) fn models<'a>(known: &'a Known, dataset: &str) -> Models<'a> {
     models
 }
 
-/// Columns that stand behind the accuracy: their names, and a model's cells.
+/// What the results of some models are told by: the first one's metric.
+pub(crate) fn headline(models: &Models<'_>) -> Metric {
+    models.values().flatten().next().map_or(Metric::Auto, |(_, state)| state.headline())
+}
+
+fn qualities(cells: &[(&CellKey, &CellState)]) -> Vec<Quality> {
+    cells.iter().flat_map(|(_, state)| state.folds.values().map(|result| result.quality.clone())).collect()
+}
+
+/// Mean and spread over folds; of one fold over draws of its weights, if there are
+/// several.
+fn spread(cells: &[(&CellKey, &CellState)]) -> (Quality, Quality) {
+    let (mean, std) = Quality::spread(&qualities(cells));
+    match cells {
+        [(_, state)] if state.folds.len() == 1 => {
+            (mean, state.folds.values().next().map(|fold| fold.std.clone()).unwrap_or_default())
+        }
+        _ => (mean, std),
+    }
+}
+
+/// The mean of a metric, and its spread if there is any.
+fn told(metric: Metric, mean: f64, std: Option<f64>) -> Cell {
+    std.map_or_else(|| cell(metric, mean), |std| spread_cell(metric, mean, std))
+}
+
+fn told_of(metric: Metric, mean: &Values, std: &Values) -> Cell {
+    mean.get(metric).map_or_else(Cell::none, |mean| told(metric, mean, std.get(metric)))
+}
+
+/// Columns that stand behind the headline: their names, and a model's cells.
 pub(crate) type Beside<'b> = (&'b [&'b str], &'b dyn Fn(&CellKey) -> Vec<Cell>);
 
-/// A line for each model, finished or not.
-pub(crate) fn results(models: &Models<'_>, beside: Option<Beside<'_>>) -> Table {
-    let qualities = |cells: &[(&CellKey, &CellState)]| -> Vec<Quality> {
-        cells.iter().flat_map(|(_, state)| state.folds.values().map(|result| result.quality)).collect()
-    };
-    let is_regression =
-        models.values().any(|cells| qualities(cells).iter().any(|quality| quality.mae.is_some()));
-    let mut header = vec!["model"];
-    if is_regression {
-        header.extend(["mean absolute error", "R²"]);
-    } else {
-        header.push("accuracy (%)");
-        header.extend(beside.iter().flat_map(|(names, _)| names.iter()));
-        header.extend(["balanced accuracy (%)", "macro F1 (%)", "AUROC"]);
-    }
+/// A line for each model, finished or not, told by one metric before the others.
+pub(crate) fn results(models: &Models<'_>, metric: Metric, beside: Option<Beside<'_>>) -> Table {
+    let all: Vec<Quality> = models.values().flat_map(|cells| qualities(cells)).collect();
+    let others: Vec<Metric> = present(&all, metric).into_iter().filter(|other| *other != metric).collect();
+    let mut header = vec!["model".to_owned(), heading(metric)];
+    header.extend(beside.iter().flat_map(|(names, _)| names.iter()).map(|name| (*name).to_owned()));
+    header.extend(others.iter().map(|&other| heading(other)));
     let mut table = Table::new("Means over folds, and seeds if there are several", header);
     for cells in models.values() {
         let Some((key, _)) = cells.first() else { continue };
-        let found = qualities(cells);
-        let quality = Quality::mean(&found);
-        let percent = |value: Option<f64>| Cell::optional(value.map(|share| 100.0 * share), 1);
+        let (mean, std) = spread(cells);
         let (done, all) =
             cells.iter().fold((0, 0), |(done, all), (_, state)| (done + state.done(), all + state.all_units));
+        let is_done = cells.iter().all(|(_, state)| state.is_done()) && !mean.is_empty();
         let unfinished = || Cell::missing(format!("{done} of {all} passes"));
-        let is_done = cells.iter().all(|(_, state)| state.is_done());
-        let mut row = vec![Cell::text(key.subject())];
-        if is_regression {
-            row.push(if is_done { Cell::optional(quality.mae, 4) } else { unfinished() });
-            row.push(Cell::optional(quality.r2, 3));
-        } else {
-            let shares: Vec<f64> = found.iter().filter_map(|quality| quality.accuracy).collect();
-            let (mean, std) = mean_and_std(&shares);
-            let has_accuracy = is_done && quality.accuracy.is_some();
-            row.push(if has_accuracy { Cell::spread(100.0 * mean, 100.0 * std) } else { unfinished() });
-            row.extend(beside.iter().flat_map(|(_, cells)| cells(key)));
-            row.push(percent(quality.balanced_accuracy));
-            row.push(percent(quality.macro_f1));
-            row.push(Cell::optional(quality.auroc, 3));
-        }
+        let first = if is_done { told_of(metric, &mean.values, &std.values) } else { unfinished() };
+        let mut row = vec![Cell::text(key.subject()), first];
+        row.extend(beside.iter().flat_map(|(_, cells)| cells(key)));
+        row.extend(others.iter().map(|&other| told_of(other, &mean.values, &std.values)));
         table.rows.push(row);
     }
     table
+}
+
+/// A line for each of several targets with a column for each model; nothing where there is one.
+pub(crate) fn targets(models: &Models<'_>, metric: Metric) -> Option<Table> {
+    let names = models.values().flatten().map(|(_, state)| &state.targets).find(|names| !names.is_empty())?;
+    let caption = format!("{} of each target", heading(metric));
+    let subjects = models.values().filter_map(|cells| cells.first()).map(|(key, _)| key.subject());
+    let mut table = Table::new(&caption, std::iter::once("target".to_owned()).chain(subjects));
+    let found: Vec<(Quality, Quality)> = models.values().map(|cells| spread(cells)).collect();
+    for (target, name) in names.iter().enumerate() {
+        let of = |(mean, std): &(Quality, Quality)| {
+            let (mean, std) = (mean.per_target.get(target), std.per_target.get(target));
+            mean.map_or_else(Cell::none, |mean| told_of(metric, mean, std.unwrap_or(&Values::default())))
+        };
+        table.rows.push(std::iter::once(Cell::text(name)).chain(found.iter().map(of)).collect());
+    }
+    Some(table)
 }
 
 /// One fold of one model.
@@ -87,46 +116,49 @@ pub struct FoldRow<'a> {
     pub times: Option<Times>,
 }
 
-/// A line for each fold, with the columns that say something.
-pub fn fold_table(rows: &[FoldRow<'_>]) -> Table {
-    type Column = (&'static str, fn(&FoldRow<'_>) -> Option<Cell>);
-    fn percent(share: Option<f64>) -> Option<Cell> {
-        share.map(|share| Cell::number(100.0 * share, 1))
+/// A line for each fold, with the columns that say something: metrics, one before the
+/// others and with its spread over draws of the weights, then settings and times.
+pub fn fold_table(rows: &[FoldRow<'_>], metric: Metric) -> Table {
+    type Column<'c> = (String, Box<dyn Fn(&FoldRow<'_>) -> Option<Cell> + 'c>);
+    fn column<'c>(name: impl Into<String>, cell: impl Fn(&FoldRow<'_>) -> Option<Cell> + 'c) -> Column<'c> {
+        (name.into(), Box::new(cell))
     }
     fn searched(row: &FoldRow<'_>, value: fn(&stepwell::config::ModelConfig) -> Option<f64>) -> Option<Cell> {
         row.result.validation?;
         Some(Cell::number(value(row.result.config.as_ref()?)?, 2))
     }
-    let columns: [Column; 16] = [
-        ("model", |row| row.model.clone().map(Cell::text)),
-        ("seed", |row| (row.seed > 0).then(|| Cell::sorted(row.seed.to_string(), row.seed as f64))),
-        ("fold", |row| Some(Cell::count(row.fold + 1))),
-        ("accuracy (%)", |row| percent(row.result.quality.accuracy)),
-        ("balanced (%)", |row| percent(row.result.quality.balanced_accuracy)),
-        ("macro F1 (%)", |row| percent(row.result.quality.macro_f1)),
-        ("AUROC", |row| row.result.quality.auroc.map(|area| Cell::number(area, 3))),
-        ("MAE", |row| row.result.quality.mae.map(|error| Cell::number(error, 4))),
-        ("R²", |row| row.result.quality.r2.map(|r2| Cell::number(r2, 3))),
-        ("spectral radius", |row| searched(row, |config| config.spectral_radius.get(0))),
-        ("input scaling", |row| searched(row, |config| Some(config.input_scaling))),
-        ("hidden scaling", |row| searched(row, |config| config.hidden_scaling.get(0))),
-        ("setting", |row| row.result.setting.clone().map(Cell::text)),
-        ("alpha", |row| Some(Cell::sorted(row.result.alpha.to_string(), row.result.alpha))),
-        ("train s", |row| Some(Cell::number(row.times?.train_seconds, 3))),
-        ("test s", |row| Some(Cell::number(row.times?.test_seconds, 3))),
+    let mut columns = vec![
+        column("model", |row| row.model.clone().map(Cell::text)),
+        column("seed", |row| (row.seed > 0).then(|| Cell::sorted(row.seed.to_string(), row.seed as f64))),
+        column("fold", |row| Some(Cell::count(row.fold + 1))),
     ];
-    let told: Vec<&Column> =
-        columns.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect();
-    let mut table = Table::new("Every fold", told.iter().map(|(name, _)| *name));
+    let metrics = present(rows.iter().map(|row| &row.result.quality), metric);
+    columns.extend(metrics.into_iter().map(|other| {
+        column(heading(other), move |row| {
+            let std = row.result.std.values.get(other).filter(|_| other == metric);
+            row.result.quality.get(other).map(|mean| told(other, mean, std))
+        })
+    }));
+    columns.extend([
+        column("spectral radius", |row| searched(row, |config| config.spectral_radius.get(0))),
+        column("input scaling", |row| searched(row, |config| Some(config.input_scaling))),
+        column("hidden scaling", |row| searched(row, |config| config.hidden_scaling.get(0))),
+        column("setting", |row| row.result.setting.clone().map(Cell::text)),
+        column("alpha", |row| Some(Cell::sorted(row.result.alpha.to_string(), row.result.alpha))),
+        column("train s", |row| Some(Cell::number(row.times?.train_seconds, 3))),
+        column("test s", |row| Some(Cell::number(row.times?.test_seconds, 3))),
+    ]);
+    columns.retain(|(_, cell)| rows.iter().any(|row| cell(row).is_some()));
+    let mut table = Table::new("Every fold", columns.iter().map(|(name, _)| name.clone()));
     table.rows.extend(rows.iter().map(|row| {
-        let missing = |name| if name == "seed" { Cell::count(0) } else { Cell::none() };
-        told.iter().map(|(name, cell)| cell(row).unwrap_or_else(|| missing(*name))).collect()
+        let missing = |name: &str| if name == "seed" { Cell::count(0) } else { Cell::none() };
+        columns.iter().map(|(name, cell)| cell(row).unwrap_or_else(|| missing(name))).collect()
     }));
     table
 }
 
 /// The folds of all models of a dataset.
-pub(crate) fn folds(models: &Models<'_>) -> Table {
+pub(crate) fn folds(models: &Models<'_>, metric: Metric) -> Table {
     let cells = models.values().flatten();
     let rows: Vec<FoldRow<'_>> = cells
         .flat_map(|(key, state)| {
@@ -139,15 +171,24 @@ pub(crate) fn folds(models: &Models<'_>) -> Table {
             })
         })
         .collect();
-    Table { caption: "Every fold, on graphs its model was not trained on".to_owned(), ..fold_table(&rows) }
+    Table {
+        caption: "Every fold, on graphs its model was not trained on".to_owned(),
+        ..fold_table(&rows, metric)
+    }
 }
 
 /// The part of a page about one dataset: its models and their folds, or that there is none.
-pub(crate) fn section(page: &mut Page, models: &Models<'_>, results: &Table, middle: impl FnOnce(&mut Page)) {
+pub(crate) fn section(
+    page: &mut Page,
+    models: &Models<'_>,
+    metric: Metric,
+    beside: Option<Beside<'_>>,
+    middle: impl FnOnce(&mut Page),
+) {
     if models.is_empty() {
         return page.paragraph("No model has been started.");
     }
-    page.table(results);
+    page.table(&results(models, metric, beside));
     middle(page);
-    page.table(&folds(models));
+    page.table(&folds(models, metric));
 }

@@ -11,13 +11,14 @@ use stepwell_data::Dataset;
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_lab::paper::bound::{RADII, sweeps};
 use stepwell_lab::paper::embeddings::{self, cloud};
+use stepwell_lab::picture::Picture;
 use stepwell_lab::picture::figures::{
-    BarGroup, Cloud, CloudRow, Field, Line, LinePanel, RatioRow, Spot, bars, benchmark, clouds, frontier,
-    lines, ratios,
+    Against, BarGroup, Cloud, CloudRow, Confusion, Curve, Field, Line, LinePanel, RatioRow, Spot, against,
+    bars, benchmark, calibration, clouds, confusion, frontier, lines, precision_recall, ratios, roc,
 };
 use stepwell_lab::results::POOLS;
 
-use super::pictures::check;
+use super::pictures::{check, hostile};
 
 #[test]
 fn bars_with_grey_ones_behind() {
@@ -184,4 +185,148 @@ fn graphs_become_points_by_every_architecture() {
     let bare = Dataset { targets: Targets::None, ..dataset };
     let refused = cloud(&bare, &Pyramid::default(), ModelConfig::default(), |_| Continue(())).unwrap_err();
     assert!(refused.to_string().contains("one with classes"), "{refused}");
+}
+
+/// Scores of which higher ones are more often positive, the more so the sharper.
+fn scored(seed: u64, count: usize, sharp: f64) -> (Vec<f64>, Vec<bool>) {
+    let mut stream = Stream::new(seed, "scored", [0, 0]);
+    let draw = |_| {
+        let logit = stream.normal() * sharp - 1.0;
+        let probability = 1.0 / (1.0 + (-logit).exp());
+        (probability, stream.uniform() < probability)
+    };
+    (0..count).map(draw).unzip()
+}
+
+/// Whether all that a picture says is there, and its key, and nothing is open.
+fn says(picture: &Picture, parts: &[&str]) {
+    for part in parts.iter().chain(&["<title>", "<desc>", "class=\"legend\""]) {
+        assert!(picture.svg.contains(part), "{part}");
+    }
+    assert!(
+        picture.svg.ends_with("</svg>\n") && !picture.svg.contains("NaN") && !picture.svg.contains("inf ")
+    );
+}
+
+#[test]
+fn curves_of_several_targets() {
+    let data: Vec<(Vec<f64>, Vec<bool>)> =
+        (0..3).map(|seed| scored(seed, 150, 0.5 + 1.5 * seed as f64)).collect();
+    let names = ["NR-AhR", "a target with a rather long name", "SR-p53"];
+    let curves: Vec<Curve<'_>> =
+        data.iter().zip(names).map(|((scores, positive), name)| Curve { name, scores, positive }).collect();
+    check("roc.svg", || roc("ROC curves", &curves));
+    check("precision_recall.svg", || precision_recall("Precision and recall", &curves));
+    says(&roc("", &curves), &["mean area under the curve 0.", "SR-p53: 0.", " positive</text>", "chance"]);
+    says(&precision_recall("", &curves), &["mean average precision 0.", "SR-p53: 0.", "base rate 0."]);
+    let alone = Curve { name: "", scores: &[0.9, 0.5, 0.1], positive: &[true, false, false] };
+    says(&roc("", &[alone]), &[">area under the curve 1.000</text>", ">1.000, 1 positive</text>"]);
+    says(&precision_recall("", &[alone]), &[">1.000, base rate 0.333</text>"]);
+}
+
+#[test]
+fn long_curves_stay_small() {
+    let (scores, positive) = scored(5, 200_000, 1.0);
+    let curve = Curve { name: "all", scores: &scores, positive: &positive };
+    for picture in [roc("", &[curve]), precision_recall("", &[curve]), calibration("", &curve)] {
+        assert!(picture.svg.len() < 16_000, "{}", picture.svg.len());
+    }
+    let found: Vec<f64> = scores.iter().map(|score| score * 1.1).collect();
+    let intervals = Some((scores.as_slice(), found.as_slice()));
+    let picture = against("", &Against { expected: &scores, found: &found, intervals });
+    assert!(picture.svg.len() < 60_000, "{}", picture.svg.len());
+}
+
+#[test]
+fn probabilities_against_what_came_of_them() {
+    let (scores, positive) = scored(7, 600, 1.6);
+    let curve = Curve { name: "", scores: &scores, positive: &positive };
+    check("calibration.svg", || calibration("Calibration", &curve));
+    says(&calibration("", &curve), &["expected calibration error 0.0", "600 probabilities", "95 % interval"]);
+    assert_eq!(calibration("", &curve).svg.matches("\nobserved ").count(), 10, "a mark for each bin");
+}
+
+#[test]
+fn classes_taken_for_others() {
+    let drawn = |classes: usize, count: usize| {
+        let mut stream = Stream::new(classes as u64, "confusion", [0, 0]);
+        let names: Vec<String> = (0..classes).map(|class| format!("class {class}")).collect();
+        let expected: Vec<usize> =
+            (0..count).map(|_| stream.below(classes).min(stream.below(classes))).collect();
+        let found: Vec<usize> = expected
+            .iter()
+            .map(|&class| if stream.uniform() < 0.7 { class } else { stream.below(classes) })
+            .collect();
+        confusion("Confusion matrix", &Confusion { names: &names, expected: &expected, found: &found })
+    };
+    check("confusion.svg", || drawn(3, 90));
+    check("confusions.svg", || drawn(30, 4000));
+    says(&drawn(2, 40), &[" of 40 right (", "true class 0\npredicted class 1\n"]);
+    says(&drawn(30, 4000), &["others", "the 12 largest classes"]);
+    assert_eq!(drawn(30, 4000).svg.matches("\npredicted ").count(), 13 * 13);
+}
+
+#[test]
+fn numbers_against_predicted_ones() {
+    let mut stream = Stream::new(3, "against", [0, 0]);
+    let expected: Vec<f64> = (0..2500).map(|_| 1e4 * stream.normal()).collect();
+    let found: Vec<f64> = expected.iter().map(|value| value + 3e3 * stream.normal()).collect();
+    let lower: Vec<f64> = found.iter().map(|value| value - 5e3).collect();
+    let upper: Vec<f64> = found.iter().map(|value| value + 5e3).collect();
+    let some = |count: usize| Against {
+        expected: &expected[..count],
+        found: &found[..count],
+        intervals: Some((&lower[..count], &upper[..count])),
+    };
+    check("against.svg", || against("Predicted against true", &some(60)));
+    check("against_many.svg", || {
+        against("Predicted against true", &Against { intervals: None, ..some(2500) })
+    });
+    says(&against("", &some(60)), &["% hold the true value", "60 predictions"]);
+    // Errors of 0.3 deviations leave 0.09 of the variance.
+    says(&against("", &some(2500)), &[">RMSE 3", ", R² 0.9", "2500 predictions"]);
+    let far = Against { expected: &[1.0, 2.0, 3.0], found: &[1.0, 2.0, 1e12], intervals: None };
+    says(&against("", &far), &["1 outside the plot"]);
+}
+
+#[test]
+fn nothing_to_draw_is_said() {
+    let curve = |scores: &'static [f64], positive: &'static [bool]| Curve { name: "x", scores, positive };
+    for curves in [vec![], vec![Curve::default()], vec![curve(&[0.5], &[false]); 2]] {
+        says(&roc("", &curves), &["no curve without positives and negatives"]);
+        says(&precision_recall("", &curves), &["no curve without positives"]);
+    }
+    says(&roc("", &[curve(&[0.5; 3], &[true, false, true])]), &["x: 0.500, 2 positive"]);
+    says(&roc("", &[curve(&[0.1, 0.2], &[true; 2])]), &["x: none, 2 of 2 positive"]);
+    says(&calibration("", &Curve::default()), &["no predictions"]);
+    says(&calibration("", &curve(&[0.25], &[true])), &["expected calibration error 0.750"]);
+    says(&calibration("", &curve(&[1.0, 0.0, 1.0], &[true; 3])), &["expected calibration error 0.333"]);
+    says(&confusion("", &Confusion::default()), &["no predictions"]);
+    says(&against("", &Against::default()), &["no predictions"]);
+    let far = [f64::INFINITY, 1.0];
+    for (expected, found, words) in
+        [([2.0, 2.0], [2.0, 2.0], "RMSE"), ([0.0, 1.0], far, "1 outside the plot")]
+    {
+        says(&against("", &Against { expected: &expected, found: &found, intervals: None }), &[words]);
+    }
+    // Lists of different lengths: what has no partner is left out.
+    says(&roc("", &[curve(&[0.5, 0.6, 0.7], &[true, false])]), &["x: 0.000, 1 positive"]);
+    says(&against("", &Against { expected: &[1.0], found: &[], intervals: None }), &["no predictions"]);
+    says(&confusion("", &Confusion { names: &[], expected: &[0, 1], found: &[0] }), &["1 of 1 right"]);
+}
+
+#[test]
+fn hostile_names_of_targets_and_classes_stay_names() {
+    let names: Vec<String> = (0..4).map(hostile).collect();
+    let (scores, positive) = scored(1, 30, 1.0);
+    let curves: Vec<Curve<'_>> =
+        names.iter().map(|name| Curve { name, scores: &scores, positive: &positive }).collect();
+    let classes: Vec<usize> = (0..40).map(|graph| graph % 4).collect();
+    let matrix = Confusion { names: &names, expected: &classes, found: &classes };
+    let pictures =
+        [roc(&names[0], &curves), precision_recall(&names[1], &curves), confusion(&names[2], &matrix)];
+    for picture in pictures {
+        assert!(!picture.svg.contains("<script") && !picture.svg.contains("<!--"));
+        assert!(picture.svg.matches(&"x".repeat(100)).count() * 100 < 20_000);
+    }
 }

@@ -6,4 +6,5 @@ mod figures;
 mod pictures;
 mod protocol;
 mod report;
+mod several;
 mod tables;

@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use stepwell::config::{ModelConfig, Pool};
+use stepwell::config::{Metric, ModelConfig, Pool};
 use stepwell::model::Model;
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::{Alpha, Readout, Sample};
@@ -122,7 +122,7 @@ fn one_pass_for_all_folds_equals_the_nested_loop() {
         let run = Run::default();
         let units = evaluation.search(&run, |_, _| ControlFlow::Continue(())).unwrap();
         let found = judge(&evaluation, &run, &units).unwrap();
-        let found: Vec<f64> = found.iter().map(|fold| fold.quality.accuracy.unwrap()).collect();
+        let found: Vec<f64> = found.iter().map(|fold| fold.quality.get(Metric::Accuracy).unwrap()).collect();
         let expected = naive(&dataset, &config);
         for (found, expected) in found.iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
@@ -155,7 +155,7 @@ fn shared_and_ended_runs_leave_the_same_records() {
     let results = complete(&whole).unwrap();
 
     for shard in 0..3 {
-        let run = Run { folder: Some(at("shared")), shard: (shard, 3) };
+        let run = Run { folder: Some(at("shared")), shard: (shard, 3), ..Run::default() };
         evaluation.search(&run, |_, _| ControlFlow::Continue(())).unwrap();
     }
     complete(&Run { folder: Some(at("shared")), ..Run::default() }).unwrap();

@@ -3,12 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stepwell::config::Metric;
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_data::{LevelSummary, Summary};
-use stepwell_lab::metrics::Quality;
+use stepwell_lab::metrics::Values;
 use stepwell_lab::paper::{self, Experiment, PaperFigure, Statistics, charts, reproduction};
-use stepwell_lab::picture::figures::{Cloud, CloudRow, clouds};
-use stepwell_lab::report::{Architecture, Demo, Machine, Provenance, evaluation};
+use stepwell_lab::picture::figures::{
+    Cloud, CloudRow, Confusion, Curve, calibration, clouds, confusion, roc,
+};
+use stepwell_lab::picture::page::Page;
+use stepwell_lab::report::{Architecture, Demo, Machine, Provenance, evaluation, judged_section};
 use stepwell_lab::results::POOLS;
 use stepwell_lab::run::{CellKey, FoldResult, Known};
 
@@ -31,7 +35,7 @@ fn provenance() -> Provenance {
 
 /// Checks that all elements are closed in order, no name is there twice, all
 /// links lead somewhere, and nothing comes from outside.
-fn check_html(html: &str) {
+pub fn check_html(html: &str) {
     assert!(html.starts_with("<!DOCTYPE html>\n"));
     let (mut open, mut ids, mut links) = (Vec::new(), BTreeSet::new(), Vec::new());
     let mut rest = &html["<!DOCTYPE html>\n".len()..];
@@ -101,6 +105,8 @@ pub fn statistics(dataset: &str, pool: &str, levels: usize) -> Statistics {
         node_labels: 37,
         attributes: 0,
         carried: None,
+        targets: Vec::new(),
+        untargeted: 0,
         levels: (0..levels).map(level).collect(),
     };
     Statistics { pool: pool.into(), summary }
@@ -214,13 +220,13 @@ fn numbers_that_are_predicted_have_errors() {
     let mut known = Known::default();
     let mut state = cell(&[0.0, 0.0], 1.0, 2.0, 0.0);
     for (fold, result) in state.folds.iter_mut() {
-        let quality = Quality { mae: Some(0.5 + *fold as f64), r2: Some(0.25), ..Default::default() };
-        *result = FoldResult { quality, ..Default::default() };
+        let values: Values = [(Metric::Mae, 0.5 + *fold as f64), (Metric::R2, 0.25)].into_iter().collect();
+        *result = FoldResult { quality: values.into(), ..Default::default() };
     }
     known.cells.insert(key("heights", "none", 2), state);
     let page = evaluation(&known, &provenance());
     check_html(&page);
-    assert!(page.contains(">1.0000</td>") && page.contains(">0.250</td>"), "the means of both folds");
+    assert!(page.contains(">1.0000 ± 0.5000</td>") && page.contains(">0.250 ± 0.000</td>"), "of both folds");
 }
 
 #[test]
@@ -287,6 +293,30 @@ fn a_demonstration_is_shown() {
     check_html(&page);
     // 92.5 points in a quarter of a second.
     assert!(page.contains("92.5 ± 1.0") && page.contains(">370</td>") && page.contains("six &lt;graphs&gt;"));
+}
+
+#[test]
+fn pictures_of_predictions_are_a_section() {
+    let curve = Curve { name: "<b>", scores: &[0.9, 0.2, 0.4], positive: &[true, false, true] };
+    let figures = [
+        (roc("ROC <curves>", &[curve]), "Pooled over <folds>.".to_owned()),
+        (calibration("Calibration", &curve), String::new()),
+        (confusion("Classes", &Confusion { names: &[], expected: &[0, 1], found: &[1, 1] }), String::new()),
+    ];
+    let mut page = Page::new("Evaluation");
+    judged_section(&mut page, "predictions", "How good predictions are", &figures);
+    judged_section(&mut page, "none", "Nothing", &[]);
+    let page = page.finish();
+    check_html(&page);
+    for part in [
+        "<h2 id=\"predictions\">How good predictions are</h2>",
+        "<h3>ROC &lt;curves&gt;</h3>",
+        "<figcaption>Pooled over &lt;folds&gt;.</figcaption>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("<figure ").count(), 3);
+    assert!(!page.contains("Nothing"));
 }
 
 #[test]

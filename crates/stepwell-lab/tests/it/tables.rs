@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stepwell_lab::metrics::Quality;
+use stepwell::config::Metric;
+use stepwell_lab::metrics::Values;
 use stepwell_lab::paper::{self, Experiment, PoolResult, TimeRow, Verdict};
 use stepwell_lab::protocol::{Unit, UnitKey};
 use stepwell_lab::results::POOLS;
@@ -20,7 +21,7 @@ pub fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState
     let scores = vec![vec![0.0]; accuracies.len()];
     let unit = Unit { key: unit_key, validation: scores.clone(), test: scores };
     let result = |&accuracy: &f64| FoldResult {
-        quality: Quality { accuracy: Some(accuracy), ..Default::default() },
+        quality: Values::from_iter([(Metric::Accuracy, accuracy)]).into(),
         ..Default::default()
     };
     let mut times = BTreeMap::new();
@@ -61,7 +62,7 @@ fn accuracies_stand_beside_the_papers() {
     assert_eq!(rows.iter().map(|row| row.ours.pool.as_str()).collect::<Vec<_>>(), POOLS);
     let none = &rows[0];
     // The paper has 70.4 ± 0.8 there.
-    assert!((none.ours.accuracy - 71.0).abs() < 1e-9 && (none.ours.std - 1.0).abs() < 1e-9);
+    assert!((none.ours.mean - 71.0).abs() < 1e-9 && (none.ours.std - 1.0).abs() < 1e-9);
     assert!((none.difference.unwrap() - 0.6).abs() < 1e-9);
     assert_eq!(none.is_reached(), Some(true));
     // 67.4 ± 1.2 with NDP: 65.0 is more than 1.5 below.
@@ -126,7 +127,7 @@ fn claims_are_judged_by_what_is_there() {
     // Every digit: programs read these back.
     let csv = std::fs::read_to_string(at("table2.csv")).unwrap();
     let none: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
-    assert_eq!(none[4].parse::<f64>().unwrap(), tables(&known).0[0].ours.accuracy, "{csv}");
+    assert_eq!(none[4].parse::<f64>().unwrap(), tables(&known).0[0].ours.mean, "{csv}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ twice, anywhere, in any order.
 
 import pickle
 import re
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
-from ._stepwell import RawFeatureFit, RawModel, RawReadoutFit, RawRows, decode_classes
+from ._stepwell import RawCensus, RawFeatureFit, RawModel, RawReadoutFit, RawRows, decode_classes
 from ._targets import as_labels
 
 _TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
@@ -78,6 +79,9 @@ def predict(plan, tables):
 def _predictions(model, vectors):
     """Predictions; of classes, their scores beside them."""
     values = model.read(vectors)
+    if model.task == "binary":
+        answers = (values > 0).astype(np.int64)
+        return {"prediction": _lists(answers, pa.int64()), "scores": _lists(values, pa.float64())}
     if model.task == "classification":
         names = pa.array(model.classes.tolist())
         return {"prediction": names.take(pa.array(decode_classes(values))), "scores": _lists(values, pa.float64())}
@@ -157,6 +161,46 @@ def _group_of(file, row):
 
 
 @dataclass(frozen=True)
+class Target:
+    """The columns to predict, and what they are."""
+
+    #: One column of scalars or lists, or several of scalars.
+    names: tuple[str, ...]
+    #: "classes", or "binary" or "numbers" in so many columns.
+    kind: str
+    width: int = 1
+
+    def of(self, table, rows):
+        """What is known of some rows: which of them have a target, and their targets."""
+        columns = [_column(table, name).take(pa.array(rows)) for name in self.names]
+        if self.kind == "classes":
+            known = np.flatnonzero(columns[0].is_valid())
+            return known, columns[0].take(pa.array(known))
+        values = [self._numbers(table, name, column) for name, column in zip(self.names, columns)]
+        values = np.column_stack(values) if values[0].ndim == 1 else values[0]
+        return np.flatnonzero(~np.isnan(values).all(axis=1)), values
+
+    def _numbers(self, table, name, column):
+        """Numbers with NaN for null, or rows of them if the column holds lists."""
+        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
+            rows = [[None] * self.width if row is None else row for row in column.to_pylist()]
+            wrong = next((row for row in rows if len(row) != self.width), None)
+            if wrong is not None:
+                raise ValueError(f"{name}: expected {self.width} targets in every row, found {len(wrong)}")
+            return np.array([[np.nan if value is None else value for value in row] for row in rows]).reshape(-1, self.width)
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
+            raise ValueError(f"{name}: expected numbers, or 0 and 1, found {column.type}")
+        return np.array([np.nan if value is None else float(value) for value in column.to_pylist()])
+
+
+def _column(table, name):
+    column = table[name]
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+@dataclass(frozen=True)
 class Survey:
     """Gathers what must be known of all graphs before they are embedded."""
 
@@ -164,19 +208,26 @@ class Survey:
     #: How many attributes vertices have, and whether labels.
     expected: tuple
     skip_bad: bool
-    #: The column of the classes to count, or None.
-    classes: str | None = None
+    #: What to count, or None.
+    target: Target | None = None
 
     def __call__(self, tables):
-        fit, counts, skipped = RawFeatureFit(self.options), Counter(), 0
+        fit, counts, skipped, untargeted = RawFeatureFit(self.options), Counter(), 0, 0
+        several = self.target is not None and self.target.kind != "classes"
+        census = RawCensus(self.target.width, self.target.kind == "binary") if several else None
         for table in tables:
             for batch, rows, bad in _pieces(table, self.expected, self.skip_bad):
                 skipped += len(bad)
                 fit.observe(batch)
-                if self.classes is not None:
-                    for each in pc.value_counts(_targets(table, self.classes, rows)).to_pylist():
-                        counts[each["values"]] += each["counts"]
-        return pickle.dumps((fit, counts, skipped))
+                if self.target is not None:
+                    known, values = self.target.of(table, rows)
+                    untargeted += len(rows) - len(known)
+                    if several:
+                        census.observe(np.ascontiguousarray(values, dtype=np.float64))
+                    else:
+                        for each in pc.value_counts(values).to_pylist():
+                            counts[each["values"]] += each["counts"]
+        return pickle.dumps((fit, counts, census, skipped, untargeted))
 
 
 @dataclass(frozen=True)
@@ -184,7 +235,7 @@ class Gather:
     """Gathers of vectors and targets what a readout needs next."""
 
     plan: Plan
-    y: str
+    target: Target
     fit: RawReadoutFit
 
     def __call__(self, tables):
@@ -192,24 +243,15 @@ class Gather:
         for table in tables:
             for rows, vectors, bad in _vectors(self.plan, table):
                 skipped += len(bad)
-                if len(rows):
-                    targets = _targets(table, self.y, rows).to_pylist()
-                    found = _merged(found, self.fit.gather(vectors, targets, None))
+                known, values = self.target.of(table, rows)
+                if len(known):
+                    if self.target.kind == "classes":
+                        gathered = self.fit.gather(vectors[known], values.to_pylist(), None)
+                    else:
+                        values = np.ascontiguousarray(values, dtype=np.float64)
+                        gathered = self.fit.gather(vectors, values, None)
+                    found = _merged(found, gathered)
         return pickle.dumps((found, skipped))
-
-
-def _targets(table, name, rows):
-    """Some rows of the column of targets, which must all be there."""
-    column = table[name]
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    values = column.take(pa.array(rows))
-    if values.null_count:
-        row = int(rows[pc.is_null(values).index(True).as_py()])
-        raise ValueError(f"{_place(table, row)}: expected a value in {name!r}, found null")
-    return values
 
 
 def _merged(mine, theirs):
@@ -219,8 +261,17 @@ def _merged(mine, theirs):
     return mine
 
 
-def fit(cluster, model, skip_bad=False, classes=None):
-    """A fitted copy of a model, and how often the classes occur.
+@dataclass
+class Known:
+    """What a survey found of the targets."""
+
+    counts: Counter
+    census: RawCensus | None = None
+    untargeted: int = 0
+
+
+def fit(cluster, model, skip_bad=False, target=None):
+    """A fitted copy of a model, and what is known of the targets.
 
     ``cluster`` has ``first``, the first row as a mapping, and ``gather(job)``,
     which runs a job on all workers and hands out what they answer.
@@ -232,55 +283,82 @@ def fit(cluster, model, skip_bad=False, classes=None):
     if row is None:
         raise ValueError("data: expected at least one graph, found none")
     width, labels = int(row.get("x_dim") or 0), row.get("node_label") is not None
-    features, counts, skipped = None, Counter(), 0
+    features, known, skipped = None, Known(Counter()), 0
     # Attributes alone that are taken as they are need no look at the graphs.
     if options["raw"] and width and not labels and not options["structure"] and options["edge_gate"] == "none":
         ones = {"means": [0.0] * width, "scales": [1.0] * width}
         features = {"attributes": width, "structure": [], "labels": [], **ones}
-    if features is None or classes is not None:
+    if features is None or target is not None:
         fitted = None
-        for state in cluster.gather(Survey(options, (width, labels), skip_bad, classes)):
-            other, more, bad = pickle.loads(state)
+        for state in cluster.gather(Survey(options, (width, labels), skip_bad, target)):
+            other, more, census, bad, untargeted = pickle.loads(state)
             fitted = _merged(fitted, other)
-            counts += more
+            known.counts += more
+            known.census = _merged(known.census, census)
+            known.untargeted += untargeted
             skipped += bad
         features = fitted.finish() if features is None else features
     if isinstance(getattr(model, "class_weight", None), Mapping):
-        names = np.array(sorted(counts))
-        options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=names, y=names).tolist()
+        if target is not None and target.kind == "binary":
+            options["class_weight"] = [float(model.class_weight.get(label, 1.0)) for label in (0, 1)]
+        else:
+            names = np.array(sorted(known.counts))
+            options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=names, y=names).tolist()
     model._keep(RawModel.with_features(options, features))
     model.skipped_ = skipped
-    return model, counts
+    return model, known
+
+
+def _target(first, model, y):
+    """What is to be predicted, going by the first row."""
+    names = (y,) if isinstance(y, str) else tuple(y)
+    missing = [name for name in names if name not in first]
+    if missing or not names:
+        raise ValueError(f"y: expected a column {missing[0] if missing else 'name'!r}, found {', '.join(first)}")
+    listed = first[names[0]] if len(names) == 1 else None
+    several = len(names) > 1 or isinstance(listed, (list, tuple, np.ndarray))
+    width = len(listed) if several and len(names) == 1 else len(names)
+    kind = "numbers"
+    if isinstance(model, PyramidalReservoirClassifier):
+        kind = "binary" if several else "classes"
+    return Target(names, kind, width), several
 
 
 def fit_ridge(cluster, model, y="y", skip_bad=False):
     """A trained copy of a classifier or regressor."""
     if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
         raise TypeError(f"model: expected {_TRAINABLE}, found {type(model).__name__}")
-    if cluster.first is not None and y not in cluster.first:
-        raise ValueError(f"y: expected a column {y!r}, found {', '.join(cluster.first)}")
     if model.landmarks:
         why = "workers send sums, not graphs; landmarks=0 with or without random_features works there"
         raise ValueError(f"landmarks: expected 0 on a cluster, found {model.landmarks}: {why}")
-    classify = isinstance(model, PyramidalReservoirClassifier)
-    model, counts = fit(cluster, model, skip_bad, y if classify else None)
-    names = np.array(sorted(counts))
-    if classify and len(names) < 2:
-        raise ValueError(f"y: expected labels of at least two classes, found {len(names)} class")
-    listed = as_labels(names) if classify else None
+    if cluster.first is None:
+        raise ValueError("data: expected at least one graph, found none")
+    target, several = _target(cluster.first, model, y)
+    model, known = fit(cluster, model, skip_bad, target)
+    names = list(target.names) if len(target.names) == target.width and target.names != ("y",) else []
     plan, trained = Plan(model._model, skip_bad=skip_bad), None
-    readout = RawReadoutFit(plan.model.options, plan.model.width, listed, [counts[name] for name in names.tolist()])
+    if target.kind == "classes":
+        classes = np.array(sorted(known.counts))
+        if len(classes) < 2:
+            raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
+        counts = [known.counts[name] for name in classes.tolist()]
+        readout = RawReadoutFit(plan.model.options, plan.model.width, as_labels(classes), counts)
+    else:
+        readout = RawReadoutFit(plan.model.options, plan.model.width, census=known.census, names=names)
     while trained is None:
         found, skipped = None, 0
-        for state in cluster.gather(Gather(plan, y, readout)):
+        for state in cluster.gather(Gather(plan, target, readout)):
             other, bad = pickle.loads(state)
             skipped += bad
             found = _merged(found, other)
         if found is None:
             raise ValueError("data: expected at least one graph that can be used, found none")
         trained = readout.advance(found)
-    model._keep(plan.model.with_readout(trained))
+    model._keep(plan.model.with_readout(trained, names))
+    model._flat = not several
     model.skipped_ = skipped
+    if known.untargeted:
+        warnings.warn(f"{known.untargeted} graphs have no target, and are not used", stacklevel=3)
     return model
 
 

@@ -4,7 +4,7 @@ import operator
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -87,11 +87,16 @@ class Dataset:
     #: The graphs, as a sequence of :class:`Graph`, with what their vertices and edges carry.
     graphs: _Graphs
     #: What is to be predicted: integers, strings, booleans or floats; None if unknown.
+    #: Several targets are a float array with a row per graph, NaN where one is unknown.
     y: NDArray[Any] | Any  # no type checker is to ask whether it is None
     #: The graphs' names, or None.
     ids: list[Any] | None
     #: "train", "validation" or "test" for each graph, where the data come with a fixed split.
     split: NDArray[np.str_] | Any
+    #: The names of the target columns, where they have names.
+    target_names: list[str] = field(default_factory=list)
+    #: The group of each graph, where a column was named for it.
+    groups: NDArray[np.str_] | Any = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -101,7 +106,7 @@ class Dataset:
 
 
 def _wrap(raw):
-    split = raw.split()
+    split, groups = raw.split(), raw.groups()
     for note in raw.notes():
         warnings.warn(note, stacklevel=3)
     return Dataset(
@@ -110,6 +115,8 @@ def _wrap(raw):
         y=raw.y(),
         ids=raw.ids(),
         split=None if split is None else np.array(split),
+        target_names=raw.target_names(),
+        groups=None if groups is None else np.array(groups, dtype=np.str_),
     )
 
 
@@ -126,6 +133,8 @@ def load_dataset(
     name: str | os.PathLike[str] | AnyTable,
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
+    target: str | Sequence[str] | None = None,
+    groups: str | None = None,
 ) -> Dataset:
     """Loads a dataset by path or name, or from Arrow data.
 
@@ -144,6 +153,12 @@ def load_dataset(
         Where to look first.
     download : bool
         Whether it may be downloaded.
+    target : str or list of str, optional
+        The columns of Arrow data, ``.parquet`` or ``.jsonl`` files that hold targets,
+        in place of ``y``. One name is read as ``y`` is. Several give a float array
+        with a column for each, NaN where a value is null.
+    groups : str, optional
+        The column that holds the graphs' groups: strings or integers.
 
     Returns
     -------
@@ -156,11 +171,12 @@ def load_dataset(
     Dataset('b-easy-small', 300 graphs)
     """
     data_dir = None if data_dir is None else os.fspath(data_dir)
+    targets = [] if target is None else [target] if isinstance(target, str) else list(target)
     if isinstance(name, os.PathLike):
         name = os.path.join(os.curdir, name)  # a path, whatever it looks like
     if hasattr(name, "__arrow_c_stream__") or hasattr(name, "__arrow_c_array__"):
-        return _wrap(_stepwell.arrow_dataset(name))
-    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download)))
+        return _wrap(_stepwell.arrow_dataset(name, targets, groups))
+    return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), targets, groups))
 
 
 def make_benchmark(

@@ -21,9 +21,10 @@ _SPELLED = {
     ),
     "class_weight": (
         "class_weight",
-        'Literal["balanced"] | Mapping[Any, float] | None',
+        'Literal["balanced", "auto"] | Mapping[Any, float] | None',
         "Weight of the graphs of a class: None (all graphs count alike), \"balanced\" (all classes count "
-        "alike), or a weight for each label.",
+        "alike), \"auto\" (None, balanced or a blend of both, as leave-one-out says is best by ``metric``), "
+        "or a weight for each label.",
     ),
 }
 

@@ -50,10 +50,11 @@ class ReservoirParameters(TypedDict, total=False):
 
 class RegressorParameters(ReservoirParameters, total=False):
     alpha: float | Sequence[float] | Literal["loo"]
+    metric: Literal["auto", "accuracy", "balanced-accuracy", "macro-f1", "roc-auc", "average-precision", "log-loss", "brier", "rmse", "mae", "r2"]
     standardize: bool
     random_features: int
     landmarks: int
 
 
 class ClassifierParameters(RegressorParameters, total=False):
-    class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    class_weight: Literal["balanced", "auto"] | Mapping[Any, float] | None

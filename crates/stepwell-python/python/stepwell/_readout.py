@@ -19,16 +19,34 @@ from ._options import with_parameters
 from ._parameters import ClassifierParameters, RegressorParameters
 from ._reservoir import PyramidalReservoir, _as_parameters, _threads
 from ._stepwell import RawModel, decode_classes
-from ._targets import as_array, as_labels
+from ._targets import as_array, as_labels, as_matrix, is_matrix
 from ._types import AnyGraphs, Floats
 
 
 class _WithReadout(PyramidalReservoir):
     """A reservoir and what a linear map makes of its vectors."""
 
+    #: Whether y had one dimension.
+    _flat = True
+
     @property
-    def alpha_(self) -> float:
-        return self._fitted.alpha
+    def alpha_(self) -> float | Floats:
+        alphas = self._fitted.alphas
+        return alphas[0] if self._flat else np.array(alphas)
+
+    @property
+    def metric_(self) -> str | None:
+        assessments = self._fitted.assessments
+        return assessments[0][0] if assessments else None
+
+    @property
+    def loo_score_(self) -> float | Floats | None:
+        values = [value for _, value, _ in self._fitted.assessments]
+        return (values[0] if self._flat else np.array(values)) if values else None
+
+    @property
+    def target_names_(self) -> list[str]:
+        return self._fitted.target_names
 
     @property
     def random_features_(self) -> tuple[Floats, Floats] | None:
@@ -50,7 +68,7 @@ class _WithReadout(PyramidalReservoir):
         self._arrived(batch, journey)
         return values
 
-    def _trained(self, batch, targets, sample_weight, **options):
+    def _trained(self, batch, targets, sample_weight, binary=False, names=(), **options):
         """Trains a copy: should anything fail, the model is what it was."""
         count = len(batch)
         for what, values in (("y", targets), ("sample_weight", sample_weight)):
@@ -59,7 +77,12 @@ class _WithReadout(PyramidalReservoir):
         untrained = self._drawn(batch, **options)
         trained = copy.copy(self)
         with self._progress(batch) as report:
-            model, journey = untrained.train(batch, targets, sample_weight, _threads(self.n_jobs), report)
+            model, journey = untrained.train(
+                batch, targets, sample_weight, _threads(self.n_jobs), report, binary, list(names)
+            )
+        unknown = np.isnan(targets).all(axis=1).sum() if isinstance(targets, np.ndarray) else 0
+        if unknown:
+            warnings.warn(f"{unknown} graphs have no target, and are not used", stacklevel=3)
         trained._keep(model)
         trained._arrived(batch, journey)
         ignored = model.features.get("ignored", 0)
@@ -93,14 +116,21 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
 
     Attributes
     ----------
-    classes_ : array
+    classes_ : array, or list of arrays for several targets
         The labels, sorted.
     coef_ : array of shape (classes, columns), or (1, columns) for two classes
-        The linear map.
-    intercept_ : array of shape (classes,) or (1,)
+        The linear map; for several targets of shape (targets, columns).
+    intercept_ : array of shape (classes,), (1,) or (targets,)
         What it adds.
-    alpha_ : float
+    alpha_ : float, or array of shape (targets,)
         The penalty it was trained with.
+    metric_ : str
+        What alpha and class weights were chosen by.
+    loo_score_ : float, or array of shape (targets,)
+        Its leave-one-out value: an estimate of how good predictions of new
+        graphs are.
+    target_names_ : list of str
+        The columns of y, if it was a data frame.
     random_features_ : (array, array) or None
         Weights and biases of the random features.
     landmarks_ : (array, array, array) or None
@@ -129,9 +159,15 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
 
     def __init__(self, **parameters: Unpack[ClassifierParameters]) -> None: ...  # made by the decorator
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     @property
-    def classes_(self) -> NDArray[Any]:
-        return self._fitted.classes
+    def classes_(self) -> NDArray[Any] | list[NDArray[Any]]:
+        fitted = self._fitted
+        return fitted.classes if self._flat else [np.array([0, 1])] * len(fitted.alphas)
 
     @property
     def coef_(self) -> Floats:
@@ -149,32 +185,88 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         Parameters
         ----------
         graphs : sequence of graphs
-        y : array of labels
-            Integers, strings, booleans or floats, one per graph.
+        y : array of labels, or of shape (graphs, targets)
+            Integers, strings, booleans or floats, one per graph. Or several
+            targets that are 0 or 1, and NaN where they are not known.
         sample_weight : array of float, optional
             How much each graph counts.
         """
         batch = as_batch(graphs)
-        y = column_or_1d(as_array(_given(y, self)), warn=True)
+        sample_weight = _as_weights(sample_weight, len(batch))
+        weight = self.class_weight or "none"
+        if is_matrix(_given(y, self)):
+            y, names = as_matrix(y)
+            found = np.unique(y[~np.isnan(y)])
+            if not np.isin(found, (0, 1)).all():
+                other = found[~np.isin(found, (0, 1))][0]
+                raise ValueError(
+                    f"y: expected 0, 1 or NaN where there are several targets, found {other:g}; "
+                    "several targets with more classes need a model each"
+                )
+            if isinstance(weight, Mapping):
+                weight = [float(weight.get(label, 1.0)) for label in (0, 1)]
+            self._trained(batch, y, sample_weight, binary=True, names=names, class_weight=weight)
+            self._flat = False
+            return self
+        y = column_or_1d(as_array(y), warn=True)
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
-        weight = self.class_weight or "none"
         if isinstance(weight, Mapping):
             weight = compute_class_weight(dict(weight), classes=classes, y=y).tolist()
-        sample_weight = _as_weights(sample_weight, len(batch))
-        return self._trained(batch, as_labels(y), sample_weight, class_weight=weight)
+        self._trained(batch, as_labels(y), sample_weight, class_weight=weight)
+        self._flat = True
+        return self
 
     def decision_function(self, graphs: AnyGraphs) -> Floats:
-        """How much speaks for each class; of two classes, for the second one."""
+        """How much speaks for each class; of two classes, for the second one; of
+        several targets, for 1."""
         values = self._values(graphs)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return values[:, 0] if self._flat and values.shape[1] == 1 else values
 
     def predict(self, graphs: AnyGraphs) -> NDArray[Any]:
-        """A label for each graph."""
+        """A label for each graph, or a row of 0 and 1 for several targets."""
         decisions = self._values(graphs)
-        return self.classes_[decode_classes(decisions)]
+        return self.classes_[decode_classes(decisions)] if self._flat else (decisions > 0).astype(np.int64)
+
+    def predict_proba(self, graphs: AnyGraphs) -> Floats:
+        """The probability of every class, a row per graph; of several targets,
+        that of 1 for each.
+
+        Probabilities are calibrated on leave-one-out decision values of the
+        training graphs. With class weights, the most probable class may be
+        another than that of :meth:`predict`.
+        """
+        return self._fitted.probabilities(self._values(graphs))
+
+    def predict_set(self, graphs: AnyGraphs, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Which classes cannot be ruled out, of shape (graphs, classes), or
+        (graphs, targets, 2) for several targets.
+
+        The set holds the true class with the probability ``coverage``, if new
+        graphs are like the training graphs (exchangeable). Approximate: it rests
+        on leave-one-out values, not on graphs set aside. A set may be empty:
+        then no class is as likely as true classes are.
+        """
+        sets = self._fitted.sets(self._values(graphs), coverage)
+        return sets if self._flat else sets.reshape(len(sets), -1, 2)
+
+    def threshold(self, *, precision: float | None = None, recall: float | None = None) -> float | Floats:
+        """The value of :meth:`decision_function` from which on graphs are taken
+        for the second class, or for 1, so that precision or recall is at least
+        what is wanted, as far as leave-one-out can tell.
+
+        Examples
+        --------
+        >>> from stepwell import PyramidalReservoirClassifier, make_benchmark
+        >>> ds = make_benchmark("b-easy-small")
+        >>> model = PyramidalReservoirClassifier().fit(ds.graphs, ds.y == 0)
+        >>> found = model.decision_function(ds.graphs) >= model.threshold(recall=0.9)
+        """
+        fitted = self._fitted
+        found = [fitted.threshold(target, precision, recall)[0] for target in range(len(fitted.alphas))]
+        return found[0] if self._flat else np.array(found)
 
 
 @with_parameters(("Model", "Pooling", "Readout"), "accurate", without=("class_weight",))
@@ -198,8 +290,15 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         The linear map.
     intercept_ : float or array of shape (targets,)
         What it adds.
-    alpha_ : float
+    alpha_ : float, or array of shape (targets,)
         The penalty it was trained with.
+    metric_ : str
+        What alpha was chosen by.
+    loo_score_ : float, or array of shape (targets,)
+        Its leave-one-out value: an estimate of how good predictions of new
+        graphs are.
+    target_names_ : list of str
+        The columns of y, if it was a data frame.
     random_features_ : (array, array) or None
         Weights and biases of the random features.
     landmarks_ : (array, array, array) or None
@@ -217,9 +316,6 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
     >>> model.fit(graphs[:200], edges[:200]).score(graphs[200:], edges[200:]) > 0.9
     True
     """
-
-    #: Whether y had one dimension.
-    _flat = True
 
     def __init__(self, **parameters: Unpack[RegressorParameters]) -> None: ...  # made by the decorator
 
@@ -242,16 +338,21 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         ----------
         graphs : sequence of graphs
         y : array of shape (graphs,) or (graphs, targets)
-            The numbers to predict.
+            The numbers to predict; with two dimensions, NaN where they are not
+            known.
         sample_weight : array of float, optional
             How much each graph counts.
         """
         batch = as_batch(graphs)
-        y = check_array(_given(y, self), ensure_2d=False, dtype=np.float64, order="C", input_name="y")
+        sample_weight = _as_weights(sample_weight, len(batch))
+        names: list[str] = []
+        if np.ndim(_given(y, self)) == 2:
+            y, names = as_matrix(y)
+        else:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim > 2:
             raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")
-        sample_weight = _as_weights(sample_weight, len(batch))
-        self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight)
+        self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight, names=names)
         self._flat = y.ndim == 1
         return self
 
@@ -259,6 +360,19 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         """A number, or a row of them, for each graph."""
         values = self._values(graphs)
         return values[:, 0] if self._flat else values
+
+
+    def predict_interval(self, graphs: AnyGraphs, coverage: float = 0.9) -> Floats:
+        """Lower and upper ends, of shape (graphs, 2), or (graphs, targets, 2) for
+        y with two dimensions.
+
+        The interval holds the true number with the probability ``coverage``, if
+        new graphs are like the training graphs (exchangeable). Approximate: it
+        rests on leave-one-out errors, not on graphs set aside; all intervals of a
+        target have one length.
+        """
+        ends = self._fitted.intervals(self._values(graphs), coverage)
+        return ends if self._flat else ends.reshape(len(ends), -1, 2)
 
 
 def load(
@@ -287,16 +401,18 @@ def load(
     kinds = {
         None: PyramidalReservoir,
         "classification": PyramidalReservoirClassifier,
+        "binary": PyramidalReservoirClassifier,
         "regression": PyramidalReservoirRegressor,
     }
     cls = kinds[model.task]
     parameters = _as_parameters(cls, model.options)
     if isinstance(parameters.get("class_weight"), tuple):
-        parameters["class_weight"] = dict(zip(model.classes.tolist(), parameters["class_weight"]))
+        labels = (0, 1) if model.task == "binary" else model.classes.tolist()
+        parameters["class_weight"] = dict(zip(labels, parameters["class_weight"]))
     estimator = cls(**parameters)
     estimator._keep(model)
-    if cls is PyramidalReservoirRegressor:
-        estimator._flat = len(model.coefficients[1]) == 1
+    if cls is not PyramidalReservoir:
+        estimator._flat = model.task == "classification" or (model.task == "regression" and len(model.alphas) == 1)
     return estimator
 
 

@@ -4,12 +4,13 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _stepwell
 from ._batches import as_batch
 from ._datasets import Dataset
-from ._targets import as_array, as_labels
+from ._targets import as_array, as_labels, as_matrix
 from ._types import AnyGraphs
 
 
@@ -36,7 +37,8 @@ def save_dataset(
         are written too, unless given.
     y : array, optional
         What is to be predicted, one per graph: integers, strings or booleans
-        for classes, floats for numbers.
+        for classes, floats for numbers. With two dimensions, several targets:
+        numbers, or 0 and 1; NaN where they are not known.
     ids : sequence, optional
         The graphs' names.
     split : sequence of str, optional
@@ -68,8 +70,10 @@ def save_dataset(
 
 
 def _as_targets(y):
-    """A list of integers, floats, booleans or strings."""
+    """A list of integers, floats, booleans or strings, or a matrix of numbers."""
+    if np.ndim(y) == 2:
+        return as_matrix(y)[0]
     y = as_array(y)
     if y.ndim != 1:
-        raise ValueError(f"y: expected 1 dimension, found {y.ndim}")
+        raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")
     return as_labels(y)

@@ -16,6 +16,31 @@ def refuse_gaps(y):
             raise ValueError(f"y: expected a value for each graph, found none for graph {at}")
 
 
+def as_matrix(y):
+    """Several targets as a matrix of floats, NaN where they are not known, and their names."""
+    names = [str(name) for name in y.columns] if hasattr(y, "columns") else []
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    y = np.asarray(y)
+    if y.dtype.kind == "O":
+        gap = lambda value: value is None or type(value).__name__ == "NAType"
+        y = np.array([[math.nan if gap(value) else value for value in row] for row in y], dtype=np.float64)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y: expected numbers, or 0 and 1, in {y.shape[1]} columns, found {y.dtype}; "
+            "several targets that are classes by name need a model each"
+        )
+    return np.ascontiguousarray(y, dtype=np.float64), names
+
+
+def is_matrix(y):
+    """Whether there are several targets, or one in a column of its own that has gaps."""
+    if np.ndim(y) != 2:
+        return False
+    values = np.asarray(y)
+    return values.shape[1] != 1 or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
+
+
 def as_array(y):
     """Targets as an array of integers, floats, booleans or strings.
 

@@ -91,21 +91,22 @@ def fit(
     return fitted
 
 
-def fit_ridge(data: _Data, model: _Model, *, y: str = "y", skip_bad: bool = False, **ray_options: Any) -> _Model:
+def fit_ridge(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False, **ray_options: Any) -> _Model:
     """A trained copy of a classifier or regressor.
 
     Vectors are computed on the workers, which send the moments of theirs. That
-    takes one pass for one ``alpha``, one more to choose among several, one more
-    with ``random_features``, and one at the beginning where features are fitted
-    or classes counted. The result is that of ``model.fit`` up to rounding.
+    takes two passes, one more with ``random_features``, and one at the beginning
+    in which features are fitted and targets counted. The result is that of ``model.fit`` up to rounding.
 
     Parameters
     ----------
     data : ray.data.Dataset, or path or list of paths
         As for :func:`embed`.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
-    y : str
-        The column to predict.
+    y : str or list of str
+        The column to predict, or several. Several columns, or one of lists, are
+        targets of their own: 0 and 1 for a classifier, numbers for a regressor,
+        null where they are not known. Rows without any target are not used.
     skip_bad : bool
         Whether rows that cannot be used are left out; ``skipped_`` counts them.
     **ray_options

@@ -155,3 +155,34 @@ pub enum Preset {
     /// coefficient beside them.
     Reference,
 }
+
+/// How good predictions are, in one number.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// What suits the targets: accuracy of classes; ROC-AUC if there are two and
+    /// less than a fifth of the graphs are of the rarer one, or if there are several
+    /// targets of 0 and 1; RMSE of numbers.
+    #[default]
+    Auto,
+    /// The share of graphs whose class is predicted correctly.
+    Accuracy,
+    /// The mean over classes of the share of their graphs that is predicted correctly.
+    BalancedAccuracy,
+    /// The mean over classes of F1, the harmonic mean of precision and recall.
+    MacroF1,
+    /// The area under the ROC curve; of several classes, the mean of each against the rest.
+    RocAuc,
+    /// The mean of precision over recall; of several classes, the mean of each against the rest.
+    AveragePrecision,
+    /// Minus the mean logarithm of the probability given to what is true.
+    LogLoss,
+    /// The mean squared distance between probabilities and what is true.
+    Brier,
+    /// The root of the mean squared error.
+    Rmse,
+    /// The mean absolute error.
+    Mae,
+    /// The share of the variance that is explained.
+    R2,
+}

@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use choices::{
-    Aggregate, EdgeGate, InputPattern, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
+    Aggregate, EdgeGate, InputPattern, Metric, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
 };
 use options::OptionValue;
 pub use options::{Group, Kind, OptionInfo, Range, option, variants};
@@ -138,8 +138,13 @@ pub struct ModelConfig {
     /// Strength of the ridge penalty: a number, several to choose from by
     /// leave-one-out, or loo for the powers of ten from 1e-6 to 1e6.
     Readout alpha: Alpha = Alpha::Loo, Range::NotNegative;
+    /// How good predictions are, in one number: the headline, and what `alpha` and
+    /// `class_weight` are chosen by. auto follows from the targets.
+    #[serde(skip_serializing_if = "is_auto")]
+    Readout metric: Metric = Metric::Auto;
     /// Weight of the graphs of a class: none (all graphs count alike), balanced
-    /// (all classes count alike), or one number per class.
+    /// (all classes count alike), one number per class, or auto: none, balanced or a
+    /// blend of both, as leave-one-out says is best by `metric`.
     Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
     /// Landmarks do so in any case.
@@ -167,6 +172,10 @@ fn is_zero(value: &usize) -> bool {
 
 fn is_one(value: &usize) -> bool {
     *value == 1
+}
+
+fn is_auto(value: &Metric) -> bool {
+    *value == Metric::Auto
 }
 
 fn is_none(value: &EdgeGate) -> bool {
@@ -219,6 +228,7 @@ impl ModelConfig {
                 edge_gate: EdgeGate::Signs,
                 // Beside inputs that say something, such columns drown it.
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
+                class_weight: ClassWeight::Auto,
                 landmarks: 2000,
                 ..Self::default()
             },
@@ -283,6 +293,7 @@ impl ModelConfig {
     pub fn readout(&self) -> ReadoutOptions {
         ReadoutOptions {
             alpha: self.alpha.clone(),
+            metric: self.metric,
             class_weight: self.class_weight.clone(),
             standardize: self.standardize,
             random_features: self.random_features,
@@ -396,6 +407,7 @@ mod tests {
             pool_after: 2,
             edge_gate: EdgeGate::Signs,
             bare_structure: vec![StructuralFeature::Degree],
+            metric: Metric::Mae,
             landmarks: 1,
             ..Default::default()
         };

@@ -20,7 +20,7 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use super::{
-    Aggregate, Alpha, ClassWeight, EdgeGate, InputPattern, ModelConfig, PerBlock, Pool, Precision,
+    Aggregate, Alpha, ClassWeight, EdgeGate, InputPattern, Metric, ModelConfig, PerBlock, Pool, Precision,
     Recurrence, Scaling, Solver, options,
 };
 use crate::error::{Error, Result};
@@ -237,7 +237,7 @@ impl OptionInfo {
             Kind::Choice(names) => literal(names),
             Kind::Choices(names) => format!("{0} | Sequence[{0}]", literal(names)),
             Kind::Alpha => "float | Sequence[float] | Literal[\"loo\"]".into(),
-            Kind::ClassWeight => "Literal[\"none\", \"balanced\"] | Sequence[float]".into(),
+            Kind::ClassWeight => "Literal[\"none\", \"balanced\", \"auto\"] | Sequence[float]".into(),
         }
     }
 }
@@ -255,7 +255,7 @@ impl fmt::Display for Kind {
             Self::Choice(names) => return write!(f, "one of {}", names.join(", ")),
             Self::Choices(names) => return write!(f, "any of {}", names.join(", ")),
             Self::Alpha => "a number, several to choose from, or loo",
-            Self::ClassWeight => "none, balanced, or one number per class",
+            Self::ClassWeight => "none, balanced, auto, or one number per class",
         })
     }
 }
@@ -298,6 +298,7 @@ option_values! {
     Scaling => Kind::Choice(variants::<Self>());
     Recurrence => Kind::Choice(variants::<Self>());
     EdgeGate => Kind::Choice(variants::<Self>());
+    Metric => Kind::Choice(variants::<Self>());
     InputPattern => Kind::Choice(variants::<Self>());
     Precision => Kind::Choice(variants::<Self>());
     Solver => Kind::Choice(variants::<Self>());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ModelConfig;
+use super::{Metric, ModelConfig};
 use crate::error::{Error, Result};
 
 /// The strength of the penalty on the coefficients, or how to find it.
@@ -66,7 +66,7 @@ pub(crate) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
 
 /// How much the graphs of a class count.
 ///
-/// Written as `"none"`, `"balanced"`, or a list of numbers.
+/// Written as `"none"`, `"balanced"`, `"auto"`, or a list of numbers.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassWeight {
@@ -76,6 +76,9 @@ pub enum ClassWeight {
     /// Every class that has graphs counts as much as any other:
     /// graphs / (classes · graphs of the class).
     Balanced,
+    /// Whichever of none, balanced, and blends of the two readouts has the best
+    /// leave-one-out value of the metric. Where that is accuracy, none.
+    Auto,
     /// These weights, one per class.
     #[serde(untagged)]
     Given(Vec<f64>),
@@ -88,6 +91,7 @@ pub enum ClassWeight {
 #[allow(missing_docs)]
 pub struct ReadoutOptions {
     pub alpha: Alpha,
+    pub metric: Metric,
     pub class_weight: ClassWeight,
     pub standardize: bool,
     pub random_features: usize,
@@ -97,9 +101,10 @@ pub struct ReadoutOptions {
 impl ReadoutOptions {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
-        let Self { alpha, class_weight, standardize, random_features, landmarks } = self.clone();
+        let Self { alpha, metric, class_weight, standardize, random_features, landmarks } = self.clone();
         let others = ModelConfig::default();
-        ModelConfig { alpha, class_weight, standardize, random_features, landmarks, ..others }.validate()
+        ModelConfig { alpha, metric, class_weight, standardize, random_features, landmarks, ..others }
+            .validate()
     }
 }
 

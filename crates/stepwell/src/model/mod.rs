@@ -17,6 +17,7 @@
 
 mod explain;
 mod saved;
+mod sure;
 #[cfg(test)]
 mod tests;
 mod trained;

@@ -15,23 +15,30 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Model, TrainedModel};
-use crate::config::ModelConfig;
+use crate::config::{Metric, ModelConfig};
 use crate::error::{Error, Result, Unreadable};
 use crate::features::FeatureMap;
-use crate::readout::{Coefficients, Expansion, Landmarks, RandomFeatures, Readout};
+use crate::readout::{
+    Assessment, Calibration, Coefficients, Conformal, Expansion, Landmarks, Operating, RandomFeatures,
+    Readout,
+};
 use crate::reservoir::{BlockWeights, GateWeights, Weights};
 use crate::targets::{Labels, Task};
 
 /// Raised when older programs could not read, or would misread, what is written.
 /// Format 1 (version 0.1.0) kept the names of classes as text, whatever they
-/// were, and had no file of a model without a readout.
-pub const FORMAT: u32 = 2;
+/// were, and had no file of a model without a readout. Format 2 was never released;
+/// format 3 has several targets, and what leave-one-out says of them.
+pub const FORMAT: u32 = 3;
 
 /// The key of the header in the file's metadata.
 pub(super) const KEY: &str = "stepwell";
 
 /// The tensor of landmarks. It has f32; version 0.1.0 wrote f64.
 const LANDMARKS: &str = "readout.landmarks.rows";
+
+/// The tensor of all that leave-one-out says of targets.
+const LEFT_OUT: &str = "readout.left_out";
 
 /// What every version of the header has.
 #[derive(Deserialize)]
@@ -51,9 +58,92 @@ struct Header {
     /// Of the readout; null where there is none.
     task: Option<Task>,
     classes: Labels,
-    alpha: f64,
+    /// One for all targets, or one for each.
+    alpha: Alphas,
+    /// The names of the targets, where they have some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    targets: Vec<String>,
+    /// What leave-one-out says of every target; its long lists are a tensor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
     sha256: String,
     header_sha256: String,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Alphas {
+    One(f64),
+    Each(Vec<f64>),
+}
+
+impl Alphas {
+    fn of(readout: &Readout) -> Self {
+        match readout.alphas() {
+            [alpha] => Self::One(*alpha),
+            alphas => Self::Each(alphas.to_vec()),
+        }
+    }
+
+    fn to_vec(&self) -> Vec<f64> {
+        match self {
+            Self::One(alpha) => vec![*alpha],
+            Self::Each(alphas) => alphas.clone(),
+        }
+    }
+}
+
+/// An [`Assessment`] without its lists.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct LeftOut {
+    rows: u64,
+    metric: Metric,
+    value: Option<f64>,
+    balance: f64,
+    calibration: Option<Calibration>,
+    /// Lengths of the lists, in the order in which they stand in the tensor: conformal
+    /// scores, decision values of the first class, and of the second.
+    lengths: [usize; 3],
+    /// Weights of graphs of the first class and of the second, if there are two.
+    totals: Option<[f64; 2]>,
+}
+
+impl LeftOut {
+    fn of(assessment: &Assessment) -> Self {
+        let Assessment { rows, metric, value, balance, calibration, conformal, operating } = assessment;
+        let (totals, values) = operating.as_ref().map(|operating| operating.parts()).unzip();
+        let [first, second] = values.map_or([0; 2], |values| [values[0].len(), values[1].len()]);
+        Self {
+            rows: *rows,
+            metric: *metric,
+            value: *value,
+            balance: *balance,
+            calibration: calibration.clone(),
+            lengths: [conformal.scores().len(), first, second],
+            totals: totals.copied(),
+        }
+    }
+
+    /// With the lists, which are the next of these.
+    fn assessment(&self, lists: &mut impl Iterator<Item = f64>) -> Result<Assessment> {
+        let [conformal, first, second] = self.lengths;
+        let mut list = |length: usize| lists.take(length).collect::<Vec<f64>>();
+        let (conformal, values) = (list(conformal), [list(first), list(second)]);
+        let calibration = match &self.calibration {
+            Some(found) => Some(Calibration::from_parts(found.slope(), found.bias().to_vec())?),
+            None => None,
+        };
+        Ok(Assessment {
+            rows: self.rows,
+            metric: self.metric,
+            value: self.value,
+            balance: self.balance,
+            calibration,
+            conformal: Conformal::from_parts(self.rows, conformal)?,
+            operating: self.totals.map(|totals| Operating::from_parts(totals, values)).transpose()?,
+        })
+    }
 }
 
 /// What a model's file holds.
@@ -114,7 +204,12 @@ impl Saved {
         let (weights, readout) = parts?;
         let model = Model::with_weights(header.config, header.features, weights)?;
         Ok(match readout {
-            Some(readout) => Self::Trained(TrainedModel::from_parts(model, readout, header.classes)?),
+            Some(readout) => {
+                let trained = TrainedModel::from_parts(model, readout, header.classes)?;
+                let trained = TrainedModel { targets: header.targets, ..trained };
+                trained.check()?;
+                Self::Trained(trained)
+            }
             None => Self::Untrained(model),
         })
     }
@@ -161,7 +256,11 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
         features: model.features.clone(),
         task: trained.map(|trained| trained.readout.task()),
         classes: trained.map_or(Labels::NONE, |trained| trained.classes.clone()),
-        alpha: trained.map_or(0.0, |trained| trained.readout.alpha()),
+        alpha: trained.map_or(Alphas::One(0.0), |trained| Alphas::of(&trained.readout)),
+        targets: trained.map_or(Vec::new(), |trained| trained.targets.clone()),
+        left_out: trained
+            .and_then(|trained| trained.readout.assessments())
+            .map_or(Vec::new(), |found| found.iter().map(LeftOut::of).collect()),
         sha256: hexadecimal(&[tensor_bytes(&bare)]),
         header_sha256: String::new(),
     };
@@ -197,6 +296,17 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
     let Coefficients { weights, intercept } = readout.coefficients();
     add("readout.weights".into(), weights.shape(), &mut weights.iter());
     add("readout.intercept".into(), intercept.shape(), &mut intercept.iter());
+    if let Some(assessments) = readout.assessments() {
+        let lists: Vec<f64> = assessments
+            .iter()
+            .flat_map(|found| {
+                let values =
+                    found.operating.iter().flat_map(|operating| operating.parts().1.iter().flatten());
+                found.conformal.scores().iter().chain(values).copied()
+            })
+            .collect();
+        add(LEFT_OUT.into(), &[lists.len()], &mut lists.iter());
+    }
     match readout.expansion() {
         None => {}
         Some(Expansion::Random(random)) => {
@@ -314,7 +424,18 @@ impl Tensors<'_> {
             weights: self.matrix("readout.weights", (rows, columns))?,
             intercept: self.vector("readout.intercept", columns)?,
         };
-        Ok(Readout::from_parts(task, header.alpha, expansion, coefficients)?)
+        let readout = Readout::from_parts(task, header.alpha.to_vec(), expansion, coefficients)?;
+        if header.left_out.is_empty() {
+            return Ok(readout);
+        }
+        let found = self.0.tensor(LEFT_OUT).map_or(0, |lists| lists.shape().first().copied().unwrap_or(0));
+        let lengths = header.left_out.iter().flat_map(|found| found.lengths);
+        if lengths.fold(0, usize::saturating_add) != found {
+            return Err(wrong(LEFT_OUT, &[found], "lists of other lengths"));
+        }
+        let mut lists = self.vector(LEFT_OUT, found)?.into_iter();
+        let assessments = header.left_out.iter().map(|found| found.assessment(&mut lists));
+        Ok(readout.assessed(assessments.collect::<Result<_>>()?)?)
     }
 
     fn landmarks(&self, shape: (usize, usize)) -> Result<Array2<f32>, Unreadable> {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::{Array2, ArrayView2};
 
 use super::Model;
+use crate::config::ClassWeight;
 use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
 use crate::readout::{Fitted, Readout, Sample};
@@ -49,18 +50,23 @@ pub struct TrainedModel {
     pub model: Model,
     /// From vectors to decisions.
     pub readout: Readout,
-    /// What the classes are called, ascending; none where numbers are predicted.
+    /// What the classes are called, ascending; none where numbers, or several
+    /// targets, are predicted.
     pub classes: Labels,
+    /// What the targets are called, where they have names.
+    pub targets: Vec<String>,
 }
 
 /// What a trained model says of some graphs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
     /// A row per graph. For classification a column per class, the highest
-    /// wins (two classes: the decision value and its negative); for regression
-    /// a column per target, the predictions themselves.
+    /// wins (two classes: the decision value and its negative); else a column per
+    /// target: predicted numbers, or decision values, which are above 0 for 1.
     pub scores: Array2<f64>,
-    /// The class of each graph; empty for regression.
+    /// What the readout itself says: see [`Readout::predict`].
+    pub decisions: Array2<f64>,
+    /// The class of each graph; empty where there are no classes.
     pub classes: Vec<usize>,
     /// The vectors that were read and how they converged.
     pub embedding: Embedding,
@@ -88,7 +94,13 @@ impl TrainedModel {
         sample: Sample<'_>,
     ) -> Result<Self> {
         let readout = Readout::fit(vectors, targets, sample, &model.config.readout(), model.config.seed)?;
-        Self::from_parts(model, readout, targets.classes().clone())
+        Self::from_parts(model, readout, targets.classes().clone())?.named(targets)
+    }
+
+    fn named(self, targets: &Encoded) -> Result<Self> {
+        let trained = Self { targets: targets.names().to_vec(), ..self };
+        trained.check()?;
+        Ok(trained)
     }
 
     /// The same for vectors that come in pieces: see [`Readout::fit_pieces`]. The
@@ -101,24 +113,32 @@ impl TrainedModel {
     ) -> Result<(Self, Array2<f64>), E> {
         let (width, seed, options) = (model.width(), model.config.seed, model.config.readout());
         let Fitted { readout, values } = Readout::fit_pieces(width, targets, sample, &options, seed, pass)?;
-        Ok((Self::from_parts(model, readout, targets.classes().clone())?, values))
+        let trained = Self::from_parts(model, readout, targets.classes().clone())?;
+        Ok((trained.named(targets)?, values))
     }
 
-    /// Puts parts together that fit each other.
-    pub fn from_parts(model: Model, readout: Readout, classes: Labels) -> Result<Self> {
-        let trained = Self { model, readout, classes };
+    /// Puts parts together that fit each other. Targets have no names at first. Class
+    /// weights, which mean nothing for numbers, are not kept for them.
+    pub fn from_parts(mut model: Model, readout: Readout, classes: Labels) -> Result<Self> {
+        if let Task::Regression { .. } = readout.task() {
+            model.config.class_weight = ClassWeight::None;
+        }
+        let trained = Self { model, readout, classes, targets: Vec::new() };
         trained.check()?;
         Ok(trained)
     }
 
     /// Whether the parts fit each other.
     pub(super) fn check(&self) -> Result<()> {
-        let Self { model, readout, classes } = self;
+        let Self { model, readout, classes, targets } = self;
         model.check()?;
+        if !targets.is_empty() {
+            same_length("names of targets", readout.task().num_targets(), targets.len())?;
+        }
         same_length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
             Task::Classification { num_classes } => num_classes,
-            Task::Regression { .. } => 0,
+            Task::Regression { .. } | Task::Binary { .. } => 0,
         };
         same_length("names of classes", expected, classes.len())?;
         if classes.are_classes() {
@@ -136,10 +156,15 @@ impl TrainedModel {
         self.read(self.model.embed(graphs, progress)?)
     }
 
+    /// What a target is called: its name, or its position from 0.
+    pub fn target(&self, target: usize) -> String {
+        self.targets.get(target).cloned().unwrap_or_else(|| target.to_string())
+    }
+
     /// Reads vectors the model gave.
     pub fn read(&self, embedding: Embedding) -> Result<Predictions> {
-        let mut scores = self.readout.predict(embedding.vectors.view())?;
-        let mut classes = Vec::new();
+        let decisions = self.readout.predict(embedding.vectors.view())?;
+        let (mut scores, mut classes) = (decisions.clone(), Vec::new());
         if let Task::Classification { num_classes: count } = self.readout.task() {
             classes = decode_classes(scores.view());
             if count == 2 {
@@ -150,6 +175,6 @@ impl TrainedModel {
                 scores = Array2::from_shape_fn((scores.nrows(), 2), columns);
             }
         }
-        Ok(Predictions { scores, classes, embedding })
+        Ok(Predictions { scores, decisions, classes, embedding })
     }
 }

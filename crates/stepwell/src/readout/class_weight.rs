@@ -4,10 +4,11 @@ use crate::config::ClassWeight;
 use crate::error::{Error, Result, same_length};
 
 impl ClassWeight {
-    /// The weight of a row of each class, given how many rows the classes have.
+    /// The weight of a row of each class, given how many rows the classes have. What
+    /// leave-one-out is to choose is not known yet, and 1.
     pub fn per_class(&self, counts: &[u64]) -> Result<Vec<f64>> {
         match self {
-            Self::None => Ok(vec![1.0; counts.len()]),
+            Self::None | Self::Auto => Ok(vec![1.0; counts.len()]),
             Self::Balanced => {
                 let rows: u64 = counts.iter().sum();
                 let present = counts.iter().filter(|&&count| count > 0).count();

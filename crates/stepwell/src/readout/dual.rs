@@ -61,9 +61,9 @@ impl DualRidge {
     /// With `P = M⁻¹ - M⁻¹ 1 1ᵀ M⁻¹ / (1ᵀ M⁻¹ 1)`, where `M = X Xᵀ + alpha`,
     /// that of row i is `C_i / P_ii`.
     pub fn leave_one_out(&self, alphas: &[f64]) -> Result<AlphaErrors> {
-        let mut errors = AlphaErrors::new(alphas)?;
-        errors.terms = self.y.len() as u64;
-        for (&alpha, sum) in alphas.iter().zip(&mut errors.sums) {
+        let mut errors = AlphaErrors::new(alphas, self.y.ncols())?;
+        errors.rows = self.y.nrows() as u64;
+        for (&alpha, sums) in alphas.iter().zip(errors.sums.chunks_exact_mut(self.y.ncols())) {
             let inverse = self.divided(alpha, Array2::eye(self.y.nrows()))?;
             let ones = inverse.sum_axis(Axis(1));
             let whole = ones.sum();
@@ -73,11 +73,12 @@ impl DualRidge {
                 ones.view().insert_axis(Axis(1)),
                 divided.view()
             ]);
-            let missed = found.weights.outer_iter().zip(inverse.diag()).zip(&ones).map(|((c, own), one)| {
-                let free = own - one * one / whole;
-                c.iter().map(|c| (c / free).powi(2)).sum::<f64>()
-            });
-            *sum = Some(missed.sum::<f64>()).filter(|sum| sum.is_finite());
+            let free: Array1<f64> =
+                inverse.diag().iter().zip(&ones).map(|(own, one)| own - one * one / whole).collect();
+            for (sum, weights) in sums.iter_mut().zip(found.weights.columns()) {
+                let missed = weights.iter().zip(&free).map(|(c, free)| (c / free).powi(2));
+                *sum = Some(missed.sum::<f64>()).filter(|sum| sum.is_finite());
+            }
         }
         Ok(errors)
     }

@@ -1,30 +1,38 @@
 //! Training a readout, one pass over the rows after the other.
 //!
-//! There are up to three: for what stands in front of the regression (scales,
-//! landmarks), for the moments and, where there is a choice, for the penalty.
+//! There are three: for what stands in front of the regression (scales,
+//! landmarks), if anything does, for the moments, and for leave-one-out errors.
 //! Between passes stands a small [`ReadoutFit`], which can be sent to wherever
 //! rows are; what is [`Gathered`] of them in one pass comes back and is merged.
+//!
+//! Several targets are one regression where they are known for the same rows and
+//! rows count alike for all of them, and regressions of their own where not; so are
+//! class weights that are tried. If there are more of them than memory should
+//! hold, the last two passes are made for some of them after the others.
 
-use std::sync::OnceLock;
+use std::ops::Range;
 
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 
+use super::assessment::Assessment;
+use super::choice::Choice;
 use super::columns::Columns;
 use super::landmarks::{Landmarks, Picked};
-use super::leave_one_out::{AlphaErrors, LeaveOneOut};
-use super::moments::Moments;
+use super::leave_one_out::AlphaErrors;
+use super::left_out::{Held, LeftOut};
 use super::random_features::RandomFeatures;
-use super::ridge::{Coefficients, RidgePath};
-use super::rows::{self, Pending, Sample};
-use super::trained::{Expansion, PIECE, Readout};
-use crate::config::ClassWeight;
-use crate::config::ReadoutOptions;
+use super::regression::Regression;
+use super::ridge::Coefficients;
+use super::rows::{Pending, Sample};
+use super::sums::{Alike, Sums};
+use super::trained::{Expansion, Readout};
+use crate::config::{Metric, ReadoutOptions};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
-use crate::targets::{Encoded, Task};
+use crate::targets::{Census, Task};
 
-/// Takes some rows: inputs, encoded targets ([`Encoded::columns`]), and what else
+/// Takes some rows: inputs, encoded targets ([`Encoded::columns`](crate::targets::Encoded::columns)), and what else
 /// is known of them.
 pub type Piecewise<'a> = dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Sample<'_>) -> Result<()> + 'a;
 
@@ -33,10 +41,10 @@ pub type Piecewise<'a> = dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Sam
 /// ```
 /// use ndarray::array;
 /// use stepwell::readout::{ReadoutFit, ReadoutOptions, Sample};
-/// use stepwell::targets::Task;
+/// use stepwell::targets::{Census, Task};
 ///
 /// let (x, y) = (array![[0.0], [1.0], [2.0], [3.0]], array![[1.0], [3.0], [5.0], [7.0]]);
-/// let mut fit = ReadoutFit::new(1, Task::Regression { targets: 1 }, &ReadoutOptions::default(), 0)?;
+/// let mut fit = ReadoutFit::new(1, Task::Regression { targets: 1 }, &Census::of_classes(vec![4]), &ReadoutOptions::default(), 0)?;
 /// let readout = loop {
 ///     // Two halves of the rows, perhaps on two machines.
 ///     let half = |rows: std::ops::Range<usize>| {
@@ -57,19 +65,26 @@ pub type Piecewise<'a> = dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Sam
 pub struct ReadoutFit {
     task: Task,
     options: ReadoutOptions,
+    metric: Metric,
     seed: u64,
     num_inputs: usize,
     blind: bool,
+    front: Front,
+    regressions: Vec<Regression>,
+    /// Of every target the best so far.
+    found: Vec<Option<Found>>,
     step: Step,
 }
 
 /// What the next pass is for.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 enum Step {
-    /// What stands in front of the regression.
+    /// What stands in front of the regressions.
     Inputs,
-    Moments(Front),
-    Penalty(Front, Box<Sums>),
+    /// The moments of some of the regressions.
+    Moments(Range<usize>),
+    /// Their leave-one-out errors.
+    Errors(Range<usize>, Vec<Sums>),
 }
 
 /// What stands in front of the regression, if anything does.
@@ -81,6 +96,25 @@ struct Front {
     root: Option<Array2<f64>>,
 }
 
+/// A regression with the best alpha for one of its targets.
+struct Chosen {
+    target: usize,
+    alpha: f64,
+    balance: f64,
+    coefficients: Coefficients,
+    /// What it predicts of rows left out, if that is known.
+    held: Option<Held>,
+}
+
+/// What is found for one target.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Found {
+    alpha: f64,
+    weights: Array2<f64>,
+    intercept: Vec<f64>,
+    assessment: Assessment,
+}
+
 /// What one pass over some rows has gathered; what others have gathered of other
 /// rows is added by [`merge`](Self::merge).
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -89,126 +123,16 @@ pub struct Gathered(Kind);
 #[derive(Clone, Debug, Deserialize, Serialize)]
 enum Kind {
     Inputs(Columns, Picked, Alike),
-    Moments(Box<Sums>, Alike),
-    Errors(AlphaErrors),
-}
-
-/// Whether all rows so far were equal, and to what.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-struct Alike {
-    first: Option<Vec<f64>>,
-    differ: bool,
-}
-
-impl Alike {
-    fn observe(&mut self, x: ArrayView2<'_, f64>) {
-        for row in x.outer_iter().take(if self.differ { 0 } else { usize::MAX }) {
-            let first = self.first.get_or_insert_with(|| row.to_vec());
-            self.differ |= row.iter().zip(first).any(|(a, b)| a != b);
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.differ |= other.differ;
-        match (&self.first, other.first) {
-            (Some(mine), Some(theirs)) => self.differ |= *mine != theirs,
-            (None, theirs) => self.first = theirs,
-            _ => {}
-        }
-    }
-}
-
-/// Moments, and the rows themselves while they are fewer than their columns:
-/// then they are better decomposed themselves, and few in any case.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-struct Sums {
-    moments: Moments,
-    few: Option<Few>,
-    /// Made of them when it is first asked for.
-    #[serde(skip)]
-    path: OnceLock<RidgePath>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-struct Few {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    weights: Vec<f64>,
-}
-
-impl Sums {
-    fn new(inputs: usize, targets: usize) -> Result<Self> {
-        Ok(Self { moments: Moments::new(inputs, targets)?, few: Some(Few::default()), path: OnceLock::new() })
-    }
-
-    fn observe(
-        &mut self,
-        x: ArrayView2<'_, f64>,
-        y: ArrayView2<'_, f64>,
-        weights: Option<&[f64]>,
-    ) -> Result<()> {
-        self.moments.observe(x, y, weights)?;
-        self.keep_few();
-        if let Some(few) = &mut self.few {
-            few.x.extend(x.iter());
-            few.y.extend(y.iter());
-            few.weights.extend((0..x.nrows()).map(|row| weights.map_or(1.0, |weights| weights[row])));
-        }
-        Ok(())
-    }
-
-    fn keep_few(&mut self) {
-        let fewer = self.moments.num_rows() < self.moments.num_inputs() as u64;
-        self.few = self.few.take().filter(|_| fewer);
-    }
-
-    fn merge(&mut self, other: Self) -> Result<()> {
-        self.moments.merge(&other.moments)?;
-        self.few = match (self.few.take(), other.few) {
-            (Some(mut mine), Some(theirs)) => {
-                mine.x.extend(theirs.x);
-                mine.y.extend(theirs.y);
-                mine.weights.extend(theirs.weights);
-                Some(mine)
-            }
-            _ => None,
-        };
-        self.keep_few();
-        Ok(())
-    }
-
-    /// The path of rows that are few.
-    fn path(&self, few: &Few, standardize: bool) -> Result<&RidgePath> {
-        if let Some(path) = self.path.get() {
-            return Ok(path);
-        }
-        let Few { x, y, weights } = few;
-        let x = rows::shaped(x.clone(), (weights.len(), self.moments.num_inputs()))?;
-        let y = rows::shaped(y.clone(), (weights.len(), self.moments.num_targets()))?;
-        let path = RidgePath::from_rows(x.view(), y.view(), Some(weights), standardize)?;
-        Ok(self.path.get_or_init(|| path))
-    }
-
-    fn leave_one_out(&self, alphas: &[f64], standardize: bool) -> Result<LeaveOneOut<'_>> {
-        match &self.few {
-            Some(few) => LeaveOneOut::new(self.path(few, standardize)?, alphas),
-            None => LeaveOneOut::of_moments(&self.moments, alphas, standardize),
-        }
-    }
-
-    fn solve(&self, alpha: f64, standardize: bool) -> Result<Coefficients> {
-        match &self.few {
-            Some(few) => self.path(few, standardize)?.solve(alpha),
-            None => Coefficients::of_moments(&self.moments, alpha, standardize),
-        }
-    }
+    Moments(Vec<Sums>, Alike),
+    Errors(Vec<(AlphaErrors, LeftOut)>),
 }
 
 impl Gathered {
-    /// The leave-one-out errors of all alphas, if that is what was gathered.
+    /// The leave-one-out errors of all alphas, if that is what was gathered and there is
+    /// one regression.
     pub fn errors(&self) -> Option<&AlphaErrors> {
         match &self.0 {
-            Kind::Errors(errors) => Some(errors),
+            Kind::Errors(errors) if errors.len() == 1 => Some(&errors[0].0),
             _ => None,
         }
     }
@@ -221,11 +145,16 @@ impl Gathered {
                 alike.merge(theirs);
                 columns.merge(&others)
             }
-            (Kind::Moments(sums, alike), Kind::Moments(others, theirs)) => {
+            (Kind::Moments(sums, alike), Kind::Moments(others, theirs)) if sums.len() == others.len() => {
                 alike.merge(theirs);
-                sums.merge(*others)
+                sums.iter_mut().zip(others).try_for_each(|(mine, theirs)| mine.merge(theirs))
             }
-            (Kind::Errors(errors), Kind::Errors(others)) => errors.merge(&others),
+            (Kind::Errors(mine), Kind::Errors(others)) if mine.len() == others.len() => {
+                mine.iter_mut().zip(others).try_for_each(|((errors, kept), (theirs, more))| {
+                    kept.merge(more)?;
+                    errors.merge(&theirs)
+                })
+            }
             _ => Err(another_pass()),
         }
     }
@@ -273,26 +202,82 @@ impl Front {
     }
 }
 
+/// Bytes of moments that are held at a time; a regression may have more.
+const MOST_HELD: usize = 1 << 30;
+
 impl ReadoutFit {
-    /// Before the first pass. `seed` is that of random features and landmarks.
-    pub fn new(num_inputs: usize, task: Task, options: &ReadoutOptions, seed: u64) -> Result<Self> {
+    /// Before the first pass, of targets of which this much is known. `seed` is that
+    /// of random features and landmarks.
+    pub fn new(
+        num_inputs: usize,
+        task: Task,
+        census: &Census,
+        options: &ReadoutOptions,
+        seed: u64,
+    ) -> Result<Self> {
         options.validate()?;
+        census.check_shape(task)?;
+        let metric = options.metric.or_default(task, census.counts(0));
+        if !Metric::of_task(task).contains(&metric) {
+            let names: Vec<&str> = Metric::of_task(task).iter().map(|metric| metric.title()).collect();
+            let (expected, found) = (format!("one of {}", names.join(", ")), metric.title().to_owned());
+            return Err(Error::BadOption { name: "metric", expected, found });
+        }
+        let regressions = Regression::all(task, census, &options.class_weight, metric)?;
         let plain = options.random_features == 0 && options.landmarks == 0;
-        let step = if plain { Step::Moments(Front::default()) } else { Step::Inputs };
-        Ok(Self { task, options: options.clone(), seed, num_inputs, blind: false, step })
+        let mut fit = Self {
+            task,
+            options: options.clone(),
+            metric,
+            seed,
+            num_inputs,
+            blind: false,
+            front: Front::default(),
+            regressions,
+            found: vec![None; task.num_targets()],
+            step: Step::Inputs,
+        };
+        if plain {
+            fit.step = Step::Moments(0..fit.batch_from(0));
+        }
+        Ok(fit)
     }
 
-    /// Takes some rows in, as the next pass needs them. How `pass` cuts them into
-    /// pieces changes no bit.
+    /// Takes some rows in, as the next pass needs them: targets as
+    /// [`Encoded::columns`](crate::targets::Encoded::columns) has them. How `pass` cuts rows into pieces changes no bit.
     pub fn gather<E: From<Error>>(
         &self,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
     ) -> Result<Gathered, E> {
-        self.gather_expanded(|take| self.front().pass(pass, take))
+        self.gather_expanded(|take| self.pass(pass, take))
+    }
+
+    /// Hands rows on as they go into the regressions.
+    pub(super) fn pass<E: From<Error>>(
+        &self,
+        pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
+        take: &mut Piecewise<'_>,
+    ) -> Result<(), E> {
+        let mut weights = Vec::new();
+        let mut take = |x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>, sample: Sample<'_>| {
+            // Rows of which no target is known count for nothing.
+            let unknown =
+                |row: ArrayView1<'_, f64>| !row.is_empty() && row.iter().all(|value| value.is_nan());
+            if !y.outer_iter().any(unknown) {
+                return take(x, y, sample);
+            }
+            sample.check(y.nrows())?;
+            weights.clear();
+            weights.extend(y.outer_iter().enumerate().map(|(row, y)| {
+                if unknown(y) { 0.0 } else { sample.weights.map_or(1.0, |weights| weights[row]) }
+            }));
+            take(x, y, Sample { weights: Some(&weights), ..sample })
+        };
+        self.front.pass(pass, &mut take)
     }
 
     /// The same for rows that went through the front already.
-    fn gather_expanded<E: From<Error>>(
+    pub(super) fn gather_expanded<E: From<Error>>(
         &self,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
     ) -> Result<Gathered, E> {
@@ -310,35 +295,55 @@ impl ReadoutFit {
                 })?;
                 Kind::Inputs(columns, picked, alike)
             }
-            Step::Moments(front) => {
-                let width = front.expansion.as_ref().map_or(self.num_inputs, Expansion::num_outputs);
-                let mut sums = Sums::new(width, self.task.num_columns())?;
+            Step::Moments(batch) => {
+                let regressions = self.gathered(batch.clone());
+                let sums =
+                    regressions.iter().map(|one| Sums::new(self.width(), one.columns(self.task).len()));
+                let mut sums = sums.collect::<Result<Vec<Sums>>>()?;
                 let mut alike = Alike::default();
                 pass(&mut |x, y, sample| {
                     alike.observe(x);
-                    sums.observe(x, y, sample.weights)
+                    same_length("columns of the targets", self.task.num_columns(), y.ncols())?;
+                    for (regression, sums) in regressions.iter().zip(&mut sums) {
+                        regression
+                            .select(self.task, x, y, sample, |x, y, weights| sums.observe(x, y, weights))?;
+                    }
+                    Ok(())
                 })?;
-                Kind::Moments(Box::new(sums), alike)
+                Kind::Moments(sums, alike)
             }
-            Step::Penalty(_, sums) => {
-                let mut errors = sums.leave_one_out(self.options.alpha.candidates(), self.standardize())?;
-                pass(&mut |x, y, sample| errors.observe(x, y, sample.weights))?;
-                Kind::Errors(errors.finish())
+            Step::Errors(batch, sums) => {
+                let regressions = &self.regressions[batch.clone()];
+                let alphas = self.alphas();
+                let errors =
+                    sums.iter().map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping()));
+                let mut errors = errors.collect::<Result<Vec<_>>>()?;
+                pass(&mut |x, y, sample| {
+                    for (regression, errors) in regressions.iter().zip(&mut errors) {
+                        regression
+                            .select(self.task, x, y, sample, |x, y, weights| errors.observe(x, y, weights))?;
+                    }
+                    Ok(())
+                })?;
+                let finished = errors.into_iter().map(|errors| {
+                    let (errors, kept) = errors.finish_kept();
+                    (errors, kept.expect("asked to keep them"))
+                });
+                Kind::Errors(finished.collect())
             }
         }))
     }
 
     /// Goes on with what a pass over all rows has gathered: the readout, or
-    /// nothing if one more pass is needed.
+    /// nothing if one more pass is needed. After an error, nothing has changed.
     pub fn advance(&mut self, gathered: Gathered) -> Result<Option<Readout>> {
         Ok(self.advanced(gathered)?.map(|(readout, _)| readout))
     }
 
-    /// The same, and the coefficients for rows as they go into the regression.
-    fn advanced(&mut self, gathered: Gathered) -> Result<Option<(Readout, Coefficients)>> {
-        let found = match (std::mem::replace(&mut self.step, Step::Inputs), gathered.0) {
+    /// The same, and the coefficients for rows as they go into the regressions.
+    pub(super) fn advanced(&mut self, gathered: Gathered) -> Result<Option<(Readout, Coefficients)>> {
+        match (&self.step, gathered.0) {
             (Step::Inputs, Kind::Inputs(columns, picked, alike)) => {
-                self.blind = !alike.differ;
                 let expansion = if self.options.landmarks > 0 {
                     Expansion::Landmarks(Landmarks::new(picked.rows(self.num_inputs)?.view(), &columns)?)
                 } else {
@@ -348,165 +353,240 @@ impl ReadoutFit {
                     Expansion::Landmarks(landmarks) => Some(landmarks.root()?),
                     Expansion::Random(_) => None,
                 };
-                self.step = Step::Moments(Front { expansion: Some(expansion), root });
-                return Ok(None);
+                self.blind = !alike.differ;
+                self.front = Front { expansion: Some(expansion), root };
+                self.step = Step::Moments(0..self.batch_from(0));
+                Ok(None)
             }
-            (Step::Moments(front), Kind::Moments(mut sums, alike)) => {
-                sums.moments.settle();
+            (Step::Moments(batch), Kind::Moments(mut sums, alike)) => {
+                sums.iter_mut().for_each(|sums| sums.moments.settle());
+                let sums = self.combined(batch.clone(), sums)?;
                 self.blind |= !alike.differ;
-                match *self.options.alpha.candidates() {
-                    [alpha] => {
-                        (alpha, sums.solve(alpha, self.options.standardize && front.root.is_none())?, front)
-                    }
-                    _ => {
-                        self.step = Step::Penalty(front, sums);
-                        return Ok(None);
-                    }
+                self.step = Step::Errors(batch.clone(), sums);
+                Ok(None)
+            }
+            (Step::Errors(batch, sums), Kind::Errors(errors)) => {
+                let mut parts = self.regressions[batch.clone()].iter().zip(sums).zip(errors);
+                let mut found = Vec::new();
+                let mut rest = &self.regressions[batch.clone()];
+                while !rest.is_empty() {
+                    let run = Regression::run(rest);
+                    rest = &rest[run..];
+                    let tried = parts.by_ref().take(run);
+                    let tried =
+                        tried.map(|((one, sums), (errors, kept))| self.chosen(one, sums, &errors, kept));
+                    found.extend(self.blended(tried.collect::<Result<_>>()?)?);
                 }
+                for (target, found) in found {
+                    self.found[target] = Some(found);
+                }
+                let next = batch.end;
+                if next < self.regressions.len() {
+                    self.step = Step::Moments(next..self.batch_from(next));
+                    return Ok(None);
+                }
+                self.finished().map(Some)
             }
-            (Step::Penalty(front, sums), Kind::Errors(errors)) => {
-                let (alpha, standardize) = (errors.best(), self.options.standardize && front.root.is_none());
-                (alpha, sums.solve(alpha, standardize)?, front)
-            }
-            (step, _) => {
-                self.step = step;
-                return Err(another_pass());
-            }
+            _ => Err(another_pass()),
+        }
+    }
+
+    /// A regression with the best alpha for each of its targets.
+    fn chosen(
+        &self,
+        regression: &Regression,
+        sums: &Sums,
+        errors: &AlphaErrors,
+        mut kept: LeftOut,
+    ) -> Result<Vec<Chosen>> {
+        kept.settle();
+        let alphas = self.alphas();
+        let choice = self.choice(&alphas);
+        let mut chosen = Vec::new();
+        for (at, &target) in regression.targets.iter().enumerate() {
+            let columns = match self.task {
+                Task::Classification { .. } => self.task.columns_of(0),
+                _ => at..at + 1,
+            };
+            let (alpha, held) = choice.alpha(regression, errors, &kept, &columns)?;
+            chosen.push((target, columns, alpha, held));
+        }
+        // Targets with the same alpha are solved for together.
+        let mut used: Vec<usize> = chosen.iter().map(|(.., alpha, _)| *alpha).collect();
+        used.sort_unstable();
+        used.dedup();
+        let solved = used.iter().map(|&alpha| {
+            let alpha = self.options.alpha.candidates()[alpha];
+            Ok((alpha, sums.solve(alpha, self.standardize())?))
+        });
+        let solved: Vec<(f64, Coefficients)> = solved.collect::<Result<_>>()?;
+        let of = |(target, columns, alpha, held): (usize, Range<usize>, usize, Option<Held>)| {
+            let at = used.binary_search(&alpha).expect("listed above");
+            let (alpha, Coefficients { weights, intercept }) = &solved[at];
+            let columns = ndarray::Slice::from(columns);
+            let coefficients = Coefficients {
+                weights: weights.slice_axis(Axis(1), columns).to_owned(),
+                intercept: intercept.slice_axis(Axis(0), columns).to_owned(),
+            };
+            Chosen { target, alpha: *alpha, balance: regression.balance, coefficients, held }
         };
-        let (alpha, inner, Front { expansion, root }) = found;
+        Ok(chosen.into_iter().map(of).collect())
+    }
+
+    /// What is found for targets, given one regression for all of them, or two for one of them, of
+    /// which a blend may be best.
+    fn blended(&self, tried: Vec<Vec<Chosen>>) -> Result<Vec<(usize, Found)>> {
+        let mut tried = tried.into_iter();
+        let mut first = tried.next().unwrap_or_default();
+        if let (Some(second), [first]) = (tried.next().and_then(|mut second| second.pop()), &mut first[..]) {
+            let alphas = self.alphas();
+            let share = match (&first.held, &second.held) {
+                (Some(one), Some(other)) => self.choice(&alphas).share(one, other)?,
+                (None, Some(_)) => 1.0,
+                _ => 0.0,
+            };
+            let blend = |one: f64, other: f64| (1.0 - share) * one + share * other;
+            let mix = &mut first.coefficients;
+            mix.weights.zip_mut_with(&second.coefficients.weights, |one, other| *one = blend(*one, *other));
+            mix.intercept
+                .zip_mut_with(&second.coefficients.intercept, |one, other| *one = blend(*one, *other));
+            first.held = match (&first.held, second.held) {
+                (Some(one), Some(other)) => Some(one.blended(&other, share)),
+                (one, other) => one.clone().or(other),
+            };
+            (first.alpha, first.balance) = (if share < 0.5 { first.alpha } else { second.alpha }, share);
+        }
+        let found = |chosen: Chosen| {
+            let Chosen { target, alpha, balance, coefficients: Coefficients { weights, intercept }, held } =
+                chosen;
+            let assessment = match held {
+                Some(held) => Assessment::new(&held, self.task, self.metric, balance)?,
+                None => Assessment::unknown(self.metric, balance),
+            };
+            Ok((target, Found { alpha, weights, intercept: intercept.to_vec(), assessment }))
+        };
+        first.into_iter().map(found).collect()
+    }
+
+    fn choice<'a>(&self, alphas: &'a [f64]) -> Choice<'a> {
+        Choice { task: self.task, metric: self.metric, alphas }
+    }
+
+    /// Puts together what was found for every target.
+    fn finished(&mut self) -> Result<(Readout, Coefficients)> {
+        let found: Vec<Found> = self.found.iter().flatten().cloned().collect();
+        same_length("targets with a regression", self.task.num_targets(), found.len())?;
+        let views: Vec<ArrayView2<'_, f64>> = found.iter().map(|found| found.weights.view()).collect();
+        let inner = Coefficients {
+            weights: concatenate(Axis(1), &views).expect("all regressions read the same columns"),
+            intercept: found.iter().flat_map(|found| found.intercept.iter().copied()).collect(),
+        };
+        let Front { expansion, root } = std::mem::take(&mut self.front);
         let mut outer = inner.clone();
         if let Some(root) = root {
             outer.weights = linalg::solve_transposed(root.view(), outer.weights);
         }
-        let mut readout = Readout::from_parts(self.task, alpha, expansion, outer)?;
+        let alphas = found.iter().map(|found| found.alpha).collect();
+        let mut readout = Readout::from_parts(self.task, alphas, expansion, outer)?;
+        readout.assessments = found.into_iter().map(|found| found.assessment).collect();
         readout.blind = self.blind;
-        Ok(Some((readout, inner)))
+        Ok((readout, inner))
     }
 
-    fn front(&self) -> &Front {
-        const NOTHING: &Front = &Front { expansion: None, root: None };
-        match &self.step {
-            Step::Inputs => NOTHING,
-            Step::Moments(front) | Step::Penalty(front, _) => front,
+    /// Where the regressions end that are gathered together with the next one: those of a
+    /// target are never parted.
+    fn batch_from(&self, first: usize) -> usize {
+        let width = self.width() + self.task.num_columns();
+        // Moments, a decomposition of them, and something to make it with.
+        let most = MOST_HELD / (3 * width * width * size_of::<f64>()).max(1);
+        let mut end = first;
+        while end < self.regressions.len() {
+            let run = Regression::run(&self.regressions[end..]);
+            if end > first && end + run - first > most {
+                break;
+            }
+            end += run;
         }
+        end
+    }
+
+    /// Whether moments are gathered class by class: then they serve all class weights that are tried.
+    fn by_class(&self, run: usize) -> bool {
+        run > 1 && self.task.num_classes() <= MOST_CLASSES
+    }
+
+    /// What moments are gathered of.
+    fn gathered(&self, batch: Range<usize>) -> Vec<Regression> {
+        let (mut all, mut rest) = (Vec::new(), &self.regressions[batch]);
+        while !rest.is_empty() {
+            let run = Regression::run(rest);
+            let (tried, others) = rest.split_at(run);
+            if self.by_class(run) {
+                let classes = self.task.num_classes();
+                all.extend((0..classes).map(|class| tried[0].of_class(class, classes)));
+            } else {
+                all.extend_from_slice(tried);
+            }
+            rest = others;
+        }
+        all
+    }
+
+    /// The moments of every regression, given those that were gathered.
+    fn combined(&self, batch: Range<usize>, sums: Vec<Sums>) -> Result<Vec<Sums>> {
+        let (mut all, mut rest) = (Vec::new(), &self.regressions[batch]);
+        let mut sums = sums.into_iter();
+        while !rest.is_empty() {
+            let run = Regression::run(rest);
+            let (tried, others) = rest.split_at(run);
+            if self.by_class(run) {
+                let classes: Vec<Sums> = sums.by_ref().take(self.task.num_classes()).collect();
+                for regression in tried {
+                    let weighted = classes.iter().enumerate();
+                    let mut weighted =
+                        weighted.map(|(class, sums)| sums.scaled(regression.class_weight(class)));
+                    let mut whole = weighted.next().ok_or_else(another_pass)?;
+                    weighted.try_for_each(|sums| whole.merge(sums))?;
+                    all.push(whole);
+                }
+            } else {
+                all.extend(sums.by_ref().take(run));
+            }
+            rest = others;
+        }
+        same_length("moments", all.len(), all.len() + sums.count())?;
+        Ok(all)
+    }
+
+    /// Whether rows are expanded before regressions read them.
+    pub(super) fn expands(&self) -> bool {
+        self.front.expansion.is_some()
+    }
+
+    /// Columns that regressions read.
+    fn width(&self) -> usize {
+        self.front.expansion.as_ref().map_or(self.num_inputs, Expansion::num_outputs)
+    }
+
+    /// The alphas to choose from. Without any penalty, the errors are those of one that is all
+    /// but none.
+    fn alphas(&self) -> Vec<f64> {
+        self.options
+            .alpha
+            .candidates()
+            .iter()
+            .map(|&alpha| if alpha == 0.0 { NO_PENALTY } else { alpha })
+            .collect()
     }
 
     /// Landmarks are scaled already.
     fn standardize(&self) -> bool {
-        self.options.standardize && self.front().root.is_none()
+        self.options.standardize && self.front.root.is_none()
     }
 }
 
-/// Rows as they go into the regression, their targets and weights.
-type Expanded = (Array2<f64>, Array2<f64>, Option<Vec<f64>>);
+/// Classes whose moments are gathered one by one, at most.
+const MOST_CLASSES: usize = 4;
 
-/// Numbers in expanded rows that are kept in memory: half a gigabyte.
-const MOST_KEPT: usize = 1 << 26;
-
-/// A readout, and what it says of the rows it was trained on.
-#[derive(Clone, Debug)]
-pub struct Fitted {
-    /// The readout.
-    pub readout: Readout,
-    /// A row of [`predict`](Readout::predict) for every row, up to rounding.
-    pub values: Array2<f64>,
-}
-
-impl Readout {
-    /// Trains on rows at hand. `sample` says how much each row counts, beside the
-    /// class weights of the options, and what landmarks are drawn by; `seed` is
-    /// that of random features and landmarks.
-    pub fn fit(
-        x: ArrayView2<'_, f64>,
-        targets: &Encoded,
-        sample: Sample<'_>,
-        options: &ReadoutOptions,
-        seed: u64,
-    ) -> Result<Self> {
-        same_length("rows of the targets", x.nrows(), targets.len())?;
-        let fitted = Self::fit_pieces(x.ncols(), targets, sample, options, seed, |take| {
-            (0..x.nrows())
-                .step_by(PIECE)
-                .try_for_each(|first| take(x.slice(s![first..x.nrows().min(first + PIECE), ..])))
-        });
-        fitted.map(|fitted: Fitted| fitted.readout)
-    }
-
-    /// Trains on rows that come in pieces and need not fit into memory. `pass`
-    /// hands all of them, in the same order, to what it is given; it is called up
-    /// to three times. How rows are cut into pieces changes no bit.
-    pub fn fit_pieces<E: From<Error>>(
-        num_inputs: usize,
-        targets: &Encoded,
-        sample: Sample<'_>,
-        options: &ReadoutOptions,
-        seed: u64,
-        mut pass: impl FnMut(&mut dyn FnMut(ArrayView2<'_, f64>) -> Result<()>) -> Result<(), E>,
-    ) -> Result<Fitted, E> {
-        let mut fit = ReadoutFit::new(num_inputs, targets.task(), options, seed)?;
-        sample.check(targets.len())?;
-        let weights = match targets.codes() {
-            Some(codes) => options.class_weight.per_row(codes, targets.classes().len(), sample.weights)?,
-            None if options.class_weight != ClassWeight::None => {
-                let (expected, found) = ("none, since numbers are predicted".into(), "class weights".into());
-                return Err(Error::BadOption { name: "class_weight", expected, found }.into());
-            }
-            None => sample.weights.map(<[f64]>::to_vec),
-        };
-        let sample = Sample { weights: weights.as_deref(), ..sample };
-        let mut pass = |take: &mut Piecewise<'_>| {
-            let mut seen = 0;
-            pass(&mut |x| {
-                let rows = seen..seen + x.nrows();
-                seen = rows.end;
-                if seen > targets.len() {
-                    return same_length("rows of the targets", seen, targets.len());
-                }
-                take(x, targets.columns(rows.clone()).view(), sample.of(rows))
-            })?;
-            Ok::<(), E>(same_length("rows of the inputs", targets.len(), seen)?)
-        };
-        // Rows that are dear to expand are kept for the next pass, as long as they are not too many.
-        let mut kept: Option<Vec<Expanded>> = None;
-        loop {
-            let gathered = match &kept {
-                Some(rows) => fit.gather_expanded(|take| {
-                    rows.iter().try_for_each(|(x, y, weights)| {
-                        take(x.view(), y.view(), Sample { weights: weights.as_deref(), keys: None })
-                    })
-                })?,
-                None if fit.front().expansion.is_none() => fit.gather(&mut pass)?,
-                None => {
-                    let (mut keeping, mut numbers) = (Some(Vec::new()), 0);
-                    let gathered = fit.gather_expanded(|take| {
-                        fit.front().pass(&mut pass, &mut |x, y, sample| {
-                            take(x, y, sample)?;
-                            numbers += x.len();
-                            keeping = keeping.take().filter(|_| numbers <= MOST_KEPT);
-                            if let Some(rows) = &mut keeping {
-                                rows.push((x.to_owned(), y.to_owned(), sample.weights.map(<[f64]>::to_vec)));
-                            }
-                            Ok(())
-                        })
-                    })?;
-                    kept = keeping;
-                    gathered
-                }
-            };
-            let Some((readout, inner)) = fit.advanced(gathered)? else { continue };
-            let mut values = Array2::zeros((0, targets.task().num_columns()));
-            let mut add =
-                |more: Array2<f64>| values.append(Axis(0), more.view()).expect("one column per target");
-            match kept {
-                Some(rows) => rows.iter().for_each(|(x, _, _)| {
-                    add(linalg::multiply(x.view(), inner.weights.view()) + &inner.intercept);
-                }),
-                None => pass(&mut |x, _, _| {
-                    add(readout.predict(x)?);
-                    Ok(())
-                })?,
-            }
-            return Ok(Fitted { readout, values });
-        }
-    }
-}
+/// Takes the place of alpha 0 where leave-one-out errors are wanted.
+const NO_PENALTY: f64 = 1e-9;

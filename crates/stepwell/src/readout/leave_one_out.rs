@@ -1,11 +1,13 @@
 //! How well a row is predicted from all others, without leaving any out.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::left_out::LeftOut;
 use super::moments::Moments;
 use super::ridge::{Equations, RidgePath};
 use super::rows::{self, Pending};
@@ -14,9 +16,9 @@ use crate::error::{Error, Result, same_length};
 use crate::kernel::ABREAST;
 use crate::linalg::{self, Band, BandFactor};
 
-/// The squared error of predicting every row from the others, for several
+/// How far every row is missed when it is predicted from the others, for several
 /// alphas at once: one more pass over the rows that moments or a [`RidgePath`]
-/// were made of.
+/// were made of. Squares are summed up; a fit keeps the errors themselves, too.
 ///
 /// A row that takes part in its own prediction with the share h, its leverage,
 /// would be missed by `(y - ŷ)/(1 - h)` without it. The leverage is
@@ -44,6 +46,7 @@ pub struct LeaveOneOut<'path> {
     rough: bool,
     pending: Pending,
     errors: AlphaErrors,
+    kept: Option<LeftOut>,
 }
 
 /// In which coordinates rows are looked at.
@@ -86,7 +89,7 @@ impl<'path> LeaveOneOut<'path> {
     }
 
     fn of_path(path: Cow<'path, RidgePath>, alphas: &[f64]) -> Result<Self> {
-        let errors = AlphaErrors::new(alphas)?;
+        let errors = AlphaErrors::new(alphas, path.y_mean.len())?;
         let rank = path.span.unwrap_or(path.values.len());
         let mut inverses = Array2::zeros((rank, alphas.len()));
         for (mut column, &alpha) in inverses.columns_mut().into_iter().zip(alphas) {
@@ -116,6 +119,7 @@ impl<'path> LeaveOneOut<'path> {
             rough: false,
             pending: Pending::default(),
             errors,
+            kept: None,
         })
     }
 
@@ -133,11 +137,22 @@ impl<'path> LeaveOneOut<'path> {
         Ok(())
     }
 
+    /// Keeps the error of every row, as long as there are not too many rows.
+    pub(super) fn keeping(mut self) -> Self {
+        self.kept = Some(LeftOut::new(self.errors.alphas.len(), self.y_mean.len()));
+        self
+    }
+
     /// The errors of the rows seen.
-    pub fn finish(mut self) -> AlphaErrors {
+    pub fn finish(self) -> AlphaErrors {
+        self.finish_kept().0
+    }
+
+    /// The same, and those kept of single rows.
+    pub(super) fn finish_kept(mut self) -> (AlphaErrors, Option<LeftOut>) {
         let pending = std::mem::take(&mut self.pending);
         self.add(&pending);
-        self.errors
+        (self.errors, self.kept)
     }
 
     fn add(&mut self, block: &Pending) {
@@ -146,33 +161,38 @@ impl<'path> LeaveOneOut<'path> {
         if count == 0 {
             return;
         }
-        self.errors.terms += (count * targets) as u64;
+        self.errors.rows += count as u64;
         let rows = ArrayView2::from_shape((count, inputs + targets), &block.rows)
             .expect("a block's rows hold inputs and targets");
         let (x, y) = rows.split_at(Axis(1), inputs);
         let centred = (&x - &self.x_mean) / &self.scales;
-        let y = &y - &self.y_mean;
+        let around = &y - &self.y_mean;
         let missed = match &self.basis {
             Basis::Eigenvectors { path, directions, inverses, weights } => self.missed_by_eigenvectors(
                 &centred,
-                &y,
+                &around,
                 &block.weights,
                 (path, directions, inverses, weights),
             ),
             Basis::Band { band, factors } => {
-                let (missed, rough) = self.missed_by_band(centred, &y, &block.weights, band, factors);
+                let (missed, rough) = self.missed_by_band(centred, &around, &block.weights, band, factors);
                 self.rough = rough;
                 missed
             }
         };
         for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
             for (sum, missed) in self.errors.sums.iter_mut().zip(missed.row(i)) {
-                *sum = sum.filter(|_| missed.is_finite()).map(|sum| sum + weight * missed);
+                *sum = sum.filter(|_| missed.is_finite()).map(|sum| sum + weight * missed * missed);
+            }
+            if let Some(kept) = &mut self.kept {
+                let missed = missed.row(i);
+                kept.push(x.row(i), y.row(i), weight, missed.as_slice().expect("just made"));
             }
         }
     }
 
-    /// The squared error of every row, a column for each alpha; not finite where it is not known.
+    /// The error of every row and target, those of an alpha next to each other; not finite where
+    /// it is not known.
     fn missed_by_eigenvectors(
         &self,
         centred: &Array2<f64>,
@@ -187,21 +207,22 @@ impl<'path> LeaveOneOut<'path> {
         squares.mapv_inplace(|z| z * z);
         let shares = linalg::multiply(squares.view(), inverses.view());
         let largest = path.values.iter().copied().fold(0.0, f64::max);
-        Array2::from_shape_fn(shares.dim(), |(i, column)| {
+        let targets = y.ncols();
+        let mut missed = Array2::from_elem((y.nrows(), inverses.ncols() * targets), f64::INFINITY);
+        for ((i, column), share) in shares.indexed_iter() {
             let weight = row_weights[i];
-            let share = weight * shares[(i, column)];
-            let targets =
-                (0..y.ncols()).map(|target| (y[(i, target)], mapped[(i, column * y.ncols() + target)]));
-            if met {
-                return targets.map(|(_, mapped)| (mapped / share).powi(2)).sum();
-            }
-            let free = 1.0 - weight / self.weight - share;
+            let share = weight * share;
+            let free = if met { share } else { 1.0 - weight / self.weight - share };
             let slope = || slope(squares.row(i), inverses.column(column));
-            if free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
-                return f64::INFINITY;
+            if !met && free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
+                continue;
             }
-            targets.map(|(y, mapped)| ((y - mapped) / free).powi(2)).sum()
-        })
+            for (target, at) in (column * targets..(column + 1) * targets).enumerate() {
+                let rest = if met { mapped[(i, at)] } else { y[(i, target)] - mapped[(i, at)] };
+                missed[(i, at)] = rest / free;
+            }
+        }
+        missed
     }
 
     fn missed_by_band(
@@ -234,9 +255,10 @@ impl<'path> LeaveOneOut<'path> {
         band: &Band,
         factors: &[Option<(BandFactor, Array2<f64>)>],
     ) -> (Array2<f64>, f64) {
-        let (largest, alphas) = (band.norm(), factors.len());
-        let mut missed = Array2::from_elem((rotated.nrows(), alphas), f64::INFINITY);
-        let results = missed.as_slice_mut().expect("just made").par_chunks_mut(ABREAST * alphas);
+        let (largest, targets) = (band.norm(), y.ncols());
+        let width = factors.len() * targets;
+        let mut missed = Array2::from_elem((rotated.nrows(), width), f64::INFINITY);
+        let results = missed.as_slice_mut().expect("just made").par_chunks_mut((ABREAST * width).max(1));
         let groups: Vec<_> = rotated.axis_chunks_iter(Axis(0), ABREAST).collect();
         let group = |(group, (rows, missed)): (usize, (ArrayView2<'_, T>, &mut [f64]))| {
             let mut least = f64::INFINITY;
@@ -246,7 +268,7 @@ impl<'path> LeaveOneOut<'path> {
                 let Some((factor, aligned)) = factor else { continue };
                 let shares = factor.banded().solve(&z, &mut u);
                 let mapped = linalg::multiply_abreast(aligned.view(), &u);
-                for (row, missed) in missed.chunks_exact_mut(alphas).enumerate() {
+                for (row, missed) in missed.chunks_exact_mut(width).enumerate() {
                     let i = group * ABREAST + row;
                     let weight = row_weights[i];
                     let free = 1.0 - weight / self.weight - weight * shares[row];
@@ -259,8 +281,9 @@ impl<'path> LeaveOneOut<'path> {
                     if free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
                         continue;
                     }
-                    let error = |target: usize| (y[(i, target)] - mapped[(target, row)]) / free;
-                    missed[column] = (0..y.ncols()).map(|target| error(target).powi(2)).sum();
+                    for (target, missed) in missed[column * targets..][..targets].iter_mut().enumerate() {
+                        *missed = (y[(i, target)] - mapped[(target, row)]) / free;
+                    }
                 }
             }
             least
@@ -273,7 +296,7 @@ impl<'path> LeaveOneOut<'path> {
 impl LeaveOneOut<'static> {
     /// For the rows behind these moments; `standardize` as for [`RidgePath::new`].
     pub fn of_moments(moments: &Moments, alphas: &[f64], standardize: bool) -> Result<Self> {
-        let errors = AlphaErrors::new(alphas)?;
+        let errors = AlphaErrors::new(alphas, moments.num_targets())?;
         let equations = Equations::new(moments, standardize)?;
         let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
         let trace = equations.xx.diag().sum();
@@ -291,7 +314,17 @@ impl LeaveOneOut<'static> {
         });
         let basis = Basis::Band { factors: factors.collect(), band };
         let rough = scales.len() >= WORTH_ROUNDING;
-        Ok(Self { weight, x_mean, y_mean, scales, basis, rough, pending: Pending::default(), errors })
+        Ok(Self {
+            weight,
+            x_mean,
+            y_mean,
+            scales,
+            basis,
+            rough,
+            pending: Pending::default(),
+            errors,
+            kept: None,
+        })
     }
 }
 
@@ -312,10 +345,10 @@ fn rounding(weight: f64, slope: f64, largest: f64) -> f64 {
 #[serde(try_from = "Written")]
 pub struct AlphaErrors {
     alphas: Vec<f64>,
-    /// None once the error of a row is not known.
+    /// Of every target with the first alpha, with the second, and so on; None once
+    /// the error of a row is not known.
     pub(super) sums: Vec<Option<f64>>,
-    /// Rows times targets.
-    pub(super) terms: u64,
+    pub(super) rows: u64,
 }
 
 /// Errors as they come from elsewhere, where they need not fit each other.
@@ -324,26 +357,25 @@ pub struct AlphaErrors {
 struct Written {
     alphas: Vec<f64>,
     sums: Vec<Option<f64>>,
-    terms: u64,
+    rows: u64,
 }
 
 impl TryFrom<Written> for AlphaErrors {
     type Error = Error;
 
-    fn try_from(Written { alphas, sums, terms }: Written) -> Result<Self> {
-        same_length("alphas", alphas.len().max(1), alphas.len())?;
-        same_length("sums of errors", alphas.len(), sums.len())?;
-        alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
-        Ok(Self { alphas, sums, terms })
+    fn try_from(Written { alphas, sums, rows }: Written) -> Result<Self> {
+        let targets = sums.len() / alphas.len().max(1);
+        same_length("sums of errors", alphas.len() * targets, sums.len())?;
+        Ok(Self { sums, rows, ..Self::new(&alphas, targets)? })
     }
 }
 
 impl AlphaErrors {
     /// Before any row. The alphas must be above 0.
-    pub(super) fn new(alphas: &[f64]) -> Result<Self> {
+    pub(super) fn new(alphas: &[f64], targets: usize) -> Result<Self> {
         same_length("alphas", alphas.len().max(1), alphas.len())?;
         alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
-        Ok(Self { alphas: alphas.to_vec(), sums: vec![Some(0.0); alphas.len()], terms: 0 })
+        Ok(Self { alphas: alphas.to_vec(), sums: vec![Some(0.0); alphas.len() * targets], rows: 0 })
     }
 
     /// Adds the errors of other rows, for the same alphas.
@@ -355,7 +387,7 @@ impl AlphaErrors {
                 found: format!("{:?}", other.alphas),
             });
         }
-        self.terms = self.terms.saturating_add(other.terms);
+        self.rows = self.rows.saturating_add(other.rows);
         for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
             *mine = mine.zip(*theirs).map(|(mine, theirs)| mine + theirs);
         }
@@ -365,16 +397,39 @@ impl AlphaErrors {
     /// The mean over rows and targets of the weighted squared error, for every
     /// alpha; infinite where it is not known.
     pub fn means(&self) -> Vec<f64> {
-        let mean = |sum: &Option<f64>| sum.map_or(f64::INFINITY, |sum| sum / self.terms.max(1) as f64);
-        self.sums.iter().map(mean).collect()
+        let targets = self.sums.len() / self.alphas.len();
+        self.means_of(0..targets)
     }
 
-    /// The alpha of the smallest error, of equal ones the first. If no error is
+    /// The same for some of the targets.
+    pub(super) fn means_of(&self, targets: Range<usize>) -> Vec<f64> {
+        let all = self.sums.len() / self.alphas.len();
+        let terms = self.rows.max(1) as f64 * targets.len().max(1) as f64;
+        let mean = |sums: &[Option<f64>]| {
+            sums[targets.clone()]
+                .iter()
+                .copied()
+                .sum::<Option<f64>>()
+                .map_or(f64::INFINITY, |sum| sum / terms)
+        };
+        if all == 0 { vec![0.0; self.alphas.len()] } else { self.sums.chunks_exact(all).map(mean).collect() }
+    }
+
+    /// The alpha of the smallest error, of equal ones the largest. If no error is
     /// known, the largest alpha, with which coefficients are smallest.
     pub fn best(&self) -> f64 {
-        let known = self.alphas.iter().zip(&self.sums).filter_map(|(alpha, sum)| Some((alpha, (*sum)?)));
-        let best = known.reduce(|best, next| if next.1 < best.1 { next } else { best });
-        let largest = || self.alphas.iter().copied().fold(0.0, f64::max);
-        best.map_or_else(largest, |(alpha, _)| *alpha)
+        self.alphas[smallest(&self.alphas, &self.means())]
     }
+
+    /// The position of the best alpha for some of the targets.
+    pub(super) fn best_of(&self, targets: Range<usize>) -> usize {
+        smallest(&self.alphas, &self.means_of(targets))
+    }
+}
+
+/// The position of the smallest loss; of equal ones that of the largest alpha.
+pub(super) fn smallest(alphas: &[f64], losses: &[f64]) -> usize {
+    let better =
+        |a: usize, b: usize| losses[a] < losses[b] || (losses[a] == losses[b] && alphas[a] > alphas[b]);
+    (0..alphas.len()).reduce(|best, next| if better(next, best) { next } else { best }).unwrap_or(0)
 }

@@ -32,24 +32,34 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
+mod assessment;
+mod calibration;
+mod choice;
 mod class_weight;
 mod columns;
 mod dual;
 mod fit;
 mod landmarks;
 mod leave_one_out;
+mod left_out;
 mod moments;
+mod pieces;
 mod random_features;
+mod regression;
 mod ridge;
 mod rows;
+mod sums;
 mod trained;
 
+pub use assessment::{Assessment, Conformal, Operating, Threshold, Wanted};
+pub use calibration::Calibration;
 pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
-pub use fit::{Fitted, Gathered, Piecewise, ReadoutFit};
+pub use fit::{Gathered, Piecewise, ReadoutFit};
 pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use moments::{Moments, Scatter};
+pub use pieces::Fitted;
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
 pub use rows::Sample;
@@ -57,5 +67,7 @@ pub use trained::{Expansion, Readout};
 
 pub use crate::config::{Alpha, ClassWeight, ReadoutOptions};
 
+#[cfg(test)]
+mod several;
 #[cfg(test)]
 mod tests;

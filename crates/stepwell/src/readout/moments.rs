@@ -97,6 +97,14 @@ impl Moments {
         Ok(())
     }
 
+    /// The same with every row weighted by a factor, which is not negative.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        let mut scaled = self.clone().settled();
+        scaled.weight *= factor;
+        scaled.scatter.iter_mut().for_each(|entry| *entry *= factor);
+        scaled
+    }
+
     /// The statistics themselves.
     pub fn scatter(&self) -> Scatter {
         let settled;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::error::Error;
 use crate::rng::Stream;
-use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
+use crate::targets::{Census, Encoded, Labels, Targets, Task, decode_classes};
 
 /// Classes named by their numbers, some of which may have no row.
 fn encoded(classes: &[usize], num_classes: i64) -> Encoded {
@@ -488,20 +488,20 @@ fn what_does_not_fit_is_refused_by_name() {
 fn readouts_are_put_together_only_from_parts_that_fit() {
     let coefficients = Coefficients { weights: Array2::zeros((4, 3)), intercept: Array1::zeros(3) };
     let task = Task::Classification { num_classes: 3 };
-    let whole = Readout::from_parts(task, 1.0, None, coefficients.clone()).unwrap();
-    assert_eq!((whole.num_inputs(), whole.task(), whole.alpha()), (4, task, 1.0));
+    let whole = Readout::from_parts(task, vec![1.0], None, coefficients.clone()).unwrap();
+    assert_eq!((whole.num_inputs(), whole.task(), whole.alphas()), (4, task, &[1.0][..]));
     assert_eq!(decode_classes(whole.predict(Array2::zeros((2, 4)).view()).unwrap().view()), [0, 0]);
     assert!(whole.predict(Array2::zeros((2, 5)).view()).is_err());
     let refused = |task, features, coefficients: &Coefficients| {
-        Readout::from_parts(task, 1.0, features, coefficients.clone()).is_err()
+        Readout::from_parts(task, vec![1.0], features, coefficients.clone()).is_err()
     };
     assert!(refused(Task::Classification { num_classes: 2 }, None, &coefficients));
     assert!(refused(Task::Classification { num_classes: 1 }, None, &coefficients));
     let features = RandomFeatures::from_parts(Array2::zeros((7, 5)), Array1::zeros(5)).unwrap();
     assert!(refused(task, Some(Expansion::Random(features)), &coefficients));
     let features = RandomFeatures::from_parts(Array2::zeros((7, 4)), Array1::zeros(4)).unwrap();
-    let whole =
-        Readout::from_parts(task, 1.0, Some(Expansion::Random(features)), coefficients.clone()).unwrap();
+    let whole = Readout::from_parts(task, vec![1.0], Some(Expansion::Random(features)), coefficients.clone())
+        .unwrap();
     assert_eq!(whole.num_inputs(), 7);
     assert!(RandomFeatures::from_parts(Array2::zeros((7, 4)), Array1::zeros(3)).is_err());
     let mut nan = coefficients;
@@ -509,7 +509,7 @@ fn readouts_are_put_together_only_from_parts_that_fit() {
     assert!(refused(task, None, &nan));
     let regression = Task::Regression { targets: 1 };
     let one = Coefficients { weights: Array2::zeros((2, 1)), intercept: Array1::zeros(1) };
-    assert!(Readout::from_parts(regression, 0.0, None, one).is_ok());
+    assert!(Readout::from_parts(regression, vec![0.0], None, one).is_ok());
 }
 
 #[test]
@@ -543,15 +543,21 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
         {
             for alpha in [Alpha::Loo, Alpha::Fixed(0.3)] {
                 let class_weight = ClassWeight::None;
-                let options =
-                    ReadoutOptions { alpha, class_weight, random_features, landmarks, standardize: true };
+                let options = ReadoutOptions {
+                    alpha,
+                    class_weight,
+                    random_features,
+                    landmarks,
+                    standardize: true,
+                    ..Default::default()
+                };
                 let whole = Readout::fit(x.view(), &targets, Sample::default(), &options, 4).unwrap();
                 let found = Readout::fit_pieces(d, &targets, Sample::default(), &options, 4, |take| {
                     x.axis_chunks_iter(Axis(0), size).try_for_each(&mut *take)
                 });
                 assert_eq!(found.unwrap().readout, whole, "{n} {d} {random_features} {landmarks}");
                 // The same by workers that each have some of the rows, and send what they gather as text.
-                let mut fit = ReadoutFit::new(d, targets.task(), &options, 4).unwrap();
+                let mut fit = ReadoutFit::new(d, targets.task(), &targets.census(), &options, 4).unwrap();
                 let merged = loop {
                     let sent = serde_json::to_string(&fit).unwrap();
                     let worker = |rows: std::ops::Range<usize>| {
@@ -568,7 +574,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                         break readout;
                     }
                 };
-                assert_eq!(merged.alpha(), whole.alpha());
+                assert_eq!(merged.alphas(), whole.alphas());
                 let apart = merged.predict(x.view()).unwrap() - whole.predict(x.view()).unwrap();
                 assert!(apart.iter().all(|off| off.abs() < 1e-7), "{n} {d} {random_features} {landmarks}");
             }
@@ -592,7 +598,9 @@ fn a_readout_knows_when_all_its_rows_were_one() {
 #[test]
 fn rows_without_targets_are_refused_in_front_of_landmarks_too() {
     let options = ReadoutOptions { landmarks: 3, ..ReadoutOptions::default() };
-    let mut fit = ReadoutFit::new(2, Task::Regression { targets: 1 }, &options, 0).unwrap();
+    let mut fit =
+        ReadoutFit::new(2, Task::Regression { targets: 1 }, &Census::of_classes(vec![3]), &options, 0)
+            .unwrap();
     let (x, y) = (array![[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]], array![[1.0], [2.0], [3.0]]);
     let inputs = fit.gather(|take| take(x.view(), y.view(), Sample::default())).unwrap();
     assert!(fit.advance(inputs).unwrap().is_none());

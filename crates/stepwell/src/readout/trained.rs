@@ -4,13 +4,15 @@ use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::assessment::Assessment;
 use super::landmarks::Landmarks;
 use super::random_features::RandomFeatures;
 use super::ridge::Coefficients;
 use super::rows;
-use crate::config::check_alpha;
-use crate::error::{Result, same_length};
+use crate::config::{Metric, check_alpha};
+use crate::error::{Error, Result, same_length};
 use crate::linalg::symmetric::dot;
+use crate::metrics;
 use crate::targets::{Task, check_num_classes};
 
 /// What is put in place of the inputs before they are read.
@@ -50,9 +52,11 @@ impl Expansion {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readout {
     task: Task,
-    alpha: f64,
+    alphas: Vec<f64>,
     expansion: Option<Expansion>,
     coefficients: Coefficients,
+    /// Of every target, or none where nothing is known.
+    pub(super) assessments: Vec<Assessment>,
     /// Whether all rows it was trained on were one and the same.
     pub(super) blind: bool,
 }
@@ -61,18 +65,23 @@ pub struct Readout {
 pub(super) const PIECE: usize = 512;
 
 impl Readout {
-    /// Puts a readout together: one trained elsewhere, or one that was saved.
+    /// Puts a readout together: one trained elsewhere, or one that was saved. Of
+    /// alphas there is one for all targets, or one for each.
     pub fn from_parts(
         task: Task,
-        alpha: f64,
+        alphas: Vec<f64>,
         expansion: Option<Expansion>,
         coefficients: Coefficients,
     ) -> Result<Self> {
         match task {
             Task::Classification { num_classes } => check_num_classes(num_classes)?,
-            Task::Regression { targets } => same_length("targets", targets.max(1), targets)?,
+            Task::Regression { targets } | Task::Binary { targets } => {
+                same_length("targets", targets.max(1), targets)?
+            }
         }
-        check_alpha(alpha, true)?;
+        alphas.iter().try_for_each(|&alpha| check_alpha(alpha, true))?;
+        let alphas = if alphas.len() == 1 { vec![alphas[0]; task.num_targets()] } else { alphas };
+        same_length("alphas", task.num_targets(), alphas.len())?;
         let Coefficients { weights, intercept } = &coefficients;
         same_length("columns of the coefficients", task.num_columns(), weights.ncols())?;
         same_length("intercepts", task.num_columns(), intercept.len())?;
@@ -81,7 +90,7 @@ impl Readout {
         }
         rows::finite("coefficient", weights.view())?;
         rows::finite("intercept", intercept.view().insert_axis(Axis(1)))?;
-        Ok(Self { task, alpha, expansion, coefficients, blind: false })
+        Ok(Self { task, alphas, expansion, coefficients, assessments: Vec::new(), blind: false })
     }
 
     /// What it predicts.
@@ -89,9 +98,39 @@ impl Readout {
         self.task
     }
 
-    /// The strength of the penalty it was trained with.
-    pub fn alpha(&self) -> f64 {
-        self.alpha
+    /// The strength of the penalty that every target was trained with.
+    pub fn alphas(&self) -> &[f64] {
+        &self.alphas
+    }
+
+    /// What leave-one-out says of every target; nothing where it is not known, as
+    /// for models that were saved by older versions.
+    pub fn assessments(&self) -> Option<&[Assessment]> {
+        (!self.assessments.is_empty()).then_some(&*self.assessments)
+    }
+
+    /// The same readout with what leave-one-out says of it.
+    pub fn assessed(self, assessments: Vec<Assessment>) -> Result<Self> {
+        same_length("assessments", self.task.num_targets(), assessments.len())?;
+        for Assessment { calibration, operating, .. } in &assessments {
+            let columns = self.task.columns_of(0).len();
+            let found = calibration.as_ref().map_or(columns, |calibration| calibration.bias().len());
+            same_length("biases of probabilities", columns, found)?;
+            if (calibration.is_some() && self.task.num_classes() == 0)
+                || (operating.is_some() && self.task.num_classes() != 2)
+            {
+                let (expected, found) = ("none for this kind of target".into(), "some".into());
+                return Err(Error::BadOption { name: "calibration", expected, found });
+            }
+        }
+        Ok(Self { assessments, ..self })
+    }
+
+    /// The mean over targets of the leave-one-out value of the metric the readout was chosen
+    /// by, if it is known.
+    pub fn estimate(&self) -> Option<(Metric, f64)> {
+        let metric = self.assessments.first()?.metric;
+        Some((metric, metrics::mean(self.assessments.iter().map(|found| found.value))?))
     }
 
     /// What stands in front of the linear map, if anything does.

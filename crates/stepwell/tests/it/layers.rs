@@ -20,6 +20,7 @@ const LIBRARY: &[&str] = &[
     "config",
     "reservoir",
     "targets",
+    "metrics",
     "readout",
     "projection",
     "model",

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{LONGEST, Page};
+use crate::picture::Picture;
 use crate::picture::svg::{escaped, shortened};
 
 // Writing to a string cannot fail, so nothing here looks at whether it did.
@@ -26,6 +27,19 @@ impl Page {
     /// The heading of a part of a section.
     pub fn subheading(&mut self, text: &str) {
         let _ = writeln!(self.body, "<h3>{}</h3>", escaped(&shortened(text, LONGEST)));
+    }
+
+    /// Narrow pictures side by side as there is room, each with its title above it
+    /// and a line below.
+    pub fn gallery(&mut self, pictures: &[(Picture, String)]) {
+        self.body.push_str("<div class=\"gallery\">\n");
+        for (picture, caption) in pictures {
+            self.body.push_str("<div>\n");
+            self.subheading(&picture.title);
+            self.figure(&picture.svg, caption);
+            self.body.push_str("</div>\n");
+        }
+        self.body.push_str("</div>\n");
     }
 
     /// A part that opens when its summary is clicked. A link to its name opens it too.

@@ -1,0 +1,285 @@
+//! Several targets, named columns, and what is unknown.
+
+use std::fs;
+
+use super::{Folder, failure, json, output, stepwell};
+
+/// Rings of growing size, each with more keys.
+fn rings(folder: &Folder, name: &str, more: &[&str]) -> String {
+    let line = |(at, more): (usize, &&str)| {
+        let n = at + 3;
+        let src: Vec<usize> = (0..n).collect();
+        let dst: Vec<usize> = (0..n).map(|v| (v + 1) % n).collect();
+        format!("{{\"num_nodes\":{n},\"src\":{src:?},\"dst\":{dst:?},{more}}}\n")
+    };
+    let path = folder.at(name);
+    fs::write(&path, more.iter().enumerate().map(line).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn lists_of_targets_go_through_formats() {
+    let folder = Folder::new();
+    let data = rings(&folder, "d.jsonl", &["\"y\":[0,null]", "\"y\":[1,1]", "\"y\":null"]);
+    let stats = json(&["stats", &data, "--json"]);
+    assert_eq!((&stats["graphs"], &stats["untargeted"]), (&3.into(), &1.into()));
+    assert_eq!(stats["targets"][0], serde_json::json!({"name": "0", "known": 2, "positives": 1}));
+    assert_eq!(stats["targets"][1], serde_json::json!({"name": "1", "known": 1, "positives": 1}));
+    let text = output(&["stats", &data]);
+    assert!(text.contains("positives") && text.contains("no target    1 graph\n"), "{text}");
+    let (table, again) = (folder.at("d.parquet"), folder.at("again.jsonl"));
+    stepwell().args(["convert", &data, &table]).assert().success();
+    stepwell().args(["convert", &table, &again]).assert().success();
+    let found = fs::read_to_string(&again).unwrap();
+    let written: Vec<&str> = found.lines().map(|line| &line[line.find("\"y\"").unwrap()..]).collect();
+    assert_eq!(written, ["\"y\":[0,null]}", "\"y\":[1,1]}", "\"y\":[null,null]}"]);
+    let refused = failure(&["convert", &data, &folder.at("d.zip")], 1);
+    assert!(
+        refused.contains("2 targets per graph; the TU Dortmund layout holds one known target"),
+        "{refused}"
+    );
+    // All are embedded, and a Parquet file has their targets.
+    assert_eq!(output(&["embed", &data, "--units", "2"]).lines().count(), 4);
+    let vectors = folder.at("v.parquet");
+    stepwell().args(["embed", &data, "--units", "2", "-o", &vectors]).assert().success();
+    stepwell().args(["embed", &data, "--units", "2", "--resume", "-o", &vectors]).assert().success();
+}
+
+#[test]
+fn columns_are_named_on_the_command_line() {
+    let folder = Folder::new();
+    let more = [
+        "\"toxic\":true,\"logP\":1.5,\"kind\":\"a\"",
+        "\"toxic\":null,\"logP\":2.5,\"kind\":\"b\"",
+        "\"toxic\":false,\"logP\":null,\"kind\":\"a\"",
+    ];
+    let data = rings(&folder, "d.jsonl", &more);
+    let table = folder.at("d.parquet");
+    let told = |arguments: &[&str]| {
+        let done = stepwell().args(arguments).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    told(&["convert", &data, &table, "--target", "toxic,logP"]);
+    // The names are in the file.
+    for arguments in
+        [vec!["stats", &data, "--target", "toxic,logP", "--json"], vec!["stats", &table, "--json"]]
+    {
+        let targets = &json(&arguments)["targets"];
+        assert_eq!((&targets[0]["name"], &targets[0]["known"]), (&"toxic".into(), &2.into()));
+        assert_eq!((&targets[1]["name"], &targets[1]["mean"]), (&"logP".into(), &2.0.into()));
+        assert_eq!((&targets[1]["std"], &targets[1]["min"]), (&0.5.into(), &1.5.into()));
+    }
+    let lost = told(&["convert", &table, &folder.at("again.jsonl")]);
+    assert!(lost.contains("note: left out the names of the targets"), "{lost}");
+    assert_eq!(json(&["stats", &data, "--target", "kind", "--json"])["classes"], 2);
+    let refused = failure(&["stats", &data, "--target", "logp"], 1);
+    assert!(refused.contains("expected a key 'logp', found 'logP', 'toxic', 'kind'"), "{refused}");
+    let refused = failure(&["stats", &data, "--target", "logP,kind"], 1);
+    assert!(refused.contains("classes by name cannot be trained together: 'kind' holds 'a'"), "{refused}");
+    let refused = failure(&["stats", "ring:5", "--target", "a"], 1);
+    assert!(refused.contains("ring:5: a generated dataset has one target per graph"), "{refused}");
+    let zip = folder.at("d.zip");
+    told(&["convert", "b-easy-small", &zip, "--lossy"]);
+    let refused = failure(&["stats", &zip, "--target", "a"], 1);
+    assert!(refused.contains("targets and groups can be named in .jsonl and .parquet files"), "{refused}");
+}
+
+#[test]
+fn what_is_left_out_is_counted_in_streams_and_parts() {
+    let folder = Folder::new();
+    let more: Vec<String> = (0..40)
+        .map(|at| {
+            let split = if at % 4 == 3 { "test" } else { "train" };
+            let kind = if at % 5 == 0 { "null".to_owned() } else { format!("\"{}\"", at % 2) };
+            format!("\"kind\":{kind},\"split\":\"{split}\"")
+        })
+        .collect();
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    let data = rings(&folder, "d.jsonl", &more);
+    let table = folder.at("d.parquet");
+    let model = folder.at("m.safetensors");
+    let notes = |data: &str, more: &[&str], text: &str| {
+        let train = ["train", data, "-m", &model, "--target", "kind", "--preset", "paper", "--units", "3"];
+        let done = stepwell().args(train).args(more).write_stdin(text.to_owned()).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let text = fs::read_to_string(&data).unwrap();
+    for (data, text) in [(&*data, ""), ("-", &*text)] {
+        let all = notes(data, &[], text);
+        assert!(all.contains("note: 8 graphs without a target are not used"), "{all}");
+        assert!(all.contains("32 graphs, "), "{all}");
+    }
+    let part = notes(&data, &["--part", "train"], "");
+    assert!(part.contains("note: 6 graphs without a target are not used"), "{part}");
+    assert!(part.contains("24 graphs, "), "{part}");
+    let refused = failure(&["convert", &data, &table, "--target", "kind"], 1);
+    assert!(refused.contains("line 2: expected none in 'kind', as in the rows before"), "{refused}");
+}
+
+/// Rings and paths; targets say whether a graph is a ring and whether it is large, and how large it is.
+fn shapes(folder: &Folder, name: &str, target: impl Fn(usize, bool) -> String) -> String {
+    let line = |at: usize| {
+        let (n, ring) = (4 + at % 11, at.is_multiple_of(3));
+        let edges = if ring { n } else { n - 1 };
+        let src: Vec<usize> = (0..edges).collect();
+        let dst: Vec<usize> = (0..edges).map(|v| (v + 1) % n).collect();
+        format!("{{\"num_nodes\":{n},\"src\":{src:?},\"dst\":{dst:?},{}}}\n", target(n, ring))
+    };
+    let path = folder.at(name);
+    fs::write(&path, (0..66).map(line).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn several_targets_are_trained_and_predicted_by_name() {
+    let folder = Folder::new();
+    let bit = |is: bool| u8::from(is);
+    let data = shapes(&folder, "d.jsonl", |n, ring| {
+        let large = if n == 5 { "null".to_owned() } else { bit(n > 8).to_string() };
+        format!("\"ring\":{},\"large\":{large}", bit(ring))
+    });
+    let model = folder.at("m.safetensors");
+    let trained = json(&["train", &data, "--target", "ring,large", "-m", &model, "--units", "8", "--json"]);
+    assert_eq!((&trained["metric"], &trained["targets"][1]["name"]), (&"roc-auc".into(), &"large".into()));
+    assert_eq!((&trained["targets"][0]["known"], &trained["targets"][1]["known"]), (&66.into(), &60.into()));
+    let table =
+        output(&["predict", &data, "-m", &model, "--target", "ring,large", "--proba", "--coverage", "0.8"]);
+    let header = table.lines().next().unwrap();
+    assert_eq!(
+        header,
+        "id,prediction_ring,score_ring,prediction_large,score_large,probability_ring,probability_large,set_ring,set_large"
+    );
+    for line in table.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |at: usize| cells[at].parse::<f64>().unwrap();
+        assert_eq!(number(1) == 1.0, number(2) > 0.0, "{line}");
+        assert!((0.0..=1.0).contains(&number(5)), "{line}");
+    }
+    let quality = json(&["predict", &data, "-m", &model, "--target", "ring,large", "--json"]);
+    assert!(quality["targets"]["large"]["roc_auc"].as_f64().unwrap() > 0.9, "{quality}");
+    let mean = (quality["targets"]["ring"]["roc_auc"].as_f64().unwrap()
+        + quality["targets"]["large"]["roc_auc"].as_f64().unwrap())
+        / 2.0;
+    assert_eq!(quality["metrics"]["roc_auc"].as_f64().unwrap(), mean);
+    // Wanted recall: at least that many rings are found among the training graphs.
+    let done = stepwell().args(["predict", &data, "-m", &model, "--recall", "0.9"]).assert().success();
+    let notes = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(notes.contains("ring: threshold ") && notes.contains("large: threshold "), "{notes}");
+    // Numbers instead of 0 and 1, with intervals.
+    let numbers = folder.at("n.safetensors");
+    stepwell()
+        .args(["train", &data, "--target", "ring,large", "--regression", "-m", &numbers, "--units", "8"])
+        .assert()
+        .success();
+    let table = output(&["predict", &data, "-m", &numbers, "--coverage", "0.8"]);
+    assert!(
+        table.starts_with(
+            "id,prediction_ring,prediction_large,lower_ring,upper_ring,lower_large,upper_large\n"
+        ),
+        "{table}"
+    );
+    let refused = failure(&["predict", &data, "-m", &numbers, "--proba"], 2);
+    assert!(
+        refused.contains("probabilities: expected a classifier, found a regression; ask for intervals"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn targets_that_nothing_can_be_learnt_of_are_named() {
+    let folder = Folder::new();
+    let model = folder.at("m.safetensors");
+    let refused = |target: &str, names: &str| {
+        let data =
+            shapes(&folder, "bad.jsonl", |_, ring| target.replace("RING", &u8::from(ring).to_string()));
+        failure(&["train", &data, "--target", names, "-m", &model, "--units", "4"], 1)
+    };
+    let found = refused("\"a\":RING,\"b\":null", "a,b");
+    assert!(found.contains("target 'b': expected values to learn from, found none"), "{found}");
+    let found = refused("\"a\":RING,\"b\":1", "a,b");
+    assert!(found.contains("target 'b': expected both 0 and 1 among its values, found only 1"), "{found}");
+    let found = refused("\"a\":1", "a");
+    assert!(found.contains("classes: expected at least 2 to tell apart, found 1"), "{found}");
+    let found = refused("\"a\":1e999,\"b\":1", "a,b");
+    assert!(found.contains("bad.jsonl"), "{found}");
+    assert!(!std::path::Path::new(&model).exists());
+    // Three graphs and constant numbers give a model all the same.
+    let few = rings(&folder, "few.jsonl", &["\"y\":0", "\"y\":1", "\"y\":1"]);
+    stepwell().args(["train", &few, "-m", &model, "--units", "4"]).assert().success();
+    stepwell().args(["predict", &few, "-m", &model, "--proba", "--coverage", "0.5"]).assert().success();
+    let flat = rings(&folder, "flat.jsonl", &["\"y\":2.5", "\"y\":2.5", "\"y\":2.5"]);
+    stepwell().args(["train", &flat, "-m", &model, "--units", "4"]).assert().success();
+    let table = output(&["predict", &flat, "-m", &model]);
+    assert!(table.lines().skip(1).all(|line| line.ends_with(",2.5")), "{table}");
+}
+
+/// Paths and rings with targets that say which, some of them unknown, in groups of four.
+fn paths_and_rings(folder: &Folder) -> String {
+    let line = |at: usize| {
+        let (n, is_ring) = (4 + at / 2 % 9, at % 2);
+        let src: Vec<usize> = (0..n - 1 + is_ring).collect();
+        let dst: Vec<usize> = src.iter().map(|v| (v + 1) % n).collect();
+        let known = |value: usize, by: usize| if at % by == 1 { "null".into() } else { value.to_string() };
+        let (ring, path, size) = (known(is_ring, 5), known(1 - is_ring, 7), known(n, 6));
+        format!(
+            "{{\"num_nodes\":{n},\"src\":{src:?},\"dst\":{dst:?},\"ring\":{ring},\"path\":{path},\"size\":{size},\"plate\":{}}}\n",
+            at / 4
+        )
+    };
+    let path = folder.at("plates.jsonl");
+    fs::write(&path, (0..72).map(line).collect::<String>()).unwrap();
+    path
+}
+
+#[test]
+fn several_targets_are_evaluated() {
+    let folder = Folder::new();
+    let (data, out) = (paths_and_rings(&folder), folder.at("run"));
+    let small = ["--folds", "3", "--inits", "2", "--units", "6", "--groups", "plate"];
+    let evaluate = [&["evaluate", &data, "--target", "ring,path", "--baselines"][..], &small].concat();
+    let kept = [&evaluate[..], &["--out", &out]].concat();
+    let found = json(&[&kept[..], &["--json"]].concat());
+    assert_eq!((&found["metric"], &found["std_over"]), (&"roc-auc".into(), &"folds".into()));
+    assert_eq!(found["value_mean"], found["metrics"]["roc_auc"]["mean"]);
+    let area = |target: &str| found["targets"][target]["roc_auc"]["mean"].as_f64().unwrap();
+    assert!(area("ring") > 0.9 && area("path") > 0.9, "an edge more tells them: {found}");
+    assert!(found["metrics"]["log_loss"]["mean"].is_number());
+    let baselines = found["baselines"].as_array().unwrap();
+    assert_eq!(baselines[0]["value_mean"], 0.5, "the majority ranks nothing");
+    assert!(baselines.iter().all(|simple| simple["metrics"].get("log_loss").is_none()));
+    assert_eq!(found["folds"][0]["per_target"].as_array().unwrap().len(), 2);
+    let text = output(&kept);
+    assert!(text.contains("ROC-AUC (%)") && text.contains("ring") && text.contains("majority"), "{text}");
+    let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(page.contains(">ROC</h3>") && page.contains(">Calibration</h3>"));
+    assert!(output(&["runs", &out]).contains("ROC-AUC (%)"));
+    let many = ["evaluate", &data, "--target", "ring,path", "--groups", "plate", "--folds", "19"];
+    let refused = failure(&many, 1);
+    assert!(refused.contains("expected 2 to 18 folds, the number of groups, found 19"), "{refused}");
+}
+
+#[test]
+fn the_headline_is_named() {
+    let folder = Folder::new();
+    let data = paths_and_rings(&folder);
+    let evaluate = |more: &[&str]| {
+        let fixed = ["evaluate", &data, "--folds", "3", "--inits", "1", "--units", "6"];
+        [&fixed[..], more].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let run = |more: &[&str]| {
+        let arguments = evaluate(more);
+        output(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let text = run(&["--target", "ring", "--metric", "brier"]);
+    assert!(text.lines().next().unwrap().trim_start().starts_with("fold  Brier score"), "{text}");
+    let text = run(&["--target", "size", "--regression", "--metric", "mae"]);
+    assert!(text.contains(": MAE "), "{text}");
+    let arguments = evaluate(&["--target", "size", "--regression", "--metric", "roc-auc"]);
+    let refused = failure(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), 1);
+    assert!(refused.contains("expected one of RMSE, MAE, R², found ROC-AUC"), "{refused}");
+    // The split alone has no folds to spread over.
+    let one =
+        json(&["evaluate", "b-easy-small", "--preset", "paper", "--units", "5", "--inits", "2", "--json"]);
+    assert_eq!((&one["std_over"], one["folds"].as_array().unwrap().len()), (&"draws".into(), 1));
+    assert_eq!(one["value_std"], one["folds"][0]["std"]["accuracy"]);
+}

@@ -1,0 +1,127 @@
+//! Which columns hold targets and groups, and what becomes of rows without a target.
+
+use super::{Fault, Key, quoted};
+
+/// What becomes of graphs without a target where others have one. Of several
+/// targets some may always be unknown; a graph without any is meant here.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Untargeted {
+    /// Refuses them where targets are classes. Numbers are NaN for them.
+    #[default]
+    Refuse,
+    /// Leaves them out and counts them.
+    Skip,
+    /// Takes them: numbers are NaN for them; classes are then
+    /// [those of some graphs](crate::Dataset::some_classes).
+    Keep,
+}
+
+/// How rows of JSON lines, Parquet files and Arrow data are read.
+///
+/// ```
+/// use stepwell::targets::Targets;
+/// use stepwell_data::{Dataset, Place, ReadOptions, jsonl};
+/// let text = "{\"num_nodes\":1,\"src\":[],\"dst\":[],\"soluble\":true,\"toxic\":null}\n";
+/// let options = ReadOptions { targets: vec!["soluble".into(), "toxic".into()], ..ReadOptions::default() };
+/// let place = Place::file("molecules.jsonl");
+/// let reader = jsonl::Reader::with_options(text.as_bytes(), place.clone(), &options)?;
+/// let dataset = Dataset::collect(reader, &place)?;
+/// assert_eq!(dataset.target_names, ["soluble", "toxic"]);
+/// let Targets::Binary(rows) = dataset.targets else { unreachable!() };
+/// assert!(rows[(0, 0)] == 1.0 && rows[(0, 1)].is_nan());
+/// # Ok::<(), stepwell_data::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ReadOptions {
+    /// The columns that hold targets; `y` where none is named. One is read as
+    /// `y` is; of several each must hold numbers, booleans or nulls.
+    pub targets: Vec<String>,
+    /// The column that holds the graphs' groups: texts or whole numbers.
+    pub groups: Option<String>,
+    /// What becomes of graphs without a target.
+    pub untargeted: Untargeted,
+}
+
+impl ReadOptions {
+    /// Whether columns are named, which only files of rows have.
+    pub fn name_columns(&self) -> bool {
+        !self.targets.is_empty() || self.groups.is_some()
+    }
+
+    /// The columns that hold targets.
+    pub(crate) fn target_columns(&self) -> Vec<String> {
+        if self.targets.is_empty() { vec![Key::Y.name().to_owned()] } else { self.targets.clone() }
+    }
+
+    /// What errors call the targets.
+    pub(crate) fn target(&self) -> String {
+        match &self.targets[..] {
+            [] => "'y'".to_owned(),
+            names => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Refuses names that cannot be meant.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        let graph = |name: &String| Key::from_name(name).is_some_and(|key| key != Key::Y);
+        if let Some(name) = self.targets.iter().find(|name| graph(name)) {
+            let found = format!("{}, which describes the graph", quoted(name));
+            return Err(Fault::new("columns of targets", found));
+        }
+        if let Some(at) = (1..self.targets.len()).find(|&at| self.targets[..at].contains(&self.targets[at])) {
+            return Err(Fault::new("every target once", format!("{} twice", quoted(&self.targets[at]))));
+        }
+        match &self.groups {
+            Some(name) if graph(name) && name != Key::Id.name() => {
+                let found = format!("{}, which describes the graph", quoted(name));
+                Err(Fault::new("a column of groups", found))
+            }
+            Some(name) if self.target_columns().contains(name) => {
+                Err(Fault::new("different columns for targets and groups", format!("{} twice", quoted(name))))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The column that was asked for is not among those that are there; those that
+/// look like it come first.
+pub(crate) fn no_such_column(word: &str, name: &str, others: &[String]) -> Fault {
+    let likeness =
+        |other: &str| strsim::jaro_winkler(&other.to_ascii_lowercase(), &name.to_ascii_lowercase());
+    let mut others: Vec<&String> = others.iter().collect();
+    others.sort_by_key(|other| likeness(other) <= 0.8);
+    let found = others.iter().map(|other| quoted(other)).collect::<Vec<_>>().join(", ");
+    let found = if found.is_empty() { "none but those of the graph".to_owned() } else { found };
+    Fault::new(format!("a {word} {}", quoted(name)), found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_cannot_be_meant_are_refused() {
+        let check = |targets: &[&str], groups: Option<&str>, expected: &str| {
+            let targets = targets.iter().map(|&name| name.to_owned()).collect();
+            let options =
+                ReadOptions { targets, groups: groups.map(str::to_owned), ..ReadOptions::default() };
+            assert_eq!(options.check().map_or_else(|fault| fault.to_string(), |()| String::new()), expected);
+        };
+        check(&["a", "y"], Some("id"), "");
+        check(&["src"], None, "expected columns of targets, found 'src', which describes the graph");
+        check(&["a", "b", "a"], None, "expected every target once, found 'a' twice");
+        check(&[], Some("x"), "expected a column of groups, found 'x', which describes the graph");
+        check(&["a"], Some("a"), "expected different columns for targets and groups, found 'a' twice");
+        check(&[], Some("y"), "expected different columns for targets and groups, found 'y' twice");
+    }
+
+    #[test]
+    fn columns_that_look_alike_come_first() {
+        let others = ["mass", "smiles", "LogP"].map(str::to_owned);
+        let said = no_such_column("column", "logp", &others).to_string();
+        assert_eq!(said, "expected a column 'logp', found 'LogP', 'mass', 'smiles'");
+        let said = no_such_column("key", "logp", &[]).to_string();
+        assert_eq!(said, "expected a key 'logp', found none but those of the graph");
+    }
+}

@@ -1,0 +1,195 @@
+"""Several targets with gaps, probabilities, metrics: beside scikit-learn."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.model_selection import cross_val_score, cross_validate
+
+import stepwell
+from stepwell import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+
+#: The program that was installed beside this interpreter.
+COMMAND = str(Path(sys.executable).with_name("stepwell"))
+
+SMALL = {"units": 12, "stacks": 1, "blocks": 2, "random_state": 3}
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return stepwell.make_benchmark("b-easy-small", random_state=1).graphs[:240]
+
+
+@pytest.fixture(scope="module")
+def numbers(graphs):
+    """Three targets of numbers with gaps; the last two are known for the same graphs."""
+    rng = np.random.default_rng(0)
+    edges = np.array([graph.num_edges for graph in graphs], dtype=float)
+    vertices = np.array([graph.num_nodes for graph in graphs], dtype=float)
+    y = np.column_stack([edges / vertices, np.log(edges), vertices]) + 0.1 * rng.normal(size=(len(graphs), 3))
+    lot = rng.random(len(graphs))
+    y[lot < 0.2, 0] = np.nan
+    y[lot > 0.7, 1:] = np.nan
+    return y
+
+
+@pytest.fixture(scope="module")
+def labels(numbers):
+    middle = np.nanquantile(numbers, [0.5, 0.7, 0.9], axis=0).diagonal()
+    return np.where(np.isnan(numbers), np.nan, numbers > middle)
+
+
+@pytest.mark.parametrize("weight", [None, "balanced", {0: 1.0, 1: 3.0}])
+def test_targets_are_those_of_scikit_learn_on_the_rows_they_are_known_for(graphs, numbers, labels, weight):
+    sample_weight = np.random.default_rng(1).uniform(0.5, 2, len(graphs))
+    shared = {**SMALL, "landmarks": 0, "alpha": 0.7}
+    model = PyramidalReservoirClassifier(class_weight=weight, **shared).fit(graphs, labels, sample_weight)
+    x = model.transform(graphs)
+    for target in range(3):
+        known = ~np.isnan(labels[:, target])
+        peer = RidgeClassifier(alpha=0.7, class_weight=weight).fit(x[known], labels[known, target], sample_weight[known])
+        np.testing.assert_allclose(model.decision_function(graphs)[:, target], peer.decision_function(x), atol=1e-8)
+        np.testing.assert_array_equal(model.predict(graphs)[:, target], peer.predict(x))
+    if weight is None:
+        model = PyramidalReservoirRegressor(**shared).fit(graphs, numbers, sample_weight)
+        for target in range(3):
+            known = ~np.isnan(numbers[:, target])
+            peer = Ridge(alpha=0.7).fit(x[known], numbers[known, target], sample_weight[known])
+            np.testing.assert_allclose(model.predict(graphs)[:, target], peer.predict(x), atol=1e-8)
+            np.testing.assert_allclose(model.coef_[target], peer.coef_, atol=1e-8)
+
+
+def test_metrics_of_the_command_are_those_of_scikit_learn(graphs, labels, numbers, tmp_path):
+    model, data = tmp_path / "m.safetensors", tmp_path / "d.jsonl"
+    run = lambda *arguments: subprocess.run(
+        [COMMAND, *map(str, arguments)], check=True, capture_output=True, text=True
+    ).stdout
+    classes = np.array(["a", "b", "c"])[(np.arange(len(graphs)) % 7) // 3]
+    for y, kind in ((labels, "binary"), (numbers[:, 2:], "numbers"), (classes, "classes")):
+        stepwell.save_dataset(data, graphs, y)
+        cls = PyramidalReservoirRegressor if kind == "numbers" else PyramidalReservoirClassifier
+        some = np.flatnonzero((np.arange(len(graphs)) % 2 == 0) & (y == y if y.ndim == 1 else (y == y).any(axis=1)))
+        fitted = cls(**SMALL, landmarks=0).fit(graphs[some], y[some])
+        fitted.save(model)
+        told = json.loads(run("predict", data, "-m", model, "--json"))
+        decisions = fitted._values(graphs)
+        for target in range(y.shape[1] if y.ndim == 2 else 1):
+            truth = y[:, target] if y.ndim == 2 else y
+            known = truth == truth
+            truth, values = truth[known], decisions[known]
+            found = told["targets"][str(target)] if kind == "binary" else told["metrics"]
+            if kind == "numbers":
+                expected = {
+                    "rmse": metrics.root_mean_squared_error(truth, values[:, 0]),
+                    "mae": metrics.mean_absolute_error(truth, values[:, 0]),
+                    "r2": metrics.r2_score(truth, values[:, 0]),
+                }
+            else:
+                proba = fitted.predict_proba(graphs)[known]
+                if kind == "binary":
+                    scores, guess = values[:, target], (values[:, target] > 0).astype(float)
+                    proba = proba[:, target]
+                    areas = metrics.roc_auc_score(truth, scores), metrics.average_precision_score(truth, scores)
+                    brier = metrics.brier_score_loss(truth, proba)
+                else:
+                    guess = fitted.predict(graphs)[known]
+                    one = lambda metric: np.mean([metric(truth == name, values[:, at]) for at, name in enumerate("abc")])
+                    areas = one(metrics.roc_auc_score), one(metrics.average_precision_score)
+                    brier = (((truth[:, None] == fitted.classes_) - proba) ** 2).sum(axis=1).mean()
+                expected = {
+                    "accuracy": metrics.accuracy_score(truth, guess),
+                    "balanced_accuracy": metrics.balanced_accuracy_score(truth, guess),
+                    "macro_f1": metrics.f1_score(truth, guess, average="macro"),
+                    "roc_auc": areas[0],
+                    "average_precision": areas[1],
+                    "log_loss": metrics.log_loss(truth, proba),
+                    "brier": brier,
+                }
+            assert set(found) == set(expected)
+            for name, value in expected.items():
+                assert found[name] == pytest.approx(value, abs=1e-12), name
+
+
+def test_scorers_of_scikit_learn_work(graphs, labels):
+    complete = np.nan_to_num(labels).astype(int)
+    model = PyramidalReservoirClassifier(**SMALL, landmarks=0)
+    scorings = ["roc_auc", "average_precision", "neg_log_loss", "accuracy"]
+    two = cross_validate(model, graphs, complete[:, 0], scoring=[*scorings, "balanced_accuracy", "neg_brier_score"], cv=3)
+    assert all(np.isfinite(two[f"test_{name}"]).all() for name in scorings)
+    several = cross_validate(model, graphs, complete, scoring=["roc_auc", "average_precision", "accuracy"], cv=3)
+    assert several["test_roc_auc"].mean() > 0.7
+    # Two targets are not two classes.
+    model.fit(graphs[::2], complete[::2, :2])
+    expected = metrics.roc_auc_score(complete[1::2, :2], model.decision_function(graphs[1::2]))
+    assert metrics.get_scorer("roc_auc")(model, graphs[1::2], complete[1::2, :2]) == expected
+    three = complete[:, 0] + complete[:, 1]
+    assert np.isfinite(cross_val_score(model, graphs, three, scoring="roc_auc_ovr", cv=3)).all()
+
+
+def test_several_targets_go_through_files_and_the_command(graphs, labels, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(labels, columns=["one", "two", "three"])
+    model = PyramidalReservoirClassifier(**SMALL).fit(graphs, frame)
+    assert model.target_names_ == ["one", "two", "three"]
+    assert model.alpha_.shape == model.loo_score_.shape == (3,) and model.metric_ == "roc-auc"
+    path, data = tmp_path / "m", tmp_path / "d.parquet"
+    model.save(path)
+    again = stepwell.load(path)
+    for method in ("decision_function", "predict", "predict_proba", "predict_set"):
+        np.testing.assert_array_equal(getattr(again, method)(graphs), getattr(model, method)(graphs))
+    np.testing.assert_array_equal(again.threshold(recall=0.8), model.threshold(recall=0.8))
+    stepwell.save_dataset(data, graphs)
+    out = subprocess.run(
+        [COMMAND, "predict", data, "-m", path, "--proba"], check=True, capture_output=True, text=True
+    ).stdout
+    rows = list(csv.DictReader(io.StringIO(out)))
+    for at, name in enumerate(model.target_names_):
+        column = lambda what: np.array([float(row[f"{what}_{name}"]) for row in rows])
+        np.testing.assert_array_equal(column("score"), model.decision_function(graphs)[:, at])
+        np.testing.assert_array_equal(column("probability"), model.predict_proba(graphs)[:, at])
+
+
+def test_probabilities_sets_and_intervals(graphs, labels, numbers):
+    classes = np.array(["a", "b", "c"])[np.nan_to_num(labels[:, :2]).sum(axis=1).astype(int)]
+    model = PyramidalReservoirClassifier(**SMALL).fit(graphs, classes)
+    proba = model.predict_proba(graphs)
+    assert proba.shape == (len(graphs), 3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    wide, narrow = model.predict_set(graphs, 0.95), model.predict_set(graphs, 0.5)
+    assert (narrow <= wide).all() and wide.sum() > narrow.sum()
+    model = PyramidalReservoirRegressor(**SMALL).fit(graphs, numbers)
+    ends = model.predict_interval(graphs, 0.8)
+    assert ends.shape == (len(graphs), 3, 2)
+    held = (ends[..., 0] <= numbers) & (numbers <= ends[..., 1])
+    assert (held[~np.isnan(numbers)].mean()) > 0.8
+    with pytest.raises(ValueError, match="coverage: expected a number between 0 and 1, found 1.5"):
+        model.predict_interval(graphs, 1.5)
+
+
+def test_what_cannot_be_trained_on_is_said(graphs, labels):
+    model = PyramidalReservoirClassifier(**SMALL, landmarks=0)
+    y = labels.copy()
+    y[:, 1] = np.nan
+    with pytest.raises(ValueError, match="target '1': expected values to learn from, found none"):
+        model.fit(graphs, y)
+    y[:, 1] = 1
+    with pytest.raises(ValueError, match="target '1': expected both 0 and 1 among its values, found only 1"):
+        model.fit(graphs, y)
+    y[0, 1] = 2
+    with pytest.raises(ValueError, match="y: expected 0, 1 or NaN where there are several targets, found 2"):
+        model.fit(graphs, y)
+    with pytest.raises(ValueError, match="several targets that are classes by name need a model each"):
+        model.fit(graphs, np.full((len(graphs), 2), "a"))
+    with pytest.raises(ValueError, match="metric: expected one of"):
+        model.set_params(metric="rmse").fit(graphs, labels)
+    y = labels.copy()
+    y[:5] = np.nan
+    with pytest.warns(UserWarning, match="5 graphs have no target, and are not used"):
+        PyramidalReservoirClassifier(**SMALL).fit(graphs, y)

@@ -1,0 +1,111 @@
+//! How sure a trained model is: probabilities, sets, intervals and thresholds, all
+//! from what leave-one-out says of the training graphs.
+
+use ndarray::{Array2, ArrayView2, Axis, s};
+
+use super::TrainedModel;
+use crate::error::{Error, Result, same_length};
+use crate::readout::{Assessment, Threshold, Wanted};
+use crate::targets::Task;
+
+impl TrainedModel {
+    /// The probabilities that decision values of the [readout](crate::readout::Readout::predict)
+    /// stand for: a column for each class or, for several targets, for each of them the
+    /// probability of 1.
+    pub fn probabilities(&self, decisions: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        let task = self.readout.task();
+        let assessments = self.assessed("probabilities")?;
+        same_length("columns of decision values", task.num_columns(), decisions.ncols())?;
+        let of = |target: usize| {
+            let calibration =
+                assessments[target].calibration.as_ref().ok_or_else(|| unknown("probabilities"))?;
+            calibration.probabilities(decisions.slice_axis(Axis(1), task.columns_of(target).into()))
+        };
+        match task {
+            Task::Classification { .. } => of(0),
+            Task::Binary { targets } => {
+                let mut all = Array2::zeros((decisions.nrows(), targets));
+                for target in 0..targets {
+                    all.column_mut(target).assign(&of(target)?.column(1));
+                }
+                Ok(all)
+            }
+            Task::Regression { .. } => {
+                let (expected, found) = ("a classifier".into(), "a regression; ask for intervals".into());
+                Err(Error::BadOption { name: "probabilities", expected, found })
+            }
+        }
+    }
+
+    /// Which classes cannot be ruled out: the set holds the true one with the
+    /// probability `coverage`, if new graphs are like the training graphs. Approximate:
+    /// see [`Conformal`](crate::readout::Conformal). There is a column for each class, or, for several targets,
+    /// one for 0 and one for 1 of each. A set may be empty: then no class is as likely as
+    /// true classes are.
+    pub fn sets(&self, decisions: ArrayView2<'_, f64>, coverage: f64) -> Result<Array2<bool>> {
+        let probabilities = self.probabilities(decisions)?;
+        let assessments = self.assessed("prediction sets")?;
+        match self.readout.task() {
+            Task::Binary { targets } => {
+                let mut sets = Array2::from_elem((decisions.nrows(), 2 * targets), false);
+                for (target, assessment) in assessments.iter().enumerate() {
+                    let least = 1.0 - assessment.conformal.reach(coverage)?;
+                    for (row, &p) in probabilities.column(target).iter().enumerate() {
+                        sets[(row, 2 * target)] = 1.0 - p >= least;
+                        sets[(row, 2 * target + 1)] = p >= least;
+                    }
+                }
+                Ok(sets)
+            }
+            _ => {
+                let least = 1.0 - assessments[0].conformal.reach(coverage)?;
+                Ok(probabilities.mapv(|p| p >= least))
+            }
+        }
+    }
+
+    /// Intervals that hold the true number with the probability `coverage`, if new graphs
+    /// are like the training graphs: for each target a column of lower ends, then one
+    /// of upper ends. Approximate: see [`Conformal`](crate::readout::Conformal).
+    pub fn intervals(&self, predictions: ArrayView2<'_, f64>, coverage: f64) -> Result<Array2<f64>> {
+        let Task::Regression { targets } = self.readout.task() else {
+            let (expected, found) = ("a regression".into(), "a classifier; ask for sets".into());
+            return Err(Error::BadOption { name: "intervals", expected, found });
+        };
+        same_length("columns of predictions", targets, predictions.ncols())?;
+        let mut ends = Array2::zeros((predictions.nrows(), 2 * targets));
+        for (target, assessment) in self.assessed("intervals")?.iter().enumerate() {
+            let reach = assessment.conformal.reach(coverage)?;
+            let found = predictions.column(target);
+            ends.slice_mut(s![.., 2 * target]).assign(&(&found - reach));
+            ends.slice_mut(s![.., 2 * target + 1]).assign(&(&found + reach));
+        }
+        Ok(ends)
+    }
+
+    /// The decision value from which on a target is taken to be 1, or of the second of two
+    /// classes, so that precision or recall is what is wanted, as far as leave-one-out
+    /// can tell.
+    pub fn threshold(&self, target: usize, wanted: Wanted) -> Result<Threshold> {
+        let task = self.readout.task();
+        if task.num_classes() != 2 {
+            let found = match task {
+                Task::Regression { .. } => "numbers".to_owned(),
+                _ => format!("{} classes", task.num_classes()),
+            };
+            return Err(Error::BadOption { name: "threshold", expected: "two classes".into(), found });
+        }
+        let assessment = self.assessed("thresholds")?.get(target);
+        let operating = assessment.and_then(|found| found.operating.as_ref());
+        operating.ok_or_else(|| unknown("thresholds"))?.threshold(wanted)
+    }
+
+    fn assessed(&self, what: &'static str) -> Result<&[Assessment]> {
+        self.readout.assessments().ok_or_else(|| unknown(what))
+    }
+}
+
+fn unknown(what: &'static str) -> Error {
+    let expected = "a model with leave-one-out values; train it again with this version".into();
+    Error::BadOption { name: what, expected, found: "one without".into() }
+}

@@ -1,0 +1,272 @@
+//! From decision values to probabilities.
+
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, same_length};
+use crate::linalg;
+
+/// Probabilities `softmax(a s + b)` of decision values `s`: one slope `a` for all
+/// classes, and a bias `b` for each. Of two classes, whose only decision value
+/// speaks for the second, it is `1 / (1 + exp(-(a s + b)))`, Platt's method.
+///
+/// ```
+/// use ndarray::array;
+/// use stepwell::readout::Calibration;
+/// let decisions = array![[-2.0], [-1.0], [-0.5], [0.5], [1.0], [2.0]];
+/// let calibration = Calibration::fit(decisions.view(), &[0, 0, 1, 0, 1, 1], 2, &[1.0; 6])?;
+/// let probabilities = calibration.probabilities(decisions.view())?;
+/// assert!(probabilities[(0, 1)] < 0.3 && probabilities[(5, 1)] > 0.7);
+/// # Ok::<(), stepwell::Error>(())
+/// ```
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Calibration {
+    slope: f64,
+    /// Of two classes only that of the second.
+    bias: Vec<f64>,
+}
+
+/// Steps of Newton's method; five to ten are usual.
+const MOST_STEPS: usize = 100;
+
+impl Calibration {
+    /// The slope and biases of the largest likelihood, given decision values of
+    /// rows that had no part in them. As Platt proposed, every row is taken to be of
+    /// its class with the probability `(n + 1) / (n + C)`, where `n` is the weight
+    /// of the class and `C` the number of classes: scores that tell classes apart
+    /// perfectly are no proof. Values that speak against the truth get the slope 0.
+    pub fn fit(
+        decisions: ArrayView2<'_, f64>,
+        classes: &[usize],
+        num_classes: usize,
+        weights: &[f64],
+    ) -> Result<Self> {
+        same_length("classes", decisions.nrows(), classes.len())?;
+        same_length("weights", decisions.nrows(), weights.len())?;
+        let columns = if num_classes == 2 { 1 } else { num_classes };
+        same_length("columns of decision values", columns, decisions.ncols())?;
+        let mut totals = vec![0.0; num_classes];
+        classes.iter().zip(weights).for_each(|(&class, weight)| totals[class] += weight);
+        // Biases first: they are the answer where decision values say nothing.
+        let all: f64 = totals.iter().sum();
+        let share = |class: usize| (totals[class] + 1.0) / (all + num_classes as f64);
+        let bias = match num_classes {
+            2 => vec![(share(1) / share(0)).ln()],
+            _ => (0..num_classes).map(|class| share(class).ln()).collect(),
+        };
+        let start = Self { slope: 0.0, bias };
+        let problem = Likelihood { decisions, classes, weights, totals };
+        let found = problem.climb(start.clone())?;
+        Ok(if found.slope > 0.0 { found } else { start })
+    }
+
+    /// From its parts.
+    pub fn from_parts(slope: f64, bias: Vec<f64>) -> Result<Self> {
+        let finite = bias.iter().chain([&slope]).all(|value| value.is_finite());
+        if finite && slope >= 0.0 && !bias.is_empty() {
+            return Ok(Self { slope, bias });
+        }
+        let expected = "a slope that is not negative, and finite biases".into();
+        Err(Error::BadOption { name: "calibration", expected, found: format!("{slope} and {bias:?}") })
+    }
+
+    /// What decision values are multiplied by.
+    pub fn slope(&self) -> f64 {
+        self.slope
+    }
+
+    /// What is added then: a number for each class, or, of two classes, for the second.
+    pub fn bias(&self) -> &[f64] {
+        &self.bias
+    }
+
+    /// The probability of every class.
+    pub fn probabilities(&self, decisions: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        same_length("columns of decision values", self.bias.len(), decisions.ncols())?;
+        let classes = if self.bias.len() == 1 { 2 } else { self.bias.len() };
+        let mut probabilities = Array2::zeros((decisions.nrows(), classes));
+        for (decisions, mut row) in decisions.outer_iter().zip(probabilities.outer_iter_mut()) {
+            let first = classes - self.bias.len();
+            for (class, (value, bias)) in decisions.iter().zip(&self.bias).enumerate() {
+                row[first + class] = self.slope * value + bias;
+            }
+            softmax(row.as_slice_mut().expect("just made"));
+        }
+        Ok(probabilities)
+    }
+}
+
+/// Turns logits into probabilities.
+fn softmax(row: &mut [f64]) {
+    let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    row.iter_mut().for_each(|value| *value = (*value - largest).exp());
+    let sum: f64 = row.iter().sum();
+    row.iter_mut().for_each(|value| *value /= sum);
+}
+
+/// What is maximised.
+struct Likelihood<'a> {
+    decisions: ArrayView2<'a, f64>,
+    classes: &'a [usize],
+    weights: &'a [f64],
+    /// Weight of each class.
+    totals: Vec<f64>,
+}
+
+impl Likelihood<'_> {
+    /// Newton's method with steps that are halved until they help; the problem is convex.
+    fn climb(&self, mut at: Calibration) -> Result<Calibration> {
+        let mut loss = self.loss(&at)?;
+        for _ in 0..MOST_STEPS {
+            let (gradient, curvature) = self.derivatives(&at)?;
+            let size = gradient.len();
+            let Some(step) = linalg::solve_positive(curvature, gradient.view().insert_axis(Axis(1))) else {
+                return Err(Error::NoDecomposition { what: "calibration", size });
+            };
+            let mut length = 1.0;
+            let next = loop {
+                let next = Calibration {
+                    slope: at.slope - length * step[(0, 0)],
+                    bias: at
+                        .bias
+                        .iter()
+                        .zip(step.column(0).iter().skip(1))
+                        .map(|(b, s)| b - length * s)
+                        .collect(),
+                };
+                let improved = self.loss(&next)?;
+                if improved < loss {
+                    break Some((next, improved));
+                }
+                length /= 2.0;
+                if length < 1e-10 {
+                    break None;
+                }
+            };
+            let Some((next, improved)) = next else { break };
+            let gained = loss - improved;
+            (at, loss) = (next, improved);
+            if gained < 1e-12 * (1.0 + loss.abs()) {
+                break;
+            }
+        }
+        Ok(at)
+    }
+
+    /// The probability that a row of a class is taken to be of another.
+    fn target(&self, class: usize, of: usize) -> f64 {
+        let classes = self.totals.len() as f64;
+        let own = (self.totals[of] + 1.0) / (self.totals[of] + classes);
+        if class == of { own } else { (1.0 - own) / (classes - 1.0) }
+    }
+
+    fn loss(&self, at: &Calibration) -> Result<f64> {
+        let probabilities = at.probabilities(self.decisions)?;
+        let row = |((row, &of), weight): ((ndarray::ArrayView1<'_, f64>, &usize), &f64)| {
+            let terms = row.iter().enumerate().map(|(class, p)| self.target(class, of) * p.max(1e-300).ln());
+            -weight * terms.sum::<f64>()
+        };
+        Ok(probabilities.outer_iter().zip(self.classes).zip(self.weights).map(row).sum())
+    }
+
+    /// Gradient and Hessian by slope and biases.
+    fn derivatives(&self, at: &Calibration) -> Result<(Array1<f64>, Array2<f64>)> {
+        let probabilities = at.probabilities(self.decisions)?;
+        let columns = self.decisions.ncols();
+        let first = self.totals.len() - columns;
+        let mut gradient = Array1::zeros(columns + 1);
+        let mut curvature = Array2::zeros((columns + 1, columns + 1));
+        for (row, &of) in self.classes.iter().enumerate() {
+            let weight = self.weights[row];
+            let (s, p) = (self.decisions.row(row), probabilities.row(row));
+            let mean: f64 = s.iter().enumerate().map(|(column, s)| p[first + column] * s).sum();
+            let mut square = -mean * mean;
+            for (column, &s) in s.iter().enumerate() {
+                let p = p[first + column];
+                let off = p - self.target(first + column, of);
+                gradient[0] += weight * off * s;
+                gradient[1 + column] += weight * off;
+                square += p * s * s;
+                curvature[(0, 1 + column)] += weight * p * (s - mean);
+                curvature[(1 + column, 1 + column)] += weight * p;
+                for other in 0..columns {
+                    curvature[(1 + column, 1 + other)] -= weight * p * probabilities[(row, first + other)];
+                }
+            }
+            curvature[(0, 0)] += weight * square;
+        }
+        for column in 0..columns {
+            curvature[(1 + column, 0)] = curvature[(0, 1 + column)];
+        }
+        // Biases of all classes may be moved together, and a slope may not matter at all.
+        let largest = curvature.diag().iter().copied().fold(1e-300, f64::max);
+        curvature.diag_mut().map_inplace(|entry| *entry += 1e-9 * largest);
+        Ok((gradient, curvature))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Stream;
+
+    /// Rows of `classes` classes whose decision values are `logits` on another scale.
+    fn drawn(rows: usize, classes: usize, scale: f64, shift: f64) -> (Array2<f64>, Vec<usize>) {
+        let mut stream = Stream::new(5, "calibration test", [classes as u64, 0]);
+        let columns = if classes == 2 { 1 } else { classes };
+        let mut decisions = Array2::from_shape_fn((rows, columns), |_| 2.0 * stream.normal());
+        let mut labels = Vec::new();
+        for mut row in decisions.outer_iter_mut() {
+            let mut p = if classes == 2 { vec![0.0, row[0]] } else { row.to_vec() };
+            softmax(&mut p);
+            let mut left = stream.uniform_in(0.0, 1.0);
+            let class = p.iter().position(|p| {
+                left -= p;
+                left < 0.0
+            });
+            labels.push(class.unwrap_or(0));
+            row.mapv_inplace(|logit| (logit - shift) / scale);
+        }
+        (decisions, labels)
+    }
+
+    #[test]
+    fn the_scale_of_logits_is_found_again() {
+        for classes in [2, 3, 5] {
+            let (decisions, labels) = drawn(20_000, classes, 4.0, 1.0);
+            let found =
+                Calibration::fit(decisions.view(), &labels, classes, &vec![1.0; labels.len()]).unwrap();
+            assert!((found.slope() - 4.0).abs() < 0.15, "{classes}: {found:?}");
+            if classes == 2 {
+                assert!((found.bias()[0] - 1.0).abs() < 0.1, "{found:?}");
+            }
+            let mean = found.probabilities(decisions.view()).unwrap().mean_axis(Axis(0)).unwrap();
+            for class in 0..classes {
+                let share = labels.iter().filter(|&&label| label == class).count() as f64 / 20_000.0;
+                assert!((mean[class] - share).abs() < 1e-3, "{classes}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_or_the_contrary_leaves_the_shares() {
+        let decisions =
+            Array2::from_shape_vec((8, 1), vec![1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, -1.0]).unwrap();
+        let labels = [0, 0, 0, 1, 1, 1, 1, 1];
+        let found = Calibration::fit(decisions.view(), &labels, 2, &[1.0; 8]).unwrap();
+        assert_eq!(found.slope(), 0.0);
+        let p = found.probabilities(decisions.view()).unwrap();
+        assert!(p.column(1).iter().all(|p| (p - 0.6).abs() < 1e-12), "(5 + 1) / (8 + 2)");
+        let flat = Array2::zeros((8, 1));
+        assert_eq!(Calibration::fit(flat.view(), &labels, 2, &[1.0; 8]).unwrap().slope(), 0.0);
+    }
+
+    #[test]
+    fn classes_told_apart_perfectly_are_no_certainty() {
+        let decisions = Array2::from_shape_fn((20, 1), |(row, _)| if row < 10 { -1.0 } else { 1.0 });
+        let labels: Vec<usize> = (0..20).map(|row| usize::from(row >= 10)).collect();
+        let found = Calibration::fit(decisions.view(), &labels, 2, &[1.0; 20]).unwrap();
+        let p = found.probabilities(decisions.view()).unwrap();
+        assert!((p[(19, 1)] - 11.0 / 12.0).abs() < 1e-6, "{p}");
+    }
+}

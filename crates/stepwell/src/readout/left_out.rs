@@ -1,0 +1,117 @@
+//! Leave-one-out errors of single rows, of which metrics are made.
+
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView1};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, same_length};
+use crate::graph::mixed;
+
+/// How far each row was missed with every alpha when it was left out.
+///
+/// Of very many rows some are kept, those to which the lot falls. It is drawn for
+/// the bits of a row, so that neither order nor pieces matter.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct LeftOut {
+    alphas: usize,
+    columns: usize,
+    lots: Vec<u64>,
+    /// For each row its weight, its targets, and its errors: those of an alpha next to each other.
+    numbers: Vec<f64>,
+}
+
+/// Numbers that are kept: a quarter of a gigabyte.
+const MOST: usize = 1 << 25;
+
+/// Some rows with one alpha: what is true, and what was predicted without them.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub weights: Vec<f64>,
+    pub truth: Array2<f64>,
+    pub decisions: Array2<f64>,
+}
+
+impl LeftOut {
+    pub fn new(alphas: usize, columns: usize) -> Self {
+        Self { alphas, columns, lots: Vec::new(), numbers: Vec::new() }
+    }
+
+    fn stride(&self) -> usize {
+        1 + self.columns * (1 + self.alphas)
+    }
+
+    /// Adds a row, its errors those of an alpha next to each other.
+    pub fn push(&mut self, x: ArrayView1<'_, f64>, y: ArrayView1<'_, f64>, weight: f64, missed: &[f64]) {
+        self.lots.push(mixed(0, x.iter().chain(&y).map(|value| value.to_bits())));
+        self.numbers.push(weight);
+        self.numbers.extend(y);
+        self.numbers.extend(missed);
+        if self.numbers.len() >= 2 * MOST {
+            self.settle();
+        }
+    }
+
+    /// Adds those of other rows.
+    pub fn merge(&mut self, other: Self) -> Result<()> {
+        same_length("alphas", self.alphas, other.alphas)?;
+        same_length("columns of the targets", self.columns, other.columns)?;
+        same_length("numbers of rows left out", other.lots.len() * self.stride(), other.numbers.len())?;
+        self.lots.extend(other.lots);
+        self.numbers.extend(other.numbers);
+        if self.numbers.len() >= 2 * MOST {
+            self.settle();
+        }
+        Ok(())
+    }
+
+    /// Sorts rows by lot and keeps no more than there should be.
+    pub fn settle(&mut self) {
+        let stride = self.stride();
+        let row = |at: usize| &self.numbers[at * stride..(at + 1) * stride];
+        let mut order: Vec<usize> = (0..self.lots.len()).collect();
+        // Rows of one lot have the same bits, up to their weights.
+        order.sort_by(|&a, &b| self.lots[a].cmp(&self.lots[b]).then(row(a)[0].total_cmp(&row(b)[0])));
+        order.truncate((MOST / stride).max(1));
+        self.numbers = order.iter().flat_map(|&at| row(at).iter().copied()).collect();
+        self.lots = order.iter().map(|&at| self.lots[at]).collect();
+    }
+
+    /// Whether anything is known with an alpha of some columns.
+    pub fn is_known(&self, alpha: usize, columns: &Range<usize>) -> bool {
+        let first = 1 + self.columns * (1 + alpha);
+        let rows = self.numbers.chunks_exact(self.stride());
+        !self.lots.is_empty()
+            && rows.into_iter().all(|row| row[first..][columns.clone()].iter().all(|value| value.is_finite()))
+    }
+
+    /// What was predicted of some columns with an alpha. `own` says how much of a
+    /// row's weight is its own, given its targets.
+    pub fn held(
+        &self,
+        alpha: usize,
+        columns: Range<usize>,
+        own: impl Fn(ArrayView1<'_, f64>) -> f64,
+    ) -> Held {
+        let (count, first) = (self.lots.len(), 1 + self.columns * (1 + alpha));
+        let mut truth = Array2::zeros((count, columns.len()));
+        let mut decisions = Array2::zeros((count, columns.len()));
+        let mut weights = Vec::with_capacity(count);
+        for (index, row) in self.numbers.chunks_exact(self.stride()).enumerate() {
+            for (at, column) in columns.clone().enumerate() {
+                truth[(index, at)] = row[1 + column];
+                decisions[(index, at)] = row[1 + column] - row[first + column];
+            }
+            weights.push(row[0] * own(truth.row(index)));
+        }
+        Held { weights, truth, decisions }
+    }
+}
+
+impl Held {
+    /// What a blend predicts that has this share of another readout, of the same rows.
+    pub fn blended(&self, other: &Self, share: f64) -> Self {
+        let decisions = (1.0 - share) * &self.decisions + share * &other.decisions;
+        Self { weights: self.weights.clone(), truth: self.truth.clone(), decisions }
+    }
+}
