@@ -3,7 +3,14 @@
 
 use std::io::{Cursor, Write};
 
-use stepwell_data::{Dataset, Place, jsonl, npz, parquet, tud};
+use sha2::{Digest, Sha256};
+use stepwell::graph::{EdgeList, Graph};
+use stepwell::model::Saved;
+use stepwell::pool::{Pool, Pooling};
+use stepwell_data::cache::{self, PyramidCache};
+use stepwell_data::identity::Identity;
+use stepwell_data::vectors::Partial;
+use stepwell_data::{Dataset, Error, Place, jsonl, npz, parquet, tud};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -17,6 +24,9 @@ pub fn run(target: &str, data: &[u8]) {
             &Place::file("fuzz.jsonl"),
         )),
         "parquet" => read_parquet(data),
+        "model" => drop(Saved::from_bytes(data)),
+        "cache" => read_cache(data),
+        "partial" => read_partial(data),
         other => panic!("no fuzz target is called {other}"),
     }
 }
@@ -78,4 +88,34 @@ fn read_parquet(data: &[u8]) {
     if let Ok(reader) = parquet::Reader::new(bytes::Bytes::copy_from_slice(data), place.clone()) {
         drop(Dataset::collect(reader, &place));
     }
+}
+
+/// A pyramid of a path of four vertices, sealed again, so that a changed byte reaches the parser.
+fn read_cache(data: &[u8]) {
+    let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3])).expect("a path");
+    let key = cache::key(path.as_batch(), &Pooling::from(Pool::Graclus), 1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let sealed = [data, Sha256::digest(data).as_slice()].concat();
+    std::fs::write(folder.path().join(format!("{key}.pyramid")), sealed).expect("a file");
+    drop(PyramidCache::new(folder.path()).load(&key, path.as_batch(), 1));
+}
+
+/// Blocks of a table, cut at four 0xFF, each sealed again behind the line that says what they are.
+fn read_partial(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("table.partial");
+    let made_of = Identity { settings: "fuzz".into(), checksums: Default::default() };
+    let mut bytes = serde_json::to_vec(&made_of).expect("plain values");
+    bytes.push(b'\n');
+    let mut rest = data;
+    while !rest.is_empty() {
+        let end = rest.windows(4).position(|window| window == [0xFF; 4]).unwrap_or(rest.len());
+        let block = &rest[..end];
+        bytes.extend((block.len() as u64).to_le_bytes());
+        bytes.extend(Sha256::digest(block));
+        bytes.extend(block);
+        rest = rest.get(end + 4..).unwrap_or_default();
+    }
+    std::fs::write(&path, bytes).expect("a file");
+    drop(Partial::open(&path, &made_of, false, |_| Ok::<(), Error>(())));
 }

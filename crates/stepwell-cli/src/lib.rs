@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod embedding;
+mod interrupt;
 mod model;
 mod options;
 mod output;
@@ -17,8 +18,7 @@ mod report;
 mod terminal;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::io;
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
@@ -42,7 +42,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return error.exit_code() as u8;
         }
     };
-    end_on_interrupt();
+    interrupt::end_in_order();
     silence_expected_panics();
     let terminal = Terminal::new(arguments.quiet);
     let run = || with_threads(arguments.threads, || commands::run(&arguments.command, &terminal));
@@ -74,30 +74,6 @@ impl std::fmt::Display for BadUsage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("bad usage")
     }
-}
-
-/// On Ctrl-C nothing half-written stays behind.
-/// What is said when the program is interrupted: how to go on.
-static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
-
-/// Tells what is saved already, should the program be interrupted.
-fn say_when_interrupted(words: String) {
-    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
-}
-
-fn end_on_interrupt() {
-    // A handler may be installed already when this runs inside another program; then that one rules.
-    let _ = ctrlc::set_handler(|| {
-        stepwell_data::files::discard_unfinished();
-        // Standard error may be gone; that must not keep the program from ending.
-        let words = LAST_WORDS.try_lock().map(|words| words.clone()).unwrap_or_default();
-        let _ = if words.is_empty() {
-            writeln!(io::stderr(), "\ninterrupted")
-        } else {
-            writeln!(io::stderr(), "\ninterrupted: {words}; the same command goes on from there")
-        };
-        std::process::exit(130);
-    });
 }
 
 /// A decoder's panic that becomes an error is reported as one, and only so.

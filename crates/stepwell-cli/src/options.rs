@@ -1,5 +1,6 @@
 //! The options of a model as flags, made from the table in [`stepwell::config`].
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
@@ -206,7 +207,14 @@ impl ConfigFile {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)?;
+        /// Far more than all options together.
+        const LONGEST: u64 = 1 << 20;
+        let mut text = String::new();
+        std::fs::File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+        anyhow::ensure!(
+            text.len() as u64 <= LONGEST,
+            "more than {LONGEST} bytes: this is no file of options"
+        );
         let entries: std::collections::BTreeMap<String, toml::Spanned<Value>> = toml::from_str(&text)?;
         let mut given = Map::new();
         for (name, value) in entries {

@@ -1,37 +1,71 @@
-//! Tables that are written while they are made, and can be gone on with.
+//! Output tables that are written row by row and can be resumed.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
+use stepwell_data::Source;
+use stepwell_data::identity::{Identity, checksum};
 use stepwell_data::vectors::{Block, Partial, VectorWriter};
 
+use crate::BadUsage;
+use crate::args::Input;
 use crate::terminal::Terminal;
 
 /// What every command that writes long tables takes.
 #[derive(Args, Debug)]
 pub struct ResumeArg {
     /// Keep what is done beside the output (FILE.partial) while working, and go on from it if an
-    /// earlier run of the same command was ended
+    /// earlier run of the same command was interrupted; refused if data or options have changed
     #[arg(long, requires = "out")]
     pub resume: bool,
+
+    /// With --resume: discard what an earlier run kept, and start over
+    #[arg(long, requires = "resume")]
+    restart: bool,
 }
 
 impl ResumeArg {
+    /// Refuses what can be read only once.
+    pub fn check(&self, input: &Input) -> Result<()> {
+        if self.resume && input.dataset == "-" {
+            let refusal = "--resume: standard input cannot be resumed; save it to a file first";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
+        Ok(())
+    }
+
     /// Where to keep blocks, and what they are made of; nothing unless asked for.
-    pub fn kept(&self, out: Option<&Path>, made_of: &[&str]) -> Option<Kept> {
-        let table = out.filter(|_| self.resume)?;
-        let sum = Sha256::digest(made_of.join("\n"));
-        let made_of = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Kept { path: Partial::beside(table), made_of })
+    /// `settings` are the command's own; the bytes of the model are its options and weights.
+    pub fn kept(
+        &self,
+        out: Option<&Path>,
+        (input, source): (&Input, &Source),
+        (config, model): (&impl serde::Serialize, &[u8]),
+        settings: Value,
+    ) -> Result<Option<Kept>> {
+        let Some(table) = out.filter(|_| self.resume) else { return Ok(None) };
+        let settings = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "instruction_set": stepwell::instruction_set(),
+            "part": source.part.map(|part| part.name()),
+            "target": input.target,
+            "options": settings,
+            "model": config,
+        });
+        let checksums = [("dataset", source.checksum()?), ("model", checksum(model))];
+        let checksums = checksums.map(|(name, sum)| (name.to_owned(), sum)).into();
+        let made_of = Identity { settings, checksums };
+        Ok(Some(Kept { path: Partial::beside(table), made_of, restart: self.restart }))
     }
 }
 
 /// Where blocks are kept.
 pub struct Kept {
     path: PathBuf,
-    made_of: String,
+    made_of: Identity,
+    restart: bool,
 }
 
 /// A table that grows, and what is kept of it.
@@ -50,12 +84,13 @@ impl<'a> Output<'a> {
         terminal: &Terminal,
     ) -> Result<Self> {
         let Some(kept) = kept else { return Ok(Self { writer, partial: None, done: 0 }) };
-        let (partial, done) = Partial::open(&kept.path, &kept.made_of, |block| match &mut writer {
-            Some(writer) => writer.write(block).context("writing vectors"),
-            None => Ok(()),
-        })?;
+        let (partial, done) =
+            Partial::open(&kept.path, &kept.made_of, kept.restart, |block| match &mut writer {
+                Some(writer) => writer.write(block).context("writing vectors"),
+                None => Ok(()),
+            })?;
         if done > 0 {
-            terminal.note(&format!("going on after {done} graphs that {} holds", kept.path.display()));
+            terminal.note(&format!("resuming after {done} graphs that {} holds", kept.path.display()));
         }
         Ok(Self { writer, partial: Some(partial), done })
     }

@@ -44,7 +44,7 @@ pub struct ProtocolArgs {
     pub folds: Option<usize>,
 
     /// Repeat everything this many times, with other folds and weights: seeds from --seed on
-    #[arg(long, alias = "seeds", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, alias = "seeds", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     repeats: u64,
 }
 
@@ -252,7 +252,7 @@ impl Evaluator<'_> {
     fn last_words(&self, what: &str, name: &str, progress: Progress) {
         if let Some(folder) = &self.run.folder {
             let saved = format!("{} of {} {what} of {name}", progress.done, progress.units);
-            crate::say_when_interrupted(format!("{saved} are saved in {}", folder.display()));
+            crate::interrupt::say_when_interrupted(format!("{saved} are saved in {}", folder.display()));
         }
     }
 

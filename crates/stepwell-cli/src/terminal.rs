@@ -1,5 +1,6 @@
 //! The one place that decides what a person sees: messages, bars, tables.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -39,13 +40,13 @@ impl Terminal {
                 text += &cause;
             }
         }
-        let _ = writeln!(io::stderr(), "error: {text}");
+        let _ = writeln!(io::stderr(), "error: {}", printable(&text));
     }
 
     /// Something worth knowing, on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", printable(text));
         }
     }
 
@@ -56,7 +57,7 @@ impl Terminal {
 
     /// Text for standard output.
     pub fn print(&self, text: &str) -> Result<()> {
-        writeln!(io::stdout().lock(), "{text}").context("standard output")
+        writeln!(io::stdout().lock(), "{}", printable(text)).context("standard output")
     }
 
     /// One JSON object on standard output.
@@ -210,6 +211,17 @@ impl Terminal {
         }
         Ok(self.busy(&format!("reading {name}"), || read(&mut |_| ControlFlow::Continue(())))?)
     }
+}
+
+/// Text as it can be shown: names of graphs and files may hold what would move the cursor or
+/// rename the window.
+fn printable(text: &str) -> Cow<'_, str> {
+    let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(hidden) {
+        return text.into();
+    }
+    let shown = |c: char| if hidden(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 /// What a dataset's targets are called.

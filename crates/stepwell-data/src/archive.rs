@@ -11,6 +11,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::error::{Error, Place, Result, quote};
+use crate::memory;
 
 /// What even the smallest archive may unpack to.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
@@ -18,6 +19,9 @@ const ALWAYS_ALLOWED: u64 = 64 << 20;
 /// How many times its own size a larger archive may unpack to. Text of graphs
 /// compresses five- to thirtyfold, pickled matrices some twentyfold.
 const MAX_RATIO: u64 = 200;
+
+/// The share of memory, one in so many, that may be unpacked.
+const MEMORY_SHARE: u64 = 8;
 
 /// An open archive and how much may still be unpacked of it.
 pub(crate) struct Archive<R> {
@@ -35,6 +39,8 @@ impl<R: Read + Seek> Archive<R> {
         reader.rewind().map_err(io)?;
         let zip = ZipArchive::new(reader).map_err(|error| refused(name, Place::file(name), error))?;
         let limit = size.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED);
+        // Text becomes graphs of some times its size.
+        let limit = memory::available().map_or(limit, |bytes| limit.min(bytes / MEMORY_SHARE));
         Ok(Self { name: name.to_owned(), zip, limit, spent: 0 })
     }
 
@@ -43,9 +49,10 @@ impl<R: Read + Seek> Archive<R> {
         self.limit
     }
 
-    /// The paths of all parts, but for those that are no text: nobody asks for them.
+    /// The paths of all parts, with a sign in place of what is no text.
     pub(crate) fn parts(&self) -> Vec<String> {
-        self.zip.file_names().filter_map(|name| name.ok().map(|name| name.into_owned())).collect()
+        let names = self.zip.file_names().zip(self.zip.file_names_raw());
+        names.map(|(name, raw)| name.unwrap_or_else(|_| String::from_utf8_lossy(raw)).into_owned()).collect()
     }
 
     /// The archive as a whole, for messages.

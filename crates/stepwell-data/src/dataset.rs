@@ -1,10 +1,12 @@
 //! A set of graphs with what is known about them.
 
 use ndarray::Array2;
+use sha2::{Digest, Sha256};
 use stepwell::graph::GraphBatch;
 use stepwell::targets::Targets;
 
 use crate::error::{Error, Place, Result};
+use crate::identity::hexadecimal;
 
 fn chosen<T: Clone>(values: &[T], graphs: &[usize]) -> Vec<T> {
     graphs.iter().map(|&graph| values[graph].clone()).collect()
@@ -117,6 +119,30 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// A checksum of graphs, names, targets, groups and parts: what results are made of.
+    pub(crate) fn checksum(&self) -> String {
+        let mut sum = Sha256::new();
+        let mut add = |what: &str, text: String| sum.update(format!("{what} {} {text}\n", text.len()));
+        add("graphs", format!("{:?}", self.graphs.keys()));
+        add("attributes", format!("{:?}", self.graphs.attribute_names()));
+        let known = self.some_classes.as_ref();
+        add("known", format!("{:?}", known.map(|known| &known.graphs)));
+        for targets in [Some(&self.targets), known.map(|known| &known.targets)].into_iter().flatten() {
+            // What ndarray prints of a long array is not all of it.
+            let (kind, classes, values) = match targets {
+                Targets::None => ("none", None, None),
+                Targets::Classes(labels) => ("classes", Some(labels), None),
+                Targets::Numbers(values) => ("numbers", None, Some(values)),
+                Targets::Binary(values) => ("binary", None, Some(values)),
+            };
+            let bits = values.map(|all| (all.dim(), all.iter().map(|x| x.to_bits()).collect::<Vec<_>>()));
+            add(kind, format!("{classes:?} {bits:?}"));
+        }
+        add("names", format!("{:?}", (&self.target_names, &self.ids)));
+        add("parts", format!("{:?}", (&self.groups, &self.parts)));
+        hexadecimal(sum.finalize().as_slice())
+    }
+
     /// How many graphs there are.
     pub fn len(&self) -> usize {
         self.graphs.len()

@@ -95,6 +95,22 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// What an earlier run has kept is not the beginning of what this one makes.
+    #[error(
+        "{}: an interrupted run with {what} left this; repeat its options to resume it, or pass --restart to discard it", path.display()
+    )]
+    Changed {
+        /// What was kept.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// Another process is writing the same file.
+    #[error("{}: another process is writing this; wait until it ends, or write to another file", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file is not a model, or not a whole one.
     #[error("{}: {source}", path.display())]
     Model {

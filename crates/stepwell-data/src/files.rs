@@ -1,11 +1,19 @@
 //! Files that appear whole or not at all.
+//!
+//! What is being written stands aside, in the folder of its target, under a name of its own
+//! (`.stepwell-…`), and is held by a lock. What a killed process leaves has no lock: the next
+//! one that writes the same target removes it.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Error, Result};
+use tempfile::{NamedTempFile, TempDir};
+
+use crate::error::{Error, Place, Result};
+use crate::identity::checksum;
+use crate::memory;
 
 /// What is being written aside right now.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -34,6 +42,27 @@ impl Drop for Unfinished {
     }
 }
 
+/// What may come through a pipe or from a device, which do not say how long they are.
+const LONGEST_PIPE: u64 = 1 << 30;
+
+/// Reads a whole file, if memory can hold it; of what is no file, a gigabyte at most.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let io = |source| Error::io(path, source);
+    let file = File::open(path).map_err(io)?;
+    let known = file.metadata().map_err(io)?;
+    let limit = if known.is_file() { memory::available().unwrap_or(u64::MAX) } else { LONGEST_PIPE };
+    let too_large = |found| {
+        let place = Place::file(path.display().to_string());
+        Error::TooLarge { place, what: "its size in bytes", limit, found }
+    };
+    if known.is_file() && known.len() > limit {
+        return Err(too_large(known.len()));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > limit { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
+}
+
 /// Writes a file aside and renames it into place once `fill` has succeeded. A
 /// link is followed; what is no file (a pipe, a device) is written to as it is.
 pub fn write_whole<E: From<Error>>(
@@ -42,15 +71,16 @@ pub fn write_whole<E: From<Error>>(
 ) -> Result<(), E> {
     let io = |source| E::from(Error::io(path, source));
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+    if is_device(&target) {
         let file = File::options().write(true).open(&target).map_err(io)?;
         let mut writer = BufWriter::with_capacity(1 << 18, &file);
         fill(&mut writer)?;
         return writer.flush().map_err(io);
     }
+    refuse_folder(&target).map_err(io)?;
     let folder = parent(&target);
     fs::create_dir_all(folder).map_err(|source| E::from(Error::io(folder, source)))?;
-    let aside = tempfile::Builder::new().prefix(".stepwell-").tempfile_in(folder).map_err(io)?;
+    let aside = file_aside(folder, &target).map_err(io)?;
     let _listed = Unfinished::new(aside.path());
     let mut writer = BufWriter::with_capacity(1 << 18, aside.as_file());
     fill(&mut writer)?;
@@ -59,6 +89,103 @@ pub fn write_whole<E: From<Error>>(
     finish(aside.as_file()).map_err(io)?;
     aside.persist(&target).map_err(|error| io(error.error))?;
     Ok(())
+}
+
+/// An error now where [`write_whole`] would have one after much work: where the target is a
+/// folder, or nothing can be written beside it.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let io = |source| Error::io(path, source);
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if is_device(&target) {
+        return Ok(());
+    }
+    refuse_folder(&target).map_err(io)?;
+    // Folders that do not exist are made when there is something to put there.
+    let folder = target
+        .ancestors()
+        .skip(1)
+        .map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+        .find(|folder| folder.exists());
+    file_aside(folder.unwrap_or(Path::new(".")), &target).map_err(io).map(drop)
+}
+
+fn is_device(target: &Path) -> bool {
+    fs::metadata(target).is_ok_and(|known| !known.is_file() && !known.is_dir())
+}
+
+fn refuse_folder(target: &Path) -> io::Result<()> {
+    let is_folder = fs::metadata(target).is_ok_and(|known| known.is_dir());
+    if is_folder { Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a folder")) } else { Ok(()) }
+}
+
+/// What names of everything written aside for a target begin with.
+fn prefix(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default().as_encoded_bytes();
+    format!(".stepwell-{}-", &checksum(name)[..12])
+}
+
+/// A file aside, held by this process, after what killed ones left is gone.
+fn file_aside(folder: &Path, target: &Path) -> io::Result<NamedTempFile> {
+    let prefix = prefix(target);
+    remove_left_over(folder, &prefix);
+    loop {
+        let aside = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
+        // Where there are no locks, nothing is ever taken for left over.
+        let _ = aside.as_file().try_lock();
+        // Until it was locked another process could take it for left over.
+        if is_at(aside.as_file(), aside.path()) {
+            return Ok(aside);
+        }
+    }
+}
+
+/// The same for a folder. The lock goes with the file.
+fn folder_aside(folder: &Path, target: &Path) -> io::Result<(TempDir, Option<File>)> {
+    let prefix = prefix(target);
+    remove_left_over(folder, &prefix);
+    loop {
+        let aside = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder)?;
+        let Ok(opened) = File::open(aside.path()) else { return Ok((aside, None)) };
+        let _ = opened.try_lock();
+        if is_at(&opened, aside.path()) {
+            return Ok((aside, Some(opened)));
+        }
+    }
+}
+
+/// Removes what no living process holds.
+fn remove_left_over(folder: &Path, prefix: &str) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes());
+        let Some(kind) = entry.file_type().ok().filter(|kind| is_ours && (kind.is_file() || kind.is_dir()))
+        else {
+            continue;
+        };
+        let Some(opened) = File::open(entry.path()).ok().filter(|file| file.try_lock().is_ok()) else {
+            continue;
+        };
+        let path = entry.path();
+        let _ = if kind.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        drop(opened);
+    }
+}
+
+/// Whether this very file, and no other and no link, stands at a path.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        match (file.metadata(), fs::symlink_metadata(path)) {
+            (Ok(here), Ok(there)) => (here.dev(), here.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        fs::symlink_metadata(path).is_ok_and(|there| !there.is_symlink())
+    }
 }
 
 /// Fills a folder aside and renames it into place once `fill` has succeeded.
@@ -73,7 +200,7 @@ pub fn write_folder_whole<E: From<Error>>(
     }
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|source| E::from(Error::io(folder, source)))?;
-    let aside = tempfile::Builder::new().prefix(".stepwell-").tempdir_in(folder).map_err(io)?;
+    let (aside, _lock) = folder_aside(folder, path).map_err(io)?;
     let _listed = Unfinished::new(aside.path());
     fill(aside.path())?;
     if path.is_dir() {
@@ -164,5 +291,46 @@ mod tests {
         assert!(path.join("a").is_file());
         assert!(write_folder_whole(&path, fill).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    /// What killed processes left is gone after the next one; what a living one holds stays.
+    #[test]
+    fn what_was_left_over_is_removed_by_the_next_to_write_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("out"), folder.path().join("other"));
+        for target in [&path, &other] {
+            let prefix = prefix(target);
+            fs::write(folder.path().join(format!("{prefix}dead")), "x").unwrap();
+            fs::create_dir(folder.path().join(format!("{prefix}folder"))).unwrap();
+            fs::write(folder.path().join(format!("{prefix}folder/a")), "x").unwrap();
+        }
+        let alive = file_aside(folder.path(), &path).unwrap();
+        write_whole::<Error>(&path, |out| out.write_all(b"whole").map_err(|e| Error::io("x", e))).unwrap();
+        let mut names: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        let held = alive.path().file_name().unwrap().to_str().unwrap().to_owned();
+        let mut expected =
+            vec![held, format!("{}dead", prefix(&other)), format!("{}folder", prefix(&other)), "out".into()];
+        expected.sort();
+        assert_eq!(names, expected);
+        let set = folder.path().join("other");
+        write_folder_whole(&set, |aside| fs::write(aside.join("a"), "1").map_err(|e| Error::io(aside, e)))
+            .unwrap();
+        drop(alive);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "out and other");
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_written_is_noticed_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(check_writable(folder.path()).is_err(), "a folder");
+        assert!(check_writable(&folder.path().join("new/deep/out")).is_ok());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+        assert!(check_writable(Path::new("/proc/none/out")).is_err());
+        let begun: Result<()> = write_whole(folder.path(), |_| panic!("never begun"));
+        assert!(begun.is_err());
     }
 }

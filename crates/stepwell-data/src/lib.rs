@@ -20,7 +20,9 @@ mod dataset;
 pub mod download;
 mod error;
 pub mod files;
+pub mod identity;
 pub mod jsonl;
+pub mod memory;
 pub mod models;
 pub mod npz;
 #[cfg(feature = "parquet")]

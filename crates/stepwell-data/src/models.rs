@@ -1,6 +1,5 @@
 //! Models as files. Whatever a file is called, its content says what it is.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use crate::files;
 
 /// Reads a model.
 pub fn read(path: &Path) -> Result<Saved> {
-    let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
+    let bytes = files::read(path)?;
     Saved::from_bytes(&bytes).map_err(|source| Error::Model { path: path.to_owned(), source })
 }
 

@@ -14,6 +14,7 @@ use crate::catalog::{Catalog, Format, Location, read_with};
 use crate::dataset::{Dataset, Part};
 use crate::download::Progress;
 use crate::error::{Error, Place, Result};
+use crate::identity::checksum_of_file;
 use crate::jsonl;
 use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 
@@ -100,12 +101,25 @@ impl Source {
         }
     }
 
-    /// What tells whether this is the same data as at another time: the file,
-    /// its length and when it was changed. Nothing for other sources.
-    pub fn stamp(&self) -> Option<String> {
-        let Kind::Rows(path, _) = &self.kind else { return None };
-        let known = fs::metadata(path).ok()?;
-        Some(format!("{} {} {:?}", path.display(), known.len(), known.modified().ok()?))
+    /// A checksum of all that the graphs are, to tell whether they are the same at another
+    /// time: of a file's bytes, or of what is held in memory. Standard input has none.
+    pub fn checksum(&self) -> Result<String> {
+        let refused = |what: &str| {
+            Error::Unsupported(format!(
+                "{what} cannot be resumed: it may not be the same the next time; save it to a file first"
+            ))
+        };
+        match &self.kind {
+            Kind::Whole(dataset) => Ok(dataset.checksum()),
+            Kind::Rows(path, _) => {
+                let known = fs::metadata(path).map_err(|source| Error::io(path, source))?;
+                if !known.is_file() {
+                    return Err(refused(&path.display().to_string()));
+                }
+                checksum_of_file(path).map_err(|source| Error::io(path, source))
+            }
+            Kind::Once(_) => Err(refused("standard input")),
+        }
     }
 
     /// A file or folder, whatever it is called.

@@ -105,7 +105,7 @@ impl<'a> ConvergenceStudy<'a> {
                 let entry = graphs.row_offsets()[offsets[0]];
                 let gate = |at: usize| gate(weights, inputs.edges(), entry + at);
                 let stability = stability(graph, config.normalize, size, !inputs.edges().is_empty())?;
-                let first = config.leak * drive.iter().map(|x| x.tanh().powi(2)).sum::<f64>().sqrt();
+                let first = drive.iter().map(|x| x.tanh().powi(2)).sum::<f64>().sqrt();
                 let recurrent = weights.recurrent.view();
                 let residual = residual(graph, config.normalize, recurrent, drive, state, gate);
                 let contraction = leaky_contraction(stability.contraction, config.leak);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use stepwell::config::{EdgeGate, ModelConfig, Pool};
 use stepwell::targets::{Labels, Targets};
-use stepwell_data::{Dataset, cache};
+use stepwell_data::{Dataset, cache, identity};
 
 use crate::splits::Fold;
 
@@ -38,29 +38,8 @@ impl Fingerprint {
         if self.settings.is_null() {
             return "another dataset, model or protocol".into();
         }
-        let mut found = Vec::new();
-        differing("", &self.settings, &now.settings, &mut found);
+        let found = identity::differences(&self.settings, &now.settings);
         if found.is_empty() { "another dataset or other folds".into() } else { found.join(", ") }
-    }
-}
-
-/// Names the leaves that differ.
-fn differing(name: &str, before: &Value, now: &Value, found: &mut Vec<String>) {
-    match (before, now) {
-        (before, now) if before == now => {}
-        (Value::Object(fields), Value::Object(others)) => {
-            let added = others.keys().filter(|key| !fields.contains_key(*key));
-            for key in fields.keys().chain(added) {
-                differing(key, &before[key], &now[key], found);
-            }
-        }
-        (Value::Array(items), Value::Array(others)) if name.is_empty() => {
-            items.iter().zip(others).for_each(|(before, now)| differing(name, before, now, found));
-        }
-        _ => {
-            let shown = |value: &Value| if value.is_null() { "none".to_owned() } else { value.to_string() };
-            found.push(format!("{} = {}, not {}", name.replace('_', " "), shown(before), shown(now)));
-        }
     }
 }
 

@@ -81,6 +81,9 @@ impl Default for Protocol {
     }
 }
 
+/// More than anybody's years.
+const MOST_PASSES: usize = 1 << 30;
+
 impl Protocol {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
@@ -89,6 +92,12 @@ impl Protocol {
         };
         if self.initialisations == 0 {
             return bad("initialisations", "at least 1", "0".into());
+        }
+        let passes = self.configurations.max(1).checked_mul(self.initialisations);
+        if passes.is_none_or(|passes| passes > MOST_PASSES) {
+            let found = format!("{} x {}", self.configurations, self.initialisations);
+            let expected = format!("at most {MOST_PASSES} configurations x initialisations");
+            return bad("configurations", &expected, found);
         }
         if self.alphas.is_empty() {
             return bad("alphas", "at least 1", "0".into());

@@ -103,7 +103,10 @@ pub fn load_dataset(
 ) -> PyResult<RawDataset> {
     let catalog = Catalog { online: download, ..Catalog::from_environment(data_dir) };
     let options = reading(targets, groups);
-    let loaded = threads::run(py, 0, |go_on| catalog.load_with(name, 0, &options, &mut |_| go_on()))?;
+    let name = name.to_owned();
+    let loaded = threads::run_owned(py, 0, None, move |watch| {
+        catalog.load_with(&name, 0, &options, &mut |_| watch.go_on())
+    })?;
     loaded.map(RawDataset::from).map_err(exception)
 }
 
@@ -135,7 +138,8 @@ pub fn save_dataset(
         parts: split.map(|names| names.iter().map(part).collect::<PyResult<_>>()).transpose()?,
         ..Dataset::default()
     };
-    threads::run(py, 0, |_| catalog::write(&dataset, &path, false))?.map(drop).map_err(exception)
+    let written = threads::run_owned(py, 0, None, move |_| catalog::write(&dataset, &path, false))?;
+    written.map(drop).map_err(exception)
 }
 
 /// One of the paper's benchmarks.
@@ -155,7 +159,8 @@ pub fn make_benchmark(
         graphs_per_class: graphs_per_class.unwrap_or(options.graphs_per_class),
         ..options
     };
-    threads::run(py, 0, |_| synthetic::generate(&options))?.map(RawDataset::from).map_err(exception)
+    let made = threads::run_owned(py, 0, None, move |_| synthetic::generate(&options))?;
+    made.map(RawDataset::from).map_err(exception)
 }
 
 pub(crate) fn exception(error: Error) -> PyErr {

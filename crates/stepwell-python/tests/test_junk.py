@@ -1,5 +1,8 @@
 """Whatever is thrown at the package, what comes back is an answer or a plain exception."""
 
+import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -163,3 +166,40 @@ def test_the_position_is_named(bad, position):
     for call in (PyramidalReservoir().fit, TRANSFORMERS[1].transform, CLASSIFIER.predict):
         with pytest.raises((TypeError, ValueError), match=f"^graph {position}: "):
             call(graphs)
+
+
+def _broken(form, part, value):
+    """A valid matrix of a format, one of whose arrays was changed behind SciPy's back."""
+    matrix = getattr(sp, f"{form}_matrix")(np.ones((4, 4)))
+    array = np.array(getattr(matrix, part))
+    array[tuple(-1 for _ in array.shape)] = value
+    setattr(matrix, part, array)
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("form", "part", "value"),
+    [
+        ("csr", "indices", 10**6),
+        ("csr", "indices", -(10**6)),
+        ("csr", "indptr", 10**6),
+        ("csc", "indices", 10**6),
+        ("csc", "indptr", 10**6),
+        ("bsr", "indices", 10**6),
+        ("coo", "row", 10**6),
+        ("coo", "col", -5),
+        ("csr", "data", None),
+        ("dia", "offsets", None),
+    ],
+)
+def test_matrices_that_lie_about_themselves_are_refused(form, part, value):
+    if value is None:
+        matrix = getattr(sp, f"{form}_matrix")(np.ones((4, 4)))
+        setattr(matrix, part, getattr(matrix, part)[:1])
+    else:
+        matrix = _broken(form, part, value)
+    # In a process of its own: what this is about is a segmentation fault.
+    code = "import pickle, sys, stepwell\ntry:\n    stepwell.Graph(pickle.load(sys.stdin.buffer))\nexcept ValueError as error:\n    print(error)"
+    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(matrix), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"adjacency: the " + form.encode() + b" matrix is not valid" in done.stdout, done

@@ -222,6 +222,16 @@ pub enum Error {
         /// The number.
         value: f64,
     },
+    /// States of a graph are not numbers.
+    #[error(
+        "the states of graph {graph} are not finite numbers: its weights or inputs are too large for precision {precision}; scale them down, or normalize"
+    )]
+    NotFinite {
+        /// The precision: f32 or f64.
+        precision: &'static str,
+        /// The graph's position in its batch, from 0.
+        graph: usize,
+    },
     /// A graph could not be pooled.
     #[error("graph {graph}, pooling {level}: {source}")]
     Pooling {
@@ -260,6 +270,7 @@ impl Error {
     /// The same about another graph of the batch, where one is to blame.
     pub(crate) fn of_graph(mut self, position: usize) -> Self {
         if let Self::TooLargeForPrecision { graph, .. }
+        | Self::NotFinite { graph, .. }
         | Self::Pooling { graph, .. }
         | Self::FillBudget { graph, .. } = &mut self
         {
@@ -272,6 +283,7 @@ impl Error {
     pub fn graph(&self) -> Option<usize> {
         match self {
             Self::TooLargeForPrecision { graph, .. }
+            | Self::NotFinite { graph, .. }
             | Self::Pooling { graph, .. }
             | Self::FillBudget { graph, .. } => Some(*graph),
             _ => None,

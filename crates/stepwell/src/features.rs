@@ -545,16 +545,8 @@ fn put(rows: &mut [f64], width: usize, column: usize, values: &[f64], values_wid
 /// that are joined. 0 for vertices with fewer than two neighbours.
 pub fn clustering_coefficients(graph: GraphRef<'_>) -> Vec<f64> {
     let others = |v: usize| graph.neighbours(v).iter().map(|&u| u as usize).filter(move |&u| u != v);
-    let joined = if graph.is_directed() {
-        let mut marked = vec![usize::MAX; graph.num_vertices()];
-        let count = |v: usize| {
-            others(v).for_each(|u| marked[u] = v);
-            others(v).map(|u| others(u).filter(|&w| marked[w] == v).count()).sum()
-        };
-        (0..graph.num_vertices()).map(count).collect()
-    } else {
-        triangles::joined_pairs(graph)
-    };
+    let joined =
+        if graph.is_directed() { triangles::joined_targets(graph) } else { triangles::joined_pairs(graph) };
     let share = |(v, joined): (usize, usize)| {
         let degree = others(v).count();
         if degree < 2 { 0.0 } else { joined as f64 / (degree * (degree - 1)) as f64 }

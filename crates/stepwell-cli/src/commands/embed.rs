@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use ndarray::s;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
+use serde_json::json;
 use stepwell::config::Precision;
 use stepwell::model::Model;
 use stepwell::reservoir::Prepared;
@@ -84,6 +84,7 @@ impl Embed {
         let config = self.options.config().context(BadUsage)?;
         let format = self.format().context(BadUsage)?;
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
+        self.resume.check(&self.input)?;
         if self.model.is_some() && self.options.gives_any() {
             let refusal = "options of the model come from the file of -m; leave the others out";
             return Err(anyhow!(refusal).context(BadUsage));
@@ -114,15 +115,10 @@ impl Embed {
             }
             None => Model::new(config, survey.features.clone())?,
         };
-        // The bytes of the model are those of its options, its map and its weights.
-        let sum = if self.resume.resume {
-            format!("{:?}", Sha256::digest(model.to_bytes()?))
-        } else {
-            String::new()
-        };
-        let stamp = source.stamp().unwrap_or_default();
-        let parts = [env!("CARGO_PKG_VERSION"), &sum, &stamp];
-        let kept = self.resume.kept(self.out.as_deref(), &parts);
+        let bytes = if self.resume.resume { model.to_bytes()? } else { Vec::new() };
+        let settings = json!({ "command": "embed", "targets": with_targets });
+        let (read, made) = ((&self.input, &source), (&model.config, &bytes[..]));
+        let kept = self.resume.kept(self.out.as_deref(), read, made, settings)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let work = Work { source, survey, model, cache, kept, nodes: self.nodes, with_targets };
         let shape = work.shape()?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
+use serde_json::json;
 use stepwell::config::Metric;
 use stepwell::model::TrainedModel;
 use stepwell::readout::Wanted;
@@ -120,6 +120,7 @@ impl Predict {
             },
         };
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
+        self.resume.check(&self.input)?;
         let model = read_model(&self.model)?;
         let mut source = terminal.open_once(&self.input, Untargeted::Keep)?;
         source.part = self.part.get();
@@ -187,15 +188,17 @@ impl Predict {
         writer: Option<Box<dyn VectorWriter + '_>>,
     ) -> Result<(PredictionSummary, Option<Partial>)> {
         let start = Instant::now();
-        let kept = match self.resume.resume {
-            false => None,
-            true => {
-                let stamp = source.stamp().unwrap_or_default();
-                let sum = format!("{:?}", Sha256::digest(model.to_bytes()?));
-                let asked = format!("{asked:?}");
-                self.resume.kept(self.out.as_deref(), &[env!("CARGO_PKG_VERSION"), &sum, &stamp, &asked])
-            }
-        };
+        let bytes = if self.resume.resume { model.to_bytes()? } else { Vec::new() };
+        let settings = json!({
+            "command": "predict",
+            "proba": self.proba,
+            "coverage": self.coverage,
+            "precision": self.precision,
+            "recall": self.recall,
+            "skip_bad": self.skip_bad,
+        });
+        let (read, made) = ((&self.input, source), (&model.model.config, &bytes[..]));
+        let kept = self.resume.kept(self.out.as_deref(), read, made, settings)?;
         let mut output = Output::new(writer, kept.as_ref(), terminal)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);

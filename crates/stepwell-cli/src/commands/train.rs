@@ -11,7 +11,7 @@ use stepwell::model::{Model, TrainedModel};
 use stepwell::readout::{Assessment, Sample};
 use stepwell::targets::{Encoded, Targets, Task};
 use stepwell_data::vectors::Spilled;
-use stepwell_data::{Untargeted, models};
+use stepwell_data::{Untargeted, files, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
@@ -113,6 +113,7 @@ impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
         let start = Instant::now();
+        files::check_writable(&self.model)?;
         let mut source = terminal.open(&self.input, Untargeted::Skip)?;
         source.part = self.part.get();
         let survey = terminal.survey(&source, true, &config)?;

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod commands;
+#[cfg(unix)]
+mod hardening;
 mod manners;
 mod models;
 mod pictures;

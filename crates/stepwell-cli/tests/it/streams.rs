@@ -51,21 +51,13 @@ fn embedding_goes_on_after_being_killed() {
 }
 
 #[test]
-fn what_was_kept_for_something_else_is_not_used() {
+fn what_cannot_be_resumed_is_refused() {
     let folder = Folder::new();
-    let data = many(&folder, 1);
-    let (out, expected) = (folder.at("v.csv"), folder.at("expected.csv"));
-    let partial = format!("{out}.partial");
-    let embed = |units: &str, more: &[&str]| {
-        let fixed = ["embed", &data, "-o", &out, "--units", units];
-        stepwell().args(fixed).args(more).assert().success();
-    };
-    embed("4", &["--resume"]);
-    fs::copy(&out, &expected).unwrap();
-    // What an ended run with other options has left.
-    fs::write(&partial, "0123\nanything").unwrap();
-    embed("4", &["--resume"]);
-    assert_eq!(fs::read(&out).unwrap(), fs::read(&expected).unwrap());
+    let (data, out) = (many(&folder, 1), folder.at("v.csv"));
+    fs::write(format!("{out}.partial"), "0123\nanything").unwrap();
+    let said = failure(&["embed", &data, "-o", &out, "--resume"], 1);
+    assert!(said.contains("another version of Stepwell") && said.contains("--restart"), "{said}");
+    stepwell().args(["embed", &data, "-o", &out, "--resume", "--restart"]).assert().success();
     assert!(failure(&["embed", &data, "--resume"], 2).contains("--out"));
     let refused = failure(&["embed", &data, "--nodes", "--resume", "-o", &out], 2);
     assert!(refused.contains("--resume goes on with vectors"), "{refused}");

@@ -130,7 +130,7 @@ impl Columns {
             split: column.optional(Key::Split, texts)?,
             directed: column.optional(Key::Directed, truths)?,
             group: match &wanted.options.groups {
-                Some(name) => column.named(name)?.map(|array| groups(name, array)).transpose()?,
+                Some(name) => column.named(name)?.map(|array| groups(name, &array)).transpose()?,
                 None => None,
             },
         })
@@ -185,19 +185,20 @@ struct Finder<'a>(&'a RecordBatch);
 
 impl Finder<'_> {
     /// The column of a name. One without a type holds nothing but nulls and is none.
-    fn named(&self, name: &str) -> Result<Option<&ArrayRef>> {
+    fn named(&self, name: &str) -> Result<Option<ArrayRef>> {
         let fields = self.0.schema_ref().fields().iter();
         let mut named = fields.zip(self.0.columns()).filter(|(field, _)| field.name() == name);
         let first = named.next();
         if named.next().is_some() {
             return Err(Fault::new(format!("one column '{name}'"), "two").into());
         }
-        Ok(first.map(|(_, array)| array).filter(|array| *array.data_type() != DataType::Null))
+        let array = first.map(|(_, array)| array).filter(|array| *array.data_type() != DataType::Null);
+        Ok(array.map(plain))
     }
 
     /// The column of a key, converted.
     fn optional<T>(&self, key: Key, convert: fn(Key, &ArrayRef) -> Result<T>) -> Result<Option<T>> {
-        self.named(key.name())?.map(|array| convert(key, array)).transpose()
+        self.named(key.name())?.map(|array| convert(key, &array)).transpose()
     }
 
     /// The same for a column that must be there and without nulls.
@@ -209,6 +210,18 @@ impl Finder<'_> {
             None => Ok(column),
         }
     }
+}
+
+/// The same values in the plainest type that holds them: views of lists become lists, and
+/// what is stored by a dictionary is looked up. What cannot be is left to be refused by its type.
+fn plain(array: &ArrayRef) -> ArrayRef {
+    let plainer = match array.data_type() {
+        DataType::ListView(element) => DataType::List(element.clone()),
+        DataType::LargeListView(element) => DataType::LargeList(element.clone()),
+        DataType::Dictionary(_, values) => (**values).clone(),
+        _ => return array.clone(),
+    };
+    cast(array, &plainer).map_or_else(|_| array.clone(), |array| plain(&array))
 }
 
 /// One number per row.
@@ -392,13 +405,13 @@ impl TargetColumn {
         let names = &wanted.targets;
         if let [name] = &names[..] {
             let found = column.named(name)?;
-            return found.map(|array| Self::new(name, array, &wanted.options)).transpose();
+            return found.map(|array| Self::new(name, &array, &wanted.options)).transpose();
         }
         let (width, rows) = (names.len(), column.0.num_rows());
         let mut values = vec![f64::NAN; width * rows];
         for (at, name) in names.iter().enumerate() {
             let Some(array) = column.named(name)? else { continue };
-            let numbers = known_numbers(name, array, &wanted.options)?;
+            let numbers = known_numbers(name, &array, &wanted.options)?;
             values.iter_mut().skip(at).step_by(width).zip(numbers).for_each(|(to, value)| *to = value);
         }
         let starts = (0..=rows).map(|row| row * width).collect();

@@ -28,6 +28,7 @@
 
 mod batches;
 mod columns;
+mod delta;
 mod encode;
 mod layout;
 mod read;

@@ -22,6 +22,7 @@ use super::columns::{Columns, Wanted};
 use super::{FACTS, Facts, fault, sizes};
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
+use crate::memory;
 use crate::rows::{Collector, Fault, Ignored, ReadOptions};
 
 /// Numbers of a column that are decoded at a time.
@@ -29,6 +30,9 @@ const BATCH_NUMBERS: u64 = 1 << 20;
 
 /// Rows that are decoded at a time, however short.
 const BATCH_ROWS: u64 = 1 << 14;
+
+/// What a number takes on its way from a page to a graph.
+const BYTES_PER_NUMBER: u64 = 32;
 
 /// The longest list of fixed size: what a file says of it is not backed by data.
 const MAX_FIXED_SIZE: i32 = 1 << 24;
@@ -225,12 +229,28 @@ impl<R: ChunkReader + 'static> Reader<R> {
     fn open(&self, index: usize) -> Result<ParquetRecordBatchReader, Fault> {
         let group = self.metadata.metadata().row_group(index);
         sizes::row_group(&self.input, group, |leaf| self.projection.leaf_included(leaf))?;
+        self.check_memory(group)?;
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.input.clone(), self.metadata.clone())
             .with_projection(self.projection.clone())
             .with_row_groups(vec![index])
             .with_batch_size(self.batch_rows(group))
             .build()
             .map_err(fault)
+    }
+
+    /// Refuses rows that are longer than memory: run lengths make many numbers of few bytes.
+    fn check_memory(&self, group: &RowGroupMetaData) -> Result<(), Fault> {
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+        let wanted = group.columns().iter().enumerate();
+        let wanted = wanted.filter(|(leaf, _)| self.projection.leaf_included(*leaf));
+        let each = wanted.map(|(_, column)| u64::try_from(column.num_values()).unwrap_or(0) / rows);
+        let found = each.map(|values| values.saturating_mul(BYTES_PER_NUMBER)).fold(0, u64::saturating_add);
+        match memory::available() {
+            Some(limit) if found > limit => {
+                Err(Fault::TooLarge { what: "the memory that one row needs, in bytes,", limit, found })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Rows that hold about [`BATCH_NUMBERS`] numbers in the longest of their columns.
@@ -263,8 +283,11 @@ fn check_fixed_sizes(schema: &Schema) -> Result<(), Fault> {
             return Err(Fault::new(expected, size.to_string()));
         }
         // Nulls among them could ask for more memory than any count of rows bounds.
-        if let DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) =
-            field.data_type()
+        if let DataType::List(inner)
+        | DataType::LargeList(inner)
+        | DataType::ListView(inner)
+        | DataType::LargeListView(inner)
+        | DataType::FixedSizeList(inner, _) = field.data_type()
             && let DataType::FixedSizeList(..) = inner.data_type()
         {
             let expected = format!("lists of variable size inside the lists of '{}'", field.name());

@@ -15,8 +15,8 @@ use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
-use super::fault;
 use super::thrift::{MAX_DEPTH, Thrift, not_parquet};
+use super::{delta, fault};
 use crate::rows::Fault;
 
 /// The most bytes a page may hold when decompressed.
@@ -27,6 +27,12 @@ const MAX_PAGE_VALUES: u64 = 1 << 28;
 
 /// The most a byte can become when gzip is undone.
 const GZIP_RATIO: u64 = 1032;
+
+/// The most a byte can become when LZ4 is undone.
+const LZ4_RATIO: u64 = 255;
+
+/// Encodings of texts that begin with a count of lengths, inside the compressed page.
+const DELTA_TEXTS: [u64; 2] = [6, 7];
 
 /// Bytes read for a page's header: at first, and where long statistics need more.
 const HEADER_BYTES: [u64; 2] = [1 << 12, 1 << 20];
@@ -113,7 +119,7 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
 
 /// Walks the pages of the columns `wanted` of a row group.
 pub(super) fn row_group(
-    input: &impl ChunkReader,
+    input: &(impl ChunkReader + Clone),
     group: &RowGroupMetaData,
     wanted: impl Fn(usize) -> bool,
 ) -> Result<()> {
@@ -121,7 +127,7 @@ pub(super) fn row_group(
     columns.map(|(_, column)| column).try_for_each(|column| column_chunk(input, column))
 }
 
-fn column_chunk(input: &impl ChunkReader, column: &ColumnChunkMetaData) -> Result<()> {
+fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData) -> Result<()> {
     let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     let range = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
     let range = range.and_then(|(start, size)| Some((start, start.checked_add(size)?)));
@@ -129,6 +135,7 @@ fn column_chunk(input: &impl ChunkReader, column: &ColumnChunkMetaData) -> Resul
         return Err(not_parquet("a column that lies outside the file"));
     };
     let mut values_left = u64::try_from(column.num_values()).unwrap_or(0);
+    let mut delta_texts = false;
     while at < end {
         let header = |most: u64| {
             let bytes = input.get_bytes(at, most.min(end - at) as usize).map_err(fault)?;
@@ -137,22 +144,44 @@ fn column_chunk(input: &impl ChunkReader, column: &ColumnChunkMetaData) -> Resul
         let page = header(HEADER_BYTES[0]).or_else(|_| header(HEADER_BYTES[1]))?;
         at += page.header;
         page.check(end - at, &mut values_left)?;
-        if matches!(column.compression(), Compression::GZIP(_)) {
-            check_gzip(input, at, page.compressed, MAX_PAGE_BYTES)?;
+        let values = (at.saturating_add(page.levels), page.compressed.saturating_sub(page.levels));
+        match column.compression() {
+            _ if page.stored => {}
+            Compression::GZIP(_) => check_gzip(input, values, MAX_PAGE_BYTES)?,
+            Compression::BROTLI(_) => check_brotli(input, values, MAX_PAGE_BYTES)?,
+            // One of its three forms is undone to the end as well.
+            Compression::LZ4 => {
+                let found = page.compressed.saturating_mul(LZ4_RATIO);
+                too_large("the size of a page in LZ4, undone,", MAX_PAGE_BYTES, found)?;
+            }
+            _ => {}
         }
+        delta_texts |= DELTA_TEXTS.contains(&page.encoding);
         at += page.compressed;
     }
-    Ok(())
+    if delta_texts { delta::check(input, column) } else { Ok(()) }
 }
 
 /// The crate undoes gzip to the end, whatever size the page claims.
-fn check_gzip(input: &impl ChunkReader, at: u64, compressed: u64, limit: u64) -> Result<()> {
+fn check_gzip(input: &impl ChunkReader, (at, compressed): (u64, u64), limit: u64) -> Result<()> {
     if compressed.saturating_mul(GZIP_RATIO) <= limit {
         return Ok(());
     }
     let bytes = input.get_bytes(at, compressed as usize).map_err(fault)?;
-    let mut inflated = MultiGzDecoder::new(&bytes[..]).take(limit + 1);
-    let found = std::io::copy(&mut inflated, &mut std::io::sink());
+    check_undone(MultiGzDecoder::new(&bytes[..]), limit)
+}
+
+/// So it does Brotli, where a few bytes can become any number.
+fn check_brotli(input: &impl ChunkReader, (at, compressed): (u64, u64), limit: u64) -> Result<()> {
+    if compressed == 0 {
+        return Ok(());
+    }
+    let bytes = input.get_bytes(at, compressed as usize).map_err(fault)?;
+    check_undone(brotli::Decompressor::new(&bytes[..], 1 << 16), limit)
+}
+
+fn check_undone(undone: impl Read, limit: u64) -> Result<()> {
+    let found = std::io::copy(&mut undone.take(limit + 1), &mut std::io::sink());
     let found = found.map_err(|error| not_parquet(format!("a page with {error}")))?;
     too_large("the size of a page in bytes", limit, found)
 }
@@ -170,6 +199,10 @@ struct Page {
     data_values: u64,
     dictionary_values: u64,
     encoding: u64,
+    /// Bytes of levels before the values, which are not compressed.
+    levels: u64,
+    /// Whether nothing of it is compressed, whatever the column is.
+    stored: bool,
     /// Whether it says what kind of page it is.
     described: bool,
 }
@@ -199,6 +232,8 @@ impl Page {
                     (7, 1) => page.dictionary_values = thrift.count()?,
                     (5 | 8, 1) => page.data_values = thrift.count()?,
                     (5, 2) | (8, 4) => page.encoding = thrift.count()?,
+                    (8, 5 | 6) => page.levels = page.levels.saturating_add(thrift.count()?),
+                    (8, 7) => page.stored = !thrift.truth(),
                     _ => return Ok(false),
                 }
                 Ok(true)
@@ -225,14 +260,6 @@ impl Page {
             let found =
                 format!("a dictionary of {} values in {} bytes", self.dictionary_values, self.uncompressed);
             return Err(not_parquet(found));
-        }
-        // Both store a count of lengths inside the page, which would have to be decompressed to be checked.
-        if let 6 | 7 = self.encoding {
-            let name = if self.encoding == 6 { "DELTA_LENGTH_BYTE_ARRAY" } else { "DELTA_BYTE_ARRAY" };
-            return Err(Fault::new(
-                "text stored plainly or with a dictionary",
-                format!("the encoding {name}"),
-            ));
         }
         *values_left = values_left
             .checked_sub(self.data_values)
@@ -278,10 +305,6 @@ mod tests {
         refused(page(50, 101, 5, &[Some(7)]), "found a page of 101 bytes where 100 are left");
         refused(page(50, 40, 7, &[Some(51)]), "found a dictionary of 51 values in 50 bytes");
         refused(page(50, 40, 5, &[Some(1001)]), "found pages with more values than their column has");
-        refused(
-            page(50, 40, 8, &[Some(1), None, None, Some(6)]),
-            "found the encoding DELTA_LENGTH_BYTE_ARRAY",
-        );
         refused(structure(&[Some(0), Some(1), Some(1)]), "found a page without a header");
         refused(page(1 << 31, 40, 5, &[]), "page in bytes is 2147483648, more than the limit of 1073741824");
         refused(page(50, 40, 5, &[Some(1 << 29)]), "page is 536870912, more than the limit of 268435456");
@@ -292,12 +315,12 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         std::io::Write::write_all(&mut encoder, &[0; 100_000]).unwrap();
         let bytes = Bytes::from(encoder.finish().unwrap());
-        let check = |limit| check_gzip(&bytes, 0, bytes.len() as u64, limit);
+        let check = |limit| check_gzip(&bytes, (0, bytes.len() as u64), limit);
         assert!((bytes.len() as u64) < 1000);
         assert!(check(100_000).is_ok());
         assert!(matches!(check(99_999), Err(Fault::TooLarge { found: 100_000, .. })));
         let broken = bytes.slice(..bytes.len() - 9);
-        let broken = check_gzip(&broken, 0, broken.len() as u64, 100_000);
+        let broken = check_gzip(&broken, (0, broken.len() as u64), 100_000);
         assert!(matches!(broken, Err(Fault::Malformed { .. })));
     }
 

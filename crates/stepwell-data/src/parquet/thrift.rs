@@ -20,6 +20,7 @@ pub(super) fn not_parquet(found: impl Into<String>) -> Fault {
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
+    truth: bool,
 }
 
 impl<'a> Thrift<'a> {
@@ -31,7 +32,12 @@ impl<'a> Thrift<'a> {
     pub const STRUCT: u8 = 12;
 
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, at: 0, truth: false }
+    }
+
+    /// The truth value that a field of kind [`BOOL`](Self::BOOL) has, while it is visited.
+    pub fn truth(&self) -> bool {
+        self.truth
     }
 
     /// Bytes passed so far.
@@ -60,6 +66,7 @@ impl<'a> Thrift<'a> {
         let mut id = 0;
         loop {
             let head = self.byte()?;
+            self.truth = head & 0x0f == 1;
             let kind = match head & 0x0f {
                 0 => return Ok(()),
                 2 => Self::BOOL, // true and false are kinds of their own

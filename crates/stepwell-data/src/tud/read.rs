@@ -12,7 +12,7 @@ use super::edges::{self, Edges, Layout};
 use super::lines::{integers, labels, reals};
 use super::source::Source;
 use crate::dataset::Dataset;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, quote};
 
 /// Reads a folder or a zip archive in the TU Dortmund layout.
 pub fn read(path: &Path) -> Result<Dataset> {
@@ -46,7 +46,7 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
         edge_labels: in_order(edge_labels, &edges),
         edge_attributes: in_order(edge_attributes, &edges),
     };
-    let mut notes = Vec::new();
+    let mut notes = ignored(&source.ignored());
     let pieces = match build(&layout, &edges, &columns, &place, false) {
         Err(Error::Graph { source: stepwell::Error::EdgesDiffer { what, .. }, .. }) => {
             notes.push(format!(
@@ -62,6 +62,25 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
         graphs.append(&piece).map_err(|source| Error::Graph { place: place.clone(), source })?;
     }
     Ok(Dataset { name, graphs, targets, notes, ..Dataset::default() })
+}
+
+/// What to say of files that were not read.
+fn ignored(names: &[&str]) -> Vec<String> {
+    let quoted: Vec<String> = names.iter().take(3).map(|name| quote(name.as_bytes())).collect();
+    let listed = quoted.join(", ");
+    match names.len() {
+        0 => Vec::new(),
+        1 => vec![format!(
+            "{listed} was not read: it is not part of the layout, or another file has what it holds"
+        )],
+        2 | 3 => vec![format!(
+            "{listed} were not read: they are not part of the layout, or another file has what they hold"
+        )],
+        n => vec![format!(
+            "{listed} and {} more files were not read: they are not part of the layout, or another file has what they hold",
+            n - 3
+        )],
+    }
 }
 
 /// Rows of values, one after the other, and their width.

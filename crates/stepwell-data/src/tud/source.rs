@@ -1,7 +1,7 @@
 //! Where the text files lie: a folder or a zip archive.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::archive::Archive;
@@ -10,6 +10,9 @@ use crate::error::{Error, Place, Result};
 /// The files of one dataset.
 pub(super) struct Source<R> {
     files: Files<R>,
+    /// All names there are, and those that were asked for.
+    names: Vec<String>,
+    asked: Vec<String>,
     /// NAME, or the path to it inside the archive: what comes before `_A.txt`.
     prefix: String,
 }
@@ -24,18 +27,19 @@ impl Source<File> {
         let mut names = Vec::new();
         for entry in fs::read_dir(path).map_err(|error| Error::io(path, error))? {
             let entry = entry.map_err(|error| Error::io(path, error))?;
-            names.extend(entry.file_name().into_string());
+            names.push(entry.file_name().to_string_lossy().into_owned());
         }
         let prefix = find_prefix(&names, &path.display().to_string())?;
-        Ok(Self { files: Files::Folder(path.to_owned()), prefix })
+        Ok(Self { files: Files::Folder(path.to_owned()), names, asked: Vec::new(), prefix })
     }
 }
 
 impl<R: Read + Seek + Send> Source<R> {
     pub(super) fn zip(reader: R, name: &str) -> Result<Self> {
         let archive = Archive::open(reader, name)?;
-        let prefix = find_prefix(&archive.parts(), name)?;
-        Ok(Self { files: Files::Zip(archive), prefix })
+        let names = archive.parts();
+        let prefix = find_prefix(&names, name)?;
+        Ok(Self { files: Files::Zip(archive), names, asked: Vec::new(), prefix })
     }
 
     /// NAME without folders.
@@ -46,12 +50,25 @@ impl<R: Read + Seek + Send> Source<R> {
     /// Opens `NAME_suffix.txt`, if it is there.
     pub(super) fn open(&mut self, suffix: &str) -> Result<Option<(Box<dyn Read + Send + '_>, Place)>> {
         let name = format!("{}_{suffix}.txt", self.prefix);
+        self.asked.push(name.clone());
         match &mut self.files {
             Files::Folder(folder) => {
                 let path = folder.join(name);
-                if !path.is_file() {
-                    return Ok(None);
-                }
+                // What is there but cannot be read is no reason to go on without it.
+                match fs::metadata(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+                        return Ok(None);
+                    }
+                    Ok(known) if !known.is_file() => {
+                        let found = if known.is_dir() { "a folder" } else { "a pipe or a device" };
+                        return Err(Error::malformed(
+                            Place::file(path.display().to_string()),
+                            "a file",
+                            found,
+                        ));
+                    }
+                    known => known.map_err(|error| Error::io(&path, error))?,
+                };
                 let file = File::open(&path).map_err(|error| Error::io(&path, error))?;
                 Ok(Some((Box::new(file), Place::file(path.display().to_string()))))
             }
@@ -69,6 +86,18 @@ impl<R: Read + Seek + Send> Source<R> {
     pub(super) fn require(&mut self, suffix: &str) -> Result<(Box<dyn Read + Send + '_>, Place)> {
         let (name, place) = (format!("{}_{suffix}.txt", self.prefix), self.place());
         self.open(suffix)?.ok_or_else(|| Error::malformed(place, format!("a file {name}"), "none"))
+    }
+
+    /// Files whose names are none of the layout's, and which nobody asked for; those that
+    /// are for people aside.
+    pub(super) fn ignored(&self) -> Vec<&str> {
+        let for_people = |name: &str| {
+            let base = name.rsplit('/').next().unwrap_or_default();
+            let hidden = base.is_empty() || base.starts_with('.') || name.starts_with("__MACOSX/");
+            hidden || base.to_ascii_lowercase().contains("readme")
+        };
+        let names = self.names.iter().map(String::as_str);
+        names.filter(|name| !for_people(name) && !self.asked.iter().any(|asked| asked == name)).collect()
     }
 
     /// The folder or archive as a whole.

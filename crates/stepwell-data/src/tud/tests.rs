@@ -268,3 +268,37 @@ fn mutated_archives_never_panic() {
         let _ = read_archive(Cursor::new(raw), "flipped.zip");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_there_but_cannot_be_read_is_no_reason_to_go_on_without_it() {
+    let files = with(&[]);
+    let files: Vec<_> = files.into_iter().filter(|(name, _)| *name != "node_labels").collect();
+    for kind in ["a link to nothing", "a folder", "a pipe"] {
+        let folder = folder(&files);
+        let path = folder.path().join("TOY_node_labels.txt");
+        match kind {
+            "a folder" => fs::create_dir(&path).unwrap(),
+            "a pipe" => {
+                assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+            }
+            _ => std::os::unix::fs::symlink("nowhere", &path).unwrap(),
+        }
+        let error = read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("TOY_node_labels.txt"), "{kind}: {error}");
+    }
+}
+
+#[test]
+fn files_that_are_not_read_are_told_of() {
+    let more = [("node_label", "1\n"), ("README", "for people"), ("graph_attributes", "1\n")];
+    let folder = folder(&[&TOY[..], &more].concat());
+    fs::write(folder.path().join("README.txt"), "for people").unwrap();
+    let notes = read(folder.path()).unwrap().notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("'TOY_node_label.txt'") && notes[0].contains("'TOY_graph_attributes.txt'"),
+        "{notes:?}"
+    );
+    assert!(notes[0].contains("were not read"), "{notes:?}");
+}

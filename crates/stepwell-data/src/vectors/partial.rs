@@ -1,13 +1,15 @@
 //! Blocks of a table kept beside it while it is being made, so that work that
 //! was ended goes on where it was.
 //!
-//! The file begins with a line that says what the table is made of. Behind it
+//! The file begins with a line of JSON that says what the table is made of ([`Identity`]);
+//! what was made of something else is refused, and says so. Behind the line
 //! stands every block as a length, a SHA-256 sum and that many bytes: a line of
 //! JSON with the keys, and the numbers. What was being written when the program
-//! was killed does not fit its sum, and is dropped.
+//! was killed does not fit its sum, and is dropped. One process at a time holds the
+//! file, by a lock that ends with it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ndarray::ArrayView2;
@@ -16,6 +18,8 @@ use sha2::{Digest, Sha256};
 
 use super::{Block, Key};
 use crate::error::{Error, Result};
+use crate::files;
+use crate::identity::Identity;
 
 /// A table in the making.
 #[derive(Debug)]
@@ -42,12 +46,26 @@ enum Keys {
     Several(Vec<u64>, usize),
 }
 
+impl Keys {
+    /// Whether there is one for each of so many rows.
+    fn fits(&self, rows: usize) -> bool {
+        match self {
+            Self::Text(texts) => texts.len() == rows,
+            Self::Whole(numbers) => numbers.len() == rows,
+            Self::Real(bits) => bits.len() == rows,
+            Self::Several(bits, width) => rows.checked_mul(*width) == Some(bits.len()),
+        }
+    }
+}
+
 fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|number| number.to_bits()).collect()
 }
 
 /// No block is longer: pieces are far smaller.
 const LONGEST: u64 = 1 << 34;
+/// No first line is longer.
+const LONGEST_LINE: u64 = 1 << 20;
 /// Bytes of a length and a sum.
 const FRAME: usize = 8 + 32;
 
@@ -59,22 +77,21 @@ impl Partial {
         name.into()
     }
 
-    /// Goes on with what is there, handing every block to `block`, or begins
-    /// anew where it was made of something else. Answers with the rows of the
-    /// source that are done.
+    /// Goes on with what is there, handing every block to `block`. What was made of
+    /// something else is an error that says what differs, unless `restart` asks to discard
+    /// it. Answers with the rows of the source that are done.
     pub fn open<E: From<Error>>(
         path: &Path,
-        made_of: &str,
+        made_of: &Identity,
+        restart: bool,
         mut block: impl FnMut(&Block<'_>) -> Result<(), E>,
     ) -> Result<(Self, usize), E> {
         let refused = |source| Error::io(path, source);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = file.map_err(refused)?;
-        let line = format!("{made_of}\n");
+        let mut file = locked(path)?;
+        let line = serde_json::to_string(made_of).map_err(io::Error::from).map_err(refused)? + "\n";
         let (mut good, mut seen) = (0, 0);
         let mut reader = BufReader::with_capacity(1 << 18, &file);
-        let mut begun = vec![0; line.len()];
-        if reader.read_exact(&mut begun).is_ok() && begun == line.as_bytes() {
+        if !restart && begins_alike(&mut reader, path, made_of, line.as_bytes())? {
             good = line.len() as u64;
             while let Some(bytes) = frame(&mut reader) {
                 let Some(next) = decoded(&bytes, &mut block)? else { break };
@@ -118,6 +135,58 @@ impl Partial {
     }
 }
 
+/// The file, made where there is none, held by this process alone.
+fn locked(path: &Path) -> Result<File> {
+    let refused = |source| Error::io(path, source);
+    loop {
+        // A link could lead to anything. One that appears later is noticed below: what is
+        // there must be what was opened.
+        let file = match fs::symlink_metadata(path) {
+            Ok(known) if !known.is_file() => {
+                let what = "expected a file, found a link, a folder or a device; remove it";
+                return Err(refused(io::Error::new(io::ErrorKind::AlreadyExists, what)));
+            }
+            Ok(_) => OpenOptions::new().read(true).write(true).open(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                OpenOptions::new().read(true).write(true).create_new(true).open(path)
+            }
+            Err(error) => Err(error),
+        };
+        let file = match file {
+            // Made or removed by another process in between.
+            Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::AlreadyExists].contains(&error.kind()) => {
+                continue;
+            }
+            file => file.map_err(refused)?,
+        };
+        match file.try_lock() {
+            Ok(()) if files::is_at(&file, path) => return Ok(file),
+            // The process that held it has finished, and removed it.
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => return Err(refused(source)),
+        }
+    }
+}
+
+/// Whether there is a first line, which must then be this one.
+fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[u8]) -> Result<bool> {
+    let mut found = Vec::new();
+    let read = reader.take(LONGEST_LINE).read_until(b'\n', &mut found);
+    read.map_err(|source| Error::io(path, source))?;
+    if found == line {
+        return Ok(true);
+    }
+    // Killed before it was whole.
+    if line.starts_with(&found) {
+        return Ok(false);
+    }
+    let before = serde_json::from_slice::<Identity>(&found);
+    let what = before.map_or(None, |before| before.difference(now));
+    let what = what.unwrap_or_else(|| "another version of Stepwell, or another program,".into());
+    Err(Error::Changed { path: path.to_owned(), what })
+}
+
 /// The next frame, if it is whole.
 fn frame(reader: &mut impl Read) -> Option<Vec<u8>> {
     let (mut length, mut sum) = ([0; 8], [0; 32]);
@@ -138,6 +207,9 @@ fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>)
     };
     let numbers: Vec<f64> = bytes[end + 1..].as_chunks().0.iter().copied().map(f64::from_le_bytes).collect();
     let Ok(table) = ArrayView2::from_shape((rows, columns), &numbers) else { return Ok(None) };
+    if !keys.iter().all(|key| key.fits(rows)) {
+        return Ok(None);
+    }
     let reals: Vec<Vec<f64>> = keys
         .iter()
         .map(|key| match key {
@@ -164,19 +236,24 @@ mod tests {
     use super::*;
     use crate::vectors::{CsvWriter, Shape, VectorWriter};
 
-    fn rows(path: &Path, made_of: &str) -> (Vec<String>, usize) {
+    fn made_of(units: &str) -> Identity {
+        Identity { settings: serde_json::json!({ "units": units }), checksums: [].into() }
+    }
+
+    fn rows(path: &Path, units: &str) -> (Vec<String>, usize) {
         let shape = Shape::numbered(vec!["id", "y"], "embedding", 2, true);
         let mut text = Vec::new();
         let mut writer = Box::new(CsvWriter::new(&mut text, &shape));
-        let (_, seen) =
-            Partial::open(path, made_of, |block| writer.write(block).map_err(|e| Error::io(path, e)))
-                .unwrap();
+        let (_, seen) = Partial::open(path, &made_of(units), false, |block| {
+            writer.write(block).map_err(|e| Error::io(path, e))
+        })
+        .unwrap();
         writer.finish().unwrap();
         (String::from_utf8(text).unwrap().lines().skip(1).map(String::from).collect(), seen)
     }
 
     fn filled(path: &Path) -> Vec<u8> {
-        let (mut partial, seen) = Partial::open(path, "a", |_| Ok::<(), Error>(())).unwrap();
+        let (mut partial, seen) = Partial::open(path, &made_of("a"), false, |_| Ok::<(), Error>(())).unwrap();
         assert_eq!(seen, 0);
         let (ids, y) = (["p,\n".to_owned(), "q".to_owned()], [0.1 + 0.2, f64::MIN_POSITIVE]);
         let keys = vec![Key::Text(&ids), Key::Real(&y)];
@@ -205,16 +282,60 @@ mod tests {
     }
 
     #[test]
-    fn something_else_begins_anew_and_changed_bytes_are_noticed() {
+    fn something_else_is_refused_and_changed_bytes_are_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.partial");
         let bytes = filled(&path);
+        let first = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
         let mut changed = bytes.clone();
-        changed[60] ^= 1;
+        changed[first + 45] ^= 1;
         fs::write(&path, changed).unwrap();
         assert_eq!(rows(&path, "a").1, 0);
         fs::write(&path, &bytes).unwrap();
-        assert_eq!(rows(&path, "b"), (Vec::new(), 0));
-        assert_eq!(fs::read(&path).unwrap(), b"b\n");
+        let nothing = |_: &Block<'_>| Ok::<(), Error>(());
+        let error = Partial::open(&path, &made_of("b"), false, nothing).unwrap_err().to_string();
+        assert!(error.contains("an interrupted run with units = \"a\", not \"b\" left this"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), bytes, "nothing is lost");
+        assert_eq!(Partial::open(&path, &made_of("b"), true, nothing).unwrap().1, 0);
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            serde_json::to_vec(&made_of("b")).unwrap().into_iter().chain([b'\n']).collect::<Vec<u8>>()
+        );
+        fs::write(&path, "0123\nanything").unwrap();
+        let error = Partial::open(&path, &made_of("b"), false, nothing).unwrap_err().to_string();
+        assert!(error.contains("another version of Stepwell"), "{error}");
+    }
+
+    #[test]
+    fn one_process_at_a_time_holds_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.partial");
+        let open = || Partial::open(&path, &made_of("a"), false, |_| Ok::<(), Error>(()));
+        let (first, _) = open().unwrap();
+        let error = open().unwrap_err().to_string();
+        assert!(
+            error.ends_with("another process is writing this; wait until it ends, or write to another file"),
+            "{error}"
+        );
+        first.finish().unwrap();
+        assert!(open().is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_never_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, file) = (folder.path().join("t.partial"), folder.path().join("precious"));
+        let open = || Partial::open(&path, &made_of("a"), true, |_| Ok::<(), Error>(()));
+        for there in [false, true] {
+            if there {
+                fs::write(&file, "kept").unwrap();
+            }
+            std::os::unix::fs::symlink(&file, &path).unwrap();
+            let error = open().unwrap_err().to_string();
+            assert!(error.contains("expected a file, found a link"), "{error}");
+            fs::remove_file(&path).unwrap();
+            assert_eq!(fs::read(&file).ok(), there.then(|| b"kept".to_vec()));
+        }
     }
 }

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from ._datasets import Dataset, _Graphs
 from ._foreign import as_array, as_graph, is_foreign, is_joined, pyg_parts
-from ._graphs import Graph, as_attributes, as_labels, kind_of
+from ._graphs import Graph, as_attributes, as_labels, check_matrix, kind_of
 from ._stepwell import RawBatch, RawRows
 from ._tables import from_edges, is_edge_table
 from ._types import AnyGraphs
@@ -102,6 +102,8 @@ def _of_matrices(graphs):
     pairs = [graph if isinstance(graph, tuple) and len(graph) == 2 else (graph, None) for graph in graphs]
     if not pairs or not all(sp.issparse(matrix) for matrix, _ in pairs):
         return None
+    for matrix, _ in pairs:
+        check_matrix(matrix)
     matrices = [matrix if matrix.format == "csr" else matrix.tocsr() for matrix, _ in pairs]
     if any(len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] for matrix in matrices):
         return None

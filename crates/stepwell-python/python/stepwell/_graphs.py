@@ -84,6 +84,7 @@ class Graph:
         if sp.issparse(edges):
             if weights is not None:
                 raise TypeError("weights: a sparse adjacency matrix holds them already")
+            check_matrix(edges)
             _check_order(edges, edge_label=edge_label, edge_attr=edge_attr)
             sources, targets, weights, size = _from_matrix(edges)
         else:
@@ -222,10 +223,28 @@ def _from_matrix(matrix):
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency: expected a square matrix, found shape {matrix.shape}")
     matrix = matrix.tocsr(copy=True)
+    check_matrix(matrix)
     matrix.sum_duplicates()
     matrix = matrix.tocoo()
     weights = None if matrix.dtype == bool else _as_floats(matrix.data, "adjacency", 1)
     return _as_vertices(matrix.row), _as_vertices(matrix.col), weights, matrix.shape[0]
+
+
+def check_matrix(matrix):
+    """SciPy believes the arrays of a matrix and reads wherever they point; so they are looked at first."""
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            coords = getattr(matrix, "coords", None) or (matrix.row, matrix.col)  # before SciPy 1.13
+            if not all(len(ends) == len(matrix.data) for ends in coords):
+                raise ValueError("row, column and data arrays differ in length")
+            if any(len(ends) and not 0 <= ends.min() <= ends.max() < n for ends, n in zip(coords, matrix.shape)):
+                raise ValueError("a row or column index is out of bounds")
+        elif matrix.format == "dia" and (matrix.data.ndim != 2 or len(matrix.data) != len(matrix.offsets)):
+            raise ValueError("expected a row of data for every offset")
+    except (ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"adjacency: the {matrix.format} matrix is not valid: {error}") from error
 
 
 def _check_order(matrix, **carried):

@@ -122,6 +122,16 @@ pub enum Precision {
     F64,
 }
 
+impl Precision {
+    /// What people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
 /// What makes one vector of the states of all vertices.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -675,7 +675,7 @@ impl<T: Real> Stretch<T> {
         }
     }
 
-    /// Renews `N` vectors of states; adds the squares of what changed.
+    /// Renews `N` vectors of states; adds the squares of what changes without the leak.
     ///
     /// # Safety
     /// As for [`Vector`]; the states must exist.
@@ -691,12 +691,13 @@ impl<T: Real> Stretch<T> {
             for (n, (mut new, change)) in tanh(sums).into_iter().zip(changes).enumerate() {
                 let at = at + n * V::LANES;
                 let old = V::load(self.old.add(at));
+                // Before the leak: a small one makes every step small, however far the fixed point is.
+                let difference = new.sub(old);
+                *change = difference.mul_add(difference, *change);
                 if self.leak != one {
                     new = V::splat(self.leak).mul_add(new, V::splat(one - self.leak).mul(old));
                 }
                 new.store(self.new.add(at));
-                let difference = new.sub(old);
-                *change = difference.mul_add(difference, *change);
             }
         }
     }

@@ -9,6 +9,7 @@ use faer::linalg::{evd, svd};
 use faer::{Mat, Par};
 use ndarray::ArrayView2;
 
+use super::radius;
 use crate::error::{Error, Result};
 
 fn to_faer(matrix: ArrayView2<'_, f64>) -> Mat<f64> {
@@ -29,6 +30,9 @@ pub(crate) fn spectral_radius(matrix: ArrayView2<'_, f64>) -> Result<f64> {
     }
     if matrix.ncols() != n || !is_finite(matrix) {
         return Err(failed);
+    }
+    if matrix.iter().any(|&x| x == 0.0) {
+        return Ok(radius::of_sparse(matrix));
     }
     let (mut real, mut imaginary) = (Diag::zeros(n), Diag::zeros(n));
     let no = evd::ComputeEigenvectors::No;

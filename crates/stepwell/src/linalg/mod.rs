@@ -8,6 +8,7 @@ pub(crate) mod lanczos;
 #[cfg(test)]
 pub(crate) mod oracle;
 mod product;
+mod radius;
 pub(crate) mod spectrum;
 pub(crate) mod symmetric;
 

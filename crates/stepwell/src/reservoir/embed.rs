@@ -349,6 +349,9 @@ impl<T: Real> Passage<'_, T> {
                     space.buffers.clear(len);
                     let equation = Equation::new(rows, drive, gates, &weights.recurrent, options.leak);
                     let run = solve(&equation, model.rule, &mut space.buffers, true, || watch.ends(0))?;
+                    if run.change.is_nan() {
+                        return Err(Error::NotFinite { precision: options.precision.name(), graph });
+                    }
                     if let Some(slot) = slots.next() {
                         *slot = run;
                     }
@@ -434,7 +437,7 @@ fn embed_parts<T: Real>(
     let (mut first, mut rest) = (0, chosen.unwrap_or_default());
     let mut work = Vec::with_capacity(parts.len());
     for part in parts {
-        let end = first + part.len();
+        let (start, end) = (first, first + part.len());
         let graphs: Vec<usize> = match chosen {
             None => (0..part.len()).collect(),
             Some(_) => {
@@ -447,12 +450,12 @@ fn embed_parts<T: Real>(
         let (these, others) = vectors.split_at(Axis(0), graphs.len());
         let (their_runs, other_runs) = runs.split_at(Axis(0), graphs.len());
         (vectors, runs) = (others, other_runs);
-        work.push((part, graphs, these, their_runs));
+        work.push((part, start, graphs, these, their_runs));
     }
     let embedded = options.embedded_blocks();
     work.into_par_iter().with_max_len(1).try_for_each_init(
         Workspace::default,
-        |space, (part, graphs, mut vectors, mut runs)| {
+        |space, (part, start, graphs, mut vectors, mut runs)| {
             if watch.ends(0) {
                 return Err(Error::Cancelled);
             }
@@ -462,14 +465,15 @@ fn embed_parts<T: Real>(
                 let vector = vector.as_slice_mut().expect("a row of a table");
                 let mut filled = 0;
                 let runs = runs.as_slice_mut().expect("a row of a table");
-                passage.run(graph, space, runs, |settled| {
+                let embedded = passage.run(graph, space, runs, |settled| {
                     if embedded.contains(&settled.block) {
                         let Settled { rows, state, stride, units, .. } = settled;
                         let columns = &mut vector[filled..filled + units * options.aggregate.len()];
                         aggregate(&options.aggregate, rows, state, stride, units, columns);
                         filled += columns.len();
                     }
-                })?;
+                });
+                embedded.map_err(|error| error.of_graph(start + graph))?;
             }
             watch.ends(graphs.len());
             Ok(())
@@ -487,11 +491,13 @@ fn states_of_parts<T: Real>(
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     let embedded = options.embedded_blocks();
     let num_runs = model.stacks.iter().flatten().flatten().count();
+    let starts = parts.iter().scan(0, |next, part| Some(std::mem::replace(next, *next + part.len())));
+    let work: Vec<(usize, &Part<T>)> = starts.zip(parts).collect();
     // Each part makes its own tables; joining them keeps the order of the batch.
-    let made: Vec<(Vec<Vec<f64>>, Vec<Run>)> = parts
-        .par_iter()
+    let made: Vec<(Vec<Vec<f64>>, Vec<Run>)> = work
+        .into_par_iter()
         .with_max_len(1)
-        .map_init(Workspace::default, |space, part| {
+        .map_init(Workspace::default, |space, (start, part)| {
             if watch.ends(0) {
                 return Err(Error::Cancelled);
             }
@@ -499,7 +505,7 @@ fn states_of_parts<T: Real>(
             let mut runs = vec![Run::default(); part.len() * num_runs];
             let passage = Passage { model, part, options, watch, pool_last };
             for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
-                passage.run(graph, space, runs, |settled| {
+                let settled = passage.run(graph, space, runs, |settled| {
                     let Settled { stack, block, state, stride, units, .. } = settled;
                     if embedded.contains(&block) {
                         let highest = part.levels.len() - 1;
@@ -517,7 +523,8 @@ fn states_of_parts<T: Real>(
                             table.extend(line.iter().map(|x| x.to_f64()));
                         }
                     }
-                })?;
+                });
+                settled.map_err(|error| error.of_graph(start + graph))?;
             }
             watch.ends(part.len());
             Ok((tables, runs))

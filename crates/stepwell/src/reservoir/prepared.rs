@@ -476,11 +476,7 @@ impl<T: Real> PartLevel<T> {
 }
 
 fn too_large(precision: Precision, what: &'static str, graph: GraphRef<'_>) -> impl Fn(f64) -> Error {
-    let precision = match precision {
-        Precision::F32 => "f32",
-        Precision::F64 => "f64",
-    };
-    let graph = graph.index();
+    let (precision, graph) = (precision.name(), graph.index());
     move |value| Error::TooLargeForPrecision { precision, what, graph, value }
 }
 

@@ -1,7 +1,9 @@
 //! Sweeps of one block on one graph until its states settle.
 //!
 //! The rule: stop once `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`, where the
-//! second term, in f32 only, is what rounding leaves of a change.
+//! second term, in f32 only, is what rounding leaves of a change. With a leak `a`,
+//! `ΔH` is what the equation would change without it, `tanh(…) - H`, not the step
+//! `a·ΔH`: that one is small wherever `a` is.
 
 use crate::config::{ModelConfig, Solver};
 use crate::error::{Error, Result};
@@ -25,9 +27,9 @@ pub enum Convergence {
 pub struct Run {
     /// Applications of the equation, the last one included.
     pub sweeps: u32,
-    /// The change in the first one, `‖H₁‖_F`; [`theory`](crate::theory) takes Jacobi's.
+    /// The change in the first one without the leak, `‖H₁‖_F`; [`theory`](crate::theory) takes Jacobi's.
     pub first_change: f64,
-    /// The change in the last one, `‖ΔH‖_F`.
+    /// The change in the last one without the leak, `‖ΔH‖_F`.
     pub change: f64,
     /// Whether that is small enough.
     pub converged: Convergence,

@@ -479,6 +479,19 @@ mod tests {
         assert!(Weights::random(&hopeless, 1).unwrap_err().to_string().starts_with("density"));
     }
 
+    /// A QR iteration never ended on the first of these.
+    #[test]
+    fn very_sparse_weights_are_scaled_whatever_the_seed() {
+        for (units, density) in [(100, 0.01), (30, 0.03)] {
+            for seed in 0..100 {
+                let sparse = options(Recurrence::Sparse);
+                let w = first(&ModelConfig { units: units.into(), density, seed, ..sparse }).recurrent;
+                let radius = linalg::spectral_radius(w.view()).unwrap();
+                assert!((radius - 0.9).abs() < 1e-9, "{units} units, seed {seed}: {radius}");
+            }
+        }
+    }
+
     #[test]
     fn inputs_follow_their_pattern() {
         let with = |input_pattern| ModelConfig { input_pattern, ..options(Recurrence::Ring) };

@@ -28,6 +28,8 @@ const LIBRARY: &[&str] = &[
 
 const DATA: &[&str] = &[
     "error",
+    "identity",
+    "memory",
     "files",
     "models",
     "archive",

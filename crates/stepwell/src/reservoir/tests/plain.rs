@@ -48,7 +48,8 @@ pub fn frobenius(h: &Array2<f64>) -> f64 {
     h.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Jacobi's iteration from zero; the states and the number of applications.
+/// Jacobi's iteration from zero, until the equation without its leak changes little; the
+/// states and the number of applications.
 pub fn fixed_point(
     a: &Array2<f64>,
     w: &Array2<f64>,
@@ -60,7 +61,7 @@ pub fn fixed_point(
     let mut h = Array2::zeros(u.dim());
     for sweep in 1..=max_iter {
         let next = apply(a, &h, w, u, leak);
-        let change = frobenius(&(&next - &h));
+        let change = frobenius(&(&next - &h)) / leak;
         h = next;
         if change < tol {
             return (h, sweep);

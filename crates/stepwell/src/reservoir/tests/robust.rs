@@ -54,6 +54,50 @@ fn states_that_are_not_numbers_end_the_iteration() {
     }
 }
 
+/// A fixed point does not depend on the leak, and small steps are no sign of it.
+#[test]
+fn a_small_leak_stops_at_the_fixed_point_or_says_that_it_did_not() {
+    let (_, graph, x) = graphs(Carried::Attributes).swap_remove(1);
+    let precision = Precision::F64;
+    let full = ModelConfig { spectral_radius: 0.5.into(), blocks: 1, precision, ..Default::default() };
+    let weights = Weights::random(&full, x.width()).unwrap();
+    let (expected, _) = solved(graph.as_batch(), &x, &weights, &ModelConfig { tol: 1e-12, ..full.clone() });
+    for leak in [0.5, 0.1, 0.01, 1e-4] {
+        let slow = ModelConfig { leak, max_iter: 500_000, ..full.clone() };
+        let (found, runs) = solved(graph.as_batch(), &x, &weights, &slow);
+        assert!(runs.iter().all(|run| run.converged == Convergence::Tolerance));
+        let far = super::plain::frobenius(&(&found - &expected));
+        // The distance is at most the residual over 1 - K.
+        assert!(far < 10.0 * slow.tol, "{leak}: {far}");
+        let (_, runs) = solved(graph.as_batch(), &x, &weights, &ModelConfig { max_iter: 5, ..slow });
+        assert!(runs.iter().all(|run| run.converged == Convergence::No), "{leak}");
+    }
+}
+
+/// Each weight fits f32, and each product does not.
+#[test]
+fn states_that_are_not_numbers_are_an_error_that_names_the_graph() {
+    let mut batch = GraphBatch::default();
+    for weight in [1.0, 3e38] {
+        let weights = [weight, weight];
+        let edges = EdgeList { weights: Some(&weights), ..EdgeList::new(4, &[0, 2], &[1, 3]) };
+        let edges = EdgeList { vertex_attributes: Some((&[9e37, 9e37, -9e37, 1.0], 1)), ..edges };
+        batch.append(Graph::new(&edges).unwrap().as_batch()).unwrap();
+    }
+    let normalize = false;
+    let options = ModelConfig { normalize, spectral_radius: 50.0.into(), lift: false, ..Default::default() };
+    let raw = crate::features::FeatureOptions { raw: true, ..Default::default() };
+    let x = crate::features::FeatureMap::fit(&batch, &raw).unwrap().apply(&batch).unwrap();
+    let weights = Weights::random(&options, x.width()).unwrap();
+    let prepared = Prepared::new(&batch, &x, &options).unwrap();
+    let go_on = |_| ControlFlow::Continue(());
+    let error = embed(&weights, &prepared, &options, go_on).unwrap_err();
+    assert_eq!(error.graph(), Some(1), "{error}");
+    assert!(error.to_string().contains("the states of graph 1 are not finite"), "{error}");
+    let error = states(&weights, &prepared, &options, go_on).unwrap_err();
+    assert_eq!(error.graph(), Some(1), "{error}");
+}
+
 #[test]
 fn a_graph_that_never_settles_is_flagged_and_stays_finite() {
     for solver in [Solver::GaussSeidel, Solver::Jacobi] {
