@@ -27,6 +27,7 @@ pub fn run(target: &str, data: &[u8]) {
         "model" => drop(Saved::from_bytes(data)),
         "cache" => read_cache(data),
         "partial" => read_partial(data),
+        "arrow" => read_arrow(data),
         other => panic!("no fuzz target is called {other}"),
     }
 }
@@ -118,4 +119,12 @@ fn read_partial(data: &[u8]) {
     }
     std::fs::write(&path, bytes).expect("a file");
     drop(Partial::open(&path, &made_of, false, |_| Ok::<(), Error>(())));
+}
+
+fn read_arrow(data: &[u8]) {
+    let Ok(stream) = parquet::Stream::new(data.to_vec()) else { return };
+    let schema = stream.schema().clone();
+    if let Ok(batches) = parquet::Batches::new(stream, &schema) {
+        batches.for_each(drop);
+    }
 }

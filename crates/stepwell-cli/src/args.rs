@@ -82,7 +82,7 @@ pub struct Input {
 impl Input {
     /// How rows are read, with or without those that have no target.
     pub fn reading(&self, untargeted: Untargeted) -> ReadOptions {
-        ReadOptions { targets: self.target.clone(), groups: None, untargeted }
+        ReadOptions { targets: self.target.clone(), untargeted, ..ReadOptions::default() }
     }
 
     /// Refuses to write where the dataset is read from.

@@ -12,9 +12,9 @@ mod options;
 mod output;
 mod picture;
 mod pooling;
-mod predictions;
 mod protocol;
 mod report;
+mod score;
 mod terminal;
 
 use std::ffi::OsString;
@@ -24,6 +24,7 @@ use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::Arguments;
+use crate::commands::Command;
 use crate::terminal::Terminal;
 
 /// Runs the program as if called with these arguments, the first one its name,
@@ -42,7 +43,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return error.exit_code() as u8;
         }
     };
-    interrupt::end_in_order();
+    // A service answers what it has accepted first.
+    if !matches!(arguments.command, Command::Serve(_)) {
+        interrupt::end_in_order();
+    }
     silence_expected_panics();
     let terminal = Terminal::new(arguments.quiet);
     let run = || with_threads(arguments.threads, || commands::run(&arguments.command, &terminal));

@@ -106,6 +106,14 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Hands on what has been written: someone may wait for it.
+    pub fn flush(&mut self) -> Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer.flush().context("writing vectors"),
+            None => Ok(()),
+        }
+    }
+
     /// Writes what comes last. What was kept is handed back: it goes once the
     /// table is in its place.
     pub fn finish(self) -> Result<Option<Partial>> {

@@ -23,7 +23,7 @@ use stepwell_lab::targets::searched_by;
 
 use crate::args::Caching;
 use crate::model::{ModelArgs, ReadoutArgs};
-use crate::predictions::key;
+use crate::score::key;
 use crate::terminal::Terminal;
 
 /// How a model is evaluated.

@@ -30,6 +30,11 @@ impl Terminal {
         Self { quiet }
     }
 
+    /// Whether only errors are said.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// An error, with its causes, in one line.
     pub fn error(&self, error: &anyhow::Error) {
         // A cause that its effect has told already is not told again.

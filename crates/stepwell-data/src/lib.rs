@@ -5,7 +5,7 @@
 //! for all of them but `.npz`. [`synthetic`] generates the paper's benchmark
 //! and regular graphs of any size. [`catalog`] finds a dataset by path or name,
 //! [`Source`] goes through it piece by piece. [`vectors`] writes what comes out,
-//! [`models`] keeps what made it.
+//! [`predictions`] what a model says of graphs, [`models`] keeps what made it.
 //!
 //! Two features, both on unless turned off: `parquet` (with Arrow behind it) and
 //! `download` (with TLS). What is left without them reads and writes the rest.
@@ -27,6 +27,7 @@ pub mod models;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod predictions;
 mod rows;
 mod source;
 mod summary;

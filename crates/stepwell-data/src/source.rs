@@ -20,7 +20,8 @@ use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 
 /// Where graphs come from: files of rows are read piece by piece each time they
 /// are gone through, standard input once if that is asked for, and everything
-/// else is held in memory. A piece has some 65 000 vertices or a million edges.
+/// else is held in memory. A piece has some 65 000 vertices or a million edges; one of
+/// standard input is shorter where the next line would have to be waited for.
 ///
 /// ```
 /// use std::ops::ControlFlow::Continue;
@@ -212,9 +213,8 @@ impl Source {
                     let what = "standard input can be read only once; save it to a file first";
                     return Err(Error::Unsupported(what.into()).into());
                 }
-                let stdin = BufReader::new(io::stdin());
-                let pieces = Box::new(jsonl::Reader::with_options(stdin, place, &self.options)?);
                 // Whoever writes to us may wait for an answer before writing more.
+                let pieces = Box::new(jsonl::Reader::live(io::stdin(), place, &self.options)?);
                 self.read(pieces, false, visit, bad)
             }
             Kind::Rows(path, format) => {

@@ -380,6 +380,16 @@ impl FeatureMap {
         self.ignored
     }
 
+    /// What the attributes that become columns are called, where they have names.
+    pub fn attribute_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Columns that are read off the structure.
+    pub fn structure(&self) -> &[StructuralFeature] {
+        &self.structure
+    }
+
     /// For each label of a vertex those that have a column, in the order of the columns.
     pub fn labels(&self) -> &[Vec<i32>] {
         &self.labels

@@ -112,6 +112,15 @@ impl Metric {
             Self::R2 => "R²",
         }
     }
+
+    /// A value of it as people read it.
+    pub fn shown(self, value: f64) -> String {
+        match self {
+            Self::Accuracy | Self::BalancedAccuracy => format!("{:.1} %", 100.0 * value),
+            Self::Rmse | Self::Mae => format!("{value:.4}"),
+            _ => format!("{value:.3}"),
+        }
+    }
 }
 
 impl Judged<'_> {

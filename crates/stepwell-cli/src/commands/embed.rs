@@ -27,7 +27,8 @@ use crate::terminal::Terminal;
 /// Without -o, comma-separated values go to standard output: id,e0,e1,…
 /// Files of rows (.jsonl, .parquet) are read piece by piece and may be larger
 /// than memory. Graphs on standard input are embedded as they come if a model
-/// (-m) says how features are scaled; without one all of them are read first.
+/// (-m) says how features are scaled: whenever no further line is there yet, those so
+/// far are answered. Without a model all of them are read first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell embed MUTAG -o mutag.npy
@@ -110,7 +111,7 @@ impl Embed {
         }
         let model = match saved {
             Some(saved) => {
-                source.expected = Some(expected(saved.model()));
+                source.expected = Some(Expected::from(saved.model()));
                 saved.into_model()
             }
             None => Model::new(config, survey.features.clone())?,
@@ -165,11 +166,6 @@ impl Embed {
             _ => bail!("{}: vectors are written as .npy, .csv or .parquet", path.display()),
         }
     }
-}
-
-/// What vertices must carry for a model.
-pub fn expected(model: &Model) -> Expected {
-    Expected { attributes: model.features.attributes(), labels: !model.features.labels().is_empty() }
 }
 
 /// How vectors are written.
@@ -232,7 +228,8 @@ impl Work {
                 let mut write = |block: &Block<'_>| output.write(block, seen);
                 if !self.nodes {
                     let embedding = embedder.embed_piece(piece, before, progress)?;
-                    return self.write_vectors(piece, before, embedding.vectors.view(), &mut write);
+                    self.write_vectors(piece, before, embedding.vectors.view(), &mut write)?;
+                    return output.flush();
                 }
                 let pyramid = embedder.coarsen(&piece.graphs, progress)?;
                 let prepared = embedder.prepare(&piece.graphs, pyramid, progress)?;
@@ -241,7 +238,8 @@ impl Work {
                 let (tables, runs) = model.states(&prepared, done)?;
                 embedder.tally.embed_seconds += clock.elapsed().as_secs_f64();
                 embedder.tally.add(&runs);
-                self.write_states(piece, before, &prepared, &tables, &mut write)
+                self.write_states(piece, before, &prepared, &tables, &mut write)?;
+                output.flush()
             })
         })?;
         let partial = output.finish()?;

@@ -8,7 +8,7 @@ use stepwell::model::TrainedModel;
 use stepwell::targets::Targets;
 use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
-use stepwell_lab::picture::explanation::{Shares, draw};
+use stepwell_lab::picture::explanation::{Explained, Shares, draw};
 
 use crate::BadUsage;
 use crate::args::Input;
@@ -53,24 +53,8 @@ pub struct Explain {
 struct ExplainedGraph<'a> {
     dataset: &'a str,
     graph: &'a str,
-    /// What the model says: a class; nothing for a regression.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prediction: Option<&'a str>,
-    /// The class that is explained.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    class: Option<&'a str>,
-    decision: f64,
-    intercept: f64,
-    /// What the vertices of each level read add.
-    levels: Vec<Level<'a>>,
-    /// All of it on the vertices of the graph itself.
-    vertices: &'a [f64],
-}
-
-#[derive(Serialize)]
-struct Level<'a> {
-    level: usize,
-    contributions: &'a [f64],
+    #[serde(flatten)]
+    explained: Explained<'a>,
 }
 
 /// Vertices in the table.
@@ -108,16 +92,7 @@ impl Explain {
         self.picture.write(&picture, terminal, || ExplainedGraph {
             dataset: &dataset.name,
             graph: &name,
-            prediction,
-            class,
-            decision: shares.decision,
-            intercept: shares.intercept,
-            levels: shares
-                .levels
-                .iter()
-                .map(|(level, values)| Level { level: *level, contributions: values })
-                .collect(),
-            vertices: &shares.vertices,
+            explained: Explained::new(&shares, class, prediction),
         })
     }
 

@@ -11,10 +11,12 @@ mod embed;
 mod evaluate;
 mod explain;
 mod fetch;
+mod model;
 mod plot;
 mod predict;
 mod reproduce;
 mod runs;
+mod serve;
 pub mod stats;
 mod train;
 
@@ -32,7 +34,9 @@ pub enum Command {
     Stats(stats::Stats),
     Embed(Box<embed::Embed>),
     Train(Box<train::Train>),
+    Model(model::Model),
     Predict(predict::Predict),
+    Serve(serve::Serve),
     Evaluate(Box<evaluate::Evaluate>),
     Reproduce(Box<reproduce::Reproduce>),
     Runs(runs::Runs),
@@ -53,7 +57,9 @@ pub fn run(command: &Command, terminal: &Terminal) -> Result<()> {
         Command::Stats(command) => command.run(terminal),
         Command::Embed(command) => command.run(terminal),
         Command::Train(command) => command.run(terminal),
+        Command::Model(command) => command.run(terminal),
         Command::Predict(command) => command.run(terminal),
+        Command::Serve(command) => command.run(terminal),
         Command::Evaluate(command) => command.run(terminal),
         Command::Reproduce(command) => command.run(terminal),
         Command::Runs(command) => command.run(terminal),

@@ -6,10 +6,9 @@ use ndarray::Array2;
 use serde::Serialize;
 use stepwell::model::Model;
 use stepwell::targets::Targets;
-use stepwell_data::{Untargeted, models};
+use stepwell_data::{Expected, Untargeted, models};
 use stepwell_lab::picture::embedding::{Method, Vectors, plot};
 
-use super::embed::expected;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, ids};
@@ -73,7 +72,7 @@ impl Plot {
         source.part = self.part.get();
         let model = match saved {
             Some(saved) => {
-                source.expected = Some(expected(saved.model()));
+                source.expected = Some(Expected::from(saved.model()));
                 saved.into_model()
             }
             None => Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?,

@@ -10,17 +10,16 @@ use serde_json::json;
 use stepwell::config::Metric;
 use stepwell::model::TrainedModel;
 use stepwell::readout::Wanted;
+use stepwell_data::predictions::{Asked, Columns, thresholds};
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, VectorWriter};
-use stepwell_data::{Dataset, Error, Source, Untargeted, files};
+use stepwell_data::{Dataset, Error, Expected, Source, Untargeted, files};
 
-use super::embed::expected;
-use super::train::figure;
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, Tally, blamed, ids};
 use crate::model::read_model;
 use crate::output::{Output, ResumeArg};
-use crate::predictions::{Asked, Columns, Metrics, Score, thresholds};
+use crate::score::{Metrics, Score};
 use crate::terminal::Terminal;
 
 /// Predict the graphs of a dataset with a saved model
@@ -30,7 +29,8 @@ use crate::terminal::Terminal;
 /// probabilities, --coverage sets of classes or intervals of numbers that hold the truth
 /// that often. Without -o, comma-separated values go to standard output. Files of rows
 /// (.jsonl, .parquet) are read piece by piece and may be larger than memory;
-/// graphs on standard input (-) are predicted as they come.
+/// graphs on standard input (-) are predicted as they come: whenever no further line
+/// is there yet, those so far are answered.
 /// Where targets are known, metrics are reported as well.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -124,7 +124,7 @@ impl Predict {
         let model = read_model(&self.model)?;
         let mut source = terminal.open_once(&self.input, Untargeted::Keep)?;
         source.part = self.part.get();
-        source.expected = Some(expected(&model.model));
+        source.expected = Some(Expected::from(&model.model));
 
         let asked = self.asked(&model, terminal).context(BadUsage)?;
         let shape = Columns::shape(&model, &asked).context(BadUsage)?;
@@ -158,7 +158,7 @@ impl Predict {
                 .filter(|other| *other != metric);
             let others = others.filter_map(|other| Some((other, report.quality.get(other)?)));
             let told = [(metric, value)].into_iter().chain(others);
-            let told = told.map(|(metric, value)| format!("{} {}", metric.title(), figure(metric, value)));
+            let told = told.map(|(metric, value)| format!("{} {}", metric.title(), metric.shown(value)));
             let mean = if report.quality.targets.is_empty() { "" } else { "mean over targets: " };
             terminal.note(&format!("{mean}{}", told.collect::<Vec<_>>().join(", ")));
         }
@@ -242,7 +242,8 @@ impl Predict {
                     score.add(model, &predictions, &piece)?;
                     let (columns, ids) = (Columns::new(model, &predictions, asked)?, ids(&piece, before));
                     let keys = [Key::Text(&ids)].into_iter().chain(columns.keys()).collect();
-                    output.write(&Block { keys, rows: columns.scores() }, seen)
+                    output.write(&Block { keys, rows: columns.scores() }, seen)?;
+                    output.flush()
                 },
                 |error: Error| {
                     if !self.skip_bad {

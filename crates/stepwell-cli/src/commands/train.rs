@@ -236,7 +236,7 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
     let fit = match report.leave_one_out {
         Some(value) => {
             let mean = if report.targets.is_empty() { "" } else { "mean " };
-            format!("leave-one-out {mean}{} {}", report.metric.title(), figure(report.metric, value))
+            format!("leave-one-out {mean}{} {}", report.metric.title(), report.metric.shown(value))
         }
         None => "no leave-one-out value: targets do not vary".to_owned(),
     };
@@ -244,13 +244,4 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
         "{graphs} graphs, {columns} numbers each{kind}{alpha}: {fit}; written to {} after {seconds:.2} s",
         path.display()
     )
-}
-
-/// The value of a metric as people read it.
-pub fn figure(metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::Accuracy | Metric::BalancedAccuracy => format!("{:.1} %", 100.0 * value),
-        Metric::Rmse | Metric::Mae => format!("{value:.4}"),
-        _ => format!("{value:.3}"),
-    }
 }

@@ -1,7 +1,9 @@
 """Pages as they come from the program, in a browser that watches them."""
 
+import json
 import os
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -20,10 +22,20 @@ def stepwell(*arguments):
     subprocess.run([PROGRAM, *map(str, arguments)], check=True, env=environment, stdout=subprocess.DEVNULL)
 
 
+def served(*models):
+    """The page of a service."""
+    command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", *(word for model in models for word in ("-m", model))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
+        address = json.loads(service.stderr.readline())["address"]
+        with urllib.request.urlopen(f"http://{address}/") as answer:
+            page = answer.read()
+        service.terminate()
+        assert service.wait() == 0
+        return page
+
+
 def hostile_rows(path):
     """Paths and rings whose ids and classes nobody should have."""
-    import json
-
     with path.open("w") as out:
         for index in range(40):
             n = 4 + index // 4
@@ -77,6 +89,10 @@ def pages(tmp_path_factory):
     made["report"] = folder / "run" / "report.html"
     made["evaluation"] = folder / "mine" / "report.html"
     made["demo"] = folder / "demo" / "demo.html"
+    hostile = folder / "hostile.safetensors"
+    stepwell("train", rows, "-q", "-m", hostile)
+    made["service"] = folder / "service.html"
+    made["service"].write_bytes(served(model, hostile))
     return made
 
 

@@ -11,7 +11,7 @@ OPEN = "() => document.querySelectorAll('details').forEach((part) => (part.open 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [*WIDTHS, "phone"])
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", [*REPORTS, "service"])
 def test_nothing_is_cut_off_or_overlaps(open_page, name, width, scheme):
     page = open_page(name, {**WIDTHS, "phone": 390}[width], scheme=scheme)
     page.evaluate(OPEN)

@@ -11,6 +11,7 @@ mod pictures;
 mod pooling;
 mod readme;
 mod runs;
+mod serve;
 mod streams;
 mod targets;
 

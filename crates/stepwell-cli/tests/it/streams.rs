@@ -1,6 +1,7 @@
 //! Files larger than memory, standard input, and work that is killed.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -95,6 +96,42 @@ fn predictions_of_a_stream_are_those_of_a_file() {
     let whole = folder.at("whole.parquet");
     stepwell().args(["predict", &data, "-m", &model, "-o", &whole]).assert().success();
     assert_eq!(fs::read(&out).unwrap(), fs::read(&whole).unwrap());
+}
+
+#[test]
+fn a_slow_producer_gets_each_answer_at_once() {
+    let folder = Folder::new();
+    let (data, model) = (many(&folder, 1), folder.at("m.safetensors"));
+    stepwell().args(["train", "b-easy-small", "-m", &model, "--units", "6"]).assert().success();
+    let text = fs::read_to_string(&data).unwrap();
+    for command in ["predict", "embed"] {
+        let expected = output(&[command, &data, "-m", &model]);
+        let mut expected = expected.lines();
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("stepwell"))
+            .args([command, "-", "-m", &model])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        // Each line is written only when the one before is answered, one in two parts.
+        for (index, line) in text.lines().take(20).enumerate() {
+            let (first, second) = line.split_at(if index % 2 == 0 { line.len() } else { line.len() / 2 });
+            input.write_all(first.as_bytes()).unwrap();
+            input.flush().unwrap();
+            std::thread::sleep(Duration::from_millis(if second.is_empty() { 0 } else { 20 }));
+            input.write_all(format!("{second}\n").as_bytes()).unwrap();
+            if index == 0 {
+                assert_eq!(answers.next().as_deref(), expected.next(), "the names of the columns");
+            }
+            assert_eq!(answers.next().as_deref(), expected.next(), "{command}, line {index}");
+        }
+        drop(input);
+        assert_eq!(answers.next(), None);
+        assert!(child.wait().unwrap().success());
+    }
 }
 
 /// Paths and rings in a file of lines, each with what `more` says of it.

@@ -25,6 +25,7 @@
 //! ```
 
 mod line;
+mod live;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -37,8 +38,9 @@ use std::path::Path;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
-use crate::rows::{Collector, Fault, ReadOptions};
+use crate::rows::{Collector, Expected, Fault, ReadOptions};
 use line::Line;
+use live::Live;
 
 /// The longest line that is read, so that a file without line ends cannot fill the memory.
 const MAX_LINE: u64 = 1 << 30;
@@ -68,10 +70,25 @@ pub struct Reader<R> {
     number: u64,
     bytes: Vec<u8>,
     line: Line,
-    /// Whether there was a line that is not blank.
-    any: bool,
+    /// Lines so far that are not blank.
+    rows: u64,
     pub(crate) collector: Collector,
     pub(crate) done: bool,
+    /// Whether the next line is not there yet; then a piece is handed out as it is.
+    would_wait: fn(&mut R) -> bool,
+}
+
+impl Reader<Live> {
+    /// Reads what comes when it comes: whenever the next line would have to be waited
+    /// for, the rows so far are handed out.
+    pub(crate) fn live(
+        input: impl Read + Send + 'static,
+        place: Place,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let input = Live::new(input).map_err(|source| Fault::Io(source).at(place.clone()))?;
+        Ok(Self { would_wait: Live::would_wait, ..Self::with_options(input, place, options)? })
+    }
 }
 
 impl<R: BufRead> Reader<R> {
@@ -93,15 +110,34 @@ impl<R: BufRead> Reader<R> {
             number: 0,
             bytes: Vec::new(),
             line: Line::new(options),
-            any: false,
+            rows: 0,
             collector: Collector::new(String::new(), options),
             done: false,
+            would_wait: |_| false,
         }
+    }
+
+    /// Refuses rows whose vertices carry anything but what is expected.
+    pub fn expect(&mut self, expected: Expected) {
+        self.collector.expect(expected);
+    }
+
+    /// Rows read so far, good and bad.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether there is more behind an error.
+    pub fn goes_on(&self) -> bool {
+        !self.done
     }
 
     /// The next piece; nothing at the end.
     fn piece(&mut self) -> Result<Option<Dataset>> {
         while !self.done && !self.collector.is_full() {
+            if !self.collector.is_empty() && (self.would_wait)(&mut self.input) {
+                break;
+            }
             self.number += 1;
             let at = |fault: Fault| fault.at(self.place.line(self.number));
             match read_line(&mut self.input, &mut self.bytes, MAX_LINE) {
@@ -109,7 +145,7 @@ impl<R: BufRead> Reader<R> {
                 ended => {
                     self.done = true;
                     ended.map_err(at)?;
-                    if self.any {
+                    if self.rows > 0 {
                         self.line.check_keys().map_err(|fault| fault.at(self.place.clone()))?;
                     }
                     break;
@@ -120,7 +156,7 @@ impl<R: BufRead> Reader<R> {
                 Ok(text) => self.line.parse(text),
                 Err(fault) => Err(fault),
             };
-            self.any = true;
+            self.rows += 1;
             self.collector.push(row).map_err(at)?;
         }
         self.collector.note(self.line.notes());

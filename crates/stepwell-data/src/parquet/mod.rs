@@ -30,6 +30,7 @@ mod batches;
 mod columns;
 mod delta;
 mod encode;
+mod ipc;
 mod layout;
 mod read;
 mod sizes;
@@ -40,6 +41,7 @@ mod write;
 
 pub use batches::{BadRow, Batches};
 pub use encode::to_record_batch;
+pub use ipc::Stream;
 pub use layout::Layout;
 pub use read::{Reader, panics_are_errors, read, read_with};
 pub use write::{Writer, write};

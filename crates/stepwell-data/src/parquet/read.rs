@@ -311,10 +311,15 @@ pub fn panics_are_errors() -> bool {
 /// Runs the `parquet` crate's decoders, which on bytes no writer made may
 /// panic; nothing of theirs is used after that.
 pub(super) fn guard<T, E: From<Fault>>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    guard_of("a Parquet file", decode)
+}
+
+/// The same with another name for what is decoded.
+pub(super) fn guard_of<T, E: From<Fault>>(what: &str, decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let outer = GUARDED.replace(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
     GUARDED.set(outer);
-    decoded.unwrap_or_else(|_| Err(Fault::new("a Parquet file", "one that cannot be decoded").into()))
+    decoded.unwrap_or_else(|_| Err(Fault::new(what, "one that cannot be decoded").into()))
 }
 
 /// An input that readers of its row groups share.

@@ -1,6 +1,7 @@
 //! From rows to datasets, under the rules of the schema.
 
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
+use stepwell::model::Model;
 use stepwell::targets::{Labels, Targets};
 
 use ndarray::Array2;
@@ -305,6 +306,12 @@ pub struct Expected {
     pub labels: bool,
 }
 
+impl From<&Model> for Expected {
+    fn from(Model { features, .. }: &Model) -> Self {
+        Self { attributes: features.attributes(), labels: !features.labels().is_empty() }
+    }
+}
+
 impl Expected {
     fn check(self, shape: &Shape) -> Result<(), Fault> {
         let found = shape.x.unwrap_or(0);
@@ -419,6 +426,9 @@ impl Collector {
     }
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        if let Some(limit) = self.options.max_vertices.filter(|limit| row.num_nodes > *limit) {
+            return Err(Fault::TooLarge { what: "'num_nodes'", limit, found: row.num_nodes });
+        }
         let edges = row.edges()?;
         if let Some(Target::Several(values)) = row.y {
             self.check_several(values)?;

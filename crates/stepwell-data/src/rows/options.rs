@@ -40,6 +40,8 @@ pub struct ReadOptions {
     pub groups: Option<String>,
     /// What becomes of graphs without a target.
     pub untargeted: Untargeted,
+    /// The most vertices a graph may have, if less than rows may describe.
+    pub max_vertices: Option<u64>,
 }
 
 impl ReadOptions {

@@ -56,6 +56,10 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
         Ok(())
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         if let Some(names) = self.names.take() {
             writeln!(self.output, "{names}")?;

@@ -1,4 +1,4 @@
-//! Tables of vectors, written as they come: NumPy arrays, CSV, Parquet.
+//! Tables of vectors, written as they come: NumPy arrays, CSV, Parquet, Arrow streams.
 //!
 //! A table has a few key columns (ids, targets, positions) and one column of
 //! vectors, all of one width. It is written in blocks of rows, so that no more
@@ -16,6 +16,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+#[cfg(feature = "parquet")]
+mod arrow;
 mod csv;
 mod npy;
 #[cfg(feature = "parquet")]
@@ -23,10 +25,12 @@ mod parquet;
 mod partial;
 mod spilled;
 
+#[cfg(feature = "parquet")]
+pub use arrow::ArrowWriter;
 pub use csv::CsvWriter;
 pub use npy::NpyWriter;
 #[cfg(feature = "parquet")]
-pub use parquet::ParquetWriter;
+pub use parquet::{ParquetWriter, to_record_batch};
 pub use partial::Partial;
 pub use spilled::Spilled;
 
@@ -38,6 +42,11 @@ use ndarray::ArrayView2;
 pub trait VectorWriter {
     /// Writes more rows.
     fn write(&mut self, block: &Block<'_>) -> io::Result<()>;
+
+    /// Hands on what has been written, where that is possible before the end.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes what comes last. Without it the table is not whole.
     fn finish(self: Box<Self>) -> io::Result<()>;

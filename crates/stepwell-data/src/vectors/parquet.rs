@@ -35,7 +35,7 @@ impl<W: Write + Send> ParquetWriter<W> {
 
 impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
     fn write(&mut self, block: &Block<'_>) -> io::Result<()> {
-        let batch = self.batch(block)?;
+        let batch = to_record_batch(&self.shape, block)?;
         let mut writer = match std::mem::replace(&mut self.state, State::Failed) {
             State::Begun(writer) => writer,
             State::New(output) => {
@@ -70,34 +70,29 @@ impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
     }
 }
 
-impl<W: Write + Send> ParquetWriter<W> {
-    fn batch(&self, block: &Block<'_>) -> io::Result<RecordBatch> {
-        let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
-        for (name, key) in self.shape.keys.iter().zip(&block.keys) {
-            let column: ArrayRef = match key {
-                Key::Text(texts) => Arc::new(StringArray::from_iter_values(texts.iter())),
-                Key::Whole(numbers) => Arc::new(Int64Array::from_iter_values(numbers.iter().copied())),
-                Key::Real(numbers) => Arc::new(Float64Array::from_iter_values(numbers.iter().copied())),
-                Key::Several(numbers, width) => several(numbers, *width),
-            };
-            columns.push((name, column));
-        }
-        if !self.shape.columns.is_empty() {
-            columns.push((self.shape.vector, self.lists(block)));
-        }
-        let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), false);
-        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
-        let columns = columns.into_iter().map(|(_, column)| column).collect();
-        RecordBatch::try_new(Arc::new(schema), columns).map_err(io::Error::other)
+/// A block of a table as Arrow data: the keys as columns, the vectors as a column of lists.
+pub fn to_record_batch(shape: &Shape, block: &Block<'_>) -> io::Result<RecordBatch> {
+    let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
+    for (name, key) in shape.keys.iter().zip(&block.keys) {
+        let column: ArrayRef = match key {
+            Key::Text(texts) => Arc::new(StringArray::from_iter_values(texts.iter())),
+            Key::Whole(numbers) => Arc::new(Int64Array::from_iter_values(numbers.iter().copied())),
+            Key::Real(numbers) => Arc::new(Float64Array::from_iter_values(numbers.iter().copied())),
+            Key::Several(numbers, width) => several(numbers, *width),
+        };
+        columns.push((name, column));
     }
-
-    fn lists(&self, block: &Block<'_>) -> ArrayRef {
-        if self.shape.double {
-            lists::<Float64Type>(block, |value| value)
-        } else {
-            lists::<Float32Type>(block, |value| value as f32)
-        }
+    if !shape.columns.is_empty() {
+        let column = match shape.double {
+            true => lists::<Float64Type>(block, |value| value),
+            false => lists::<Float32Type>(block, |value| value as f32),
+        };
+        columns.push((shape.vector, column));
     }
+    let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), false);
+    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    RecordBatch::try_new(Arc::new(schema), columns).map_err(io::Error::other)
 }
 
 /// A list for each row, with nulls for what is not known.

@@ -1,6 +1,7 @@
 //! Why a graph got its decision value: what each vertex adds or takes away.
 
 use ndarray::Array2;
+use serde::Serialize;
 use stepwell::model::Explanation;
 
 use super::Picture;
@@ -50,6 +51,52 @@ impl Shares {
                 .collect(),
             vertices: all.column(column).to_vec(),
         })
+    }
+}
+
+/// What programs are told of an explained graph.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained<'a> {
+    /// What the model says: a class; nothing for a regression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<&'a str>,
+    /// The class that is explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<&'a str>,
+    /// Intercept and contributions together.
+    pub decision: f64,
+    /// What every graph gets.
+    pub intercept: f64,
+    /// What the vertices of each level read add.
+    pub levels: Vec<ExplainedLevel>,
+    /// All of it on the vertices of the graph itself.
+    pub vertices: Vec<f64>,
+}
+
+/// What the vertices of one level add.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedLevel {
+    /// How many poolings lead here.
+    pub level: usize,
+    /// A number per vertex.
+    pub contributions: Vec<f64>,
+}
+
+impl<'a> Explained<'a> {
+    /// Shares of the decision value of `class`.
+    pub fn new(shares: &Shares, class: Option<&'a str>, prediction: Option<&'a str>) -> Self {
+        let level = |(level, values): &(usize, Vec<f64>)| ExplainedLevel {
+            level: *level,
+            contributions: values.clone(),
+        };
+        Self {
+            prediction,
+            class,
+            decision: shares.decision,
+            intercept: shares.intercept,
+            levels: shares.levels.iter().map(level).collect(),
+            vertices: shares.vertices.clone(),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ mod tests;
 mod trained;
 
 pub use explain::{Contributions, Explanation};
-pub use saved::{FORMAT, Saved};
+pub use saved::{FORMAT, Saved, Version};
 pub use trained::{Predictions, TrainedModel};
 
 use std::borrow::Cow;

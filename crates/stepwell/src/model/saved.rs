@@ -40,11 +40,13 @@ const LANDMARKS: &str = "readout.landmarks.rows";
 /// The tensor of all that leave-one-out says of targets.
 const LEFT_OUT: &str = "readout.left_out";
 
-/// What every version of the header has.
-#[derive(Deserialize)]
-struct Version {
-    format: u32,
-    version: String,
+/// What wrote a file: every header has it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Version {
+    /// The [format](FORMAT) of the file.
+    pub format: u32,
+    /// The version of the library.
+    pub version: String,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -182,12 +184,16 @@ impl Saved {
         }
     }
 
+    /// What wrote a file with this content.
+    pub fn version(bytes: &[u8]) -> Result<Version, Unreadable> {
+        let metadata = metadata(bytes)?;
+        serde_json::from_str(header(&metadata)?).map_err(|error| Unreadable::Header(error.to_string()))
+    }
+
     /// The model of a file's content.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let not_whole = |error: safetensors::SafeTensorError| Unreadable::NotSafetensors(error.to_string());
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(not_whole)?;
-        let text = metadata.metadata().as_ref().and_then(|all| all.get(KEY)).ok_or(Unreadable::NotAModel)?;
-        let header = Header::parse(text, &table(&metadata))?;
+        let metadata = metadata(bytes)?;
+        let header = Header::parse(header(&metadata)?, &table(&metadata))?;
         let read = || {
             let tensors = Tensors(SafeTensors::deserialize(bytes).map_err(not_whole)?);
             header.config.validate()?;
@@ -213,6 +219,21 @@ impl Saved {
             None => Self::Untrained(model),
         })
     }
+}
+
+fn not_whole(error: safetensors::SafeTensorError) -> Unreadable {
+    Unreadable::NotSafetensors(error.to_string())
+}
+
+/// The table of tensors of a file, and the texts beside it.
+fn metadata(bytes: &[u8]) -> Result<Metadata, Unreadable> {
+    SafeTensors::read_metadata(bytes).map(|(_, metadata)| metadata).map_err(not_whole)
+}
+
+/// The text of the header.
+fn header(metadata: &Metadata) -> Result<&str, Unreadable> {
+    let text = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
+    text.map(String::as_str).ok_or(Unreadable::NotAModel)
 }
 
 impl Model {

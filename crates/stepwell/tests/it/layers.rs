@@ -38,6 +38,7 @@ const DATA: &[&str] = &[
     "summary",
     "synthetic",
     "vectors",
+    "predictions",
     "cache",
     "rows",
     "jsonl",
@@ -48,7 +49,8 @@ const DATA: &[&str] = &[
     "source",
 ];
 
-const CRATES: &[&str] = &["stepwell", "stepwell-data", "stepwell-lab", "stepwell-cli", "stepwell-python"];
+const CRATES: &[&str] =
+    &["stepwell", "stepwell-data", "stepwell-lab", "stepwell-serve", "stepwell-cli", "stepwell-python"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -1,0 +1,124 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::Args;
+use stepwell_serve::{Limits, Options};
+
+use crate::BadUsage;
+use crate::terminal::Terminal;
+
+/// Answer requests for predictions, vectors and explanations over HTTP
+///
+/// POST /predict, /embed and /explain take graphs as JSON lines, one per line, or as an
+/// Arrow stream, and answer in kind; GET / shows the models. Only this machine can ask
+/// unless --listen names another address; then set a token. SIGHUP reads the models
+/// again, SIGTERM and Ctrl-C answer what was accepted and end. The log is JSON lines on
+/// standard error; --quiet leaves warnings and errors only.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  stepwell serve -m model.safetensors
+  stepwell serve -m tox=tox.safetensors -m sol=sol.safetensors --listen 0.0.0.0:8080 --token-file token
+  curl --data-binary @graphs.jsonl 'http://127.0.0.1:8080/predict?proba=1'")]
+pub struct Serve {
+    /// A model, called as its file is or by a name of your own; may be repeated
+    #[arg(short, long = "model", value_name = "[NAME=]FILE", required = true)]
+    models: Vec<String>,
+
+    /// Address and port to listen at; port 0 takes any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: String,
+
+    /// Ask clients for the token in this file: 'Authorization: Bearer TOKEN'. The environment
+    /// variable STEPWELL_TOKEN may hold it instead
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// The longest body of a request, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 14))]
+    max_body: u32,
+
+    /// The most graphs in a request
+    #[arg(long, value_name = "GRAPHS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    max_rows: u32,
+
+    /// The most vertices in a request, those of all its graphs together
+    #[arg(long, value_name = "VERTICES", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    max_vertices: u32,
+
+    /// The longest time a request may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    timeout: u32,
+
+    /// The most connections at a time; others wait
+    #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    max_connections: u32,
+}
+
+impl Serve {
+    /// Serves until the process is told to stop.
+    pub fn run(&self, terminal: &Terminal) -> Result<()> {
+        let options = Options {
+            listen: self.listen.clone(),
+            models: self.models().context(BadUsage)?,
+            token: self.token()?,
+            limits: Limits {
+                body: (self.max_body as usize) << 20,
+                rows: self.max_rows as usize,
+                vertices: self.max_vertices as usize,
+                time: Duration::from_secs(self.timeout.into()),
+                connections: self.max_connections as usize,
+                ..Limits::default()
+            },
+            threads: rayon::current_num_threads(),
+            quiet: terminal.is_quiet(),
+        };
+        Ok(stepwell_serve::run(&options, |_| ())?)
+    }
+
+    fn models(&self) -> Result<Vec<(String, PathBuf)>> {
+        let mut models: Vec<(String, PathBuf)> = Vec::new();
+        for given in &self.models {
+            let (name, path) = named(given)?;
+            let twice = models.iter().any(|(known, _)| *known == name);
+            ensure!(
+                !twice,
+                "--model: two models are called '{name}'; name one, as in other={}",
+                path.display()
+            );
+            models.push((name, path));
+        }
+        Ok(models)
+    }
+
+    fn token(&self) -> Result<Option<String>> {
+        let given = match &self.token_file {
+            Some(path) => Some(fs::read_to_string(path).with_context(|| path.display().to_string())?),
+            None => std::env::var("STEPWELL_TOKEN").ok(),
+        };
+        let Some(token) = given else { return Ok(None) };
+        let token = token.trim();
+        ensure!(!token.is_empty(), anyhow!("the token is empty").context(BadUsage));
+        Ok(Some(token.to_owned()))
+    }
+}
+
+/// The name and the file of a model.
+fn named(given: &str) -> Result<(String, PathBuf)> {
+    let good = |name: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        !name.is_empty() && name.chars().all(plain)
+    };
+    if let Some((name, path)) =
+        given.split_once('=').filter(|(name, _)| good(name) && !Path::new(given).exists())
+    {
+        return Ok((name.to_owned(), path.into()));
+    }
+    let name = Path::new(given).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    ensure!(
+        good(&name),
+        "--model: '{name}' cannot be a name in an address; give one of letters, digits, '-', '_' and '.', as in name={given}"
+    );
+    Ok((name, given.into()))
+}

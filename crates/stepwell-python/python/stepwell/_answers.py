@@ -1,0 +1,51 @@
+"""What a model says of the rows of a table, as one column: for engines that call functions."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+
+from . import _cluster
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, load
+
+
+class Answers:
+    """The functions that a model gives, with the types of their answers."""
+
+    def __init__(self, model):
+        if isinstance(model, (str, os.PathLike)):
+            model = load(model)
+        if isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
+            self._plan = _cluster.trained_plan(model)
+        else:
+            self._plan = _cluster.Plan(model._model)
+
+    def functions(self):
+        """Name, function and Arrow type of each."""
+        found = {"embed": (self.embed, pa.list_(self._plan.value_type))}
+        if self._plan.model.task is not None:
+            answers = self._plan.answers
+            found["predict"] = (self.predict, answers["prediction"])
+            if "scores" in answers:
+                found["scores"] = (self.scores, pa.list_(pa.float64()))
+        return found
+
+    def predict(self, table):
+        return _joined([found["prediction"] for found in _cluster.predict(self._plan, [table])])
+
+    def scores(self, table):
+        """Decision values of all classes, also of the first of two, as the command line writes them."""
+        column = _joined([found["scores"] for found in _cluster.predict(self._plan, [table])])
+        if self._plan.model.task != "classification" or len(self._plan.model.classes) != 2:
+            return column
+        second = column.combine_chunks().flatten().to_numpy()
+        return _cluster._lists(np.stack([-second, second], axis=1), pa.float64())
+
+    def embed(self, table):
+        return _joined([found["embedding"] for found in _cluster.embed(self._plan, [table])])
+
+
+def _joined(columns):
+    """Columns of pieces one after the other."""
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    return pa.chunked_array(chunks, columns[0].type if columns else pa.null())

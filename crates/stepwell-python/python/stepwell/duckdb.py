@@ -1,0 +1,83 @@
+"""Models as SQL functions of DuckDB.
+
+Needs ``pip install 'stepwell[duckdb]'``.
+
+    import duckdb
+    import stepwell.duckdb
+
+    con = duckdb.connect()
+    stepwell.duckdb.register(con, "model.safetensors")
+    con.sql("SELECT id, stepwell_predict(g) FROM read_parquet('graphs.parquet') g")
+"""
+
+import os
+import re
+
+try:
+    import duckdb
+    import pyarrow as pa
+
+    from . import _answers
+except ImportError as error:
+    raise ImportError(f"stepwell.duckdb needs DuckDB and pyarrow ({error}): pip install 'stepwell[duckdb]'") from error
+
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+from ._reservoir import PyramidalReservoir
+
+__all__ = ["register"]
+
+_TYPES = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.float32(): "FLOAT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR"}
+
+
+def register(
+    con: duckdb.DuckDBPyConnection,
+    model: str | os.PathLike[str] | PyramidalReservoir | PyramidalReservoirClassifier | PyramidalReservoirRegressor,
+    *,
+    name: str = "stepwell",
+) -> list[str]:
+    """Makes functions of a model for the queries of a connection.
+
+    Each takes a whole row as a struct, which is what the name of a table is in
+    DuckDB: ``FROM read_parquet('graphs.parquet') g`` makes ``g`` the row. Its columns
+    are those of the schema of rows, and others are ignored.
+
+    Parameters
+    ----------
+    con : DuckDBPyConnection
+        Where queries will run.
+    model : path or fitted estimator
+        A file of ``stepwell train`` or ``save``, or what was fitted here.
+    name : str
+        What names begin with: ``<name>_predict`` gives predictions, ``<name>_scores``
+        the decision values of all classes, ``<name>_embed`` vectors. Give another for
+        a second model.
+
+    Returns
+    -------
+    list of str
+        The names of the functions.
+    """
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise ValueError(f"name: expected letters, digits and underscores, found {name!r}")
+    made = []
+    for what, (work, kind) in _answers.Answers(model).functions().items():
+        function = f"{name}_{what}"
+        con.create_function(function, _of_rows(function, work), None, _sql(kind), type="arrow")
+        made.append(function)
+    return made
+
+
+def _of_rows(name, work):
+    """A function of one column of structs."""
+
+    def of_rows(*columns):
+        if len(columns) != 1 or not pa.types.is_struct(columns[0].type):
+            found = ", ".join(str(column.type) for column in columns) or "nothing"
+            raise TypeError(f"{name}: expected one row, as in SELECT {name}(g) FROM graphs g, found {found}")
+        return work(pa.Table.from_struct_array(columns[0]))
+
+    return of_rows
+
+
+def _sql(kind):
+    return f"{_sql(kind.value_type)}[]" if pa.types.is_list(kind) else _TYPES[kind]

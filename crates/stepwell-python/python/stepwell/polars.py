@@ -1,0 +1,76 @@
+"""Models as expressions of Polars.
+
+Needs ``pip install 'stepwell[polars]'``.
+
+    import polars as pl
+    import stepwell.polars
+
+    graphs = pl.scan_parquet("graphs.parquet")
+    graphs.select("id", stepwell.polars.predict("model.safetensors")).collect()
+"""
+
+import os
+from typing import TypeAlias
+
+try:
+    import polars as pl
+
+    from . import _answers
+except ImportError as error:
+    raise ImportError(f"stepwell.polars needs Polars and pyarrow ({error}): pip install 'stepwell[polars]'") from error
+
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+from ._reservoir import PyramidalReservoir
+
+__all__ = ["embed", "predict", "scores"]
+
+_Model: TypeAlias = str | os.PathLike[str] | PyramidalReservoir | PyramidalReservoirClassifier | PyramidalReservoirRegressor
+
+
+def predict(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
+    """The prediction for every row, as a column ``prediction``.
+
+    Parameters
+    ----------
+    model : path or fitted estimator
+        A file of ``stepwell train`` or ``save``, or what was fitted here.
+    rows : polars.Expr, optional
+        Structs with the columns of the schema of rows; all columns of the frame
+        unless given. Columns beside the schema are ignored.
+    """
+    return _expression(model, "predict", rows, "prediction")
+
+
+def scores(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
+    """The decision values of all classes for every row, as a column ``scores`` of lists.
+
+    Parameters are those of :func:`predict`.
+    """
+    return _expression(model, "scores", rows, "scores")
+
+
+def embed(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
+    """The vector of every row, as a column ``embedding`` of lists.
+
+    Parameters are those of :func:`predict`.
+    """
+    return _expression(model, "embed", rows, "embedding")
+
+
+def _expression(model, what, rows, name):
+    functions = _answers.Answers(model).functions()
+    if what not in functions:
+        raise ValueError(f"{what}: the model has no such answers; there are {', '.join(functions)}")
+    work, kind = functions[what]
+
+    def of_rows(series):
+        return pl.from_arrow(work(series.struct.unnest().to_arrow()))
+
+    rows = pl.struct(pl.all()) if rows is None else rows
+    return rows.map_batches(of_rows, return_dtype=_dtype(kind), is_elementwise=True).alias(name)
+
+
+def _dtype(kind):
+    import pyarrow as pa
+
+    return pl.from_arrow(pa.array([], kind)).dtype

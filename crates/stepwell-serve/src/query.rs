@@ -1,0 +1,210 @@
+//! What a request asks for: its path, query and headers.
+
+use std::sync::Arc;
+
+use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, StatusCode};
+use stepwell::readout::Wanted;
+use stepwell_data::predictions::{Asked, thresholds};
+
+use crate::Refusal;
+use crate::registry::{Entry, Registry};
+
+/// The paths that take graphs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Endpoint {
+    Predict,
+    Embed,
+    Explain,
+}
+
+impl Endpoint {
+    pub fn of(path: &str) -> Option<Self> {
+        [Self::Predict, Self::Embed, Self::Explain].into_iter().find(|endpoint| endpoint.path() == path)
+    }
+
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Predict => "/predict",
+            Self::Embed => "/embed",
+            Self::Explain => "/explain",
+        }
+    }
+
+    /// Names of its parameters.
+    fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Predict => &["model", "skip_bad", "proba", "coverage", "precision", "recall"],
+            Self::Embed => &["model", "skip_bad"],
+            Self::Explain => &["model", "skip_bad", "class"],
+        }
+    }
+}
+
+/// How graphs and answers are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Format {
+    JsonLines,
+    Arrow,
+}
+
+impl Format {
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::JsonLines => "application/x-ndjson",
+            Self::Arrow => ARROW,
+        }
+    }
+}
+
+const ARROW: &str = "application/vnd.apache.arrow.stream";
+
+/// What clients call JSON lines; the last is what curl says unless told otherwise.
+const JSON: [&str; 6] = [
+    "application/x-ndjson",
+    "application/jsonl",
+    "application/json-lines",
+    "application/json",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+];
+
+/// A request that may be answered.
+#[derive(Clone)]
+pub(crate) struct Ask {
+    pub endpoint: Endpoint,
+    pub entry: Arc<Entry>,
+    pub input: Format,
+    pub output: Format,
+    /// Bad rows get an answer that says so; else one of them fails the request.
+    pub skip_bad: bool,
+    /// What predictions come with.
+    pub asked: Asked,
+    /// The position of the class that is explained.
+    pub class: Option<usize>,
+}
+
+impl Ask {
+    pub fn new(endpoint: Endpoint, parts: &Parts, registry: &Registry) -> Result<Self, Refusal> {
+        let input = input(&parts.headers)?;
+        let output = output(&parts.headers, input, endpoint)?;
+        let given: Vec<(String, String)> =
+            form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
+        let known = endpoint.parameters();
+        for (at, (name, _)) in given.iter().enumerate() {
+            let shown = name.escape_debug();
+            if !known.contains(&name.as_str()) {
+                let known = known.join(", ");
+                return Err(Refusal::bad(format!(
+                    "unknown parameter '{shown}'; {} takes {known}",
+                    endpoint.path()
+                )));
+            }
+            if given[..at].iter().any(|(other, _)| other == name) {
+                return Err(Refusal::bad(format!("parameter '{shown}' is given twice")));
+            }
+        }
+        let value =
+            |name: &str| given.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let entry = registry.find(value("model"))?.clone();
+        let mut ask = Self {
+            endpoint,
+            input,
+            output,
+            skip_bad: flag("skip_bad", value("skip_bad"))?,
+            asked: Asked { proba: flag("proba", value("proba"))?, ..Asked::default() },
+            class: None,
+            entry,
+        };
+        ask.asked.coverage = share("coverage", value("coverage"))?;
+        if let (Some(_), Some(_)) = (value("precision"), value("recall")) {
+            return Err(Refusal::bad("give precision or recall, not both"));
+        }
+        let wanted = share("precision", value("precision"))?.map(Wanted::Precision);
+        if let Some(wanted) = wanted.or(share("recall", value("recall"))?.map(Wanted::Recall)) {
+            let found = thresholds(ask.entry.trained()?, wanted);
+            ask.asked.thresholds = found.map_err(|error| Refusal::bad(error.to_string()))?;
+        }
+        if let Some(name) = value("class") {
+            ask.class = Some(class(&ask.entry, name)?);
+        }
+        if endpoint != Endpoint::Embed {
+            ask.entry.trained()?;
+        }
+        Ok(ask)
+    }
+}
+
+fn flag(name: &str, value: Option<&str>) -> Result<bool, Refusal> {
+    match value {
+        Some("1" | "true" | "") => Ok(true),
+        None | Some("0" | "false") => Ok(false),
+        Some(other) => {
+            Err(Refusal::bad(format!("{name}: expected 1 or 0, found '{}'", other.escape_debug())))
+        }
+    }
+}
+
+fn share(name: &str, value: Option<&str>) -> Result<Option<f64>, Refusal> {
+    let Some(text) = value else { return Ok(None) };
+    let number = text.parse::<f64>().ok().filter(|number| *number > 0.0 && *number < 1.0);
+    let wrong = || format!("{name}: expected a number between 0 and 1, found '{}'", text.escape_debug());
+    number.map(Some).ok_or_else(|| Refusal::bad(wrong()))
+}
+
+fn class(entry: &Entry, name: &str) -> Result<usize, Refusal> {
+    let names = entry.trained()?.classes.names();
+    if names.is_empty() {
+        return Err(Refusal::bad(format!("class: model '{}' predicts numbers", entry.name)));
+    }
+    names.iter().position(|known| known == name).ok_or_else(|| {
+        let names = names.join(", ");
+        Refusal::bad(format!("class: expected one of {names}, found '{}'", name.escape_debug()))
+    })
+}
+
+/// A header's text without its parameters, in lower case.
+fn media_type(text: &str) -> String {
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn input(headers: &HeaderMap) -> Result<Format, Refusal> {
+    let wrong = |reason: String| Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason);
+    if let Some(encoding) = headers.get(CONTENT_ENCODING).filter(|value| *value != "identity") {
+        let found = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+        let reason = format!("Content-Encoding: expected none, found '{}'", found.escape_debug());
+        return Err(wrong(reason));
+    }
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(Format::JsonLines) };
+    let found = media_type(&String::from_utf8_lossy(value.as_bytes()));
+    if found == ARROW {
+        return Ok(Format::Arrow);
+    }
+    if JSON.contains(&found.as_str()) {
+        return Ok(Format::JsonLines);
+    }
+    let expected = format!("Content-Type: expected {} or {ARROW}", JSON[0]);
+    Err(wrong(format!("{expected}, found '{}'", found.escape_debug())))
+}
+
+/// The format of the answer: what the client accepts first, else that of the request.
+fn output(headers: &HeaderMap, input: Format, endpoint: Endpoint) -> Result<Format, Refusal> {
+    let unless = if endpoint == Endpoint::Explain { Format::JsonLines } else { input };
+    let all = headers.get_all(ACCEPT).iter();
+    let text = all.map(|value| String::from_utf8_lossy(value.as_bytes())).collect::<Vec<_>>().join(",");
+    if text.trim().is_empty() {
+        return Ok(unless);
+    }
+    for name in text.split(',').map(media_type) {
+        match name.as_str() {
+            "*/*" | "application/*" => return Ok(unless),
+            ARROW if endpoint != Endpoint::Explain => return Ok(Format::Arrow),
+            name if JSON[..5].contains(&name) || name == "text/*" => return Ok(Format::JsonLines),
+            _ => {}
+        }
+    }
+    let arrow = if endpoint == Endpoint::Explain { String::new() } else { format!(" or {ARROW}") };
+    let expected = format!("Accept: answers are {}{arrow}", JSON[0]);
+    Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, expected))
+}

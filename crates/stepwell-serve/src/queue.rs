@@ -1,0 +1,166 @@
+//! Requests that wait to be worked on.
+//!
+//! Small requests of one kind that wait at the same time are taken together: embedding
+//! and reading out many graphs at once costs less than one by one. None waits for
+//! others to come. Large ones are taken alone, and never by all workers at a time, so
+//! that small ones need not wait for them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::Refusal;
+use crate::answer::Answer;
+use crate::query::{Ask, Endpoint};
+
+/// Bytes of a body from which on a request is large.
+const LARGE: usize = 64 << 10;
+
+/// Requests that are taken together.
+const TOGETHER: usize = 64;
+
+/// A request with all its graphs.
+pub(crate) struct Job {
+    pub ask: Ask,
+    pub body: Bytes,
+    started: Arc<AtomicBool>,
+    reply: oneshot::Sender<Result<Answer, Refusal>>,
+}
+
+/// Where the answer to a job comes from.
+pub(crate) struct Pending {
+    pub answer: oneshot::Receiver<Result<Answer, Refusal>>,
+    started: Arc<AtomicBool>,
+}
+
+impl Pending {
+    /// Whether anybody has begun to work on it.
+    pub fn has_started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+}
+
+impl Job {
+    pub fn new(ask: Ask, body: Bytes) -> (Self, Pending) {
+        let (reply, answer) = oneshot::channel();
+        let started = Arc::new(AtomicBool::new(false));
+        (Self { ask, body, started: started.clone(), reply }, Pending { answer, started })
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    pub fn start(&self) {
+        self.started.store(true, Ordering::Relaxed);
+    }
+
+    pub fn reply(self, answer: Result<Answer, Refusal>) {
+        // Whoever asked may be gone.
+        let _ = self.reply.send(answer);
+    }
+
+    /// Whether both can be worked on together.
+    fn goes_with(&self, other: &Self) -> bool {
+        let (mine, other) = (&self.ask, &other.ask);
+        mine.endpoint == other.endpoint
+            && mine.endpoint != Endpoint::Explain
+            && Arc::ptr_eq(&mine.entry, &other.entry)
+    }
+}
+
+/// What a worker does next.
+pub(crate) struct Batch {
+    pub jobs: Vec<Job>,
+    pub large: bool,
+}
+
+/// See the [module](self).
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    most: usize,
+    workers: usize,
+}
+
+#[derive(Default)]
+struct State {
+    small: VecDeque<Job>,
+    large: VecDeque<Job>,
+    /// Workers that have a large one.
+    busy_with_large: usize,
+    closed: bool,
+}
+
+impl Queue {
+    /// At most so many wait for so many workers, at least two.
+    pub fn new(most: usize, workers: usize) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), most, workers }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn waiting(&self) -> usize {
+        let state = self.state();
+        state.small.len() + state.large.len()
+    }
+
+    pub fn push(&self, job: Job) -> Result<(), Refusal> {
+        let mut state = self.state();
+        if state.small.len() + state.large.len() >= self.most {
+            return Err(Refusal::busy("too many requests are waiting; try again later"));
+        }
+        match job.body.len() > LARGE {
+            true => state.large.push_back(job),
+            false => state.small.push_back(job),
+        }
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Waits for something to do; nothing once the queue is closed and empty.
+    pub fn take(&self) -> Option<Batch> {
+        let mut state = self.state();
+        loop {
+            if state.busy_with_large + 1 < self.workers
+                && let Some(job) = state.large.pop_front()
+            {
+                state.busy_with_large += 1;
+                return Some(Batch { jobs: vec![job], large: true });
+            }
+            if let Some(first) = state.small.pop_front() {
+                let mut jobs = vec![first];
+                while jobs.len() < TOGETHER && state.small.front().is_some_and(|next| jobs[0].goes_with(next))
+                {
+                    jobs.extend(state.small.pop_front());
+                }
+                return Some(Batch { jobs, large: false });
+            }
+            if state.closed && state.large.is_empty() {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A batch has been worked on.
+    pub fn done(&self, large: bool) {
+        if large {
+            self.state().busy_with_large -= 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Workers end when all is done.
+    pub fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
+    }
+}
