@@ -3,6 +3,8 @@
 
 use std::io::{Cursor, Write};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use stepwell::graph::{EdgeList, Graph};
 use stepwell::model::Saved;
@@ -10,7 +12,7 @@ use stepwell::pool::{Pool, Pooling};
 use stepwell_data::cache::{self, PyramidCache};
 use stepwell_data::identity::Identity;
 use stepwell_data::vectors::Partial;
-use stepwell_data::{Dataset, Error, Place, jsonl, npz, parquet, tud};
+use stepwell_data::{Dataset, Error, Place, jsonl, npz, ogb, parquet, tud};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -18,6 +20,7 @@ use zip::{CompressionMethod, ZipWriter};
 pub fn run(target: &str, data: &[u8]) {
     match target {
         "tud" => read_tud(data),
+        "ogb" => read_ogb(data),
         "npz" => read_npz(data),
         "jsonl" => drop(Dataset::collect(
             jsonl::Reader::new(data, Place::file("fuzz.jsonl")),
@@ -52,6 +55,43 @@ fn read_tud(data: &[u8]) {
     let there = texts.filter(|(file, text)| **file == "A" || !text.is_empty());
     let archive = stored(there.map(|(file, text)| (format!("X_{file}.txt"), text)));
     drop(tud::read_archive(archive, "fuzz.zip"));
+}
+
+/// A zip archive as it is; a gzip file is the list of edges of one graph; any other
+/// bytes are the tables, cut at 0xFF.
+fn read_ogb(data: &[u8]) {
+    if data.starts_with(b"PK") {
+        return drop(ogb::read_archive(Cursor::new(data), "fuzz.zip"));
+    }
+    let packed = |text: &[u8]| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::none());
+        packed.write_all(text).expect("in memory");
+        packed.finish().expect("in memory")
+    };
+    if data.starts_with(b"\x1f\x8b") {
+        let (vertices, edges) = (packed(b"9\n"), packed(b"3\n"));
+        let tables = [("num-node-list", &vertices[..]), ("num-edge-list", &edges), ("edge", data)];
+        let archive = stored(tables.into_iter().map(|(file, bytes)| (format!("raw/{file}.csv.gz"), bytes)));
+        return drop(ogb::read_archive(archive, "fuzz.zip"));
+    }
+    let files = [
+        "raw/num-node-list",
+        "raw/num-edge-list",
+        "raw/edge",
+        "raw/node-feat",
+        "raw/edge-feat",
+        "raw/graph-label",
+        "split/scaffold/train",
+        "split/scaffold/valid",
+        "split/scaffold/test",
+        "mapping/mol",
+    ];
+    let texts = files.iter().zip(data.split(|&byte| byte == 0xFF));
+    // An empty piece stands for a file that is not there, except for the first ones.
+    let there = texts.enumerate().filter(|(at, (_, text))| *at < 3 || !text.is_empty());
+    let tables: Vec<_> = there.map(|(_, (file, text))| (format!("{file}.csv.gz"), packed(text))).collect();
+    let archive = stored(tables.iter().map(|(file, bytes)| (file.clone(), &bytes[..])));
+    drop(ogb::read_archive(archive, "fuzz.zip"));
 }
 
 /// A zip archive as it is; any other bytes are the three arrays of each part, cut at four 0xFF.

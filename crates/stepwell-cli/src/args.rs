@@ -11,6 +11,7 @@ use stepwell_data::{Part, ReadOptions, Untargeted};
 
 use crate::BadUsage;
 use crate::commands::Command;
+use crate::molecules::MoleculeArgs;
 
 /// Graphs in, vectors out: pyramidal reservoir graph neural networks.
 #[derive(Debug, Parser)]
@@ -77,6 +78,9 @@ pub struct Input {
 
     #[command(flatten)]
     pub sources: Sources,
+
+    #[command(flatten)]
+    pub molecules: MoleculeArgs,
 }
 
 impl Input {

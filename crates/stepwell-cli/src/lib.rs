@@ -8,6 +8,7 @@ mod commands;
 mod embedding;
 mod interrupt;
 mod model;
+mod molecules;
 mod options;
 mod output;
 mod picture;
@@ -23,6 +24,8 @@ use std::io;
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
 
+pub use crate::molecules::{MoleculeTable, ReadMolecules};
+
 use crate::args::Arguments;
 use crate::commands::Command;
 use crate::terminal::Terminal;
@@ -30,6 +33,14 @@ use crate::terminal::Terminal;
 /// Runs the program as if called with these arguments, the first one its name,
 /// and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    run_with_molecules(arguments, Box::new(molecules::unreadable))
+}
+
+/// The same with somebody who makes graphs of molecules.
+pub fn run_with_molecules(
+    arguments: impl IntoIterator<Item = OsString>,
+    molecules: Box<ReadMolecules>,
+) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     report::remember_command(&arguments);
     // A negative number is a value that will be refused by name, not a flag nobody knows.
@@ -48,7 +59,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         interrupt::end_in_order();
     }
     silence_expected_panics();
-    let terminal = Terminal::new(arguments.quiet);
+    let terminal = Terminal::new(arguments.quiet, molecules);
     let run = || with_threads(arguments.threads, || commands::run(&arguments.command, &terminal));
     match use_chosen_instructions().and_then(|()| run()) {
         Ok(()) => 0,

@@ -19,15 +19,18 @@ use stepwell_data::download::{Fetched, Progress};
 use stepwell_data::{Dataset, ReadOptions, Source, Survey, Untargeted};
 
 use crate::args::Input;
+use crate::molecules::ReadMolecules;
 
 /// How to talk to the person at the other end.
 pub struct Terminal {
     quiet: bool,
+    /// Who makes graphs of molecules.
+    molecules: Box<ReadMolecules>,
 }
 
 impl Terminal {
-    pub fn new(quiet: bool) -> Self {
-        Self { quiet }
+    pub fn new(quiet: bool, molecules: Box<ReadMolecules>) -> Self {
+        Self { quiet, molecules }
     }
 
     /// Whether only errors are said.
@@ -147,8 +150,13 @@ impl Terminal {
     /// The same with more options.
     pub fn load_with(&self, input: &Input, options: &ReadOptions) -> Result<Dataset> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
-        let dataset =
-            self.fetching(&catalog, name, |progress| catalog.load_with(name, seed, options, progress))?;
+        let dataset = match self.molecules(input, options)? {
+            Some(dataset) if options.untargeted == Untargeted::Skip => dataset.without_untargeted(),
+            Some(dataset) => dataset,
+            None => {
+                self.fetching(&catalog, name, |progress| catalog.load_with(name, seed, options, progress))?
+            }
+        };
         self.notes("note", &dataset.notes);
         let left_out = dataset.left_out;
         ensure!(!dataset.is_empty() || left_out == 0, "{name}: no graph has a target ({})", targets(input));
@@ -156,10 +164,21 @@ impl Terminal {
         Ok(dataset)
     }
 
+    /// The molecules a command was given, if it was given any.
+    fn molecules(&self, input: &Input, options: &ReadOptions) -> Result<Option<Dataset>> {
+        let Some(table) = input.molecules.table(input, options, self.quiet)? else { return Ok(None) };
+        (self.molecules)(&table).map(Some).map_err(anyhow::Error::msg)
+    }
+
     /// Opens the dataset a command was given, to go through it piece by piece.
     pub fn open(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         let options = input.reading(untargeted);
+        if let Some(dataset) = self.molecules(input, &options)? {
+            let mut source = Source::from(dataset);
+            source.untargeted = untargeted;
+            return Ok(source);
+        }
         let open = |progress: Progress<'_>| Source::open_with(&catalog, name, seed, &options, progress);
         self.fetching(&catalog, name, open)
     }
@@ -167,6 +186,9 @@ impl Terminal {
     /// The same, but standard input is handed on as it comes, once.
     pub fn open_once(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
+        if input.molecules.are_given() {
+            return self.open(input, untargeted);
+        }
         let options = input.reading(untargeted);
         let open = |progress: Progress<'_>| Source::once(&catalog, name, seed, &options, progress);
         self.fetching(&catalog, name, open)

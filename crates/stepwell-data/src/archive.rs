@@ -1,12 +1,14 @@
-//! Zip archives from strangers: nothing is extracted, nothing grows without bound.
+//! Zip archives and gzip files from strangers: nothing is extracted, nothing grows without bound.
 //!
 //! A few bytes can stand for a great many. What is unpacked of an archive is
 //! therefore counted while it is unpacked, and no size the archive declares is
 //! believed before the bytes are there.
 
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
+use flate2::bufread::MultiGzDecoder;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -95,6 +97,134 @@ impl<R: Read + Seek> Archive<R> {
             n if n > names.len() => format!("{} and {} more", names.join(", "), n - names.len()),
             _ => names.join(", "),
         }
+    }
+}
+
+/// A file that is open, and where it is.
+pub(crate) type Opened<'a> = (Box<dyn Read + Send + 'a>, Place);
+
+/// Files of one dataset that lie in a folder, or in an archive as if it were one.
+pub(crate) enum Files<R> {
+    Folder(PathBuf),
+    Zip(Archive<R>),
+}
+
+impl Files<File> {
+    pub(crate) fn folder(path: &Path) -> Self {
+        Self::Folder(path.to_owned())
+    }
+}
+
+impl<R: Read + Seek + Send> Files<R> {
+    /// The paths of all files of an archive, or the names of those directly in the folder.
+    pub(crate) fn paths(&self) -> Result<Vec<String>> {
+        match self {
+            Self::Folder(_) => self.inside(""),
+            Self::Zip(archive) => Ok(archive.parts()),
+        }
+    }
+
+    /// The names of what lies directly in a folder in here, sorted; none where it is not there.
+    pub(crate) fn inside(&self, folder: &str) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        match self {
+            Self::Folder(whole) => {
+                let folder = whole.join(folder);
+                if !folder.is_dir() {
+                    return Ok(names);
+                }
+                for entry in fs::read_dir(&folder).map_err(|error| Error::io(&folder, error))? {
+                    let entry = entry.map_err(|error| Error::io(&folder, error))?;
+                    names.push(entry.file_name().to_string_lossy().into_owned());
+                }
+            }
+            Self::Zip(archive) => {
+                let below = |part: &str| Some(part.strip_prefix(folder)?.strip_prefix('/')?.to_owned());
+                let parts = archive.parts().into_iter().filter_map(|part| below(&part));
+                names.extend(parts.filter_map(|part| part.split('/').next().map(str::to_owned)));
+                names.retain(|name| !name.is_empty());
+            }
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Opens a file by its path from here, if it is there.
+    pub(crate) fn open(&mut self, name: &str) -> Result<Option<Opened<'_>>> {
+        match self {
+            Self::Folder(folder) => {
+                let path = folder.join(name);
+                // What is there but cannot be read is no reason to go on without it.
+                match fs::metadata(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+                        return Ok(None);
+                    }
+                    Ok(known) if !known.is_file() => {
+                        let found = if known.is_dir() { "a folder" } else { "a pipe or a device" };
+                        let place = Place::file(path.display().to_string());
+                        return Err(Error::malformed(place, "a file", found));
+                    }
+                    known => known.map_err(|error| Error::io(&path, error))?,
+                };
+                let file = File::open(&path).map_err(|error| Error::io(&path, error))?;
+                Ok(Some((Box::new(file), Place::file(path.display().to_string()))))
+            }
+            Self::Zip(archive) => {
+                if archive.zip.index_for_name(name).is_none() {
+                    return Ok(None);
+                }
+                let place = archive.place(name);
+                Ok(Some((Box::new(archive.part(name)?), place)))
+            }
+        }
+    }
+
+    /// The folder or archive as a whole.
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Self::Folder(folder) => Place::file(folder.display().to_string()),
+            Self::Zip(archive) => archive.whole(),
+        }
+    }
+}
+
+/// What a gzip file holds, unpacked while it is read, and not without bound.
+pub(crate) fn gunzip<'a>(packed: impl Read + Send + 'a) -> impl Read + Send + 'a {
+    let packed = Tally { inner: packed, bytes: 0 };
+    Gunzip { inner: MultiGzDecoder::new(BufReader::with_capacity(1 << 16, packed)), unpacked: 0 }
+}
+
+struct Tally<R> {
+    inner: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Tally<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
+
+struct Gunzip<R> {
+    inner: MultiGzDecoder<BufReader<Tally<R>>>,
+    unpacked: u64,
+}
+
+impl<R: Read> Read for Gunzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.unpacked += count as u64;
+        let packed = self.inner.get_ref().get_ref().bytes;
+        if self.unpacked > packed.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("more than {MAX_RATIO} bytes for every packed byte"),
+            ));
+        }
+        Ok(count)
     }
 }
 

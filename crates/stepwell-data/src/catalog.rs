@@ -4,7 +4,8 @@
 //! `-` is JSON lines on standard input. Anything else is a name: the paper's
 //! benchmark and the families of [`synthetic`] graphs are
 //! generated; other names are looked for in the data folders and the cache,
-//! as a folder or a zip archive in the TU Dortmund layout, and then downloaded.
+//! as a folder or a zip archive in the TU Dortmund layout or in OGB's, and then
+//! downloaded.
 
 use std::env;
 use std::io;
@@ -15,7 +16,7 @@ use crate::download::{self, Progress};
 use crate::error::{Error, Place, Result};
 use crate::rows::ReadOptions;
 use crate::synthetic::{self, BenchmarkOptions, Family, Generated};
-use crate::{files, jsonl, npz, tud};
+use crate::{files, jsonl, npz, ogb, tud};
 
 /// Datasets of the collection that the paper and its peers use, with their
 /// number of graphs: a list for people, not a limit.
@@ -43,6 +44,8 @@ pub enum Format {
     TudFolder,
     /// The same in a zip archive.
     TudZip,
+    /// OGB's raw layout, in a folder or a zip archive.
+    Ogb,
     /// The benchmark's arrays of pickled matrices.
     Npz,
     /// One JSON object per line.
@@ -54,7 +57,21 @@ pub enum Format {
 impl Format {
     /// The format of what is there under that name.
     pub fn of(path: &Path) -> Result<Self> {
-        if path.is_dir() { Ok(Self::TudFolder) } else { Self::to_write(path) }
+        if path.is_dir() {
+            return Ok(if ogb::is_one(path) { Self::Ogb } else { Self::TudFolder });
+        }
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        let plain = name.strip_suffix(".gz").unwrap_or(&name);
+        if plain.ends_with(".csv") || plain.ends_with(".tsv") {
+            return Err(Error::Unsupported(format!(
+                "{}: a table is read where it holds molecules: name the column of SMILES by --smiles (in Python: stepwell.molecules.read_csv); graphs are .zip, .npz, .jsonl or .parquet files",
+                path.display()
+            )));
+        }
+        match Self::to_write(path)? {
+            Self::TudZip if ogb::is_one(path) => Ok(Self::Ogb),
+            format => Ok(format),
+        }
     }
 
     /// The format to write under that name: by its ending, or a folder if it
@@ -161,7 +178,7 @@ impl Catalog {
         if let Some(path) = self.found(argument) {
             return Ok(Location::Path(path));
         }
-        if has_edges(path) {
+        if is_dataset(path) {
             return Ok(Location::Path(path.to_owned()));
         }
         let names = self.names();
@@ -170,7 +187,7 @@ impl Catalog {
         }
         if path.is_dir() {
             return Err(Error::NotFound(format!(
-                "{argument}: this folder holds no dataset in the TU Dortmund layout (no file ends in _A.txt); name a file in it, as {argument}/graphs.parquet"
+                "{argument}: this folder holds no dataset in the TU Dortmund layout (no file ends in _A.txt) or in OGB's (no raw/num-node-list.csv.gz); name a file in it, as {argument}/graphs.parquet"
             )));
         }
         if argument.contains('.') {
@@ -205,7 +222,7 @@ impl Catalog {
         self.places()
             .into_iter()
             .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.zip"))])
-            .find(|candidate| candidate.is_file() || (candidate.is_dir() && has_edges(candidate)))
+            .find(|candidate| candidate.is_file() || (candidate.is_dir() && is_dataset(candidate)))
     }
 
     /// All folders that are searched, in order.
@@ -229,8 +246,8 @@ impl Catalog {
                 let zip = path.extension().is_some_and(|e| e == "zip");
                 let name = if zip { path.file_stem() } else { path.file_name() };
                 let Some(name) = name.and_then(|n| n.to_str()) else { continue };
-                let is_dataset = zip || (path.is_dir() && has_edges(&path));
-                if is_dataset && !name.starts_with('.') && !found.iter().any(|(known, _)| known == name) {
+                let found_one = zip || (path.is_dir() && is_dataset(&path));
+                if found_one && !name.starts_with('.') && !found.iter().any(|(known, _)| known == name) {
                     found.push((name.to_owned(), path));
                 }
             }
@@ -311,9 +328,10 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-fn has_edges(folder: &Path) -> bool {
+/// Whether a folder holds a dataset as text files.
+fn is_dataset(folder: &Path) -> bool {
     let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_string_lossy().ends_with("_A.txt"))
+    entries.any(|entry| entry.file_name().to_string_lossy().ends_with("_A.txt")) || ogb::is_one(folder)
 }
 
 /// Reads a file or folder in the format its name tells.
@@ -328,8 +346,10 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
         Format::TudFolder | Format::TudZip if named => {
             Err(no_columns(path.display(), "the TU Dortmund layout"))
         }
+        Format::Ogb if named => Err(no_columns(path.display(), "OGB's raw layout")),
         Format::Npz if named => Err(no_columns(path.display(), "an .npz file")),
         Format::TudFolder | Format::TudZip => tud::read(path),
+        Format::Ogb => ogb::read(path),
         Format::Npz => npz::read(path),
         Format::JsonLines => jsonl::read_with(path, options),
         #[cfg(feature = "parquet")]
@@ -341,7 +361,7 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
 
 fn no_columns(name: impl std::fmt::Display, what: &str) -> Error {
     Error::Unsupported(format!(
-        "{name}: {what} has one target per graph and no columns to name; targets and groups can be named in .jsonl and .parquet files"
+        "{name}: {what} has no columns to name; targets and groups can be named in .jsonl and .parquet files"
     ))
 }
 
@@ -386,7 +406,7 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
         }
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(no_parquet(path)),
-        Format::Npz => Err(Error::Unsupported(format!(
+        Format::Ogb | Format::Npz => Err(Error::Unsupported(format!(
             "{}: .npz files are read, not written; write .jsonl, .parquet, .zip or a folder",
             path.display()
         ))),
@@ -449,6 +469,7 @@ mod tests {
         let of = |name: &str| Format::of(Path::new(name));
         assert_eq!(of("a.JSONL").unwrap(), Format::JsonLines);
         assert_eq!(of("out/folder").unwrap(), Format::TudFolder);
-        assert!(of("a.csv").unwrap_err().to_string().contains("Known endings"));
+        assert!(of("a.txt").unwrap_err().to_string().contains("Known endings"));
+        assert!(of("a.csv").unwrap_err().to_string().contains("by --smiles"));
     }
 }

@@ -25,6 +25,7 @@ pub mod jsonl;
 pub mod memory;
 pub mod models;
 pub mod npz;
+pub mod ogb;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod predictions;
@@ -32,6 +33,7 @@ mod rows;
 mod source;
 mod summary;
 pub mod synthetic;
+mod text;
 pub mod tud;
 pub mod vectors;
 

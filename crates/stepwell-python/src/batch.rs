@@ -103,6 +103,16 @@ impl RawBatch {
         Ok(Self::new(named(builder.finish(), names)?))
     }
 
+    /// The graphs of several batches, one after the other.
+    #[staticmethod]
+    fn joined(batches: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        let mut whole = GraphBatch::default();
+        for batch in &batches {
+            whole.append(&batch.batch).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        }
+        Ok(Self::new(whole))
+    }
+
     fn __len__(&self) -> usize {
         self.batch.len()
     }

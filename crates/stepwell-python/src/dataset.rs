@@ -7,7 +7,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use stepwell::graph::GraphBatch;
-use stepwell::targets::{Labels, Targets};
+use stepwell::targets::Targets;
 use stepwell_data::catalog::{self, Catalog};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_data::{Dataset, Error, Part, ReadOptions};
@@ -121,25 +121,26 @@ pub fn save_dataset(
     ids: Option<Vec<String>>,
     split: Option<Vec<String>>,
 ) -> PyResult<()> {
+    let dataset = Dataset {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        graphs: GraphBatch::clone(&graphs.batch),
+        targets: Values::written(y, false),
+        ids,
+        parts: split.map(parts).transpose()?,
+        ..Dataset::default()
+    };
+    let written = threads::run_owned(py, 0, None, move |_| catalog::write(&dataset, &path, false))?;
+    written.map(drop).map_err(exception)
+}
+
+/// The parts of a split by their names.
+pub(crate) fn parts(names: Vec<String>) -> PyResult<Vec<Part>> {
     let part = |name: &String| {
         Part::from_name(name).ok_or_else(|| {
             PyValueError::new_err(format!("split: expected train, validation or test, found {name:?}"))
         })
     };
-    let dataset = Dataset {
-        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        graphs: GraphBatch::clone(&graphs.batch),
-        targets: match y.map(|values| values.targets(false)) {
-            None => Targets::None,
-            Some(Targets::Classes(Labels::Float(values))) => Targets::numbers(values),
-            Some(targets) => targets,
-        },
-        ids,
-        parts: split.map(|names| names.iter().map(part).collect::<PyResult<_>>()).transpose()?,
-        ..Dataset::default()
-    };
-    let written = threads::run_owned(py, 0, None, move |_| catalog::write(&dataset, &path, false))?;
-    written.map(drop).map_err(exception)
+    names.iter().map(part).collect()
 }
 
 /// One of the paper's benchmarks.

@@ -9,6 +9,7 @@ mod cluster;
 mod dataset;
 mod graph;
 mod model;
+mod molecules;
 mod options;
 mod picture;
 mod pool;
@@ -70,6 +71,6 @@ mod _stepwell {
     /// Runs the command line and returns its exit code.
     #[pyfunction]
     fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-        py.detach(|| stepwell_cli::run(arguments))
+        py.detach(|| stepwell_cli::run_with_molecules(arguments, Box::new(molecules::read)))
     }
 }

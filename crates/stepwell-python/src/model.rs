@@ -97,6 +97,15 @@ impl Values<'_> {
             Self::Numbers(values) => return Targets::Numbers(values.as_array().to_owned()),
         })
     }
+
+    /// As they are written to files: floats are numbers, not names of classes.
+    pub(crate) fn written(values: Option<Self>, binary: bool) -> Targets {
+        match values.map(|values| values.targets(binary)) {
+            None => Targets::None,
+            Some(Targets::Classes(Labels::Float(values))) => Targets::numbers(values),
+            Some(targets) => targets,
+        }
+    }
 }
 
 /// Names of classes as a NumPy array of their type.
@@ -314,6 +323,23 @@ impl RawModel {
         let (trained, vectors) = (self.trained()?, vectors.as_array());
         let values = threads::run(py, 1, |_| trained.readout.predict(vectors))?;
         Ok(values.map_err(refused)?.into_pyarray(py))
+    }
+
+    /// The same for graphs that are made of molecules by a feature set.
+    fn of_molecules(&self, features: String) -> Self {
+        let model = |model: Model| Model { molecules: Some(features), ..model };
+        Self::new(match Saved::clone(&self.0) {
+            Saved::Untrained(untrained) => Saved::Untrained(model(untrained)),
+            Saved::Trained(trained) => {
+                Saved::Trained(TrainedModel { model: model(trained.model), ..trained })
+            }
+        })
+    }
+
+    /// The feature set its graphs are made of molecules by, if they are.
+    #[getter]
+    fn molecules(&self) -> Option<String> {
+        self.0.model().molecules.clone()
     }
 
     /// Its options, all of them.

@@ -8,7 +8,8 @@ import pytest
 
 import stepwell
 
-MODULES = [module.name for module in pkgutil.iter_modules(stepwell.__path__) if module.name != "_stepwell"]
+FOUND = pkgutil.walk_packages(stepwell.__path__, "stepwell.", onerror=lambda name: None)
+MODULES = [module.name.removeprefix("stepwell.") for module in FOUND if module.name != "stepwell._stepwell"]
 
 
 # What some modules are for, and need not be there.

@@ -17,6 +17,7 @@ use crate::terminal::Terminal;
 #[command(after_help = "Examples:
   stepwell convert MUTAG mutag.parquet
   stepwell convert graphs.jsonl graphs.zip --lossy
+  stepwell convert mols.csv mols.parquet --smiles smiles --target logS
   stepwell convert b-easy - | head -n 1")]
 pub struct Convert {
     #[command(flatten)]

@@ -91,6 +91,7 @@ impl Embed {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let saved = self.model.as_deref().map(models::read).transpose()?;
+        saved.as_ref().map_or(Ok(()), |saved| self.input.molecules.fit(saved.model()))?;
         if self.nodes && self.resume.resume {
             let refusal = "--resume goes on with vectors of graphs, not with --nodes";
             return Err(anyhow!(refusal).context(BadUsage));

@@ -46,6 +46,7 @@ use crate::terminal::{Terminal, shown, table};
   stepwell evaluate MUTAG --folds 10 --baselines
   stepwell evaluate graphs.parquet --class-weight balanced --out runs/mine
   stepwell evaluate tox21.parquet --target NR-AR,NR-ER,SR-p53 --groups scaffold --folds 5
+  stepwell evaluate mols.csv --smiles smiles --target logS --groups scaffold --folds 5
   stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --repeats 3 --json
   stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   (a cell of the paper's Table 2)
   stepwell evaluate NCI1 --baseline wl",
@@ -60,7 +61,8 @@ pub struct Evaluate {
     splits: Option<PathBuf>,
 
     /// The column of a .jsonl or .parquet file that holds groups (scaffolds, patients): no
-    /// group is in two folds, nor in training and validation graphs
+    /// group is in two folds, nor in training and validation graphs. With --smiles, scaffold
+    /// is the scaffold of the molecules
     #[arg(long, value_name = "COLUMN", conflicts_with = "splits")]
     groups: Option<String>,
 

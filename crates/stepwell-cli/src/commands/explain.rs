@@ -64,6 +64,7 @@ impl Explain {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         self.picture.check()?;
         let model = read_model(&self.model)?;
+        self.input.molecules.fit(&model.model)?;
         let dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
         let graphs = &dataset.graphs;
         let going = |_| Continue(());

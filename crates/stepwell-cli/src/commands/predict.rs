@@ -122,6 +122,7 @@ impl Predict {
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
         self.resume.check(&self.input)?;
         let model = read_model(&self.model)?;
+        self.input.molecules.fit(&model.model)?;
         let mut source = terminal.open_once(&self.input, Untargeted::Keep)?;
         source.part = self.part.get();
         source.expected = Some(Expected::from(&model.model));

@@ -19,6 +19,7 @@ use stepwell_lab::subject::Subject;
 
 use crate::BadUsage;
 use crate::args::{Input, Sources};
+use crate::molecules::MoleculeArgs;
 use crate::protocol::{EvaluationArgs, Evaluator};
 use crate::terminal::Terminal;
 
@@ -150,7 +151,8 @@ impl Work<'_> {
     fn load(&self, name: &str) -> Result<Option<Dataset>> {
         let Sources { data_dir, offline } = &self.command.sources;
         let sources = Sources { data_dir: data_dir.clone(), offline: *offline };
-        let input = Input { dataset: name.to_owned(), data_seed: 0, target: Vec::new(), sources };
+        let (dataset, molecules) = (name.to_owned(), MoleculeArgs::default());
+        let input = Input { dataset, data_seed: 0, target: Vec::new(), sources, molecules };
         match self.terminal.load(&input, Untargeted::Refuse) {
             Err(error) if self.command.datasets.is_empty() => {
                 self.terminal.note(&format!("note: skipping {name}: {error:#}"));

@@ -118,7 +118,8 @@ impl Train {
         source.part = self.part.get();
         let survey = terminal.survey(&source, true, &config)?;
         ensure!(survey.has_targets, "{}: no graph has a target ('y') to learn from", source.name);
-        let model = Model::new(config, survey.features)?;
+        let molecules = self.input.molecules.feature_set();
+        let model = Model { molecules, ..Model::new(config, survey.features)? };
 
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);

@@ -7,6 +7,7 @@ mod commands;
 mod hardening;
 mod manners;
 mod models;
+mod molecules;
 mod pictures;
 mod pooling;
 mod readme;

@@ -5,8 +5,8 @@ use std::io::Read;
 
 use rayon::prelude::*;
 
-use super::lines::Blocks;
 use crate::error::{Error, Place, Result, quote};
+use crate::text::{Blocks, integer};
 
 /// Which vertices belong to which graph, from the graph indicator.
 pub(super) struct Layout {
@@ -326,12 +326,12 @@ fn explain(line: &[u8], layout: &Layout) -> (String, String) {
     if tokens.len() != 2 {
         return ("two vertex numbers".into(), quote(line));
     }
-    let known = |token: &&[u8]| super::lines::integer(token).is_some_and(|v| (1..=vertices).contains(&v));
+    let known = |token: &&[u8]| integer(token).is_some_and(|v| (1..=vertices).contains(&v));
     if let Some(bad) = tokens.iter().find(|token| !known(token)) {
         return (format!("a vertex number from 1 to {vertices}"), quote(bad));
     }
     let graph = |token| {
-        let vertex = super::lines::integer(token).unwrap_or(1);
+        let vertex = integer(token).unwrap_or(1);
         layout.graph_of[vertex as usize - 1] + 1
     };
     let (a, b) = (graph(tokens[0]), graph(tokens[1]));

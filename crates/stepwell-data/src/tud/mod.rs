@@ -25,7 +25,6 @@
 //! ```
 
 mod edges;
-mod lines;
 mod read;
 mod source;
 mod write;

@@ -4,15 +4,13 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use rayon::prelude::*;
-use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 use stepwell::targets::Targets;
 
 use super::edges::{self, Edges, Layout};
-use super::lines::{integers, labels, reals};
 use super::source::Source;
 use crate::dataset::Dataset;
-use crate::error::{Error, Place, Result, quote};
+use crate::error::{Error, Result, quote};
+use crate::text::{Columns, Rows, Tables, integers, labels, reals, same_count};
 
 /// Reads a folder or a zip archive in the TU Dortmund layout.
 pub fn read(path: &Path) -> Result<Dataset> {
@@ -46,21 +44,16 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
         edge_labels: in_order(edge_labels, &edges),
         edge_attributes: in_order(edge_attributes, &edges),
     };
-    let mut notes = ignored(&source.ignored());
-    let pieces = match build(&layout, &edges, &columns, &place, false) {
-        Err(Error::Graph { source: stepwell::Error::EdgesDiffer { what, .. }, .. }) => {
-            notes.push(format!(
-                "the two directions of an edge carry different {what}: the graphs are read as directed"
-            ));
-            build(&layout, &edges, &columns, &place, true)?
-        }
-        built => built?,
+    let tables = Tables {
+        first_vertex: &layout.first,
+        first_edge: &edges.first,
+        sources: &edges.sources,
+        targets: &edges.targets,
+        columns,
     };
-    drop((edges, columns));
-    let mut graphs = GraphBatch::default();
-    for piece in pieces {
-        graphs.append(&piece).map_err(|source| Error::Graph { place: place.clone(), source })?;
-    }
+    let (graphs, note) = tables.build(&place, |edge| edges.line(edge))?;
+    let mut notes = ignored(&source.ignored());
+    notes.extend(note);
     Ok(Dataset { name, graphs, targets, notes, ..Dataset::default() })
 }
 
@@ -81,17 +74,6 @@ fn ignored(names: &[&str]) -> Vec<String> {
             n - 3
         )],
     }
-}
-
-/// Rows of values, one after the other, and their width.
-type Rows<T> = Option<(Vec<T>, usize)>;
-
-/// What vertices and edges carry, in the order of the files.
-struct Columns {
-    vertex_labels: Rows<i32>,
-    vertex_attributes: Rows<f64>,
-    edge_labels: Rows<i32>,
-    edge_attributes: Rows<f64>,
 }
 
 /// What the lines of edges carry, in the order of the edges.
@@ -179,73 +161,4 @@ fn read_attributes<R: Read + Seek + Send>(
     same_count(&place, rows, of, values.len().checked_div(width).unwrap_or(0))?;
     // A file without lines belongs to a dataset without edges.
     Ok((width > 0).then_some((values, width)))
-}
-
-fn same_count(place: &Place, expected: usize, of: &str, found: usize) -> Result<()> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(Error::malformed(
-            place.clone(),
-            format!("{expected} lines, one for each of the {of}"),
-            found.to_string(),
-        ))
-    }
-}
-
-/// Builds the graphs in parallel, some at a time; the pieces are in order.
-fn build(
-    layout: &Layout,
-    edges: &Edges,
-    columns: &Columns,
-    place: &Place,
-    directed: bool,
-) -> Result<Vec<GraphBatch>> {
-    const EDGES_PER_PIECE: usize = 1 << 18;
-    let mut pieces = Vec::new();
-    let (mut begin, graphs) = (0, layout.num_graphs());
-    while begin < graphs {
-        let goal = edges.first[begin] + EDGES_PER_PIECE;
-        let end = edges.first.partition_point(|&first| first < goal).clamp(begin + 1, graphs);
-        pieces.push(begin..end);
-        begin = end;
-    }
-    let built: Vec<Result<GraphBatch>> = pieces
-        .into_par_iter()
-        .map(|graphs| {
-            let mut builder = BatchBuilder::default();
-            for graph in graphs {
-                let vertices = layout.first[graph] as usize..layout.first[graph + 1] as usize;
-                let lines = edges.first[graph]..edges.first[graph + 1];
-                let list = EdgeList {
-                    num_vertices: vertices.len(),
-                    sources: &edges.sources[lines.clone()],
-                    targets: &edges.targets[lines.clone()],
-                    vertex_labels: slice_rows(&columns.vertex_labels, &vertices),
-                    vertex_attributes: slice_rows(&columns.vertex_attributes, &vertices),
-                    edge_labels: slice_rows(&columns.edge_labels, &lines),
-                    edge_attributes: slice_rows(&columns.edge_attributes, &lines),
-                    directed,
-                    ..EdgeList::default()
-                };
-                builder.push(&list).map_err(|source| Error::Graph {
-                    place: match source {
-                        stepwell::Error::EdgesDiffer { second, .. } => {
-                            place.line(edges.line(lines.start + second))
-                        }
-                        _ => place.clone(),
-                    },
-                    source,
-                })?;
-            }
-            Ok(builder.finish())
-        })
-        .collect();
-    // The first error of the file, whichever thread came first.
-    built.into_iter().collect()
-}
-
-fn slice_rows<'a, T>(table: &'a Rows<T>, rows: &std::ops::Range<usize>) -> Option<(&'a [T], usize)> {
-    let (values, width) = table.as_ref()?;
-    Some((&values[rows.start * width..rows.end * width], *width))
 }

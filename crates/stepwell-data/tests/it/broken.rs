@@ -49,8 +49,12 @@ fn json_lines_name_the_line_and_the_key() {
 #[test]
 fn an_ending_nobody_knows() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.csv");
-    fs::write(&path, "a,b\n").unwrap();
-    let sentence = catalog::read(&path).unwrap_err().to_string();
-    assert!(sentence.contains("Known endings are"), "{sentence}");
+    for (name, words) in
+        [("x.txt", "Known endings are"), ("x.csv", "by --smiles"), ("x.tsv.gz", "by --smiles")]
+    {
+        let path = folder.path().join(name);
+        fs::write(&path, "a,b\n").unwrap();
+        let sentence = catalog::read(&path).unwrap_err().to_string();
+        assert!(sentence.contains(words), "{sentence}");
+    }
 }

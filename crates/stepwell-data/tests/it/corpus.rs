@@ -9,7 +9,7 @@ mod targets;
 #[test]
 fn every_file_of_the_corpus_is_survived() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    for target in ["tud", "npz", "jsonl", "parquet", "arrow", "model", "cache", "partial"] {
+    for target in ["tud", "ogb", "npz", "jsonl", "parquet", "arrow", "model", "cache", "partial"] {
         let files: Vec<_> =
             fs::read_dir(corpus.join(target)).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(!files.is_empty(), "the corpus of {target} is empty");

@@ -82,3 +82,25 @@ fn the_benchmark_is_the_same_from_both_files() {
         assert_eq!([Part::Train, Part::Validation, Part::Test].map(|part| count(&npz, part)), split);
     }
 }
+
+#[test]
+fn molecules_of_ogb_come_with_their_split_and_names() {
+    let Some(folder) = folder("molecules") else { return };
+    // The archive's files, and what OGB says of them: 1128 molecules, nine columns of
+    // atoms, three of bonds, 80 : 10 : 10 by scaffold.
+    let dataset = catalog::read(&folder.join("ogbg_molesol.zip")).unwrap();
+    let summary = Summary::of(&dataset);
+    assert_eq!((dataset.name.as_str(), dataset.len()), ("ogbg_molesol", 1128));
+    assert_eq!(
+        (dataset.graphs.num_vertices(), dataset.graphs.iter().map(|g| g.num_edges()).sum()),
+        (14991, 15428)
+    );
+    assert_eq!(dataset.target_names, ["measured log solubility in mols per litre"]);
+    assert_eq!((dataset.id(0), dataset.id(1)), ("Amigdalin".to_owned(), "Fenfuram".to_owned()));
+    assert_eq!(dataset.targets.column().unwrap()[..3], [-0.77, -3.3, -2.06]);
+    assert_eq!(dataset.graphs.graph(0).vertex_labels().unwrap().1, 9);
+    assert_eq!(dataset.graphs.graph(0).edge_labels().unwrap().1, 3);
+    let sizes = Part::NAMES.map(|(part, _)| dataset.part(part).unwrap().len());
+    assert_eq!((sizes, summary.classes), ([902, 113, 113], None));
+    assert!(dataset.notes.is_empty());
+}

@@ -1,6 +1,7 @@
 """From whatever holds many graphs to one batch."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +36,24 @@ def as_batch(graphs: AnyGraphs) -> RawBatch:
     graphs = list(graphs)
     batch = _of_matrices(graphs)
     return _one_by_one(graphs) if batch is None else batch
+
+
+def as_input(given: AnyGraphs, molecules: Any, n_jobs: int | None, verbose: bool) -> RawBatch:
+    """One batch of what an estimator is given: graphs, or SMILES where ``molecules``
+    names a feature set."""
+    if molecules is None or isinstance(given, (Dataset, RawBatch, _Graphs)):
+        return as_batch(given)
+    from .molecules import from_smiles  # needs RDKit
+
+    return from_smiles(given, features=molecules, n_jobs=n_jobs, verbose=verbose)._raw
+
+
+def molecule_features(given: str) -> str | None:
+    """The feature set that an estimator's ``input`` names, None for graphs."""
+    known = {"graphs": None, "smiles": "default", "smiles:ogb": "ogb"}
+    if given not in known:
+        raise ValueError(f"input: expected {', '.join(map(repr, known))}, found {given!r}")
+    return known[given]
 
 
 def is_series(value):

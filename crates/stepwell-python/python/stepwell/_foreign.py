@@ -80,10 +80,11 @@ def as_graph(
     if reader is not None:
         return reader(value, **names)
     if not isinstance(value, Graph) and not sp.issparse(value) and not (isinstance(value, tuple) and len(value) == 2):
+        hint = "; SMILES are read by stepwell.molecules.from_smiles" if isinstance(value, str) else ""
         raise TypeError(
             "expected a stepwell.Graph, a scipy sparse matrix, a pair (scipy sparse matrix, features), a pair "
             "((2, E) integer array, features), or a graph of networkx, igraph, torch_geometric or dgl, "
-            f"found {kind_of(value)}"
+            f"found {kind_of(value)}{hint}"
         )
     given = [name for name, attribute in names.items() if attribute is not None]
     if given:

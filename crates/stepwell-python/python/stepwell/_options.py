@@ -37,6 +37,13 @@ _OWN = {
         "depend on it.",
     ),
     "verbose": ("bool", False, "Report progress on stderr."),
+    "input": (
+        'Literal["graphs", "smiles", "smiles:ogb"]',
+        "graphs",
+        "What is given in place of graphs: \"smiles\" for SMILES, which become graphs as by "
+        "``stepwell.molecules.from_smiles``, \"smiles:ogb\" for the same with the features of OGB. The model's "
+        "file remembers it. Graphs of molecules are taken as well.",
+    ),
 }
 
 

@@ -46,6 +46,7 @@ class ReservoirParameters(TypedDict, total=False):
     bare_structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
     n_jobs: int | None
     verbose: bool
+    input: Literal["graphs", "smiles", "smiles:ogb"]
 
 
 class RegressorParameters(ReservoirParameters, total=False):

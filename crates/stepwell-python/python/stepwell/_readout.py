@@ -14,7 +14,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._batches import as_batch
 from ._options import with_parameters
 from ._parameters import ClassifierParameters, RegressorParameters
 from ._reservoir import PyramidalReservoir, _as_parameters, _threads
@@ -62,7 +61,7 @@ class _WithReadout(PyramidalReservoir):
     def _values(self, graphs):
         """A row of predicted numbers, or decision values, for each graph."""
         check_is_fitted(self)
-        batch = as_batch(graphs)
+        batch = self._seen(graphs)
         with self._progress(batch) as report:
             values, journey = self._model.decide(batch, _threads(self.n_jobs), report)
         self._arrived(batch, journey)
@@ -191,7 +190,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         sample_weight : array of float, optional
             How much each graph counts.
         """
-        batch = as_batch(graphs)
+        batch = self._given(graphs)
         sample_weight = _as_weights(sample_weight, len(batch))
         weight = self.class_weight or "none"
         if is_matrix(_given(y, self)):
@@ -343,7 +342,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         sample_weight : array of float, optional
             How much each graph counts.
         """
-        batch = as_batch(graphs)
+        batch = self._given(graphs)
         sample_weight = _as_weights(sample_weight, len(batch))
         names: list[str] = []
         if np.ndim(_given(y, self)) == 2:
@@ -409,6 +408,8 @@ def load(
     if isinstance(parameters.get("class_weight"), tuple):
         labels = (0, 1) if model.task == "binary" else model.classes.tolist()
         parameters["class_weight"] = dict(zip(labels, parameters["class_weight"]))
+    if model.molecules is not None:
+        parameters["input"] = "smiles" if model.molecules == "default" else f"smiles:{model.molecules}"
     estimator = cls(**parameters)
     estimator._keep(model)
     if cls is not PyramidalReservoir:

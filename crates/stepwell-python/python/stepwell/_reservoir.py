@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ._batches import as_batch
+from ._batches import as_input, molecule_features
 from ._coarsen import warn_of_losses
 from ._datasets import seed_of
 from ._options import frozen, spelled, with_parameters
@@ -74,7 +74,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     pooling_notes_: dict[str, int]
 
     #: Parameters that are not options of the model.
-    _not_options = ("n_jobs", "verbose")
+    _not_options = ("n_jobs", "verbose", "input")
     #: The fitted model.
     _model: RawModel
     _defaults: dict[str, Any]
@@ -90,7 +90,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit(self, graphs: AnyGraphs, y: object = None) -> Self:
         """Fits the feature map on the graphs and draws the weights."""
-        self._keep(self._drawn(as_batch(graphs)))
+        self._keep(self._drawn(self._given(graphs)))
         return self
 
     def set_weights(
@@ -133,7 +133,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, graphs: AnyGraphs) -> Floats:
         """One row per graph."""
         check_is_fitted(self)
-        batch = as_batch(graphs)
+        batch = self._seen(graphs)
         with self._progress(batch) as report:
             vectors, journey = self._model.embed(batch, _threads(self.n_jobs), report)
         self._arrived(batch, journey)
@@ -141,14 +141,14 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit_transform(self, graphs: AnyGraphs, y: Any = None, **fit_params: Any) -> Floats:
         """The same as ``fit``, then ``transform`` of the same graphs."""
-        batch = as_batch(graphs)
+        batch = self._given(graphs)
         return self.fit(batch, y, **fit_params).transform(batch)
 
     def transform_nodes(self, graphs: AnyGraphs) -> list[Floats]:
         """The states of all vertices of all graphs: one array per block that
         goes into the embedding, by stack and block."""
         check_is_fitted(self)
-        return self._model.states(as_batch(graphs), _threads(self.n_jobs))
+        return self._model.states(self._seen(graphs), _threads(self.n_jobs))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the fitted model to a file, whole or not at all.
@@ -202,7 +202,17 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         options = {**self._checked(), **options}
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
-        return RawModel.fit(options, batch)
+        model = RawModel.fit(options, batch)
+        features = molecule_features(self.input)
+        return model if features is None else model.of_molecules(features)
+
+    def _given(self, graphs):
+        """The batch of what is given to be fitted on."""
+        return as_input(graphs, molecule_features(self.input), self.n_jobs, self.verbose)
+
+    def _seen(self, graphs):
+        """The batch of what is given to a fitted model."""
+        return as_input(graphs, self._model.molecules, self.n_jobs, self.verbose)
 
     def _keep(self, model):
         self._model = model

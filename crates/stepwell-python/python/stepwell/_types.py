@@ -20,4 +20,7 @@ Floats: TypeAlias = NDArray[np.float64]
 RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | None
 
 Pooling: TypeAlias = Literal["graclus", "nmf", "ndp", "kmis"]
+#: What atoms and bonds carry, and what becomes of SMILES that cannot be read.
+MoleculeFeatures: TypeAlias = Literal["default", "ogb"]
+SmilesErrors: TypeAlias = Literal["raise", "skip", "keep"]
 Preset: TypeAlias = Literal["paper", "accurate", "reference"]

@@ -50,6 +50,9 @@ pub struct Model {
     pub features: FeatureMap,
     /// `W` and `V` of all blocks.
     pub weights: Weights,
+    /// The feature set of molecules that its graphs were made by, where they were
+    /// made of molecules: whoever predicts must make them by the same one.
+    pub molecules: Option<String>,
 }
 
 impl Model {
@@ -57,7 +60,7 @@ impl Model {
     pub fn new(config: ModelConfig, features: FeatureMap) -> Result<Self> {
         config.validate()?;
         let weights = Weights::random(&config, features.shape())?;
-        Ok(Self { config, features, weights })
+        Ok(Self { config, features, weights, molecules: None })
     }
 
     /// Fits the map on the training graphs, and draws the weights.
@@ -68,14 +71,14 @@ impl Model {
 
     /// The same with weights of one's own in place of those drawn.
     pub fn with_weights(config: ModelConfig, features: FeatureMap, weights: Weights) -> Result<Self> {
-        let model = Self { config, features, weights };
+        let model = Self { config, features, weights, molecules: None };
         model.check()?;
         Ok(model)
     }
 
     /// Whether the parts fit each other.
     fn check(&self) -> Result<()> {
-        let Self { config, features, weights } = self;
+        let Self { config, features, weights, .. } = self;
         config.validate()?;
         weights.check(config)?;
         for block in 0..config.blocks {

@@ -57,6 +57,9 @@ struct Header {
     version: String,
     config: ModelConfig,
     features: FeatureMap,
+    /// The feature set of molecules, where graphs are made of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    molecules: Option<String>,
     /// Of the readout; null where there is none.
     task: Option<Task>,
     classes: Labels,
@@ -209,6 +212,7 @@ impl Saved {
         }
         let (weights, readout) = parts?;
         let model = Model::with_weights(header.config, header.features, weights)?;
+        let model = Model { molecules: header.molecules, ..model };
         Ok(match readout {
             Some(readout) => {
                 let trained = TrainedModel::from_parts(model, readout, header.classes)?;
@@ -275,6 +279,7 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         config: model.config.clone(),
         features: model.features.clone(),
+        molecules: model.molecules.clone(),
         task: trained.map(|trained| trained.readout.task()),
         classes: trained.map_or(Labels::NONE, |trained| trained.classes.clone()),
         alpha: trained.map_or(Alphas::One(0.0), |trained| Alphas::of(&trained.readout)),

@@ -109,6 +109,17 @@ fn names_of_classes_keep_their_type_and_models_need_no_readout() {
 }
 
 #[test]
+fn the_feature_set_of_molecules_is_kept() {
+    let plain = trained(configurations()[0].0.clone(), 2);
+    let model = Model { molecules: Some("ogb".into()), ..plain.model.clone() };
+    let named = TrainedModel { model: model.clone(), ..plain.clone() };
+    assert_eq!(TrainedModel::from_bytes(&named.to_bytes().unwrap()).unwrap(), named);
+    assert_eq!(Saved::from_bytes(&model.to_bytes().unwrap()).unwrap(), Saved::Untrained(model));
+    let said = |bytes: &[u8]| bytes.windows(9).any(|window| window == b"molecules");
+    assert!(said(&named.to_bytes().unwrap()) && !said(&plain.to_bytes().unwrap()));
+}
+
+#[test]
 fn broken_files_are_told_apart() {
     let bytes = trained(configurations()[0].0.clone(), 2).to_bytes().unwrap();
     let refused = |bytes: &[u8]| TrainedModel::from_bytes(bytes).unwrap_err().to_string();

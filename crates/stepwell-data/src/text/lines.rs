@@ -9,7 +9,7 @@ const BLOCK: usize = 1 << 20;
 const MAX_LINE: usize = 32 << 20;
 
 /// Cuts what a reader yields into blocks that end where a line ends.
-pub(super) struct Blocks<R> {
+pub(crate) struct Blocks<R> {
     reader: R,
     place: Place,
     /// The beginning of a line whose end has not been read yet.
@@ -19,12 +19,12 @@ pub(super) struct Blocks<R> {
 }
 
 impl<R: Read> Blocks<R> {
-    pub(super) fn new(reader: R, place: Place) -> Self {
+    pub(crate) fn new(reader: R, place: Place) -> Self {
         Self { reader, place, carry: Vec::new(), begun: false, ended: false }
     }
 
     /// The next lines, each ended by `\n`, the last one too.
-    pub(super) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
         let mut block = Vec::with_capacity(self.carry.len() + BLOCK + 1);
         block.append(&mut self.carry);
         while !self.ended {
@@ -61,7 +61,7 @@ impl<R: Read> Blocks<R> {
 
 /// Hands every line to `visit`, trimmed, with its number from 1. Empty lines
 /// may stand at the end of a file and nowhere else.
-pub(super) fn for_each_line(
+pub(crate) fn for_each_line(
     reader: impl Read,
     place: &Place,
     mut visit: impl FnMut(&[u8], u64) -> Result<()>,
@@ -87,7 +87,7 @@ pub(super) fn for_each_line(
 }
 
 /// A whole number with an optional sign, and nothing else.
-pub(super) fn integer(token: &[u8]) -> Option<i64> {
+pub(crate) fn integer(token: &[u8]) -> Option<i64> {
     let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -96,7 +96,7 @@ pub(super) fn integer(token: &[u8]) -> Option<i64> {
 }
 
 /// A file of one whole number per line.
-pub(super) fn integers(
+pub(crate) fn integers(
     reader: impl Read,
     place: &Place,
     expected: &str,
@@ -111,14 +111,14 @@ pub(super) fn integers(
 
 /// A file of rows of real numbers, separated by commas, all of one width.
 /// Returns the width and the numbers.
-pub(super) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>)> {
+pub(crate) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>)> {
     let real = |token: &[u8]| fast_float2::parse(token).ok().filter(|value: &f64| value.is_finite());
     rows(reader, place, "a finite number", real)
 }
 
 /// A file of rows of labels, separated by commas, all of one width.
 /// Returns the width and the labels.
-pub(super) fn labels(reader: impl Read, place: &Place) -> Result<(usize, Vec<i32>)> {
+pub(crate) fn labels(reader: impl Read, place: &Place) -> Result<(usize, Vec<i32>)> {
     rows(reader, place, "an integer of 32 bits", |token| integer(token)?.try_into().ok())
 }
 

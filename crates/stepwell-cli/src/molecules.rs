@@ -1,0 +1,142 @@
+//! Tables of molecules: SMILES, which somebody who has RDKit turns into graphs.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anyhow::{Result, anyhow, ensure};
+use clap::{Args, ValueEnum};
+use stepwell::model::Model;
+use stepwell_data::{Dataset, ReadOptions};
+
+use crate::BadUsage;
+use crate::args::Input;
+
+/// A CSV file of molecules, and what to read of it.
+#[derive(Debug)]
+pub struct MoleculeTable {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The column of SMILES.
+    pub smiles: String,
+    /// The columns to be predicted.
+    pub targets: Vec<String>,
+    /// "scaffold", or the column of groups.
+    pub groups: Option<String>,
+    /// "scaffold", or the column of parts.
+    pub split: Option<String>,
+    /// What atoms and bonds carry: the name of a feature set.
+    pub features: String,
+    /// What becomes of SMILES that cannot be read: raise, skip or keep.
+    pub errors: String,
+    /// How many processes may read.
+    pub processes: usize,
+    /// Whether to report progress.
+    pub verbose: bool,
+}
+
+/// Makes graphs of such a table, or says why that cannot be done.
+pub type ReadMolecules = dyn Fn(&MoleculeTable) -> Result<Dataset, String> + Send + Sync;
+
+/// What a program without RDKit says.
+pub(crate) fn unreadable(_: &MoleculeTable) -> Result<Dataset, String> {
+    Err("--smiles needs RDKit, which this program does not have; the command that comes with \
+         'pip install stepwell[molecules]' does"
+        .to_owned())
+}
+
+/// How a table of molecules is read.
+#[derive(Args, Debug, Default)]
+pub struct MoleculeArgs {
+    /// DATASET is a .csv of molecules (.tsv, .gz too); this column holds SMILES
+    #[arg(long, value_name = "COLUMN", help_heading = "Molecules")]
+    smiles: Option<String>,
+
+    /// What atoms and bonds carry: default or ogb [default, or the model's]
+    #[arg(long, value_name = "SET", help_heading = "Molecules", requires = "smiles")]
+    smiles_features: Option<FeatureSet>,
+
+    /// What becomes of SMILES that cannot be read: raise (an error names them), skip, keep
+    /// (as far as they can be read)
+    #[arg(
+        long,
+        value_name = "WAY",
+        help_heading = "Molecules",
+        requires = "smiles",
+        default_value = "raise"
+    )]
+    smiles_errors: Errors,
+
+    /// Split by scaffold, 80 : 10 : 10, or by a column that says train, validation or test
+    #[arg(long, value_name = "scaffold|COLUMN", help_heading = "Molecules", requires = "smiles")]
+    smiles_split: Option<String>,
+
+    /// The feature set of the model that reads the molecules.
+    #[arg(skip)]
+    of_model: OnceLock<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FeatureSet {
+    Default,
+    Ogb,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Errors {
+    #[default]
+    Raise,
+    Skip,
+    Keep,
+}
+
+fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+impl MoleculeArgs {
+    /// Whether the dataset is a table of molecules.
+    pub fn are_given(&self) -> bool {
+        self.smiles.is_some()
+    }
+
+    /// The feature set molecules are read with; nothing where there are none.
+    pub fn feature_set(&self) -> Option<String> {
+        self.smiles.as_ref()?;
+        let chosen = self.smiles_features.map(name).or_else(|| self.of_model.get().cloned());
+        Some(chosen.unwrap_or_else(|| name(FeatureSet::Default)))
+    }
+
+    /// Reads molecules with the feature set of a model, and refuses another one.
+    pub fn fit(&self, model: &Model) -> Result<()> {
+        let Some(expected) = &model.molecules else { return Ok(()) };
+        if let Some(found) = self.smiles_features.map(name).filter(|found| found != expected) {
+            let refusal = format!(
+                "--smiles-features {found}: the model was trained on '{expected}'; leave the option out"
+            );
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
+        let _ = self.of_model.set(expected.clone());
+        Ok(())
+    }
+
+    /// What to read of the file a command was given.
+    pub fn table(&self, input: &Input, options: &ReadOptions, quiet: bool) -> Result<Option<MoleculeTable>> {
+        let (Some(smiles), Some(features)) = (self.smiles.clone(), self.feature_set()) else {
+            return Ok(None);
+        };
+        let path = Path::new(&input.dataset);
+        ensure!(path.is_file(), "{}: no such file", path.display());
+        Ok(Some(MoleculeTable {
+            path: path.to_owned(),
+            smiles,
+            targets: options.targets.clone(),
+            groups: options.groups.clone(),
+            split: self.smiles_split.clone(),
+            features,
+            errors: name(self.smiles_errors),
+            processes: rayon::current_num_threads(),
+            verbose: !quiet && io::stderr().is_terminal(),
+        }))
+    }
+}

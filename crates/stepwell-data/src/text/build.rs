@@ -1,0 +1,132 @@
+//! Tables of vertices and edges, one graph after the other, made a batch.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
+
+use crate::error::{Error, Place, Result};
+
+/// Rows of values, one after the other, and their width.
+pub(crate) type Rows<T> = Option<(Vec<T>, usize)>;
+
+/// What vertices and edges carry, graph after graph.
+#[derive(Default)]
+pub(crate) struct Columns {
+    pub(crate) vertex_labels: Rows<i32>,
+    pub(crate) vertex_attributes: Rows<f64>,
+    pub(crate) edge_labels: Rows<i32>,
+    pub(crate) edge_attributes: Rows<f64>,
+}
+
+/// The vertices and edges of all graphs, graph after graph.
+pub(crate) struct Tables<'a> {
+    /// Where each graph's vertices begin, with the number of vertices at the end.
+    pub(crate) first_vertex: &'a [u32],
+    /// Where each graph's edges begin, with the number of edges at the end.
+    pub(crate) first_edge: &'a [usize],
+    /// The ends of the edges, numbered from 0 in each graph.
+    pub(crate) sources: &'a [u32],
+    pub(crate) targets: &'a [u32],
+    pub(crate) columns: Columns,
+}
+
+impl Tables<'_> {
+    /// Builds undirected graphs, or directed ones with a note that says so where the
+    /// two directions of an edge carry something else. `line` tells on which line of
+    /// the file at `place` an edge stands.
+    pub(crate) fn build(
+        &self,
+        place: &Place,
+        line: impl Fn(usize) -> u64 + Sync,
+    ) -> Result<(GraphBatch, Option<String>)> {
+        let (pieces, note) = match self.pieces(place, &line, false) {
+            Err(Error::Graph { source: stepwell::Error::EdgesDiffer { what, .. }, .. }) => {
+                let note = format!(
+                    "the two directions of an edge carry different {what}: the graphs are read as directed"
+                );
+                (self.pieces(place, &line, true)?, Some(note))
+            }
+            built => (built?, None),
+        };
+        let mut graphs = GraphBatch::default();
+        for piece in pieces {
+            graphs.append(&piece).map_err(|source| Error::Graph { place: place.clone(), source })?;
+        }
+        Ok((graphs, note))
+    }
+
+    /// Builds the graphs in parallel, some at a time; the pieces are in order.
+    fn pieces(
+        &self,
+        place: &Place,
+        line: &(impl Fn(usize) -> u64 + Sync),
+        directed: bool,
+    ) -> Result<Vec<GraphBatch>> {
+        const EDGES_PER_PIECE: usize = 1 << 18;
+        let mut pieces = Vec::new();
+        let (mut begin, graphs) = (0, self.first_edge.len() - 1);
+        while begin < graphs {
+            let goal = self.first_edge[begin] + EDGES_PER_PIECE;
+            let end = self.first_edge.partition_point(|&first| first < goal).clamp(begin + 1, graphs);
+            pieces.push(begin..end);
+            begin = end;
+        }
+        let built: Vec<Result<GraphBatch>> = pieces
+            .into_par_iter()
+            .map(|graphs| {
+                let mut builder = BatchBuilder::default();
+                for graph in graphs {
+                    let (list, first) = self.edge_list(graph, directed);
+                    builder.push(&list).map_err(|source| Error::Graph {
+                        place: match source {
+                            stepwell::Error::EdgesDiffer { second, .. } => place.line(line(first + second)),
+                            _ => place.clone(),
+                        },
+                        source,
+                    })?;
+                }
+                Ok(builder.finish())
+            })
+            .collect();
+        // The first error of the file, whichever thread came first.
+        built.into_iter().collect()
+    }
+
+    /// One graph, and where its edges begin.
+    fn edge_list(&self, graph: usize, directed: bool) -> (EdgeList<'_>, usize) {
+        let vertices = self.first_vertex[graph] as usize..self.first_vertex[graph + 1] as usize;
+        let edges = self.first_edge[graph]..self.first_edge[graph + 1];
+        let columns = &self.columns;
+        let list = EdgeList {
+            num_vertices: vertices.len(),
+            sources: &self.sources[edges.clone()],
+            targets: &self.targets[edges.clone()],
+            vertex_labels: slice_rows(&columns.vertex_labels, &vertices),
+            vertex_attributes: slice_rows(&columns.vertex_attributes, &vertices),
+            edge_labels: slice_rows(&columns.edge_labels, &edges),
+            edge_attributes: slice_rows(&columns.edge_attributes, &edges),
+            directed,
+            ..EdgeList::default()
+        };
+        (list, edges.start)
+    }
+}
+
+fn slice_rows<'a, T>(table: &'a Rows<T>, rows: &Range<usize>) -> Option<(&'a [T], usize)> {
+    let (values, width) = table.as_ref()?;
+    Some((&values[rows.start * width..rows.end * width], *width))
+}
+
+/// Refuses a file that has not one line for each of the things it tells of.
+pub(crate) fn same_count(place: &Place, expected: usize, of: &str, found: usize) -> Result<()> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Error::malformed(
+            place.clone(),
+            format!("{expected} lines, one for each of the {of}"),
+            found.to_string(),
+        ))
+    }
+}

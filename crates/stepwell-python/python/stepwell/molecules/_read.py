@@ -1,0 +1,241 @@
+"""Molecules, from SMILES or RDKit's own, to a sequence of graphs."""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, overload
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from .._datasets import _Graphs, _positions
+from .._graphs import Graph
+from .._progress import Progress
+from .._reservoir import _threads
+from .._stepwell import RawBatch
+from .._types import MoleculeFeatures, SmilesErrors
+from ._features import feature_set
+from ._parse import Chunk, checked, chunk, parse, parse_scaffolds
+
+#: How many molecules a process takes at a time.
+_CHUNK = 512
+
+
+class Molecules(_Graphs):
+    """Molecules as graphs: a sequence that a position, a slice, a list of positions
+    or a mask selects from.
+
+    Attributes
+    ----------
+    rows : array of int
+        The position of each molecule in what was read; some are missing with
+        ``errors="skip"``.
+    features : str
+        The feature set.
+    """
+
+    def __init__(self, raw: RawBatch, rows: NDArray[np.int64], features: str) -> None:
+        super().__init__(raw)
+        self.rows = rows
+        self.features = features
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> Graph: ...
+    @overload
+    def __getitem__(self, key: slice | list[int] | list[bool] | NDArray[Any]) -> "Molecules": ...
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            key = np.arange(len(self))[key]
+        if not hasattr(key, "__iter__"):
+            return super().__getitem__(key)
+        chosen = _positions(key, len(self))
+        return Molecules(self._raw.select(chosen), self.rows[chosen], self.features)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} molecules>"
+
+
+def from_smiles(
+    smiles: Iterable[str],
+    *,
+    features: MoleculeFeatures = "default",
+    errors: SmilesErrors = "raise",
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Molecules:
+    """Molecules of SMILES: a vertex for each heavy atom, an edge for each bond.
+
+    Parameters
+    ----------
+    smiles : sequence of str
+    features : {"default", "ogb"}
+        What atoms and bonds carry: our columns, or those of the Open Graph Benchmark.
+    errors : {"raise", "skip", "keep"}
+        What becomes of SMILES that RDKit refuses: an error that names them; nothing,
+        and ``rows`` says which are left; or a molecule as far as it can be read, with
+        atoms and bonds as they are written, and without any where it is no SMILES.
+    n_jobs : int, optional
+        Number of processes. None means 1, -1 one per core.
+    verbose : bool
+        Report progress on stderr.
+
+    Returns
+    -------
+    Molecules
+
+    Examples
+    --------
+    >>> from stepwell.molecules import from_smiles
+    >>> molecules = from_smiles(["CCO", "c1ccccc1", "[Na+].[Cl-]"])
+    >>> molecules
+    <3 molecules>
+    >>> molecules[0]
+    Graph(3 nodes, 2 edges, 0 features, 8 labels, 4 edge labels)
+    >>> len(molecules[1:])
+    2
+    """
+    texts = as_texts(smiles)
+    check(features, errors)
+    batch, wrong, _ = read(texts, features, errors, n_jobs, verbose)
+    return Molecules(batch, rows_read(wrong, texts, errors), features)
+
+
+def from_mols(
+    molecules: Iterable[Any], *, features: MoleculeFeatures = "default", errors: SmilesErrors = "raise"
+) -> Molecules:
+    """Molecules of RDKit, as :func:`from_smiles` makes them of SMILES.
+
+    A hydrogen that is an atom of the molecule is a vertex of the graph;
+    ``Chem.RemoveHs`` takes them out.
+
+    Parameters
+    ----------
+    molecules : sequence of rdkit.Chem.Mol
+    features : {"default", "ogb"}
+        What atoms and bonds carry.
+    errors : {"raise", "skip", "keep"}
+        What becomes of None and of molecules without atoms: an error that names
+        them; nothing; or a graph without vertices.
+
+    Returns
+    -------
+    Molecules
+
+    Examples
+    --------
+    >>> from rdkit import Chem
+    >>> from stepwell.molecules import from_mols
+    >>> from_mols([Chem.MolFromSmiles("CCO")])[0].num_nodes
+    3
+    """
+    check(features, errors)
+    listed = [checked(molecule) for molecule in molecules]
+    parts = (listed[first : first + _CHUNK] for first in range(0, len(listed), _CHUNK))
+    pieces = (chunk(part, features, errors == "keep") for part in parts)
+    batch, wrong, _ = _joined(pieces, len(listed))
+    return Molecules(batch, rows_read(wrong, listed, errors, place="molecules"), features)
+
+
+def scaffolds(smiles: Iterable[str], *, errors: SmilesErrors = "raise", n_jobs: int | None = None) -> list[str]:
+    """The Bemis–Murcko scaffold of each molecule as SMILES, with chirality.
+
+    Molecules of a scaffold are alike, so that a model may only seem to be good where
+    one is for training and another for testing. They are groups for ``GroupKFold``,
+    and :func:`scaffold_split` splits by them. Molecules without rings have the
+    scaffold ``""``.
+
+    Parameters
+    ----------
+    smiles : sequence of str
+    errors : {"raise", "skip", "keep"}
+        As in :func:`from_smiles`.
+    n_jobs : int, optional
+        Number of processes. None means 1, -1 one per core.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from stepwell.molecules import scaffolds
+    >>> scaffolds(["CCO", "Cc1ccccc1", "OC1CC1"])
+    ['', 'c1ccccc1', 'C1CC1']
+    """
+    texts = as_texts(smiles)
+    check("default", errors)
+    found: list[str] = []
+    wrong: list[tuple[int, str]] = []
+    for first, (names, bad) in enumerate(_in_chunks(parse_scaffolds, texts, n_jobs, errors == "keep")):
+        found += names
+        wrong += [(first * _CHUNK + position, reason) for position, reason in bad]
+    rows_read(wrong, texts, errors)
+    return found
+
+
+def as_texts(smiles) -> list[str]:
+    """The SMILES of a sequence, or of a column of a data frame."""
+    if isinstance(smiles, (str, bytes)) or not hasattr(smiles, "__iter__"):
+        raise TypeError(f"smiles: expected a sequence of SMILES, found {type(smiles).__name__}")
+    return smiles.tolist() if hasattr(smiles, "tolist") else list(smiles)
+
+
+def read(texts, features, errors, n_jobs, verbose, scaffolds=False):
+    """The molecules as one batch, those that cannot be read with the reasons, and the
+    scaffolds where they are wanted."""
+    with Progress(verbose, "reading molecules", len(texts)) as report:
+        pieces = _in_chunks(parse, texts, n_jobs, features, errors == "keep", scaffolds)
+        return _joined(pieces, len(texts), report)
+
+
+def _in_chunks(work, texts, n_jobs, *arguments) -> Iterator[Any]:
+    """What becomes of all chunks, in order; some are worked on ahead, in other processes."""
+    parts = (texts[first : first + _CHUNK] for first in range(0, len(texts), _CHUNK))
+    processes = _threads(n_jobs)
+    if processes == 1 or len(texts) <= _CHUNK:
+        return (work(part, *arguments) for part in parts)
+    workers = Parallel(n_jobs=processes, return_as="generator", pre_dispatch="3*n_jobs", batch_size=1)
+    return workers(delayed(work)(part, *arguments) for part in parts)
+
+
+def _joined(pieces: Iterable[Chunk], count, report=None):
+    """The molecules of all chunks, what is wrong with some, and their scaffolds."""
+    batches: list[RawBatch] = []
+    wrong: list[tuple[int, str]] = []
+    scaffolds: list[str] = []
+    for number, piece in enumerate(pieces):
+        wrong += [(number * _CHUNK + position, reason) for position, reason in piece.wrong]
+        batches.append(piece.batch())
+        scaffolds += piece.scaffolds or []
+        if report:
+            report(min((number + 1) * _CHUNK, count))
+    return RawBatch.joined(batches), wrong, scaffolds
+
+
+def rows_read(wrong, told, errors, place="smiles", first_row=0):
+    """The positions of what is left. Says which molecules cannot be read, and what
+    becomes of them."""
+    rows = np.arange(len(told))
+    if not wrong:
+        return rows
+    listed = "; ".join(_named(position, reason, told, first_row) for position, reason in wrong[:5])
+    more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+    found = f"{place}: {len(wrong)} of {len(told)} molecules cannot be read: {listed}{more}"
+    if errors == "raise":
+        raise ValueError(f"{found}. errors='skip' leaves them out, errors='keep' takes what can be read")
+    done = "left out" if errors == "skip" else "kept as far as they can be read"
+    warnings.warn(f"{found}. They are {done}", stacklevel=3)
+    return np.delete(rows, [position for position, _ in wrong]) if errors == "skip" else rows
+
+
+def _named(position, reason, told, first_row):
+    text = told[position]
+    shown = f" '{text[:40]}{'…' if len(text) > 40 else ''}'" if isinstance(text, str) and text.strip() else ""
+    return f"row {position + first_row}{shown} ({reason})"
+
+
+def check(features, errors):
+    """Refuses names that nobody knows."""
+    feature_set(features)
+    if errors not in ("raise", "skip", "keep"):
+        raise ValueError(f"errors: expected 'raise', 'skip' or 'keep', found {errors!r}")

@@ -1,0 +1,149 @@
+"""Tables of molecules in CSV files."""
+
+import csv
+import gzip
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .._datasets import Dataset
+from .._types import MoleculeFeatures, SmilesErrors
+from ._read import Molecules, check, read, rows_read
+from ._scaffolds import scaffold_split
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    smiles: str = "smiles",
+    targets: str | Sequence[str] = (),
+    *,
+    ids: str | None = None,
+    groups: str | None = None,
+    split: Literal["scaffold"] | str | None = None,
+    features: MoleculeFeatures = "default",
+    errors: SmilesErrors = "raise",
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Dataset:
+    """Molecules of a CSV file with a header: SMILES, and what is known of them.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, or ``.tsv`` with tabs in place of commas; both may be gzipped (``.gz``).
+    smiles : str
+        The column that holds SMILES.
+    targets : str or list of str
+        The columns to be predicted. One name gives an array of integers, numbers or
+        texts; a list gives a float array with a column for each, NaN where a value is
+        missing.
+    ids : str, optional
+        The column that holds the molecules' names.
+    groups : str, optional
+        "scaffold" for the Bemis–Murcko scaffold, or else a column.
+    split : str, optional
+        "scaffold" for OGB's split by scaffold, 80 : 10 : 10, or else a column that
+        says "train", "validation" or "test".
+    features, errors, n_jobs, verbose
+        As in :func:`from_smiles`. Rows that are left out are left out of ``y`` too.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from stepwell.molecules import read_csv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "mols.csv")
+    ...     _ = path.write_text("smiles,logS\\nCCO,1.1\\nc1ccccc1,-1.6\\n")
+    ...     ds = read_csv(path, targets="logS")
+    >>> ds, ds.y
+    (Dataset('mols', 2 graphs), array([ 1.1, -1.6]))
+    """
+    path = Path(path)
+    several = not isinstance(targets, str)
+    names = list(targets) if several else [str(targets)]
+    plain = [name for name in (groups, split) if name not in (None, "scaffold")]
+    columns = _columns(path, [smiles, *names, *([ids] if ids else []), *plain])
+    check(features, errors)
+    by_scaffold = "scaffold" in (groups, split)
+    batch, wrong, scaffolds = read(columns[smiles], features, errors, n_jobs, verbose, by_scaffold)
+    place = os.fspath(path)
+    molecules = Molecules(batch, rows_read(wrong, columns[smiles], errors, place, 1), features)
+    kept = {name: [values[row] for row in molecules.rows] for name, values in columns.items() if name != smiles}
+    y: Any = None
+    if several and names:
+        y = np.column_stack([_numbers(kept[name], name, place, molecules.rows) for name in names])
+    elif names:
+        y = _values(kept[names[0]])
+    parts: Any = None
+    if split == "scaffold":
+        parts = scaffold_split(scaffolds)
+    elif split is not None:
+        parts = np.array(kept[split])
+    return Dataset(
+        name=path.name.partition(".")[0],
+        graphs=molecules,
+        y=y,
+        ids=kept[ids] if ids else None,
+        split=parts,
+        target_names=names,
+        groups=None if groups is None else np.array(scaffolds if groups == "scaffold" else kept[groups], dtype=np.str_),
+    )
+
+
+def _columns(path, names):
+    """The texts of some columns."""
+    packed = path.suffix == ".gz"
+    plain = path.with_suffix("") if packed else path
+    opened = gzip.open(path, "rt", newline="", encoding="utf-8-sig") if packed else None
+    with opened or open(path, newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file, delimiter="\t" if plain.suffix == ".tsv" else ",")
+        header = next(rows, [])
+        missing = [name for name in names if name not in header]
+        if missing:
+            found = ", ".join(map(repr, header)) or "an empty file"
+            raise ValueError(f"{path}: expected a column {missing[0]!r}, found {found}")
+        places = {name: header.index(name) for name in names}
+        columns = {name: [] for name in names}
+        for number, row in enumerate(rows, 1):
+            if not row:
+                continue
+            if len(row) != len(header):
+                expected = f"{len(header)} values as in the header"
+                raise ValueError(f"{path}, row {number}: expected {expected}, found {len(row)}")
+            for name, position in places.items():
+                columns[name].append(row[position])
+    return columns
+
+
+def _values(texts):
+    """Integers, else numbers, else texts."""
+    texts = [text.strip() for text in texts]
+    if "" not in texts:
+        try:
+            return np.array([int(text) for text in texts])
+        except ValueError:
+            pass
+    try:
+        return np.array([float(text) if text else np.nan for text in texts])
+    except ValueError:
+        return np.array(texts)
+
+
+def _numbers(texts, name, place, rows):
+    """Numbers, NaN where there is none."""
+    numbers = np.full(len(texts), np.nan)
+    for position, text in enumerate(texts):
+        if text.strip():
+            try:
+                numbers[position] = float(text)
+            except ValueError:
+                told = f"{place}, row {rows[position] + 1}: expected a number in column {name!r}, found {text!r}"
+                raise ValueError(told) from None
+    return numbers

@@ -1,0 +1,342 @@
+"""Molecules as graphs, beside OGB's files and RDKit itself."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rdkit import Chem
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from stepwell import PyramidalReservoir, PyramidalReservoirRegressor, load, load_dataset
+from stepwell.molecules import from_mols, from_smiles, read_csv, scaffold_split, scaffolds
+
+FOLDER = Path(os.environ.get("STEPWELL_TEST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "molecules"
+SMILES = ["CCO", "c1ccccc1C(=O)O", "[Na+].[Cl-]", "C[C@H](N)C(=O)O", "F/C=C/Cl", "C#N", "C", "O=C1CCC(=O)N1"]
+
+
+def real(name):
+    if not (FOLDER / name).is_file():
+        pytest.skip(f"{FOLDER / name} is not there")
+    return FOLDER / name
+
+
+def mapping():
+    """The SMILES of OGB's molesol, and the dataset."""
+    path = real("ogbg_molesol.zip")
+    with zipfile.ZipFile(path) as archive:
+        text = gzip.decompress(archive.read("ogbg_molesol/mapping/mol.csv.gz")).decode()
+    return [row["smiles"] for row in csv.DictReader(io.StringIO(text))], load_dataset(path)
+
+
+def test_ogb_features_are_those_of_ogb_on_every_atom_and_bond():
+    smiles, published = mapping()
+    molecules = from_smiles(smiles, features="ogb")
+    assert len(molecules) == len(published) == 1128
+    for mine, theirs in zip(molecules, published.graphs):
+        assert mine == theirs  # atoms, bonds and all their columns, in OGB's order
+    assert sum(graph.num_nodes for graph in molecules) == 14991
+    assert sum(graph.num_edges for graph in molecules) == 15428
+
+
+def test_the_scaffold_split_is_that_of_ogb():
+    smiles, published = mapping()
+    assert scaffold_split(scaffolds(smiles)).tolist() == published.split.tolist()
+
+
+def test_the_scaffold_split_of_hiv_is_the_official_one():
+    with gzip.open(real("hiv.csv.gz"), "rt") as file:
+        smiles = [row["smiles"] for row in csv.DictReader(file)]
+    official = json.loads(gzip.open(real("hiv_split.json.gz")).read())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = scaffold_split(scaffolds(smiles, errors="keep", n_jobs=-1))
+    for part, name in (("train", "train"), ("validation", "valid"), ("test", "test")):
+        assert np.flatnonzero(found == part).tolist() == sorted(official[name]), part
+
+
+def test_columns_are_what_rdkit_says():
+    molecules = from_smiles(SMILES)
+    for text, graph in zip(SMILES, molecules):
+        molecule = Chem.MolFromSmiles(text)
+        element, degree, charge, hydrogens, _, aromatic, ring, _ = graph.labels.T
+        atoms = list(molecule.GetAtoms())
+        assert element.tolist() == [atom.GetAtomicNum() for atom in atoms]
+        assert degree.tolist() == [len(atom.GetNeighbors()) for atom in atoms]
+        assert charge.tolist() == [atom.GetFormalCharge() for atom in atoms]
+        assert hydrogens.tolist() == [atom.GetTotalNumHs() for atom in atoms]
+        assert aromatic.tolist() == [atom.GetIsAromatic() for atom in atoms]
+        assert ring.tolist() == [atom.IsInRing() for atom in atoms]
+        assert (graph.adjacency.toarray() > 0).tolist() == (Chem.GetAdjacencyMatrix(molecule) > 0).tolist()
+        orders = Chem.GetAdjacencyMatrix(molecule, useBO=True)
+        rows = np.repeat(np.arange(graph.num_nodes), np.diff(graph.adjacency.indptr))
+        if graph.num_edges:
+            codes = [{1.0: 1, 2.0: 2, 3.0: 3, 1.5: 4}[order] for order in orders[rows, graph.adjacency.indices]]
+            assert graph.edge_label[:, 0].tolist() == codes
+
+
+def test_a_molecule_has_one_vector_however_it_is_written():
+    texts = [text for text in SMILES if Chem.MolFromSmiles(text).GetNumAtoms() > 2]
+    others = [Chem.MolToRandomSmilesVect(Chem.MolFromSmiles(text), 3, randomSeed=7) for text in texts]
+    model = PyramidalReservoir(units=20, spectral_radius=0.5, edge_gate="signs").fit(from_smiles(texts))
+    expected = model.transform(from_smiles(texts))
+    for written in zip(*others):
+        np.testing.assert_allclose(model.transform(from_smiles(written)), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("pair", [("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"), ("F/C=C/Cl", "F/C=C\\Cl")])
+def test_stereo_is_kept(pair):
+    one, other = from_smiles(pair)
+    assert one != other and one.num_nodes == other.num_nodes
+
+
+def test_salts_are_one_graph_and_hydrogens_are_counted():
+    salt, ammonia, written = from_smiles(["[Na+].[Cl-]", "N", "[H]N([H])[H]"])
+    assert (salt.num_nodes, salt.num_edges) == (2, 0)
+    assert ammonia == written and ammonia.labels[0, 3] == 3
+
+
+def test_molecules_are_a_sequence():
+    molecules = from_smiles(SMILES)
+    assert len(molecules[2:5]) == 3 and molecules[2:5][0] == molecules[2]
+    mask = np.arange(len(SMILES)) % 2 == 1
+    assert molecules[mask].rows.tolist() == [1, 3, 5, 7]
+    assert molecules[[3, 0]][1] == molecules[0] and molecules[-1] == molecules[7]
+    assert molecules[::-1].rows.tolist() == list(range(8))[::-1]
+    assert (molecules[1:].features, repr(molecules[1:])) == ("default", "<7 molecules>")
+    with pytest.raises(IndexError):
+        molecules[8]
+
+
+def test_processes_change_nothing():
+    many = SMILES * 150
+    one, two = from_smiles(many), from_smiles(many, n_jobs=2)
+    assert len(two) == len(many) and list(two[:8]) == list(one[:8])
+    assert all(mine == theirs for mine, theirs in zip(one[500:540], two[500:540]))
+    assert all(two[position] == one[position % 8] for position in range(1000, 1200))
+
+
+def test_rdkits_molecules_are_the_same():
+    molecules = [Chem.MolFromSmiles(text) for text in SMILES]
+    for features in ("default", "ogb"):
+        assert from_mols(molecules, features=features) == list(from_smiles(SMILES, features=features))
+    raw = Chem.MolFromSmiles("C[C@H](N)C1CC1", sanitize=False)
+    assert from_mols([raw])[0].labels[:, [0, 1, 2, 3, 6, 7]].tolist() == (
+        from_smiles(["C[C@H](N)C1CC1"])[0].labels[:, [0, 1, 2, 3, 6, 7]].tolist()
+    )
+    assert raw.NeedsUpdatePropertyCache(), "the caller's molecule stays as it is"
+    explicit = Chem.AddHs(Chem.MolFromSmiles("O"))
+    assert from_mols([explicit])[0].num_nodes == 3
+    with pytest.raises(ValueError, match=r"molecules: 1 of 2 molecules cannot be read: row 1 \(None\)"):
+        from_mols([explicit, None])
+    with pytest.raises(TypeError, match="expected RDKit's molecules, found str"):
+        from_mols(["CCO"])
+
+
+BAD = ["CCO", "c1ccc1c", "not a molecule", "", "CN(C)(C)(C)C", None]
+
+
+def test_what_does_not_parse_is_named():
+    with pytest.raises(ValueError) as raised:
+        from_smiles(BAD)
+    assert str(raised.value) == (
+        "smiles: 5 of 6 molecules cannot be read: row 1 'c1ccc1c' (non-ring atom 4 marked aromatic); "
+        "row 2 'not a molecule' (not valid SMILES); row 3 (empty); "
+        "row 4 'CN(C)(C)(C)C' (Explicit valence for atom # 1 N, 5, is greater than permitted); row 5 (missing). "
+        "errors='skip' leaves them out, errors='keep' takes what can be read"
+    )
+
+
+def test_what_does_not_parse_is_left_out_or_kept():
+    with pytest.warns(UserWarning, match="They are left out"):
+        skipped = from_smiles(BAD, errors="skip")
+    assert (len(skipped), skipped.rows.tolist()) == (1, [0])
+    with pytest.warns(UserWarning, match="They are kept as far as they can be read"):
+        kept = from_smiles(BAD, errors="keep")
+    assert [graph.num_nodes for graph in kept] == [3, 5, 0, 0, 6, 0]
+    assert kept[4].num_edges == 5 and kept.rows.tolist() == list(range(6))
+
+
+def test_wrong_arguments():
+    for call, message in (
+        (lambda: from_smiles("CCO"), "smiles: expected a sequence of SMILES, found str"),
+        (lambda: from_smiles(["C"], features="ecfp"), "features: expected 'default' or 'ogb', found 'ecfp'"),
+        (lambda: from_smiles(["C"], errors="no"), "errors: expected 'raise', 'skip' or 'keep', found 'no'"),
+        (lambda: scaffold_split(["a"], (0.5, 0.5, 0.5)), "fractions: expected three shares that sum to 1"),
+    ):
+        with pytest.raises((TypeError, ValueError)) as raised:
+            call()
+        assert str(raised.value).startswith(message)
+
+
+def test_no_molecules():
+    assert len(from_smiles([])) == 0 and scaffolds([]) == [] and len(scaffold_split([])) == 0
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "mols.csv"
+    path.write_text(
+        "name,smiles,toxic,logS,part\n"
+        "ethanol,CCO,0,1.1,train\n"
+        '"benzene, pure",c1ccccc1,1,,test\n'
+        "broken,c1ccc1c,1,2,train\n"
+        "water,O,,-0.5,validation\n"
+    )
+    return path
+
+
+def test_tables(table):
+    with pytest.raises(ValueError, match=r"mols.csv: 1 of 4 molecules cannot be read: row 3 'c1ccc1c'"):
+        read_csv(table)
+    with pytest.warns(UserWarning, match="left out"):
+        ds = read_csv(table, targets=["toxic", "logS"], ids="name", split="part", groups="scaffold", errors="skip")
+    assert (ds.name, len(ds), ds.target_names) == ("mols", 3, ["toxic", "logS"])
+    np.testing.assert_array_equal(ds.y, [[0, 1.1], [1, np.nan], [np.nan, -0.5]])
+    assert ds.ids == ["ethanol", "benzene, pure", "water"]
+    assert ds.split.tolist() == ["train", "test", "validation"]
+    assert ds.groups.tolist() == ["", "c1ccccc1", ""]
+    assert ds.graphs[1].num_nodes == 6
+
+
+def test_one_target_keeps_its_type(table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        read = lambda target: read_csv(table, targets=target, errors="keep").y  # noqa: E731
+        np.testing.assert_array_equal(read("logS"), [1.1, np.nan, 2, -0.5])
+        np.testing.assert_array_equal(read("toxic"), [0, 1, 1, np.nan])
+        assert read("part").tolist() == ["train", "test", "train", "validation"]
+        assert read_csv(table, errors="keep").y is None
+
+
+def test_packed_tables_and_tabs(table):
+    text = table.read_text().replace("c1ccc1c", "C")
+    packed = table.with_name("packed.csv.gz")
+    packed.write_bytes(gzip.compress(text.encode()))
+    assert len(read_csv(packed)) == 4
+    tabs = table.with_name("tabs.tsv")
+    tabs.write_text("smiles\ty\nCCO\t1\nC,C\t2\n")
+    with pytest.raises(ValueError, match=r"row 2 'C,C' \(not valid SMILES\)"):
+        read_csv(tabs)
+
+
+def test_wrong_tables(table):
+    with pytest.raises(ValueError, match="expected a column 'SMILES', found 'name', 'smiles', 'toxic', 'logS', 'part'"):
+        read_csv(table, smiles="SMILES")
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="row 1: expected a number in column 'name', found 'ethanol'"):
+        read_csv(table, targets=["name"], errors="keep")
+    table.write_text("smiles,y\nC,1\nC\n")
+    with pytest.raises(ValueError, match="row 2: expected 2 values as in the header, found 1"):
+        read_csv(table)
+
+
+@pytest.fixture(scope="module")
+def solubility():
+    """The first molecules of ESOL, and a file of them."""
+    with gzip.open(real("delaney.csv.gz"), "rt") as file:
+        rows = list(csv.DictReader(file))[:150]
+    return [row["smiles"] for row in rows], np.array([float(row["logp"]) for row in rows])
+
+
+@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.parametrize("given, features", [("smiles", "default"), ("smiles:ogb", "ogb")])
+def test_estimators_take_smiles(solubility, tmp_path, given, features):
+    smiles, y = solubility
+    model = PyramidalReservoirRegressor(input=given, units=30, random_state=0).fit(smiles, y)
+    graphs = from_smiles(smiles, features=features)
+    expected = PyramidalReservoirRegressor(units=30, random_state=0).fit(graphs, y).predict(graphs)
+    np.testing.assert_array_equal(model.predict(smiles), expected)
+    np.testing.assert_array_equal(model.predict(graphs), expected)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.input == given
+    np.testing.assert_array_equal(again.predict(np.array(smiles)), expected)
+    # Parameters are those of the next fit.
+    np.testing.assert_array_equal(model.set_params(input="graphs").predict(smiles), expected)
+    vectors = PyramidalReservoir(input=given, units=10, spectral_radius=0.5, edge_gate="signs")
+    assert vectors.fit_transform(smiles[:20]).shape == (20, 10)
+    assert cross_val_score(clone(again), smiles, y, cv=2).shape == (2,)
+
+
+def test_estimators_say_what_they_take():
+    with pytest.raises(ValueError, match="input: expected 'graphs', 'smiles', 'smiles:ogb', found 'inchi'"):
+        PyramidalReservoir(input="inchi").fit(SMILES)
+    with pytest.raises(TypeError, match="found str; SMILES are read by stepwell.molecules.from_smiles"):
+        PyramidalReservoir().fit(SMILES)
+    with pytest.raises(ValueError, match="smiles: 1 of 2 molecules cannot be read: row 1 'xx'"):
+        PyramidalReservoir(input="smiles").fit(["CCO", "xx"])
+
+
+def stepwell(*arguments, code=0):
+    command = [Path(sys.executable).with_name("stepwell"), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def scores(path):
+    with open(path) as file:
+        return [row["prediction"] for row in csv.DictReader(file)]
+
+
+def test_the_command_reads_tables_of_molecules(solubility, tmp_path):
+    smiles, y = solubility
+    table, graphs = tmp_path / "mols.csv", tmp_path / "mols.parquet"
+    with open(table, "w", newline="") as file:
+        csv.writer(file).writerows([("smiles", "logS"), *zip(smiles, map(repr, y.tolist()))])
+    read = ("--smiles", "smiles")
+    stepwell("convert", table, graphs, *read, "--target", "logS")
+    ds = load_dataset(graphs)
+    np.testing.assert_array_equal(ds.y, y)
+    assert ds.graphs == list(from_smiles(smiles)) and ds.target_names == ["logS"]
+    # The same predictions from SMILES, from the converted file and in Python, bit for bit.
+    model = PyramidalReservoirRegressor(input="smiles").fit(smiles, y)
+    model.save(tmp_path / "model")
+    stepwell("predict", table, *read, "-m", tmp_path / "model", "-o", tmp_path / "a.csv")
+    stepwell("predict", graphs, "-m", tmp_path / "model", "-o", tmp_path / "b.csv")
+    found = scores(tmp_path / "a.csv")
+    assert found == scores(tmp_path / "b.csv")
+    assert [float(value) for value in found] == model.predict(smiles).tolist()
+    # And training: the model's file says that it takes SMILES, and of which features.
+    stepwell("train", table, *read, "--smiles-features", "ogb", "--target", "logS", "-m", tmp_path / "ogb")
+    assert load(tmp_path / "ogb").input == "smiles:ogb"
+    stepwell("predict", table, *read, "-m", tmp_path / "ogb", "-o", tmp_path / "c.csv")
+    assert [float(value) for value in scores(tmp_path / "c.csv")] == load(tmp_path / "ogb").predict(smiles).tolist()
+    refused = stepwell("predict", table, *read, "--smiles-features", "default", "-m", tmp_path / "ogb", code=2)
+    assert "--smiles-features default: the model was trained on 'ogb'" in refused.stderr
+
+
+def test_the_command_splits_by_scaffold(solubility, tmp_path):
+    smiles, y = solubility
+    table = tmp_path / "mols.csv"
+    table.write_text("smiles,logS,high\n" + "".join(f'"{text}",{v},{int(v > -2)}\n' for text, v in zip(smiles, y)))
+    read = ("--smiles", "smiles")
+    graphs = tmp_path / "mols.parquet"
+    stepwell("convert", table, graphs, *read, "--target", "logS", "--smiles-split", "scaffold")
+    assert load_dataset(graphs).split.tolist() == scaffold_split(scaffolds(smiles)).tolist()
+    quick = ("--units", "10", "--stacks", "1", "--json")
+    found = stepwell("evaluate", table, *read, "--target", "high", "--groups", "scaffold", "--folds", 3, *quick)
+    assert json.loads(found.stdout)["dataset"] == "mols"
+    stepwell("evaluate", table, *read, "--target", "logS,high", "--smiles-split", "scaffold", *quick)
+
+
+def test_the_command_says_what_it_cannot_read(tmp_path):
+    table = tmp_path / "mols.csv"
+    table.write_text("smiles,y\nCCO,1\nc1ccc1c,0\nCCC,1\n")
+    refused = stepwell("stats", table, "--smiles", "smiles", code=1)
+    assert "1 of 3 molecules cannot be read: row 2 'c1ccc1c' (non-ring atom 4 marked aromatic)" in refused.stderr
+    done = stepwell("stats", table, "--smiles", "smiles", "--smiles-errors", "skip", "--json")
+    assert json.loads(done.stdout)["graphs"] == 2 and "They are left out" in done.stderr
+    lines = tmp_path / "mols.jsonl"
+    stepwell("convert", table, lines, "--smiles", "smiles", "--smiles-errors", "skip", "--target", "y")
+    assert [json.loads(line)["id"] for line in lines.read_text().splitlines()] == ["0", "2"]
+    assert "expected a column 'mol', found 'smiles', 'y'" in stepwell("stats", table, "--smiles", "mol", code=1).stderr
