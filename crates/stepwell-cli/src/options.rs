@@ -172,7 +172,7 @@ fn help(option: &OptionInfo) -> String {
 }
 
 /// A value as people would type it.
-fn typed(value: &Value) -> String {
+pub fn typed(value: &Value) -> String {
     match value {
         Value::Null => "none".into(),
         Value::Bool(on) => if *on { "yes" } else { "no" }.into(),

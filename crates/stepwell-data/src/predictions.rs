@@ -24,6 +24,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use serde_json::{Value, json};
+use stepwell::colours::Colours;
 use stepwell::model::{Predictions, TrainedModel};
 use stepwell::readout::{Threshold, Wanted};
 use stepwell::reservoir::Embedding;
@@ -120,7 +121,11 @@ impl Columns {
     /// The layout of the table.
     pub fn shape(model: &TrainedModel, asked: &Asked) -> Result<Shape> {
         let vectors = Array2::zeros((0, model.model.width()));
-        let nothing = model.read(Embedding { vectors, runs: Array2::default((0, 0)) })?;
+        let nothing = model.read(Embedding {
+            vectors,
+            runs: Array2::default((0, 0)),
+            colours: Some(Colours::default()),
+        })?;
         let Self { named, .. } = Self::new(model, &nothing, asked)?;
         let mut keys = vec!["id".to_owned()];
         keys.extend(named.into_iter().map(|(name, _)| name));

@@ -50,7 +50,7 @@ use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 /// let (targets, sample) = (Encoded::new(&targets)?, Sample::with_keys(&keys));
 /// let (trained, _) = TrainedModel::fit_pieces(model, &targets, sample, |take| {
 ///     source.visit(|piece| -> Result<(), Box<dyn std::error::Error>> {
-///         Ok(take(embedder.embed(&piece.graphs, |_| Continue(()))?.vectors.view())?)
+///         Ok(take((&embedder.embed(&piece.graphs, |_| Continue(()))?).into())?)
 ///     })
 /// })?;
 /// assert_eq!(trained.classes, Labels::Int(vec![0, 1]));

@@ -235,13 +235,13 @@ impl<'a> Evaluation<'a> {
         let drawn = ready.draw(&self.protocol, key)?;
         let rows = drawn.rows(&graphs)?;
         let embedding_seconds = clock.elapsed().as_secs_f64();
-        let design = Design::new(rows);
+        let design = Design::new(rows)?;
         let scores = |learnt: &[usize], judged: &[usize]| -> Result<Vec<Option<f64>>> {
             let metric = self.compared_by(judged);
             let readouts = self.train(&drawn, &design, learnt, learnt)?;
             let shown = design.of(judged, learnt);
             let score = |index| {
-                let decisions = readouts.solve(index)?.decisions(shown.view())?;
+                let decisions = readouts.solve(index)?.decisions(&shown)?;
                 Ok(targets::score(metric, &self.targets, judged, decisions.view()))
             };
             (0..readouts.len()).map(score).collect()
@@ -268,23 +268,19 @@ impl<'a> Evaluation<'a> {
         rows: &[usize],
         graphs: &[usize],
     ) -> Result<Readouts> {
-        let x = design.of(rows, rows);
+        let shown = design.of(rows, rows);
         let known = self.targets.select(graphs);
-        let (class_weight, standardize) = match drawn {
-            Drawn::Model { model, .. } => {
+        let (class_weight, standardize) = match (drawn, &shown) {
+            (Drawn::Model { model, .. }, Shown::Vectors(vectors)) => {
                 let config = &model.config;
                 if !self.protocol.searches() || config.landmarks + config.random_features > 0 {
                     let keys: Vec<u64> =
                         graphs.iter().map(|&graph| self.dataset.graphs.graph(graph).key()).collect();
-                    return Readouts::own((**model).clone(), x.view(), &known, &keys);
+                    return Readouts::own((**model).clone(), vectors, &known, &keys);
                 }
                 (config.class_weight.clone(), config.standardize)
             }
-            Drawn::Baseline { .. } => (ClassWeight::None, false),
-        };
-        let shown = match design {
-            Design::Vectors(_) => Shown::Vectors(x),
-            Design::Products(..) => Shown::Products(x),
+            _ => (ClassWeight::None, false),
         };
         Readouts::searched(shown, &known, &class_weight, standardize, &self.protocol)
     }
@@ -351,10 +347,11 @@ impl<'a> Evaluation<'a> {
         mut progress: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<(FoldResult, Option<Times>, Predictions)> {
         let (learnt, _) = self.parts(fold);
-        let own;
+        let (subject, own);
         let ready = if let Inputs::PerFold(pyramid) = &self.inputs {
             let pyramid = Cow::Borrowed(&**pyramid);
-            own = Ready::new(self.dataset, self.subject, pyramid, Some(&learnt))?;
+            subject = self.subject.chosen(self.dataset, &self.targets, &learnt)?;
+            own = Ready::new(self.dataset, &subject, pyramid, Some(&learnt))?;
             &own
         } else {
             self.shared()?
@@ -373,7 +370,7 @@ impl<'a> Evaluation<'a> {
         }
         let (alpha, said) = first.expect("a protocol has at least one draw");
         let configuration = winner.map_or(0, |winner| winner.configuration);
-        let (config, setting) = self.subject.settings(&self.protocol, configuration);
+        let (config, setting) = ready.settings(&self.protocol, configuration);
         let validation = winner.map(|winner| {
             let graphs = &self.folds[fold].validation;
             winner.validation / targets::summed_over(self.compared_by(graphs), &self.targets, graphs) as f64
@@ -432,14 +429,14 @@ impl<'a> Evaluation<'a> {
         let drawn = ready.draw(&self.protocol, UnitKey { configuration, initialisation: draw })?;
 
         let clock = Instant::now();
-        let design = Design::new(drawn.rows(&learnt)?);
+        let design = Design::new(drawn.rows(&learnt)?)?;
         let rows: Vec<usize> = (0..learnt.len()).collect();
         let readouts = self.train(&drawn, &design, &rows, &learnt)?;
         let solved = readouts.solve(winner.map_or(0, |winner| winner.alpha))?;
         let train_seconds = clock.elapsed().as_secs_f64();
 
         let clock = Instant::now();
-        let decisions = solved.decisions(design.of_new(drawn.rows(&judged)?).view())?;
+        let decisions = solved.decisions(&design.of_new(drawn.rows(&judged)?)?)?;
         let test_seconds = clock.elapsed().as_secs_f64();
         let (decisions, chances) = (decisions.view(), solved.probabilities(decisions.view())?);
         let chances = chances.as_ref().map(|chances| chances.view());
@@ -511,11 +508,11 @@ mod tests {
         let ready = Ready::new(dataset, &subject, Cow::Borrowed(&pyramid), Some(&learnt)).unwrap();
         let key = UnitKey { configuration: 0, initialisation: 1 };
         let drawn = ready.draw(&evaluation.protocol, key).unwrap();
-        let design = Design::new(drawn.rows(&learnt).unwrap());
+        let design = Design::new(drawn.rows(&learnt).unwrap()).unwrap();
         let rows: Vec<usize> = (0..learnt.len()).collect();
         let readouts = evaluation.train(&drawn, &design, &rows, &learnt).unwrap();
-        let shown = design.of_new(drawn.rows(&judged).unwrap());
-        let decisions = readouts.solve(0).unwrap().decisions(shown.view()).unwrap();
+        let shown = design.of_new(drawn.rows(&judged).unwrap()).unwrap();
+        let decisions = readouts.solve(0).unwrap().decisions(&shown).unwrap();
         let Readouts::Own(trained) = readouts else { unreachable!("nothing is searched") };
         (*trained, decisions)
     }

@@ -6,7 +6,7 @@ use stepwell::model::{Model, TrainedModel};
 use stepwell::readout::{ClassWeight, Coefficients, DualRidge, LeaveOneOut, Moments, RidgePath, Sample};
 use stepwell::targets::{Encoded, Task};
 
-use crate::baselines::{Counts, Rows};
+use crate::baselines::{Counts, Rows, Vectors};
 use crate::error::Result;
 use crate::protocol::Protocol;
 
@@ -15,38 +15,39 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Design {
     /// A row for every graph.
-    Vectors(Array2<f64>),
+    Vectors(Vectors),
     /// Row times row, and the rows themselves for products with other graphs'.
     Products(Array2<f64>, Counts),
 }
 
 impl Design {
     /// Of the rows of all graphs.
-    pub fn new(rows: Rows) -> Self {
-        match rows {
+    pub fn new(rows: Rows) -> Result<Self> {
+        Ok(match rows {
             Rows::Vectors(vectors) => Self::Vectors(vectors),
-            Rows::Counts(counts) => Self::Products(counts.products(&counts), counts),
-        }
+            Rows::Counts(counts) => Self::Products(counts.products(&counts)?, counts),
+        })
     }
 
     /// What a readout trained on some of the graphs is shown of others.
-    pub fn of(&self, graphs: &[usize], trained_on: &[usize]) -> Array2<f64> {
+    pub fn of(&self, graphs: &[usize], trained_on: &[usize]) -> Shown {
         match self {
-            Self::Vectors(vectors) => vectors.select(Axis(0), graphs),
+            Self::Vectors(vectors) => Shown::Vectors(vectors.select(graphs)),
             Self::Products(products, _) => {
                 let shape = (graphs.len(), trained_on.len());
-                Array2::from_shape_fn(shape, |(i, j)| products[(graphs[i], trained_on[j])])
+                let product = |(i, j): (usize, usize)| products[(graphs[i], trained_on[j])];
+                Shown::Products(Array2::from_shape_fn(shape, product))
             }
         }
     }
 
     /// What a readout trained on all of the graphs is shown of new ones.
-    pub fn of_new(&self, rows: Rows) -> Array2<f64> {
-        match (self, rows) {
-            (Self::Products(_, counts), Rows::Counts(new)) => new.products(counts),
-            (_, Rows::Vectors(vectors)) => vectors,
+    pub fn of_new(&self, rows: Rows) -> Result<Shown> {
+        Ok(match (self, rows) {
+            (Self::Products(_, counts), Rows::Counts(new)) => Shown::Products(new.products(counts)?),
+            (_, Rows::Vectors(vectors)) => Shown::Vectors(vectors),
             (Self::Vectors(_), Rows::Counts(_)) => unreachable!("a baseline's rows are of one kind"),
-        }
+        })
     }
 }
 
@@ -90,8 +91,9 @@ pub(crate) struct Part<T> {
 
 impl Readouts {
     /// Trains a model's own readout on the vectors of some graphs.
-    pub fn own(model: Model, x: ArrayView2<'_, f64>, targets: &Encoded, keys: &[u64]) -> Result<Self> {
-        Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, x, targets, Sample::with_keys(keys))?)))
+    pub fn own(model: Model, vectors: &Vectors, targets: &Encoded, keys: &[u64]) -> Result<Self> {
+        let sample = Sample::with_keys(keys);
+        Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, vectors.rows(), targets, sample)?)))
     }
 
     /// Trains linear readouts with the penalties of a search, on what is shown of graphs
@@ -121,7 +123,7 @@ impl Readouts {
             let weights = if weighs { class_weights(class_weight, targets, group[0], &rows)? } else { None };
             let y = y.select(Axis(0), &rows).select(Axis(1), &columns);
             let (shown, rows) = match &shown {
-                Shown::Vectors(x) => (Shown::Vectors(x.select(Axis(0), &rows)), None),
+                Shown::Vectors(x) => (Shown::Vectors(x.select(&rows)), None),
                 Shown::Products(x) => {
                     (Shown::Products(x.select(Axis(0), &rows).select(Axis(1), &rows)), Some(rows))
                 }
@@ -168,8 +170,8 @@ impl Readouts {
 /// What a readout is trained on.
 pub(crate) enum Shown {
     /// A row for every graph.
-    Vectors(Array2<f64>),
-    /// The inner product of each with each.
+    Vectors(Vectors),
+    /// The inner product of each with each of the graphs that are learnt from.
     Products(Array2<f64>),
 }
 
@@ -183,7 +185,7 @@ impl Shown {
     ) -> Result<Readouts> {
         let mut alphas = protocol.alphas.clone();
         match self {
-            Self::Vectors(x) => {
+            Self::Vectors(Vectors { numbers: x, .. }) => {
                 let mut moments = Moments::new(x.ncols(), y.ncols())?;
                 moments.observe(x.view(), y.view(), weights)?;
                 let path = RidgePath::new(&moments, standardize)?;
@@ -223,7 +225,18 @@ impl Solved<'_> {
     }
 
     /// Decision values or predicted numbers for what a [`Design`] shows of graphs.
-    pub fn decisions(&self, shown: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+    pub fn decisions(&self, shown: &Shown) -> Result<Array2<f64>> {
+        if let (Self::Own(trained), Shown::Vectors(vectors)) = (self, shown) {
+            return Ok(trained.readout.predict(vectors.rows())?);
+        }
+        match shown {
+            Shown::Vectors(Vectors { numbers, .. }) => self.linear(numbers.view()),
+            Shown::Products(products) => self.linear(products.view()),
+        }
+    }
+
+    /// The same for a table of numbers.
+    fn linear(&self, shown: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         Ok(match self {
             Self::Linear { weights, intercept, .. } => shown.dot(weights) + intercept,
             Self::Own(trained) => trained.readout.predict(shown)?,
@@ -232,8 +245,8 @@ impl Solved<'_> {
                 let mut all = Array2::zeros((shown.nrows(), columns));
                 for Part { columns, rows, trained } in parts {
                     let found = match rows {
-                        Some(rows) => trained.decisions(shown.select(Axis(1), rows).view())?,
-                        None => trained.decisions(shown)?,
+                        Some(rows) => trained.linear(shown.select(Axis(1), rows).view())?,
+                        None => trained.linear(shown)?,
                     };
                     for (&column, found) in columns.iter().zip(found.columns()) {
                         all.column_mut(column).assign(&found);

@@ -6,12 +6,14 @@ use std::ops::ControlFlow;
 use stepwell::config::ModelConfig;
 use stepwell::features::{FeatureMap, Inputs};
 use stepwell::graph::GraphBatch;
-use stepwell::model::Model;
+use stepwell::model::{Model, choose};
 use stepwell::pyramid::Pyramid;
-use stepwell::reservoir::Prepared;
+use stepwell::readout::Sample;
+use stepwell::reservoir::{Embedding, Prepared};
+use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
-use crate::baselines::{Baseline, Rows};
+use crate::baselines::{Baseline, Rows, Vectors};
 use crate::error::Result;
 use crate::protocol::{Protocol, UnitKey};
 
@@ -45,16 +47,21 @@ impl Subject {
         }
     }
 
-    /// The settings of a configuration: a model's, or those of a baseline in words.
-    pub(crate) fn settings(
+    /// The subject with all options decided that some graphs are to choose.
+    pub(crate) fn chosen(
         &self,
-        protocol: &Protocol,
-        configuration: usize,
-    ) -> (Option<ModelConfig>, Option<String>) {
-        match self {
-            Self::Model(_, config) => (Some(protocol.configure(config, configuration, 0)), None),
-            Self::Baseline(baseline) => (None, baseline.settings().get(configuration).cloned()),
+        dataset: &Dataset,
+        targets: &Encoded,
+        learnt: &[usize],
+    ) -> Result<Cow<'_, Self>> {
+        let Self::Model(name, config) = self else { return Ok(Cow::Borrowed(self)) };
+        if config.choose.is_empty() {
+            return Ok(Cow::Borrowed(self));
         }
+        let (graphs, targets) = (dataset.graphs.select(learnt), targets.select(learnt));
+        let going = || ControlFlow::Continue(());
+        let (config, _) = choose(config, &graphs, &targets, Sample::default(), going)?;
+        Ok(Cow::Owned(Self::Model(name.clone(), Box::new(config))))
     }
 }
 
@@ -100,6 +107,18 @@ impl<'a> Ready<'a> {
         })
     }
 
+    /// The settings of a configuration: a model's, or those of a baseline in words.
+    pub fn settings(
+        &self,
+        protocol: &Protocol,
+        configuration: usize,
+    ) -> (Option<ModelConfig>, Option<String>) {
+        match self {
+            Self::Model { config, .. } => (Some(protocol.configure(config, configuration, 0)), None),
+            Self::Baseline { baseline, .. } => (None, baseline.settings().get(configuration).cloned()),
+        }
+    }
+
     /// Draws one configuration and initialisation.
     pub fn draw(&self, protocol: &Protocol, key: UnitKey) -> Result<Drawn<'_>> {
         Ok(match self {
@@ -120,7 +139,9 @@ impl Drawn<'_> {
         match self {
             Self::Model { model, prepared } => {
                 let going = |_| ControlFlow::Continue(());
-                Ok(Rows::Vectors(model.embed_prepared(prepared, Some(chosen), going)?.vectors))
+                let Embedding { vectors, colours, .. } =
+                    model.embed_prepared(prepared, Some(chosen), going)?;
+                Ok(Rows::Vectors(Vectors { numbers: vectors, colours }))
             }
             Self::Baseline { baseline, setting, graphs, inputs } => {
                 Ok(baseline.rows(*setting, graphs, inputs, chosen))

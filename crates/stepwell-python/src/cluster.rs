@@ -164,7 +164,7 @@ impl RawReadoutFit {
         let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let gathered = threads::run_owned(py, 1, None, move |_| {
             let sample = Sample { weights: weights.as_deref(), keys: None };
-            state.fit.gather(|take| take(vectors.view(), encoded.matrix().view(), sample))
+            state.fit.gather(|take| take(vectors.view().into(), encoded.matrix().view(), sample))
         })?;
         Ok(RawGathered(Some(gathered.map_err(refused)?)))
     }

@@ -66,12 +66,13 @@ impl Passed {
 }
 
 /// Pools, prepares and embeds; how many are pooled goes to `watch`, then how many embedded.
-fn embed(model: &Model, graphs: &GraphBatch, watch: &Watch) -> stepwell::Result<(Array2<f64>, Passed)> {
+fn embed(model: &Model, graphs: &GraphBatch, watch: &Watch) -> stepwell::Result<(Embedding, Passed)> {
     let pyramid = model.coarsen(graphs, |done| watch.at(done))?;
     let (notes, losses) = (pyramid.notes(), pool::losses(graphs, &pyramid));
     let prepared = model.prepare(graphs, pyramid, || watch.go_on())?;
-    let Embedding { vectors, runs } = model.embed_prepared(&prepared, None, |done| watch.at(done))?;
-    Ok((vectors, Passed { runs, notes, losses }))
+    let mut embedding = model.embed_prepared(&prepared, None, |done| watch.at(done))?;
+    let runs = std::mem::take(&mut embedding.runs);
+    Ok((embedding, Passed { runs, notes, losses }))
 }
 
 /// What is to be predicted, from Python.
@@ -208,15 +209,20 @@ impl RawModel {
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let trained = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
-            let model = saved.model();
-            let (vectors, passed) = embed(model, &batch, watch)?;
+            let keys = batch.keys();
+            let sample = Sample { weights: weights.as_deref(), keys: Some(&keys) };
+            let mut model = saved.model().clone();
+            let (config, choices) =
+                stepwell::model::choose(&model.config, &batch, &targets, sample, || watch.go_on())?;
+            if config != model.config {
+                model = Model { molecules: model.molecules, ..Model::fit(config, &batch)? };
+            }
+            let (embedding, passed) = embed(&model, &batch, watch)?;
             if watch.go_on() == ControlFlow::Break(()) {
                 return Err(stepwell::Error::Cancelled);
             }
-            let keys = batch.keys();
-            let sample = Sample { weights: weights.as_deref(), keys: Some(&keys) };
-            let trained = TrainedModel::fit_encoded(model.clone(), vectors.view(), &targets, sample)?;
-            Ok((trained, passed))
+            let trained = TrainedModel::fit_encoded(model, &embedding, &targets, sample)?;
+            Ok((TrainedModel { choices, ..trained }, passed))
         })?;
         let (trained, passed) = trained.map_err(refused)?;
         Ok((Self::new(Saved::Trained(trained)), passed.told(py)))
@@ -235,8 +241,8 @@ impl RawModel {
         let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
             embed(saved.model(), &batch, watch)
         })?;
-        let (vectors, passed) = found.map_err(refused)?;
-        Ok((vectors.into_pyarray(py), passed.told(py)))
+        let (embedding, passed) = found.map_err(refused)?;
+        Ok((embedding.vectors.into_pyarray(py), passed.told(py)))
     }
 
     /// Graphs made ready to be embedded as often as one likes.
@@ -260,7 +266,7 @@ impl RawModel {
         let found = threads::run_owned(py, n_threads, None, move |watch| {
             saved.model().embed_prepared(&prepared, None, |done| watch.at(done))
         })?;
-        let Embedding { vectors, runs } = found.map_err(refused)?;
+        let Embedding { vectors, runs, .. } = found.map_err(refused)?;
         let passed = Passed { runs, notes: Default::default(), losses: Default::default() };
         Ok((vectors.into_pyarray(py), passed.told(py)))
     }
@@ -310,19 +316,51 @@ impl RawModel {
         self.trained()?;
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
-            let (vectors, passed) = embed(saved.model(), &batch, watch)?;
+            let (embedding, passed) = embed(saved.model(), &batch, watch)?;
             let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
-            Ok((trained.readout.predict(vectors.view())?, passed))
+            Ok((trained.readout.predict(&embedding)?, passed))
         })?;
         let (values, passed) = found.map_err(refused)?;
         Ok((values.into_pyarray(py), passed.told(py)))
     }
 
-    /// The same for vectors that the model gave.
-    fn read<'py>(&self, py: Python<'py>, vectors: PyReadonlyArray2<'_, f64>) -> PyResult<Matrix<'py>> {
-        let (trained, vectors) = (self.trained()?, vectors.as_array());
-        let values = threads::run(py, 1, |_| trained.readout.predict(vectors))?;
-        Ok(values.map_err(refused)?.into_pyarray(py))
+    /// The same for every graph that can be embedded, and why others cannot, by position.
+    fn decide_possible<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+    ) -> PyResult<(Matrix<'py>, Vec<(usize, String)>)> {
+        self.trained()?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, 1, None, move |watch| {
+            let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
+            let (embedding, bad) = trained.model.embed_possible(&batch, |done| watch.at(done))?;
+            Ok((trained.readout.predict(&embedding)?, bad))
+        })?;
+        let (values, bad) = found.map_err(refused)?;
+        let bad = bad.into_iter().map(|(graph, error)| (graph, error.to_string())).collect();
+        Ok((values.into_pyarray(py), bad))
+    }
+
+    /// Numbers in a row of decision values.
+    #[getter]
+    fn columns(&self) -> PyResult<usize> {
+        Ok(self.trained()?.readout.task().num_columns())
+    }
+
+    /// Its options as they were before some were chosen.
+    #[getter]
+    fn asked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match &*self.0 {
+            Saved::Trained(trained) => all(py, &trained.asked().map_err(refused)?),
+            Saved::Untrained(model) => all(py, &model.config),
+        }
+    }
+
+    /// The options that were chosen by leave-one-out, and from what.
+    #[getter]
+    fn choices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.trained()?.choices)
     }
 
     /// The same for graphs that are made of molecules by a feature set.

@@ -13,7 +13,7 @@ MODULES = [module.name.removeprefix("stepwell.") for module in FOUND if module.n
 
 
 # What some modules are for, and need not be there.
-EXTRAS = {"ray": "ray", "spark": "pyspark"}
+EXTRAS = {"duckdb": "duckdb", "polars": "polars", "ray": "ray", "spark": "pyspark"}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -207,10 +207,10 @@ def test_explanations_of_regressions_and_what_is_refused():
     np.testing.assert_allclose(one.vertices, -two.vertices, atol=1e-9)
     with pytest.raises(ValueError, match="label: expected a target from 0 to 1, found 2"):
         plot_explanation(several, GRAPHS[0], 2)
-    with pytest.raises(ValueError, match="aggregate: expected sum, mean or max.*found std"):
-        plot_explanation(PyramidalReservoirRegressor.from_preset(aggregate="std", **settings).fit(GRAPHS, y), GRAPHS[0])
-    with pytest.raises(ValueError, match="cannot be explained: it reads random features"):
-        plot_explanation(PyramidalReservoirRegressor.from_preset(random_features=7, **settings).fit(GRAPHS, y), GRAPHS[0])
+    for more in ({"aggregate": "std"}, {"random_features": 7}, {"landmarks": 9}, {"landmarks": 9, "kernel": "both"}):
+        model = PyramidalReservoirRegressor.from_preset(**settings, **more).fit(GRAPHS, y)
+        found = plot_explanation(model, GRAPHS[0])
+        assert abs(found.intercept + found.vertices.sum() - model.predict(GRAPHS[:1])[0]) < 1e-4 * np.abs(y).max(), more
     classifier = PyramidalReservoirClassifier.from_preset(**settings).fit(GRAPHS, np.where(y > 9, "large", "small"))
     assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: class ")
     with pytest.raises(ValueError, match="label: expected one of large, small, found 'huge'"):

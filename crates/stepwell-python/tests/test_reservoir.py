@@ -24,12 +24,12 @@ def normalized(adjacency, directed=False):
 
 
 def fixed_point(operator, drive, W, tol=1e-12, max_iter=10_000, leak=1.0):
-    """Jacobi sweeps until the Frobenius norm of the change is below tol, and their number."""
+    """Jacobi sweeps until the Frobenius norm of the change, leak aside, is below tol, and their number."""
     state = np.zeros_like(drive)
     for sweep in range(1, max_iter + 1):
-        new = (1 - leak) * state + leak * np.tanh(operator @ state @ W + drive)
+        new = np.tanh(operator @ state @ W + drive)
         change = np.linalg.norm(new - state)
-        state = new
+        state = (1 - leak) * state + leak * new
         if change < tol:
             break
     return state, sweep

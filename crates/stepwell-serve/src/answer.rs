@@ -47,7 +47,11 @@ impl Said {
             Self::Vectors(vectors) => Self::Vectors(rows(vectors)),
             Self::Predictions(all) => {
                 // What was read is not needed any more.
-                let embedding = Embedding { vectors: Array2::zeros((0, 0)), runs: Array2::default((0, 0)) };
+                let embedding = Embedding {
+                    vectors: Array2::zeros((0, 0)),
+                    runs: Array2::default((0, 0)),
+                    colours: None,
+                };
                 Self::Predictions(Box::new(Predictions {
                     scores: rows(&all.scores),
                     decisions: rows(&all.decisions),

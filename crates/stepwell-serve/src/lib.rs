@@ -1,6 +1,6 @@
 //! Models behind HTTP: graphs in, predictions, vectors and explanations out.
 //!
-//! One thread ([`server`]) speaks with clients and never computes. It collects a
+//! One thread (`server`) speaks with clients and never computes. It collects a
 //! request's body within its limits, and puts it into a queue. Workers take requests
 //! from the queue, small ones together: reading, embedding and writing happen there,
 //! on a pool of threads. Nothing of a request is believed before it is checked: bodies

@@ -202,14 +202,6 @@ pub enum Error {
         /// Rows of the matrix.
         size: usize,
     },
-    /// A readout does not split what it says into parts of vertices.
-    #[error(
-        "this model cannot be explained: it reads {what}, which do not split into parts of vertices; train one with the preset paper, which reads vectors alone"
-    )]
-    NotExplained {
-        /// What it reads.
-        what: &'static str,
-    },
     /// A number is too large for the precision the states are computed in.
     #[error("{what} of graph {graph} is {value:e}, too large for precision {precision}")]
     TooLargeForPrecision {

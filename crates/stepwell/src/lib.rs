@@ -35,6 +35,7 @@
 //! and what can be proved ([`theory`]). Every random number comes from a named
 //! stream ([`rng`]).
 
+pub mod colours;
 pub mod config;
 mod error;
 pub mod features;

@@ -1,14 +1,17 @@
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, s};
 use serde::Serialize;
 use stepwell::config::{ModelConfig, Pool, Preset};
-use stepwell::model::{Model, TrainedModel};
+use stepwell::model::{Model, TrainedModel, choose};
 use stepwell::projection::{ProjectionOptions, lda};
-use stepwell::targets::{Targets, decode_classes};
+use stepwell::readout::Sample;
+use stepwell::reservoir::Embedding;
+use stepwell::targets::{Encoded, Targets, decode_classes};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
 use stepwell_data::{Dataset, LevelSummary, Part};
 use stepwell_lab::metrics::mean_and_std;
@@ -133,11 +136,10 @@ impl Split {
     }
 
     /// Trains on one part, and returns the accuracy on the other.
-    fn accuracy(&self, model: Model, vectors: &Array2<f64>) -> Result<f64> {
-        let rows = vectors.select(Axis(0), &self.train);
-        let trained =
-            TrainedModel::fit(model, rows.view(), &self.targets.select(&self.train), Default::default())?;
-        let decisions = trained.readout.predict(vectors.select(Axis(0), &self.test).view())?;
+    fn accuracy(&self, model: Model, embedding: &Embedding) -> Result<f64> {
+        let (train, targets) = (embedding.select(&self.train), self.targets.select(&self.train));
+        let trained = TrainedModel::fit(model, &train, &targets, Default::default())?;
+        let decisions = trained.readout.predict(&embedding.select(&self.test))?;
         let found = decode_classes(decisions.view());
         let right = found.iter().zip(&self.test).filter(|&(&class, &graph)| class == self.classes[graph]);
         Ok(right.count() as f64 / self.test.len().max(1) as f64)
@@ -165,6 +167,10 @@ fn measure(
 ) -> Result<(Architecture, Vec<[f64; 2]>)> {
     // Pooling and preparing depend on nothing that is drawn: once is enough.
     let training = dataset.graphs.select(&split.train);
+    let targets = Encoded::new(&split.targets.select(&split.train))?;
+    let (config, _) = terminal.busy(&format!("{name}, choosing options"), || {
+        choose(config, &training, &targets, Sample::default(), || ControlFlow::Continue(()))
+    })?;
     let model = |draw| {
         let seed = config.seed.wrapping_add(draw);
         Model::fit(ModelConfig { seed, ..config.clone() }, &training)
@@ -187,10 +193,10 @@ fn measure(
         let embedding = terminal.counting(&what, |progress| embedder.embed_prepared(&prepared, progress))?;
         tally = embedder.tally;
         let start = Instant::now();
-        accuracies.push(split.accuracy(model, &embedding.vectors)?);
+        accuracies.push(split.accuracy(model, &embedding)?);
         train_seconds += start.elapsed().as_secs_f64() / DRAWS as f64;
         if draw == 0 {
-            points = split.points(&embedding.vectors, config)?;
+            points = split.points(&embedding.vectors, &config)?;
         }
     }
     let (accuracy_mean, accuracy_std) = mean_and_std(&accuracies);

@@ -83,7 +83,7 @@ pub struct Evaluate {
     #[arg(long, conflicts_with_all = ["baselines", "baseline"])]
     on_validation: bool,
 
-    /// Evaluate simple models beside it: majority, features, degree-profile, wl
+    /// Evaluate simple models beside it: majority, features, degree-profile, wl, wl-oa
     #[arg(long)]
     baselines: bool,
 

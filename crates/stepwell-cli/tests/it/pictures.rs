@@ -121,10 +121,13 @@ fn a_prediction_is_taken_apart() {
     let said = failure(&[&explain[..], &["--class", "7"]].concat(), 2);
     assert!(said.contains("--class: expected one of 0, 1, 2, found '7'"), "{said}");
 
-    train(&["--aggregate", "std"]);
-    assert!(failure(&explain, 1).contains("a standard deviation does not split"));
-    train(&["--random-features", "5"]);
-    assert!(failure(&explain, 1).contains("it reads random features, which do not split"));
+    for more in [&["--aggregate", "std"], &["--random-features", "5"], &["--landmarks", "40"]] {
+        train(more);
+        let told = json(&[&explain[..], &["--json"]].concat());
+        let sum: f64 = numbers(&told["vertices"]).iter().sum();
+        let (decision, intercept) = (told["decision"].as_f64().unwrap(), told["intercept"].as_f64().unwrap());
+        assert!((intercept + sum - decision).abs() < 1e-6, "{told}");
+    }
     train(&["--regression"]);
     assert!(output(&explain).contains("prediction"));
     assert!(failure(&[&explain[..], &["--class", "1"]].concat(), 2).contains("the model predicts numbers"));

@@ -58,7 +58,7 @@ fn baselines_and_seeds_stand_beside_the_model() {
     let baselines = found["baselines"].as_array().unwrap();
     let accuracy = |index: usize| baselines[index]["accuracy_mean"].as_f64().unwrap();
     let names: Vec<&str> = baselines.iter().map(|report| report["model"].as_str().unwrap()).collect();
-    assert_eq!(names, ["majority", "features", "degree-profile", "wl"]);
+    assert_eq!(names, ["majority", "features", "degree-profile", "wl", "wl-oa"]);
     // Three classes of 100: nothing but guessing without the structure, in the benchmark's design.
     assert!((accuracy(0) - 1.0 / 3.0).abs() < 0.01, "{}", accuracy(0));
     assert!(accuracy(3) > accuracy(0) + 0.1, "labels and structure together tell the classes");
@@ -203,7 +203,7 @@ fn threads_and_shards_change_no_byte() {
     assert_eq!(expected, kept(&two));
     let table = &expected["table2.csv"];
     assert_eq!(table.lines().count(), 5, "{table}");
-    assert_eq!(expected["baselines.csv"].lines().count(), 5);
+    assert_eq!(expected["baselines.csv"].lines().count(), 6);
     let times = fs::read_to_string(format!("{one}/tables/times.csv")).unwrap();
     assert_eq!(times.lines().count(), 5, "{times}");
     let page = fs::read_to_string(format!("{one}/report.html")).unwrap();

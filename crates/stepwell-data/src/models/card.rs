@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use stepwell::config::{Metric, ModelConfig, Preset, options};
 use stepwell::features::StructuralFeature;
-use stepwell::model::{Model, Saved, TrainedModel, Version};
+use stepwell::model::{Choice, Model, Saved, TrainedModel, Version};
 use stepwell::readout::{Assessment, Expansion};
 use stepwell::targets::{Labels, Task};
 
@@ -29,6 +29,9 @@ pub struct Card {
     /// Training graphs with a known target: the most of any target. Nothing where the
     /// file does not tell.
     pub graphs: Option<u64>,
+    /// Options that were chosen by leave-one-out, and from what.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
     /// What alpha and class weights were chosen by.
     pub metric: Option<Metric>,
     /// Its leave-one-out value, a mean over targets.
@@ -116,7 +119,9 @@ impl Card {
         };
         let targets: Vec<TargetCard> = trained.map_or(Vec::new(), targets);
         let estimate = trained.and_then(|trained| trained.readout.estimate());
-        let (preset, changed) = nearest(&model.config);
+        let choices = trained.map_or(Vec::new(), |trained| trained.choices.clone());
+        let asked = trained.and_then(|trained| trained.asked().ok());
+        let (preset, changed) = nearest(asked.as_ref().unwrap_or(&model.config));
         let expansion = trained.and_then(|trained| trained.readout.expansion());
         Self {
             sha256: Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -130,6 +135,7 @@ impl Card {
             classes: trained.map_or(Labels::NONE, |trained| trained.classes.clone()),
             graphs: targets.iter().filter_map(|target| target.graphs).max(),
             targets,
+            choices,
             metric: estimate.map(|(metric, _)| metric),
             leave_one_out: estimate.map(|(_, value)| value),
             columns: model.width(),
@@ -177,6 +183,14 @@ impl Card {
             let balance =
                 balance.map_or(String::new(), |balance| format!(", balanced class weights {balance}"));
             fact("chosen", format!("alpha {alpha}{balance}"));
+        }
+        for choice in &self.choices {
+            let value = match choice.value() {
+                Value::Array(names) if names.is_empty() => "none".to_owned(),
+                Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+                value => value.to_string(),
+            };
+            fact("chosen", format!("{} {value}", choice.option.option()));
         }
         let changed = match self.changed.len() {
             0 => String::new(),

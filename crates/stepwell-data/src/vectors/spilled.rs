@@ -1,61 +1,76 @@
-//! Vectors to be gone through again: in memory, and on disk where they are many.
+//! Vectors and colours that are read several times: in memory, and on disk where they are many.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
+use stepwell::colours::Colours;
+use stepwell::readout::Rows;
+use stepwell::reservoir::Embedding;
 
-/// Numbers that are held in memory before a temporary file is begun: a gigabyte.
-const IN_MEMORY: usize = 1 << 27;
+/// Bytes that are held in memory before a temporary file is begun: a gigabyte.
+const IN_MEMORY: usize = 1 << 30;
 /// Rows that are read back at a time.
 const ROWS: usize = 512;
 
-/// Rows of one width, in the order they came. What is on disk has no name, and
-/// goes when this does or the program ends.
+/// Rows of one width, in the order they came, and the colours of their graphs, if they have
+/// them. What is on disk has no name, and goes when this does or the program ends.
 #[derive(Debug)]
 pub struct Spilled {
     width: usize,
-    in_memory: Vec<Array2<f64>>,
-    numbers: usize,
+    in_memory: Vec<(Array2<f64>, Option<Colours>)>,
+    bytes: usize,
     rest: Option<BufWriter<File>>,
     /// Rows on disk.
     written: usize,
+    has_colours: bool,
 }
 
 impl Spilled {
     /// Nothing yet.
     pub fn new(width: usize) -> Self {
-        Self { width, in_memory: Vec::new(), numbers: 0, rest: None, written: 0 }
+        Self { width, in_memory: Vec::new(), bytes: 0, rest: None, written: 0, has_colours: false }
     }
 
     /// How many there are.
     pub fn rows(&self) -> usize {
-        self.in_memory.iter().map(|rows| rows.nrows()).sum::<usize>() + self.written
+        self.in_memory.iter().map(|(rows, _)| rows.nrows()).sum::<usize>() + self.written
     }
 
-    /// Adds rows.
-    pub fn append(&mut self, rows: Array2<f64>) -> io::Result<()> {
-        self.numbers += rows.len();
-        if self.numbers <= IN_MEMORY {
-            self.in_memory.push(rows);
+    /// Adds the rows of more graphs. All have colours, or none.
+    pub fn append(&mut self, Embedding { vectors, colours, .. }: Embedding) -> io::Result<()> {
+        let distinct = colours.as_ref().map_or(0, |colours| colours.view().num_colours());
+        self.bytes += vectors.len() * size_of::<f64>() + distinct * (size_of::<u64>() + size_of::<u32>());
+        self.has_colours = colours.is_some();
+        if self.bytes <= IN_MEMORY {
+            self.in_memory.push((vectors, colours));
             return Ok(());
         }
         let file = match &mut self.rest {
             Some(file) => file,
             None => self.rest.insert(BufWriter::with_capacity(1 << 18, tempfile::tempfile()?)),
         };
-        self.written += rows.nrows();
-        rows.iter().try_for_each(|number| file.write_all(&number.to_le_bytes()))
+        self.written += vectors.nrows();
+        for (graph, row) in vectors.outer_iter().enumerate() {
+            row.iter().try_for_each(|number| file.write_all(&number.to_le_bytes()))?;
+            let Some(colours) = colours.as_ref().map(Colours::view) else { continue };
+            file.write_all(&(colours.colours(graph).len() as u64).to_le_bytes())?;
+            for (colour, count) in colours.iter(graph) {
+                file.write_all(&colour.to_le_bytes())?;
+                file.write_all(&count.to_le_bytes())?;
+            }
+        }
+        Ok(())
     }
 
     /// Goes through all of them; `take` gets some rows, and how many came before.
     pub fn pass<E: From<io::Error>>(
         &mut self,
-        mut take: impl FnMut(ArrayView2<'_, f64>, usize) -> Result<(), E>,
+        mut take: impl FnMut(Rows<'_>, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut before = 0;
-        for rows in &self.in_memory {
-            take(rows.view(), before)?;
+        for (rows, colours) in &self.in_memory {
+            take(Rows { vectors: rows.view(), colours: colours.as_ref().map(Colours::view) }, before)?;
             before += rows.nrows();
         }
         let Some(file) = &mut self.rest else { return Ok(()) };
@@ -66,17 +81,42 @@ impl Spilled {
         let mut bytes = Vec::new();
         for first in (0..self.written).step_by(ROWS) {
             let count = ROWS.min(self.written - first);
-            bytes.resize(count * self.width * 8, 0);
-            reader.read_exact(&mut bytes)?;
-            let numbers = bytes.as_chunks().0.iter().copied().map(f64::from_le_bytes);
-            let rows =
-                Array2::from_shape_vec((count, self.width), numbers.collect()).map_err(io::Error::other)?;
-            take(rows.view(), before + first)?;
+            let mut numbers = Vec::with_capacity(count * self.width);
+            let mut colours = self.has_colours.then(Colours::default);
+            for _ in 0..count {
+                bytes.resize(self.width * 8, 0);
+                reader.read_exact(&mut bytes)?;
+                numbers.extend(bytes.as_chunks().0.iter().copied().map(f64::from_le_bytes));
+                if let Some(colours) = &mut colours {
+                    read_colours(&mut reader, &mut bytes, colours)?;
+                }
+            }
+            let rows = Array2::from_shape_vec((count, self.width), numbers).map_err(io::Error::other)?;
+            take(
+                Rows { vectors: rows.view(), colours: colours.as_ref().map(Colours::view) },
+                before + first,
+            )?;
         }
         drop(reader);
         file.seek(SeekFrom::End(0))?;
         Ok(())
     }
+}
+
+/// Reads the colours of a graph back.
+fn read_colours(reader: &mut impl Read, bytes: &mut Vec<u8>, colours: &mut Colours) -> io::Result<()> {
+    let mut length = [0; 8];
+    reader.read_exact(&mut length)?;
+    bytes.resize(usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)? * 12, 0);
+    reader.read_exact(bytes)?;
+    let pairs = bytes.as_chunks::<12>().0.iter().map(|pair| {
+        let (colour, count) = pair.split_at(8);
+        let colour = u64::from_le_bytes(colour.try_into().expect("the first eight of twelve bytes"));
+        (colour, u32::from_le_bytes(count.try_into().expect("the last four of twelve bytes")))
+    });
+    let (own, counts): (Vec<u64>, Vec<u32>) = pairs.unzip();
+    colours.push(&own, &counts);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -89,15 +129,25 @@ mod tests {
             let mut spilled = Spilled::new(60);
             let row = |index: usize| (index as f64).sqrt();
             for number in 0..pieces {
-                let rows = Array2::from_shape_fn((piece, 60), |(i, j)| row(number * piece + i) + j as f64);
-                spilled.append(rows).unwrap();
+                let vectors = Array2::from_shape_fn((piece, 60), |(i, j)| row(number * piece + i) + j as f64);
+                let mut colours = Colours::default();
+                for i in 0..piece {
+                    let own: Vec<u64> = (0..i as u64 % 3).map(|k| k + i as u64).collect();
+                    colours.push(&own, &vec![i as u32; own.len()]);
+                }
+                let (runs, colours) = (Array2::default((piece, 1)), Some(colours));
+                spilled.append(Embedding { vectors, runs, colours }).unwrap();
                 let mut seen = 0;
-                let check = |rows: ArrayView2<'_, f64>, before: usize| {
+                let check = |rows: Rows<'_>, before: usize| {
                     assert_eq!(before, seen);
-                    for (i, found) in rows.outer_iter().enumerate() {
+                    let colours = rows.colours.unwrap();
+                    for (i, found) in rows.vectors.outer_iter().enumerate() {
                         assert_eq!((found[0], found[59]), (row(seen + i), row(seen + i) + 59.0));
+                        let (first, k) = (((seen + i) % piece) as u64, (seen + i) % piece % 3);
+                        assert_eq!(colours.colours(i), (first..first + k as u64).collect::<Vec<_>>());
+                        assert_eq!(colours.counts(i), vec![first as u32; k]);
                     }
-                    seen += rows.nrows();
+                    seen += rows.len();
                     Ok::<(), io::Error>(())
                 };
                 spilled.pass(check).unwrap();

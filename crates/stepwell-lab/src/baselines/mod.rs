@@ -10,13 +10,15 @@
 mod degree_profile;
 mod subtrees;
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
+use stepwell::colours::Colours;
 use stepwell::config::{EdgeGate, ModelConfig};
 use stepwell::features::Inputs;
 use stepwell::graph::GraphBatch;
+use stepwell::readout;
 
-pub use subtrees::Counts;
+pub use subtrees::{Counts, Product};
 
 /// A model without a reservoir.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -37,15 +39,47 @@ pub enum Baseline {
     /// of vertices and edges.
     #[serde(rename = "wl")]
     Subtrees,
+    /// The optimal assignment kernel of the same subtrees (Kriege, Giscard and Wilson, 2016).
+    #[serde(rename = "wl-oa")]
+    Assignment,
 }
 
 /// What a baseline makes of graphs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rows {
     /// A vector for every graph.
-    Vectors(Array2<f64>),
+    Vectors(Vectors),
     /// Counts, in more columns than can be written down.
     Counts(Counts),
+}
+
+/// A vector for every graph, and its colours, if a model compares them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectors {
+    /// A row per graph.
+    pub numbers: Array2<f64>,
+    /// Of as many graphs.
+    pub colours: Option<Colours>,
+}
+
+impl From<Array2<f64>> for Vectors {
+    fn from(numbers: Array2<f64>) -> Self {
+        Self { numbers, colours: None }
+    }
+}
+
+impl Vectors {
+    /// As a readout reads them.
+    pub fn rows(&self) -> readout::Rows<'_> {
+        let colours = self.colours.as_ref().map(|colours| colours.view());
+        readout::Rows { vectors: self.numbers.view(), colours }
+    }
+
+    /// Those of some of the graphs.
+    pub fn select(&self, graphs: &[usize]) -> Self {
+        let colours = self.colours.as_ref().map(|colours| colours.select(graphs));
+        Self { numbers: self.numbers.select(Axis(0), graphs), colours }
+    }
 }
 
 /// Parts a doubling of the degree is cut into.
@@ -54,7 +88,8 @@ const ROUNDS: usize = 4;
 
 impl Baseline {
     /// All of them, the simplest first.
-    pub const ALL: [Self; 4] = [Self::Majority, Self::Features, Self::DegreeProfile, Self::Subtrees];
+    pub const ALL: [Self; 5] =
+        [Self::Majority, Self::Features, Self::DegreeProfile, Self::Subtrees, Self::Assignment];
 
     /// The name it has everywhere.
     pub fn name(self) -> &'static str {
@@ -63,6 +98,7 @@ impl Baseline {
             Self::Features => "features",
             Self::DegreeProfile => "degree-profile",
             Self::Subtrees => "wl",
+            Self::Assignment => "wl-oa",
         }
     }
 
@@ -75,11 +111,9 @@ impl Baseline {
                 BINS.iter().map(|bins| format!("{bins} bins in a doubling of the degree")).collect()
             }
             Self::Subtrees => (1..=ROUNDS)
-                .flat_map(|rounds| {
-                    let plural = if rounds == 1 { "" } else { "s" };
-                    ["counts", "unit length"].map(|kind| format!("{rounds} round{plural}, {kind}"))
-                })
+                .flat_map(|rounds| ["counts", "unit length"].map(|kind| format!("{}, {kind}", told(rounds))))
                 .collect(),
+            Self::Assignment => (1..=ROUNDS).map(told).collect(),
         }
     }
 
@@ -87,7 +121,7 @@ impl Baseline {
     pub(crate) fn config(self) -> ModelConfig {
         let edge_gate = match self {
             Self::Majority | Self::Features => EdgeGate::None,
-            Self::DegreeProfile | Self::Subtrees => EdgeGate::Signs,
+            Self::DegreeProfile | Self::Subtrees | Self::Assignment => EdgeGate::Signs,
         };
         ModelConfig { edge_gate, ..ModelConfig::default() }
     }
@@ -97,17 +131,25 @@ impl Baseline {
     pub fn rows(self, setting: usize, graphs: &GraphBatch, inputs: &Inputs, chosen: &[usize]) -> Rows {
         match self {
             // A column that says nothing leaves the intercept.
-            Self::Majority => Rows::Vectors(Array2::zeros((chosen.len(), 1))),
-            Self::Features => Rows::Vectors(sums(graphs, inputs, chosen, setting == 1)),
+            Self::Majority => Rows::Vectors(Array2::zeros((chosen.len(), 1)).into()),
+            Self::Features => Rows::Vectors(sums(graphs, inputs, chosen, setting == 1).into()),
             Self::DegreeProfile => {
                 let bins = BINS[setting % BINS.len()];
-                Rows::Vectors(degree_profile::histograms(graphs, inputs.edges(), chosen, bins))
+                Rows::Vectors(degree_profile::histograms(graphs, inputs.edges(), chosen, bins).into())
             }
             Self::Subtrees => {
-                Rows::Counts(subtrees::count(graphs, inputs, chosen, 1 + setting / 2, setting % 2 == 1))
+                let product = if setting % 2 == 1 { Product::UnitLength } else { Product::Counts };
+                Rows::Counts(subtrees::count(graphs, inputs, chosen, 1 + setting / 2, product))
+            }
+            Self::Assignment => {
+                Rows::Counts(subtrees::count(graphs, inputs, chosen, 1 + setting, Product::Assignment))
             }
         }
     }
+}
+
+fn told(rounds: usize) -> String {
+    format!("{rounds} round{}", if rounds == 1 { "" } else { "s" })
 }
 
 fn sums(graphs: &GraphBatch, inputs: &Inputs, chosen: &[usize], mean: bool) -> Array2<f64> {
@@ -146,11 +188,14 @@ mod tests {
         let graphs = builder.finish();
         let inputs = FeatureMap::fit(&graphs, &FeatureOptions::default()).unwrap().apply(&graphs).unwrap();
         let rows = |setting| Baseline::Features.rows(setting, &graphs, &inputs, &[0, 1, 2]);
-        assert_eq!(rows(0), Rows::Vectors(ndarray::array![[2.0, 1.0], [0.0, 0.0], [0.0, 1.0]]));
-        assert_eq!(rows(1), Rows::Vectors(ndarray::array![[2.0 / 3.0, 1.0 / 3.0], [0.0, 0.0], [0.0, 1.0]]));
+        assert_eq!(rows(0), Rows::Vectors(ndarray::array![[2.0, 1.0], [0.0, 0.0], [0.0, 1.0]].into()));
+        assert_eq!(
+            rows(1),
+            Rows::Vectors(ndarray::array![[2.0 / 3.0, 1.0 / 3.0], [0.0, 0.0], [0.0, 1.0]].into())
+        );
         assert_eq!(
             Baseline::Majority.rows(0, &graphs, &inputs, &[1, 2]),
-            Rows::Vectors(Array2::zeros((2, 1)))
+            Rows::Vectors(Array2::zeros((2, 1)).into())
         );
     }
 }

@@ -55,7 +55,7 @@ class Plan:
     @property
     def answers(self):
         """The columns of predictions and their types."""
-        return {name: column.type for name, column in _predictions(self.model, np.zeros((0, self.model.width))).items()}
+        return {name: column.type for name, column in _predictions(self.model, np.zeros((0, self.model.columns))).items()}
 
 
 def trained_plan(model, **rest):
@@ -68,17 +68,17 @@ def trained_plan(model, **rest):
 
 def embed(plan, tables):
     """For every table of graphs, tables of what is kept and the embedding."""
-    return _answers(plan, tables, lambda vectors: {"embedding": _lists(vectors, plan.value_type)})
+    made = lambda vectors: {"embedding": _lists(vectors, plan.value_type)}
+    return _answers(plan, tables, plan.model.embed_possible, made)
 
 
 def predict(plan, tables):
     """For every table of graphs, tables of what is kept and what is predicted."""
-    return _answers(plan, tables, lambda vectors: _predictions(plan.model, vectors))
+    return _answers(plan, tables, plan.model.decide_possible, lambda values: _predictions(plan.model, values))
 
 
-def _predictions(model, vectors):
+def _predictions(model, values):
     """Predictions; of classes, their scores beside them."""
-    values = model.read(vectors)
     if model.task == "binary":
         answers = (values > 0).astype(np.int64)
         return {"prediction": _lists(answers, pa.int64()), "scores": _lists(values, pa.float64())}
@@ -88,12 +88,12 @@ def _predictions(model, vectors):
     return {"prediction": pa.array(values[:, 0]) if values.shape[1] == 1 else _lists(values, pa.float64())}
 
 
-def _answers(plan, tables, columns_of):
-    """What is kept of every row, and the columns made of its vector."""
+def _answers(plan, tables, numbers_of, columns_of):
+    """What is kept of every row, and the columns made of its numbers."""
     for table in tables:
         names = [name for name in plan.keep if name in table.column_names and name not in MADE]
-        for rows, vectors, bad in _vectors(plan, table):
-            made, errors = columns_of(vectors), pa.nulls(len(rows), pa.string())
+        for rows, numbers, bad in _numbers(plan, table, numbers_of):
+            made, errors = columns_of(numbers), pa.nulls(len(rows), pa.string())
             if bad:  # without an answer, where it stood
                 rows = np.concatenate([rows, [row for row, _ in bad]]).astype(np.int64)
                 order = pa.array(np.argsort(rows))
@@ -113,13 +113,13 @@ def _lists(vectors, kind):
     return pa.ListArray.from_arrays(pa.array(starts), values, type=pa.list_(pa.field("item", kind, nullable=False)))
 
 
-def _vectors(plan, table):
-    """Pieces of a table: which rows, their vectors, and rows that cannot be used."""
+def _numbers(plan, table, numbers_of):
+    """Pieces of a table: which rows, a row of numbers for each, and rows that cannot be used."""
     for batch, rows, bad in _pieces(table, plan.model.expected, plan.skip_bad):
-        vectors, failed = plan.model.embed_possible(batch)
+        numbers, failed = numbers_of(batch)
         for at, reason in failed:
             bad.append(_bad(plan.skip_bad, table, int(rows[at]), re.sub(r"^graph \d+, ", "", reason)))
-        yield np.delete(rows, [at for at, _ in failed]), vectors, bad
+        yield np.delete(rows, [at for at, _ in failed]), numbers, bad
 
 
 def _pieces(table, expected, skip_bad):
@@ -241,7 +241,7 @@ class Gather:
     def __call__(self, tables):
         found, skipped = None, 0
         for table in tables:
-            for rows, vectors, bad in _vectors(self.plan, table):
+            for rows, vectors, bad in _numbers(self.plan, table, self.plan.model.embed_possible):
                 skipped += len(bad)
                 known, values = self.target.of(table, rows)
                 if len(known):

@@ -55,6 +55,11 @@ class RegressorParameters(ReservoirParameters, total=False):
     standardize: bool
     random_features: int
     landmarks: int
+    kernel: Literal["states", "wl-oa", "both"]
+    wl_rounds: int
+    wl_weight: float
+    gaussian_width: float
+    choose: Literal["structure", "normalize", "wl-weight", "gaussian-width"] | Sequence[Literal["structure", "normalize", "wl-weight", "gaussian-width"]]
 
 
 class ClassifierParameters(RegressorParameters, total=False):

@@ -404,7 +404,7 @@ def load(
         "regression": PyramidalReservoirRegressor,
     }
     cls = kinds[model.task]
-    parameters = _as_parameters(cls, model.options)
+    parameters = _as_parameters(cls, model.asked)
     if isinstance(parameters.get("class_weight"), tuple):
         labels = (0, 1) if model.task == "binary" else model.classes.tolist()
         parameters["class_weight"] = dict(zip(labels, parameters["class_weight"]))

@@ -193,6 +193,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         options["seed"] = seed_of(options.pop("random_state"))
         if options.get("random_features") and options["landmarks"] == self._defaults["landmarks"]:
             options["landmarks"] = 0  # one of the two is enough: these take the place of a preset's landmarks
+        if options.get("choose") == self._defaults.get("choose"):  # what is given otherwise is not chosen
+            left = lambda name: options[name] == self._defaults[name]
+            options["choose"] = [name for name in options.get("choose") or () if left(name.replace("-", "_"))]
         if options.get("class_weight", "") is None or isinstance(options.get("class_weight"), Mapping):
             options["class_weight"] = "none"  # weights of labels are known once there are some
         return check_options(options)

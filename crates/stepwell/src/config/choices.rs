@@ -146,6 +146,60 @@ pub enum Aggregate {
     Std,
 }
 
+/// What landmarks are compared by.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kernel {
+    /// The vectors: a linear and a Gaussian kernel.
+    #[default]
+    States,
+    /// Weisfeiler–Lehman colours: the optimal assignment kernel.
+    WlOa,
+    /// The sum of both.
+    Both,
+}
+
+impl Kernel {
+    /// Whether vectors are compared.
+    pub fn has_states(self) -> bool {
+        self != Self::WlOa
+    }
+
+    /// Whether colours are compared.
+    pub fn has_colours(self) -> bool {
+        self != Self::States
+    }
+}
+
+/// An option that leave-one-out chooses on some of the training graphs.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choose {
+    /// Whether structural columns are added to what vertices carry.
+    Structure,
+    /// Whether the adjacency matrix is normalised.
+    Normalize,
+    /// How much Weisfeiler–Lehman colours count in the kernel.
+    WlWeight,
+    /// How wide the Gaussian kernel is.
+    GaussianWidth,
+}
+
+impl Choose {
+    /// All of them, in the order in which they are decided.
+    pub const ALL: [Self; 4] = [Self::Structure, Self::Normalize, Self::WlWeight, Self::GaussianWidth];
+
+    /// The option that is chosen.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Structure => "structure",
+            Self::Normalize => "normalize",
+            Self::WlWeight => "wl_weight",
+            Self::GaussianWidth => "gaussian_width",
+        }
+    }
+}
+
 /// A named configuration to start from.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -19,7 +19,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use choices::{
-    Aggregate, EdgeGate, InputPattern, Metric, PerBlock, Precision, Preset, Recurrence, Scaling, Solver,
+    Aggregate, Choose, EdgeGate, InputPattern, Kernel, Metric, PerBlock, Precision, Preset, Recurrence,
+    Scaling, Solver,
 };
 use options::OptionValue;
 pub use options::{Group, Kind, OptionInfo, Range, option, variants};
@@ -156,6 +157,23 @@ pub struct ModelConfig {
     /// vectors. 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     Readout landmarks: usize = 0, Range::Between(0, MAX_UNITS);
+    /// What landmarks are compared by: states (vectors), wl-oa (Weisfeiler–Lehman
+    /// colours of the vertices), or both.
+    #[serde(skip_serializing_if = "are_states")]
+    Readout kernel: Kernel = Kernel::States;
+    /// Rounds of Weisfeiler–Lehman colours, if `kernel` compares them.
+    #[serde(skip_serializing_if = "is_four")]
+    Readout wl_rounds: usize = 4, Range::Between(0, MAX_BLOCKS);
+    /// Weight of Weisfeiler–Lehman colours in `kernel`; that of the vectors is 1.
+    #[serde(skip_serializing_if = "is_two")]
+    Readout wl_weight: f64 = 2.0, Range::NotNegative;
+    /// Width of the Gaussian kernel, in standard deviations of the vectors.
+    #[serde(skip_serializing_if = "is_unit")]
+    Readout gaussian_width: f64 = 1.0, Range::NotNegative;
+    /// Options that training chooses by leave-one-out on at most 1,000 of the training
+    /// graphs. What is given explicitly is not chosen.
+    #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    Readout choose: Vec<Choose> = Vec::new();
 }
 }
 
@@ -172,6 +190,22 @@ fn is_zero(value: &usize) -> bool {
 
 fn is_one(value: &usize) -> bool {
     *value == 1
+}
+
+fn are_states(value: &Kernel) -> bool {
+    *value == Kernel::States
+}
+
+fn is_four(value: &usize) -> bool {
+    *value == 4
+}
+
+fn is_two(value: &f64) -> bool {
+    *value == 2.0
+}
+
+fn is_unit(value: &f64) -> bool {
+    *value == 1.0
 }
 
 fn is_auto(value: &Metric) -> bool {
@@ -230,6 +264,8 @@ impl ModelConfig {
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 class_weight: ClassWeight::Auto,
                 landmarks: 2000,
+                kernel: Kernel::Both,
+                choose: vec![Choose::Structure, Choose::WlWeight, Choose::GaussianWidth],
                 ..Self::default()
             },
             Preset::Reference => Self {
@@ -298,11 +334,20 @@ impl ModelConfig {
             standardize: self.standardize,
             random_features: self.random_features,
             landmarks: self.landmarks,
+            kernel: self.kernel,
+            wl_weight: self.wl_weight,
+            gaussian_width: self.gaussian_width,
         }
     }
 
+    /// Rounds of colours that the readout compares, if it does.
+    pub(crate) fn colour_rounds(&self) -> Option<usize> {
+        (self.landmarks > 0 && self.kernel.has_colours()).then_some(self.wl_rounds)
+    }
+
     /// This configuration with the given options in place of its own, checked.
-    /// Random features replace landmarks that are not given with them.
+    /// Random features replace landmarks that are not given with them. What is given is not
+    /// chosen any more.
     pub fn overlay(&self, given: &Map<String, Value>) -> Result<Self> {
         let mut config = self.clone();
         for (name, value) in given {
@@ -313,6 +358,9 @@ impl ModelConfig {
             && !given.contains_key("landmarks")
         {
             config.landmarks = 0;
+        }
+        if !given.contains_key("choose") {
+            config.choose.retain(|choose| !given.contains_key(choose.option()));
         }
         config.validate()?;
         Ok(config)
@@ -333,6 +381,9 @@ impl ModelConfig {
         let units = |block| self.units.get(block);
         if self.tied && (2..self.blocks).any(|block| units(block) != units(1) || units(0) != units(1)) {
             return Err(bad("units", "one value, since blocks are tied", "several"));
+        }
+        if let Some(at) = (1..self.choose.len()).find(|&at| self.choose[..at].contains(&self.choose[at])) {
+            return Err(bad("choose", "every option once", self.choose[at].option()));
         }
         if self.random_features > 0 && self.landmarks > 0 {
             let expected = "0, since there are random features (some presets have landmarks)";
@@ -409,6 +460,11 @@ mod tests {
             bare_structure: vec![StructuralFeature::Degree],
             metric: Metric::Mae,
             landmarks: 1,
+            kernel: Kernel::Both,
+            wl_rounds: 3,
+            wl_weight: 1.0,
+            gaussian_width: 2.0,
+            choose: vec![Choose::WlWeight],
             ..Default::default()
         };
         let Value::Object(fields) = serde_json::to_value(&unusual).unwrap() else { panic!("a struct") };

@@ -20,8 +20,8 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use super::{
-    Aggregate, Alpha, ClassWeight, EdgeGate, InputPattern, Metric, ModelConfig, PerBlock, Pool, Precision,
-    Recurrence, Scaling, Solver, options,
+    Aggregate, Alpha, Choose, ClassWeight, EdgeGate, InputPattern, Kernel, Metric, ModelConfig, PerBlock,
+    Pool, Precision, Recurrence, Scaling, Solver, options,
 };
 use crate::error::{Error, Result};
 use crate::features::StructuralFeature;
@@ -299,6 +299,7 @@ option_values! {
     Recurrence => Kind::Choice(variants::<Self>());
     EdgeGate => Kind::Choice(variants::<Self>());
     Metric => Kind::Choice(variants::<Self>());
+    Kernel => Kind::Choice(variants::<Self>());
     InputPattern => Kind::Choice(variants::<Self>());
     Precision => Kind::Choice(variants::<Self>());
     Solver => Kind::Choice(variants::<Self>());
@@ -307,6 +308,7 @@ option_values! {
     Sparsify => Kind::Choice(variants::<Self>());
     Side => Kind::Choice(variants::<Self>());
     Vec<Aggregate> => Kind::Choices(variants::<Aggregate>()), |names: &Self| vec![names.len() as f64];
+    Vec<Choose> => Kind::Choices(variants::<Choose>());
     Vec<StructuralFeature> => Kind::Choices(variants::<StructuralFeature>());
     Alpha => Kind::Alpha, |alpha: &Self| alpha.candidates().to_vec();
     ClassWeight => Kind::ClassWeight, |weight: &Self| match weight {

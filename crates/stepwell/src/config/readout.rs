@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metric, ModelConfig};
+use super::{Kernel, Metric, ModelConfig};
 use crate::error::{Error, Result};
 
 /// The strength of the penalty on the coefficients, or how to find it.
@@ -86,7 +86,7 @@ pub enum ClassWeight {
 
 /// Everything that defines how a readout is trained: the options of
 /// [`ModelConfig`] with the same names.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct ReadoutOptions {
@@ -96,15 +96,44 @@ pub struct ReadoutOptions {
     pub standardize: bool,
     pub random_features: usize,
     pub landmarks: usize,
+    pub kernel: Kernel,
+    pub wl_weight: f64,
+    pub gaussian_width: f64,
+}
+
+impl Default for ReadoutOptions {
+    fn default() -> Self {
+        ModelConfig::default().readout()
+    }
 }
 
 impl ReadoutOptions {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
-        let Self { alpha, metric, class_weight, standardize, random_features, landmarks } = self.clone();
-        let others = ModelConfig::default();
-        ModelConfig { alpha, metric, class_weight, standardize, random_features, landmarks, ..others }
-            .validate()
+        let Self {
+            alpha,
+            metric,
+            class_weight,
+            standardize,
+            random_features,
+            landmarks,
+            kernel,
+            wl_weight,
+            gaussian_width,
+        } = self.clone();
+        let config = ModelConfig {
+            alpha,
+            metric,
+            class_weight,
+            standardize,
+            random_features,
+            landmarks,
+            kernel,
+            wl_weight,
+            gaussian_width,
+            ..ModelConfig::default()
+        };
+        config.validate()
     }
 }
 

@@ -1,5 +1,5 @@
-//! How alike rows and landmarks are: `p + exp(p - |x|²/2 - |c|²/2)`, where `p` is
-//! the inner product of a row `x` and a landmark `c`, both in f32.
+//! How alike rows and landmarks are: `p + exp(s (p - |x|²/2 - |c|²/2))`, where `p` is
+//! the inner product of a row `x` and a landmark `c`, both in f32, and `s` a sharpness.
 //!
 //! Products are summed in vectors of f32 over [`DEPTH`] columns, then in f64. Each
 //! pair has sums of its own, whatever it is computed with, so that a row's bits
@@ -29,6 +29,8 @@ pub(crate) struct Compared<'a> {
     /// Half the squared length of each.
     pub halves: &'a [f64],
     pub width: usize,
+    /// Of the bend; 1 for a Gaussian of width 1.
+    pub sharpness: f64,
 }
 
 /// What is compared: pointers to whole rows of both sides, and where results go.
@@ -287,25 +289,26 @@ pub(super) unsafe fn finish_rows<W: Vector<Scalar = f64>>(task: &mut Comparing<'
     let landmarks = task.with.halves.len();
     for (values, &half) in task.target.chunks_exact_mut(landmarks).zip(task.halves) {
         // SAFETY: the caller's promise.
-        unsafe { finish::<W>(values, half, task.with.halves) }
+        unsafe { finish::<W>(values, half, &task.with) }
     }
 }
 
 /// # Safety
 /// As for [`finish_rows`], for one row.
 #[inline(always)]
-unsafe fn finish<W: Vector<Scalar = f64>>(values: &mut [f64], half: f64, halves: &[f64]) {
+unsafe fn finish<W: Vector<Scalar = f64>>(values: &mut [f64], half: f64, with: &Compared<'_>) {
+    let (halves, sharpness) = (with.halves, with.sharpness);
     // SAFETY: the caller's promise.
     unsafe {
         let whole = values.len() - values.len() % W::LANES;
         for at in (0..whole).step_by(W::LANES) {
-            bend::<W>(values.as_mut_ptr().add(at), half, halves.as_ptr().add(at));
+            bend::<W>(values.as_mut_ptr().add(at), (half, sharpness), halves.as_ptr().add(at));
         }
         let (mut rest, mut others) = ([0.0; 8], [0.0; 8]);
         let count = values.len() - whole;
         rest[..count].copy_from_slice(&values[whole..]);
         others[..count].copy_from_slice(&halves[whole..]);
-        bend::<W>(rest.as_mut_ptr(), half, others.as_ptr());
+        bend::<W>(rest.as_mut_ptr(), (half, sharpness), others.as_ptr());
         values[whole..].copy_from_slice(&rest[..count]);
     }
 }
@@ -313,12 +316,12 @@ unsafe fn finish<W: Vector<Scalar = f64>>(values: &mut [f64], half: f64, halves:
 /// # Safety
 /// As for [`finish`], for one vector.
 #[inline(always)]
-unsafe fn bend<W: Vector<Scalar = f64>>(product: *mut f64, half: f64, other: *const f64) {
+unsafe fn bend<W: Vector<Scalar = f64>>(product: *mut f64, (half, sharpness): (f64, f64), other: *const f64) {
     // SAFETY: the caller's promise.
     unsafe {
         let value = W::load(product);
         let apart = value.sub(W::load(other)).sub(W::splat(half));
-        value.add(exp(apart)).store(product);
+        value.add(exp(apart.mul(W::splat(sharpness)))).store(product);
     }
 }
 
@@ -342,7 +345,7 @@ mod tests {
         for (count, landmarks, width) in [(1, 1, 1), (3, 5, 7), (70, 50, 33), (9, 101, 1100), (5, 4, 2700)] {
             let (rows, others) = (random(count, width, 1), random(landmarks, width, 2));
             let (own, of_others) = (halves(&rows, width), halves(&others, width));
-            let compared = Compared { landmarks: &others, halves: &of_others, width };
+            let compared = Compared { landmarks: &others, halves: &of_others, width, sharpness: 1.0 };
             let found = compared.similarities(&rows, &own);
             for (i, row) in rows.chunks(width).enumerate() {
                 let alone = compared.similarities(row, &own[i..=i]);
@@ -360,7 +363,9 @@ mod tests {
             }
         }
         assert!(
-            Compared { landmarks: &[], halves: &[], width: 3 }.similarities(&[0.0; 6], &[0.0; 2]).is_empty()
+            Compared { landmarks: &[], halves: &[], width: 3, sharpness: 1.0 }
+                .similarities(&[0.0; 6], &[0.0; 2])
+                .is_empty()
         );
     }
 
@@ -370,7 +375,7 @@ mod tests {
         let (count, landmarks, width) = (1024, 2000, 2700);
         let (rows, others) = (random(count, width, 1), random(landmarks, width, 2));
         let (own, of_others) = (halves(&rows, width), halves(&others, width));
-        let compared = Compared { landmarks: &others, halves: &of_others, width };
+        let compared = Compared { landmarks: &others, halves: &of_others, width, sharpness: 1.0 };
         for _ in 0..3 {
             let start = std::time::Instant::now();
             let found = compared.similarities(&rows, &own);

@@ -1,26 +1,33 @@
 //! Why a model decides as it does: which vertices a decision value is made of.
 //!
-//! A readout is linear, and sums and means of states are linear in the states.
-//! So a decision value is its intercept plus one number for every vertex of the
-//! levels that are read, exactly:
+//! Sums and means of states are linear in the states. So what a linear readout says is
+//! its intercept plus one number for every vertex of the levels that are read, exactly:
 //!
 //! `y = b + Σ_v h_v·c` for sums, `b + Σ_v h_v·c / N` for means,
 //!
 //! where `c` are the coefficients of those columns. Of a maximum, each unit's
-//! part belongs to the vertex that has it (of several, the first). A standard
-//! deviation, or random tanh units before the readout, do not split.
+//! part belongs to the vertex that has it (of several, the first). A standard deviation `d`
+//! is the sum of `(h_v - mean)² / (N d)` over the vertices.
+//!
+//! A readout with landmarks or random features is not linear. There, `c` is the mean of its
+//! gradient between a reference and the graph ([`Local`]), `b` what it says of the
+//! reference, and each vertex has an equal part of the reference's vector to make up for: values
+//! are relative to a graph with the mean vector of the training graphs. What
+//! colours add is exact: every vertex has its part of what each of its colours adds.
 
 use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2, ArrayView2, s};
+use rayon::prelude::*;
 
 use super::TrainedModel;
+use crate::colours::Colours;
 use crate::config::Aggregate;
 use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
-use crate::readout::{Coefficients, Expansion, Readout};
-use crate::reservoir::{level_read, states_read};
+use crate::readout::{Local, Rows};
+use crate::reservoir::{Prepared, level_read, states_read};
 use crate::targets::Task;
 
 /// The decision values of one graph, taken apart. Columns are those of
@@ -114,9 +121,9 @@ impl TrainedModel {
     /// # builder.push(&EdgeList::new(4, &[0, 1, 2, 3], &[1, 2, 3, 0]))?;
     /// # let graphs = builder.finish();
     /// # let model = Model::fit(ModelConfig::default(), &graphs)?;
-    /// # let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
+    /// # let embedding = model.embed(&graphs, |_| Continue(()))?;
     /// # let targets = Targets::Classes(["path", "ring"].into_iter().collect());
-    /// # let trained = TrainedModel::fit(model, vectors.view(), &targets, Default::default())?;
+    /// # let trained = TrainedModel::fit(model, &embedding, &targets, Default::default())?;
     /// let pyramid = trained.model.coarsen(&graphs, |_| Continue(()))?;
     /// let explanations = trained.explain(&graphs, &pyramid, |_| Continue(()))?;
     /// let scores = trained.predict(&graphs, |_| Continue(()))?.scores;
@@ -133,36 +140,24 @@ impl TrainedModel {
     ) -> Result<Vec<Explanation>> {
         let Self { model, readout, .. } = self;
         let (config, weights) = (&model.config, &model.weights);
-        if let Some(expansion) = readout.expansion() {
-            let what = match expansion {
-                Expansion::Random(_) => "random features",
-                Expansion::Landmarks(_) => "similarities to training graphs (landmarks)",
-            };
-            return Err(Error::NotExplained { what });
-        }
-        if config.aggregate.contains(&Aggregate::Std) {
-            return Err(Error::BadOption {
-                name: "aggregate",
-                expected:
-                    "sum, mean or max, since a standard deviation does not split into parts of vertices"
-                        .into(),
-                found: "std".into(),
-            });
-        }
-        let prepared = model.prepare(graphs, pyramid, || progress(0))?;
+        let inputs = model.features.apply(graphs)?;
+        let prepared = Prepared::with_pyramid(graphs, &inputs, pyramid, config, || progress(0))?;
+        let embedding = model.embed_prepared(&prepared, None, |_| progress(0))?;
         let tables = states_read(weights, &prepared, config, progress)?;
         let read = config.embedded_blocks();
         let level_of = |block| level_read(block, prepared.levels(), config);
-        let levels: Vec<usize> = {
-            let mut levels: Vec<usize> = read.clone().map(level_of).collect();
-            levels.dedup();
-            levels
-        };
+        // Colours are those of the graph itself.
+        let mut levels: Vec<usize> = config.colour_rounds().map(|_| 0).into_iter().collect();
+        levels.extend(read.clone().map(level_of));
+        levels.sort_unstable();
+        levels.dedup();
         let offsets: Vec<Vec<usize>> = levels.iter().map(|&level| prepared.vertex_offsets(level)).collect();
-        let Coefficients { weights: coefficients, intercept } = mirrored(readout);
 
         let explained = |graph: usize| {
             let range = |place: usize| offsets[place][graph]..offsets[place][graph + 1];
+            let rows = Rows::from(&embedding);
+            let Local { reference, mut intercept, coefficients, of_colours } =
+                readout.local(rows.of(graph..graph + 1))?;
             let mut of_levels: Vec<Contributions> = levels
                 .iter()
                 .enumerate()
@@ -177,27 +172,47 @@ impl TrainedModel {
                 let place = levels.partition_point(|&known| known < level);
                 let states = table.slice(s![range(place), ..]);
                 for &aggregate in &config.aggregate {
-                    let columns = coefficients.slice(s![first..first + table.ncols(), ..]);
-                    add(aggregate, states, columns, &mut of_levels[place].values);
+                    let columns = s![first..first + table.ncols()];
+                    let coefficients = coefficients.slice(s![first..first + table.ncols(), ..]);
+                    let values = &mut of_levels[place].values;
+                    add(aggregate, states, coefficients, values);
+                    // All vertices have an equal part in the reference.
+                    let reference = reference.slice(columns).dot(&coefficients);
+                    match states.nrows() {
+                        0 => intercept -= &reference,
+                        vertices => *values -= &(reference / vertices as f64),
+                    }
                     first += table.ncols();
                 }
             }
-            Explanation { intercept: intercept.clone(), levels: of_levels }
+            if let (Some(rounds), Some(colours)) = (config.colour_rounds(), rows.colours) {
+                let known = colours.colours(graph);
+                let vertices = graphs.graph(graph).num_vertices();
+                let met = Colours::of_vertices(graphs, graph, &inputs, rounds);
+                for (at, colour) in met.into_iter().enumerate() {
+                    let place = known.binary_search(&colour).expect("counted before");
+                    let mut values = of_levels[0].values.row_mut(at % vertices);
+                    values += &of_colours.row(place);
+                }
+            }
+            Ok(Explanation { intercept, levels: of_levels }.mirrored(readout.task()))
         };
-        Ok((0..prepared.len()).map(explained).collect())
+        (0..prepared.len()).into_par_iter().map(explained).collect()
     }
 }
 
-/// The linear map with a column for each class, also for the first of two.
-fn mirrored(readout: &Readout) -> Coefficients {
-    let Coefficients { weights, intercept } = readout.coefficients();
-    if readout.task() != (Task::Classification { num_classes: 2 }) {
-        return readout.coefficients().clone();
-    }
-    let sign = |class: usize| if class == 0 { -1.0 } else { 1.0 };
-    Coefficients {
-        weights: Array2::from_shape_fn((weights.nrows(), 2), |(i, class)| sign(class) * weights[(i, 0)]),
-        intercept: Array1::from_shape_fn(2, |class| sign(class) * intercept[0]),
+impl Explanation {
+    /// With a column for each class, also for the first of two.
+    fn mirrored(mut self, task: Task) -> Self {
+        if task == (Task::Classification { num_classes: 2 }) {
+            let sign = |class: usize| if class == 0 { -1.0 } else { 1.0 };
+            self.intercept = Array1::from_shape_fn(2, |class| sign(class) * self.intercept[0]);
+            for Contributions { values, .. } in &mut self.levels {
+                let shape = (values.nrows(), 2);
+                *values = Array2::from_shape_fn(shape, |(row, class)| sign(class) * values[(row, 0)]);
+            }
+        }
+        self
     }
 }
 
@@ -208,9 +223,10 @@ fn add(
     coefficients: ArrayView2<'_, f64>,
     values: &mut Array2<f64>,
 ) {
+    let count = states.nrows().max(1) as f64;
     match aggregate {
         Aggregate::Sum => *values += &states.dot(&coefficients),
-        Aggregate::Mean => *values += &(states.dot(&coefficients) / states.nrows().max(1) as f64),
+        Aggregate::Mean => *values += &(states.dot(&coefficients) / count),
         Aggregate::Max => {
             for (column, coefficients) in states.columns().into_iter().zip(coefficients.rows()) {
                 let mut largest: Option<(usize, f64)> = None;
@@ -224,8 +240,17 @@ fn add(
                 }
             }
         }
-        // Refused before it comes here.
-        Aggregate::Std => {}
+        Aggregate::Std => {
+            let mut shares = states.to_owned();
+            for mut column in shares.columns_mut() {
+                let mean = column.sum() / count;
+                column.mapv_inplace(|state| (state - mean).powi(2));
+                let deviation = (column.sum() / count).sqrt();
+                column
+                    .mapv_inplace(|square| if deviation > 0.0 { square / (count * deviation) } else { 0.0 });
+            }
+            *values += &shares.dot(&coefficients);
+        }
     }
 }
 

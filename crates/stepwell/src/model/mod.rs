@@ -15,6 +15,7 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
+mod choosing;
 mod explain;
 mod saved;
 mod sure;
@@ -22,6 +23,7 @@ mod sure;
 mod tests;
 mod trained;
 
+pub use choosing::{Candidate, Choice, Drawn, MOST_GRAPHS, choose, choose_on};
 pub use explain::{Contributions, Explanation};
 pub use saved::{FORMAT, Saved, Version};
 pub use trained::{Predictions, TrainedModel};
@@ -32,6 +34,7 @@ use std::ops::ControlFlow;
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 
+use crate::colours::Colours;
 use crate::config::ModelConfig;
 use crate::error::{Error, Result, same_length};
 use crate::features::FeatureMap;
@@ -168,13 +171,19 @@ impl Model {
         }
         let width = self.width();
         let runs = self.weights.iter().count();
-        let mut embedding =
-            Embedding { vectors: Array2::zeros((0, width)), runs: Array2::default((0, runs)) };
+        let mut embedding = Embedding {
+            vectors: Array2::zeros((0, width)),
+            runs: Array2::default((0, runs)),
+            colours: self.config.colour_rounds().map(|_| Colours::default()),
+        };
         for part in good {
             embedding
                 .vectors
                 .append(Axis(0), part.vectors.view())
                 .expect("vectors of one model have one width");
+            if let (Some(colours), Some(more)) = (&mut embedding.colours, &part.colours) {
+                colours.append(more.view());
+            }
             embedding.runs.append(Axis(0), part.runs.view()).expect("one model has so many reservoirs");
         }
         Ok((embedding, bad))

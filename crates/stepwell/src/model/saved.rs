@@ -14,13 +14,13 @@ use safetensors::tensor::{Dtype, Metadata, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Model, TrainedModel};
+use super::{Choice, Model, TrainedModel};
 use crate::config::{Metric, ModelConfig};
 use crate::error::{Error, Result, Unreadable};
 use crate::features::FeatureMap;
 use crate::readout::{
-    Assessment, Calibration, Coefficients, Conformal, Expansion, Landmarks, Operating, RandomFeatures,
-    Readout,
+    Assessment, Assignment, Calibration, Coefficients, Conformal, Expansion, Index, Landmarks, Operating,
+    RandomFeatures, Readout,
 };
 use crate::reservoir::{BlockWeights, GateWeights, Weights};
 use crate::targets::{Labels, Task};
@@ -36,6 +36,9 @@ pub(super) const KEY: &str = "stepwell";
 
 /// The tensor of landmarks. It has f32; version 0.1.0 wrote f64.
 const LANDMARKS: &str = "readout.landmarks.rows";
+
+/// What the tensors of the landmarks' colours begin with.
+const COLOURS: &str = "readout.landmarks.colours";
 
 /// The tensor of all that leave-one-out says of targets.
 const LEFT_OUT: &str = "readout.left_out";
@@ -71,6 +74,9 @@ struct Header {
     /// What leave-one-out says of every target; its long lists are a tensor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOut>,
+    /// Options that were chosen, and from what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<Choice>,
     sha256: String,
     header_sha256: String,
 }
@@ -105,6 +111,8 @@ struct LeftOut {
     rows: u64,
     metric: Metric,
     value: Option<f64>,
+    #[serde(default)]
+    explained: Option<f64>,
     balance: f64,
     calibration: Option<Calibration>,
     /// Lengths of the lists, in the order in which they stand in the tensor: conformal
@@ -116,13 +124,15 @@ struct LeftOut {
 
 impl LeftOut {
     fn of(assessment: &Assessment) -> Self {
-        let Assessment { rows, metric, value, balance, calibration, conformal, operating } = assessment;
+        let Assessment { rows, metric, value, explained, balance, calibration, conformal, operating } =
+            assessment;
         let (totals, values) = operating.as_ref().map(|operating| operating.parts()).unzip();
         let [first, second] = values.map_or([0; 2], |values| [values[0].len(), values[1].len()]);
         Self {
             rows: *rows,
             metric: *metric,
             value: *value,
+            explained: *explained,
             balance: *balance,
             calibration: calibration.clone(),
             lengths: [conformal.scores().len(), first, second],
@@ -143,6 +153,7 @@ impl LeftOut {
             rows: self.rows,
             metric: self.metric,
             value: self.value,
+            explained: self.explained,
             balance: self.balance,
             calibration,
             conformal: Conformal::from_parts(self.rows, conformal)?,
@@ -216,7 +227,7 @@ impl Saved {
         Ok(match readout {
             Some(readout) => {
                 let trained = TrainedModel::from_parts(model, readout, header.classes)?;
-                let trained = TrainedModel { targets: header.targets, ..trained };
+                let trained = TrainedModel { targets: header.targets, choices: header.choices, ..trained };
                 trained.check()?;
                 Self::Trained(trained)
             }
@@ -287,6 +298,7 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
         left_out: trained
             .and_then(|trained| trained.readout.assessments())
             .map_or(Vec::new(), |found| found.iter().map(LeftOut::of).collect()),
+        choices: trained.map_or(Vec::new(), |trained| trained.choices.clone()),
         sha256: hexadecimal(&[tensor_bytes(&bare)]),
         header_sha256: String::new(),
     };
@@ -301,6 +313,14 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
     if let Some(Expansion::Landmarks(landmarks)) = readout.and_then(Readout::expansion) {
         let bytes = landmarks.rows().iter().flat_map(|value| value.to_le_bytes()).collect();
         tensors.push((LANDMARKS.into(), Dtype::F32, landmarks.rows().shape().to_vec(), bytes));
+        if let Some((colours, starts, holders, counts)) = landmarks.assignment().map(Assignment::parts) {
+            let bytes = colours.iter().flat_map(|value| value.to_le_bytes()).collect();
+            tensors.push((COLOURS.into(), Dtype::U64, vec![colours.len()], bytes));
+            for (name, values) in [("starts", starts), ("holders", holders), ("counts", counts)] {
+                let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                tensors.push((format!("{COLOURS}.{name}"), Dtype::U32, vec![values.len()], bytes));
+            }
+        }
     }
     let mut add = |name: String, shape: &[usize], values: &mut dyn Iterator<Item = &f64>| {
         let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
@@ -430,11 +450,12 @@ impl Tensors<'_> {
             // There may be fewer than asked for: graphs to learn from were.
             let found = self.0.tensor(LANDMARKS).map_or(0, |rows| rows.shape().first().copied().unwrap_or(0));
             let rows = found.min(config.landmarks);
-            let landmarks = Landmarks::from_parts(
-                self.vector("readout.landmarks.mean", width)?,
-                self.vector("readout.landmarks.scale", width)?,
-                self.landmarks((rows, width))?,
-            )?;
+            let mean = self.vector("readout.landmarks.mean", width)?;
+            let scale = self.vector("readout.landmarks.scale", width)?;
+            let assignment =
+                config.kernel.has_colours().then(|| self.assignment(rows, config)).transpose()?;
+            let landmarks = self.landmarks((rows, width))?;
+            let landmarks = Landmarks::from_parts((mean, scale), landmarks, assignment, &config.readout())?;
             (rows, Some(Expansion::Landmarks(landmarks)))
         } else if config.random_features > 0 {
             let units = config.random_features;
@@ -472,6 +493,25 @@ impl Tensors<'_> {
         let data = self.data(LANDMARKS, &[shape.0, shape.1], Dtype::F32)?;
         let values = data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
         Array2::from_shape_vec(shape, values).map_err(|error| wrong(LANDMARKS, &[shape.0, shape.1], error))
+    }
+
+    fn assignment(&self, landmarks: usize, config: &ModelConfig) -> Result<Assignment, Unreadable> {
+        let data = |name: &str, kind: Dtype| {
+            let found = self.0.tensor(name).map_or(0, |tensor| tensor.shape().first().copied().unwrap_or(0));
+            self.data(name, &[found], kind)
+        };
+        let colours = data(COLOURS, Dtype::U64)?.as_chunks().0;
+        let list = |name: &str| {
+            let data = data(&format!("{COLOURS}.{name}"), Dtype::U32)?;
+            Ok::<_, Unreadable>(data.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect())
+        };
+        let index = Index {
+            colours: colours.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect(),
+            starts: list("starts")?,
+            holders: list("holders")?,
+            counts: list("counts")?,
+        };
+        Ok(Assignment::from_parts(landmarks, config.wl_weight, index)?)
     }
 
     fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<Array2<f64>, Unreadable> {

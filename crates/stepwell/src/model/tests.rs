@@ -36,15 +36,13 @@ pub(super) fn graphs() -> GraphBatch {
 pub(super) fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
     let graphs = graphs();
     let model = Model::fit(config, &graphs).unwrap();
-    let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;
+    let embedding = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap();
     if classes == 0 {
-        let values = vectors.rows().into_iter().map(|row| row.sum().sin()).collect();
-        return TrainedModel::fit(model, vectors.view(), &Targets::numbers(values), Sample::default())
-            .unwrap();
+        let values = embedding.vectors.rows().into_iter().map(|row| row.sum().sin()).collect();
+        return TrainedModel::fit(model, &embedding, &Targets::numbers(values), Sample::default()).unwrap();
     }
     let labels: Vec<String> = (0..graphs.len()).map(|graph| format!("class {}", graph % classes)).collect();
-    TrainedModel::fit(model, vectors.view(), &Targets::Classes(Labels::Text(labels)), Sample::default())
-        .unwrap()
+    TrainedModel::fit(model, &embedding, &Targets::Classes(Labels::Text(labels)), Sample::default()).unwrap()
 }
 
 fn configurations() -> Vec<(ModelConfig, usize)> {
@@ -95,13 +93,13 @@ fn names_of_classes_keep_their_type_and_models_need_no_readout() {
         Labels::Text((0..30).map(|graph| (graph % 2).to_string()).collect()),
     ] {
         let model = Model::fit(ModelConfig { units: 4.into(), ..Default::default() }, &graphs).unwrap();
-        let vectors = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap().vectors;
+        let embedding = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap();
         let bytes = model.to_bytes().unwrap();
         assert_eq!(Saved::from_bytes(&bytes).unwrap(), Saved::Untrained(model.clone()));
         let refused = TrainedModel::from_bytes(&bytes).unwrap_err().to_string();
         assert!(refused.starts_with("a model without a readout"), "{refused}");
         let trained =
-            TrainedModel::fit(model, vectors.view(), &Targets::Classes(labels.clone()), Sample::default())
+            TrainedModel::fit(model, &embedding, &Targets::Classes(labels.clone()), Sample::default())
                 .unwrap();
         let again = TrainedModel::from_bytes(&trained.to_bytes().unwrap()).unwrap();
         assert_eq!(again.classes, labels.distinct());

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
-use super::Model;
-use crate::config::ClassWeight;
+use super::{Choice, Model};
+use crate::config::{ClassWeight, ModelConfig, option};
 use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
-use crate::readout::{Fitted, Readout, Sample};
+use crate::readout::{Fitted, Readout, Rows, Sample};
 use crate::reservoir::Embedding;
 use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 
@@ -20,8 +20,7 @@ use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 /// use std::ops::ControlFlow::Continue;
 /// use stepwell::config::ModelConfig;
 /// use stepwell::graph::{BatchBuilder, EdgeList};
-/// use stepwell::model::{Model, TrainedModel};
-/// use stepwell::readout::Sample;
+/// use stepwell::model::TrainedModel;
 /// use stepwell::targets::{Labels, Targets};
 ///
 /// // Paths and rings of 4 to 9 vertices.
@@ -34,10 +33,8 @@ use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 /// let graphs = builder.finish();
 /// let labels: Labels = (0..graphs.len()).map(|graph| ["path", "ring"][graph % 2]).collect();
 ///
-/// let model = Model::fit(ModelConfig::default(), &graphs)?;
-/// let vectors = model.embed(&graphs, |_| Continue(()))?.vectors;
-/// let (keys, targets) = (graphs.keys(), Targets::Classes(labels.clone()));
-/// let trained = TrainedModel::fit(model, vectors.view(), &targets, Sample::with_keys(&keys))?;
+/// let targets = Targets::Classes(labels.clone());
+/// let trained = TrainedModel::train(&ModelConfig::default(), &graphs, &targets, |_| Continue(()))?;
 ///
 /// let again = TrainedModel::from_bytes(&trained.to_bytes()?)?;
 /// let predictions = again.predict(&graphs, |_| Continue(()))?;
@@ -55,6 +52,8 @@ pub struct TrainedModel {
     pub classes: Labels,
     /// What the targets are called, where they have names.
     pub targets: Vec<String>,
+    /// The options that were [chosen](super::choose), and from what.
+    pub choices: Vec<Choice>,
 }
 
 /// What a trained model says of some graphs.
@@ -73,27 +72,43 @@ pub struct Predictions {
 }
 
 impl TrainedModel {
+    /// Trains a model from graphs alone: [chooses](super::choose) the options that are left to
+    /// choose, fits the inputs, embeds the graphs and trains the readout.
+    pub fn train(
+        config: &ModelConfig,
+        graphs: &GraphBatch,
+        targets: &Targets,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<Self> {
+        let (keys, targets) = (graphs.keys(), Encoded::new(targets)?);
+        let sample = Sample::with_keys(&keys);
+        let (config, choices) = super::choose(config, graphs, &targets, sample, || progress(0))?;
+        let model = Model::fit(config, graphs)?;
+        let embedding = model.embed(graphs, progress)?;
+        Ok(Self { choices, ..Self::fit_encoded(model, &embedding, &targets, sample)? })
+    }
+
     /// Trains the readout on the vectors the model gave. `sample` says how much
     /// each graph counts, beside the class weights of the configuration, and what
     /// landmarks are drawn by.
-    pub fn fit(
+    pub fn fit<'a>(
         model: Model,
-        vectors: ArrayView2<'_, f64>,
+        rows: impl Into<Rows<'a>>,
         targets: &Targets,
         sample: Sample<'_>,
     ) -> Result<Self> {
-        Self::fit_encoded(model, vectors, &Encoded::new(targets)?, sample)
+        Self::fit_encoded(model, rows, &Encoded::new(targets)?, sample)
     }
 
     /// The same for targets that are encoded already, some of whose classes may
     /// have no graph here.
-    pub fn fit_encoded(
+    pub fn fit_encoded<'a>(
         model: Model,
-        vectors: ArrayView2<'_, f64>,
+        rows: impl Into<Rows<'a>>,
         targets: &Encoded,
         sample: Sample<'_>,
     ) -> Result<Self> {
-        let readout = Readout::fit(vectors, targets, sample, &model.config.readout(), model.config.seed)?;
+        let readout = Readout::fit(rows, targets, sample, &model.config.readout(), model.config.seed)?;
         Self::from_parts(model, readout, targets.classes().clone())?.named(targets)
     }
 
@@ -109,7 +124,7 @@ impl TrainedModel {
         model: Model,
         targets: &Encoded,
         sample: Sample<'_>,
-        pass: impl FnMut(&mut dyn FnMut(ArrayView2<'_, f64>) -> Result<()>) -> Result<(), E>,
+        pass: impl FnMut(&mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(), E>,
     ) -> Result<(Self, Array2<f64>), E> {
         let (width, seed, options) = (model.width(), model.config.seed, model.config.readout());
         let Fitted { readout, values } = Readout::fit_pieces(width, targets, sample, &options, seed, pass)?;
@@ -123,14 +138,14 @@ impl TrainedModel {
         if let Task::Regression { .. } = readout.task() {
             model.config.class_weight = ClassWeight::None;
         }
-        let trained = Self { model, readout, classes, targets: Vec::new() };
+        let trained = Self { model, readout, classes, targets: Vec::new(), choices: Vec::new() };
         trained.check()?;
         Ok(trained)
     }
 
     /// Whether the parts fit each other.
     pub(super) fn check(&self) -> Result<()> {
-        let Self { model, readout, classes, targets } = self;
+        let Self { model, readout, classes, targets, choices } = self;
         model.check()?;
         if !targets.is_empty() {
             same_length("names of targets", readout.task().num_targets(), targets.len())?;
@@ -141,6 +156,13 @@ impl TrainedModel {
             Task::Regression { .. } | Task::Binary { .. } => 0,
         };
         same_length("names of classes", expected, classes.len())?;
+        for Choice { candidates, chosen, .. } in choices {
+            if *chosen >= candidates.len() {
+                let (limit, found) = ((candidates.len() as u64).saturating_sub(1), *chosen as u64);
+                return Err(Error::TooLarge { what: "candidate chosen", limit, found });
+            }
+        }
+        self.asked()?.validate()?;
         if classes.are_classes() {
             return Ok(());
         }
@@ -156,6 +178,17 @@ impl TrainedModel {
         self.read(self.model.embed(graphs, progress)?)
     }
 
+    /// The configuration as it was before options were chosen.
+    pub fn asked(&self) -> Result<ModelConfig> {
+        let mut config = self.model.config.clone();
+        for choice in &self.choices {
+            let first = choice.candidates.first().map(|first| first.value.clone());
+            option(choice.option.option())?.set(&mut config, first.unwrap_or_default())?;
+            config.choose.push(choice.option);
+        }
+        Ok(config)
+    }
+
     /// What a target is called: its name, or its position from 0.
     pub fn target(&self, target: usize) -> String {
         self.targets.get(target).cloned().unwrap_or_else(|| target.to_string())
@@ -163,7 +196,7 @@ impl TrainedModel {
 
     /// Reads vectors the model gave.
     pub fn read(&self, embedding: Embedding) -> Result<Predictions> {
-        let decisions = self.readout.predict(embedding.vectors.view())?;
+        let decisions = self.readout.predict(&embedding)?;
         let (mut scores, mut classes) = (decisions.clone(), Vec::new());
         if let Task::Classification { num_classes: count } = self.readout.task() {
             classes = decode_classes(scores.view());

@@ -24,6 +24,9 @@ pub struct Assessment {
     pub metric: Metric,
     /// Its leave-one-out value, if it has one.
     pub value: Option<f64>,
+    /// The share of the target's variance that is explained of rows left out, if that is
+    /// known; of classes, of the targets of 1 and -1 that stand for them.
+    pub explained: Option<f64>,
     /// The share of a readout with balanced class weights: 0 for none, 1 for nothing
     /// else.
     pub balance: f64,
@@ -39,7 +42,16 @@ impl Assessment {
     /// Where rows cannot be predicted without themselves.
     pub(super) fn unknown(metric: Metric, balance: f64) -> Self {
         let conformal = Conformal::new(Vec::new());
-        Self { rows: 0, metric, value: None, balance, calibration: None, conformal, operating: None }
+        Self {
+            rows: 0,
+            metric,
+            value: None,
+            explained: None,
+            balance,
+            calibration: None,
+            conformal,
+            operating: None,
+        }
     }
 
     /// Of rows predicted without themselves.
@@ -47,10 +59,20 @@ impl Assessment {
         let classes = task.num_classes();
         let rows = held.weights.len() as u64;
         let value = value_of(held, task, metric)?;
+        let explained = held.explained();
         if classes == 0 {
             let missed = held.truth.iter().zip(&held.decisions).map(|(truth, found)| (truth - found).abs());
             let conformal = Conformal::new(missed.collect());
-            return Ok(Self { rows, metric, value, balance, calibration: None, conformal, operating: None });
+            return Ok(Self {
+                rows,
+                metric,
+                value,
+                explained,
+                balance,
+                calibration: None,
+                conformal,
+                operating: None,
+            });
         }
         let truth: Vec<usize> = held.truth.outer_iter().map(|row| task.class_of(row)).collect();
         let calibration = Calibration::fit(held.decisions.view(), &truth, classes, &held.weights)?;
@@ -59,7 +81,7 @@ impl Assessment {
         let conformal = Conformal::new(strange.collect());
         let operating = (classes == 2).then(|| Operating::new(held, &truth));
         let calibration = Some(calibration);
-        Ok(Self { rows, metric, value, balance, calibration, conformal, operating })
+        Ok(Self { rows, metric, value, explained, balance, calibration, conformal, operating })
     }
 }
 

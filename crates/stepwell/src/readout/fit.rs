@@ -24,7 +24,7 @@ use super::left_out::{Held, LeftOut};
 use super::random_features::RandomFeatures;
 use super::regression::Regression;
 use super::ridge::Coefficients;
-use super::rows::{Pending, Sample};
+use super::rows::{Pending, Rows, Sample};
 use super::sums::{Alike, Sums};
 use super::trained::{Expansion, Readout};
 use crate::config::{Metric, ReadoutOptions};
@@ -34,7 +34,7 @@ use crate::targets::{Census, Task};
 
 /// Takes some rows: inputs, encoded targets ([`Encoded::columns`](crate::targets::Encoded::columns)), and what else
 /// is known of them.
-pub type Piecewise<'a> = dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Sample<'_>) -> Result<()> + 'a;
+pub type Piecewise<'a> = dyn FnMut(Rows<'_>, ArrayView2<'_, f64>, Sample<'_>) -> Result<()> + 'a;
 
 /// A readout in the making.
 ///
@@ -50,7 +50,7 @@ pub type Piecewise<'a> = dyn FnMut(ArrayView2<'_, f64>, ArrayView2<'_, f64>, Sam
 ///     let half = |rows: std::ops::Range<usize>| {
 ///         let rows = ndarray::Slice::from(rows);
 ///         let of = |all: &ndarray::Array2<f64>| all.slice_axis(ndarray::Axis(0), rows).to_owned();
-///         fit.gather(|take| take(of(&x).view(), of(&y).view(), Sample::default()))
+///         fit.gather(|take| take(of(&x).view().into(), of(&y).view(), Sample::default()))
 ///     };
 ///     let mut all = half(0..2)?;
 ///     all.merge(half(2..4)?)?;
@@ -175,7 +175,7 @@ impl Front {
     ) -> Result<(), E> {
         let Some(expansion) = &self.expansion else { return pass(take) };
         let Some(root) = &self.root else {
-            return pass(&mut |x, y, sample| take(expansion.apply(x)?.view(), y, sample));
+            return pass(&mut |rows, y, sample| take(expansion.apply(rows)?.view().into(), y, sample));
         };
         let (mut pending, width) = (Pending::default(), root.nrows());
         let mut whiten = |block: &mut Pending| {
@@ -185,13 +185,13 @@ impl Front {
             linalg::solve_rows(rows, stride, root.view());
             let rows = ArrayView2::from_shape((count, stride), rows).expect("a block's rows have one length");
             let (x, y) = rows.split_at(Axis(1), width);
-            take(x, y, Sample { weights: Some(weights), keys: None })
+            take(x.into(), y, Sample { weights: Some(weights), keys: None })
         };
         let mut failed = Ok(());
-        pass(&mut |x, y, sample| {
-            same_length("rows of the targets", x.nrows(), y.nrows())?;
-            sample.check(x.nrows())?;
-            pending.extend(expansion.apply(x)?.view(), y, sample.weights, |block| {
+        pass(&mut |rows, y, sample| {
+            same_length("rows of the targets", rows.len(), y.nrows())?;
+            sample.check(rows.len())?;
+            pending.extend(expansion.apply(rows)?.view(), y, sample.weights, |block| {
                 if failed.is_ok() {
                     failed = whiten(block);
                 }
@@ -259,7 +259,7 @@ impl ReadoutFit {
         take: &mut Piecewise<'_>,
     ) -> Result<(), E> {
         let mut weights = Vec::new();
-        let mut take = |x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>, sample: Sample<'_>| {
+        let mut take = |x: Rows<'_>, y: ArrayView2<'_, f64>, sample: Sample<'_>| {
             // Rows of which no target is known count for nothing.
             let unknown =
                 |row: ArrayView1<'_, f64>| !row.is_empty() && row.iter().all(|value| value.is_nan());
@@ -286,12 +286,13 @@ impl ReadoutFit {
                 let mut columns = Columns::new(self.num_inputs);
                 let mut picked = Picked::new(self.options.landmarks, self.seed);
                 let mut alike = Alike::default();
-                pass(&mut |x, _, sample| {
+                pass(&mut |rows, _, sample| {
+                    rows.check()?;
                     if self.options.landmarks > 0 {
-                        picked.observe(x, sample);
+                        picked.observe(rows, sample);
                     }
-                    alike.observe(x);
-                    columns.observe(x, sample.weights)
+                    alike.observe(rows.vectors);
+                    columns.observe(rows.vectors, sample.weights)
                 })?;
                 Kind::Inputs(columns, picked, alike)
             }
@@ -301,7 +302,8 @@ impl ReadoutFit {
                     regressions.iter().map(|one| Sums::new(self.width(), one.columns(self.task).len()));
                 let mut sums = sums.collect::<Result<Vec<Sums>>>()?;
                 let mut alike = Alike::default();
-                pass(&mut |x, y, sample| {
+                pass(&mut |rows, y, sample| {
+                    let x = rows.vectors;
                     alike.observe(x);
                     same_length("columns of the targets", self.task.num_columns(), y.ncols())?;
                     for (regression, sums) in regressions.iter().zip(&mut sums) {
@@ -318,7 +320,8 @@ impl ReadoutFit {
                 let errors =
                     sums.iter().map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping()));
                 let mut errors = errors.collect::<Result<Vec<_>>>()?;
-                pass(&mut |x, y, sample| {
+                pass(&mut |rows, y, sample| {
+                    let x = rows.vectors;
                     for (regression, errors) in regressions.iter().zip(&mut errors) {
                         regression
                             .select(self.task, x, y, sample, |x, y, weights| errors.observe(x, y, weights))?;
@@ -345,7 +348,10 @@ impl ReadoutFit {
         match (&self.step, gathered.0) {
             (Step::Inputs, Kind::Inputs(columns, picked, alike)) => {
                 let expansion = if self.options.landmarks > 0 {
-                    Expansion::Landmarks(Landmarks::new(picked.rows(self.num_inputs)?.view(), &columns)?)
+                    let (vectors, colours) = picked.rows(self.num_inputs)?;
+                    let colours = colours.as_ref().map(|colours| colours.view());
+                    let rows = Rows { vectors: vectors.view(), colours };
+                    Expansion::Landmarks(Landmarks::new(rows, &columns, &self.options)?)
                 } else {
                     Expansion::Random(RandomFeatures::draw(self.options.random_features, &columns, self.seed))
                 };

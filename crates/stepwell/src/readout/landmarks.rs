@@ -1,9 +1,10 @@
 //! A kernel seen from some of the rows: similarities in place of coordinates.
 //!
 //! With inputs standardised and divided by the root of their number,
-//! `k(x, c) = x·c + exp(-|x - c|²/2)` says how alike a row and a landmark `c`
+//! `k(x, c) = x·c + exp(-|x - c|²/2w²)` says how alike a row and a landmark `c`
 //! are: a linear part, which goes on where there are no landmarks, and a
-//! Gaussian one, which bends it where they are. A regression that is linear in the
+//! Gaussian one, which bends it where they are. The colours that two graphs share can
+//! be a third ([`Assignment`]), or the only one. A regression that is linear in the
 //! similarities to all rows is kernel ridge regression; with some of the rows as
 //! landmarks it is its Nyström approximation. For the penalty to be that of the
 //! kernel, the regression is trained on `k(x, C) L⁻ᵀ`, where `L Lᵀ = k(C, C)`; what
@@ -19,7 +20,8 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Columns, Sample, rows};
+use super::{Assignment, Columns, ReadoutOptions, Rows, Sample, rows};
+use crate::colours::{ColourRows, Colours};
 use crate::error::{Error, Result, same_length};
 use crate::graph::mixed;
 use crate::kernel::Compared;
@@ -38,6 +40,17 @@ pub struct Landmarks {
     rows: Array2<f32>,
     /// Half the squared length of each.
     halves: Vec<f64>,
+    compared: Compares,
+    /// Their colours, if they are compared.
+    assignment: Option<Assignment>,
+}
+
+/// What of vectors is compared.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+enum Compares {
+    Nothing,
+    /// With a Gaussian as sharp as this.
+    Vectors(f64),
 }
 
 /// Scaled inputs are no larger than this: products of larger ones would leave the range of f32.
@@ -47,8 +60,10 @@ const FARTHEST: f64 = 1e18;
 const JITTER: f64 = 1e-7;
 
 impl Landmarks {
-    /// Takes rows for landmarks, given how inputs are distributed.
-    pub fn new(rows: ArrayView2<'_, f64>, columns: &Columns) -> Result<Self> {
+    /// Takes rows for landmarks, given how inputs are distributed. The options say what of
+    /// them is compared.
+    pub fn new<'a>(rows: impl Into<Rows<'a>>, columns: &Columns, options: &ReadoutOptions) -> Result<Self> {
+        let Rows { vectors: rows, colours } = rows.into();
         let mean = columns.mean().clone();
         let mut scale = columns.deviations_or(f64::INFINITY);
         let varying = scale.iter().filter(|scale| scale.is_finite()).count();
@@ -56,12 +71,22 @@ impl Landmarks {
         same_length("columns of the landmarks", mean.len(), rows.ncols())?;
         let (scaled, _) = scaled(rows, &mean, &scale);
         let scaled = Array2::from_shape_vec(rows.dim(), scaled).expect("one number for each of the rows'");
-        Self::from_parts(mean, scale, scaled)
+        let assignment = if options.kernel.has_colours() {
+            Some(Assignment::new(colours.ok_or_else(colourless)?, options.wl_weight)?)
+        } else {
+            None
+        };
+        Self::from_parts((mean, scale), scaled, assignment, options)
     }
 
     /// From their parts: what is subtracted from inputs, what they are divided
-    /// by, and landmarks scaled that way.
-    pub fn from_parts(mean: Array1<f64>, scale: Array1<f64>, landmarks: Array2<f32>) -> Result<Self> {
+    /// by, landmarks scaled that way, and their colours, if the options ask for them.
+    pub fn from_parts(
+        (mean, scale): (Array1<f64>, Array1<f64>),
+        landmarks: Array2<f32>,
+        assignment: Option<Assignment>,
+        options: &ReadoutOptions,
+    ) -> Result<Self> {
         same_length("scales of the landmarks", mean.len(), scale.len())?;
         same_length("columns of the landmarks", mean.len(), landmarks.ncols())?;
         let good = |(mean, scale): (&f64, &f64)| mean.is_finite() && *scale > 0.0;
@@ -85,7 +110,33 @@ impl Landmarks {
                 landmarks.row(index).iter().copied().find(|x| !x.is_finite()).unwrap_or(f32::INFINITY);
             return Err(Error::BadValue { what: "landmark", item: "row", index, value: value.into() });
         }
-        Ok(Self { mean, scale, rows: landmarks, halves })
+        if options.kernel.has_colours() != assignment.is_some() {
+            return Err(colourless());
+        }
+        let compared = if options.kernel.has_states() {
+            Compares::Vectors(options.gaussian_width.powi(-2))
+        } else {
+            Compares::Nothing
+        };
+        Ok(Self { mean, scale, rows: landmarks, halves, compared, assignment })
+    }
+
+    /// How sharp the Gaussian is, if vectors are compared.
+    pub(super) fn sharpness(&self) -> Option<f64> {
+        match self.compared {
+            Compares::Nothing => None,
+            Compares::Vectors(sharpness) => Some(sharpness),
+        }
+    }
+
+    /// Half the squared length of each landmark.
+    pub(super) fn halves(&self) -> &[f64] {
+        &self.halves
+    }
+
+    /// The landmarks' colours, if they are compared.
+    pub fn assignment(&self) -> Option<&Assignment> {
+        self.assignment.as_ref()
     }
 
     /// What is subtracted from inputs.
@@ -105,27 +156,58 @@ impl Landmarks {
 
     /// How alike every row and every landmark are. A row's bits do not depend on
     /// the other rows.
-    pub fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        same_length("columns of the inputs", self.mean.len(), x.ncols())?;
-        let (scaled, halves) = scaled(x, &self.mean, &self.scale);
-        let landmarks = self.rows.as_slice().expect("made to lie row after row");
-        let landmarks = Compared { landmarks, halves: &self.halves, width: self.mean.len() };
-        rows::shaped(landmarks.similarities(&scaled, &halves), (x.nrows(), self.halves.len()))
+    pub fn apply<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Array2<f64>> {
+        let rows = rows.into();
+        same_length("columns of the inputs", self.mean.len(), rows.vectors.ncols())?;
+        rows.check()?;
+        let shape = (rows.len(), self.halves.len());
+        let mut alike = match self.compared {
+            Compares::Nothing => vec![0.0; shape.0 * shape.1],
+            Compares::Vectors(sharpness) => {
+                let (scaled, halves) = scaled(rows.vectors, &self.mean, &self.scale);
+                let landmarks = self.rows.as_slice().expect("made to lie row after row");
+                Compared { landmarks, halves: &self.halves, width: self.mean.len(), sharpness }
+                    .similarities(&scaled, &halves)
+            }
+        };
+        if let Some(assignment) = &self.assignment {
+            let colours = rows.colours.ok_or_else(colourless)?;
+            let alike = alike.par_chunks_mut(shape.1.max(1)).enumerate();
+            alike
+                .for_each_init(Vec::new, |room, (row, alike)| assignment.add(colours.iter(row), room, alike));
+        }
+        rows::shaped(alike, shape)
     }
 
     /// `L` with `L Lᵀ = k(C, C)`: solved for similarities, it gives coordinates with
     /// the kernel's inner products.
     pub(super) fn root(&self) -> Result<Array2<f64>> {
         let size = self.rows.nrows();
-        let mut alike = linalg::products(self.rows.mapv(f64::from).view());
+        let mut alike = match self.compared {
+            Compares::Nothing => Array2::zeros((size, size)),
+            Compares::Vectors(_) => linalg::products(self.rows.mapv(f64::from).view()),
+        };
+        let colours = self.assignment.as_ref().map(Assignment::colours);
         let entries = alike.as_slice_mut().expect("products lie row after row");
-        entries.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, row)| {
-            Compared { landmarks: &[], halves: &self.halves[..i], width: 0 }
-                .finish(&mut row[..i], self.halves[i]);
-            row[i] += 1.0 + JITTER;
+        entries.par_chunks_mut(size.max(1)).enumerate().for_each_init(Vec::new, |room, (i, row)| {
+            if let Compares::Vectors(sharpness) = self.compared {
+                Compared { landmarks: &[], halves: &self.halves[..i], width: 0, sharpness }
+                    .finish(&mut row[..i], self.halves[i]);
+                row[i] += 1.0;
+            }
+            if let (Some(assignment), Some(colours)) = (&self.assignment, &colours) {
+                assignment.add(colours.view().iter(i), room, &mut row[..=i]);
+            }
+            row[i] += JITTER;
         });
         linalg::root(alike).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
     }
+}
+
+fn colourless() -> Error {
+    let expected =
+        "rows with the colours of their graphs, where landmarks are compared by them, and only there";
+    Error::BadOption { name: "kernel", expected: expected.into(), found: "others".into() }
 }
 
 /// Rows less the mean, divided by the scale, row after row, and half their squared lengths.
@@ -154,7 +236,14 @@ fn half_square(row: ArrayView1<'_, f32>) -> f64 {
 pub(super) struct Picked {
     most: usize,
     seed: u64,
-    by_lot: BTreeMap<u64, Vec<f64>>,
+    by_lot: BTreeMap<u64, Candidate>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+struct Candidate {
+    vector: Vec<f64>,
+    /// Colours and counts, if rows have them.
+    colours: Option<(Vec<u64>, Vec<u32>)>,
 }
 
 impl Picked {
@@ -163,8 +252,8 @@ impl Picked {
     }
 
     /// More rows go by; those of weight 0 are no candidates.
-    pub fn observe(&mut self, x: ArrayView2<'_, f64>, sample: Sample<'_>) {
-        for (index, row) in x.outer_iter().enumerate() {
+    pub fn observe(&mut self, rows: Rows<'_>, sample: Sample<'_>) {
+        for (index, row) in rows.vectors.outer_iter().enumerate() {
             if sample.weights.is_some_and(|weights| weights.get(index) == Some(&0.0)) {
                 continue;
             }
@@ -175,7 +264,9 @@ impl Picked {
             if full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot >= worst) {
                 continue;
             }
-            self.by_lot.insert(lot, row.to_vec());
+            let own =
+                |colours: ColourRows<'_>| (colours.colours(index).to_vec(), colours.counts(index).to_vec());
+            self.by_lot.insert(lot, Candidate { vector: row.to_vec(), colours: rows.colours.map(own) });
             if self.by_lot.len() > self.most {
                 self.by_lot.pop_last();
             }
@@ -190,10 +281,18 @@ impl Picked {
         }
     }
 
-    /// The rows picked.
-    pub fn rows(self, width: usize) -> Result<Array2<f64>> {
+    /// The rows picked, and their colours, if all have them.
+    pub fn rows(self, width: usize) -> Result<(Array2<f64>, Option<Colours>)> {
         let count = self.by_lot.len();
-        rows::shaped(self.by_lot.into_values().flatten().collect(), (count, width))
+        let (mut vectors, mut colours) = (Vec::new(), Some(Colours::default()));
+        for candidate in self.by_lot.into_values() {
+            vectors.extend(candidate.vector);
+            colours = colours.zip(candidate.colours).map(|(mut all, (colours, counts))| {
+                all.push(&colours, &counts);
+                all
+            });
+        }
+        Ok((rows::shaped(vectors, (count, width))?, colours))
     }
 }
 
@@ -225,7 +324,7 @@ mod tests {
         let x = Array2::from_shape_simple_fn((90, 5), || 3.0 * stream.normal() + 7.0);
         let columns = columns_of(&x);
         let some = x.slice(s![..20, ..]).to_owned();
-        let landmarks = Landmarks::new(some.view(), &columns).unwrap();
+        let landmarks = Landmarks::new(some.view(), &columns, &ReadoutOptions::default()).unwrap();
         let near = landmarks.apply(x.view()).unwrap();
         let expected = formula(&x, &some, &columns);
         assert!((&near - &expected).iter().all(|off| off.abs() < 1e-6));
@@ -247,7 +346,7 @@ mod tests {
         let x = Array2::from_shape_simple_fn((60, 3), || stream.normal());
         let y = Array2::from_shape_fn((60, 1), |(i, _)| (2.0 * x[(i, 0)]).sin() + x[(i, 1)] * x[(i, 2)]);
         let columns = columns_of(&x);
-        let landmarks = Landmarks::new(x.view(), &columns).unwrap();
+        let landmarks = Landmarks::new(x.view(), &columns, &ReadoutOptions::default()).unwrap();
         let root = landmarks.root().unwrap();
         let mut points = landmarks.apply(x.view()).unwrap();
         linalg::solve_rows(points.as_slice_mut().unwrap(), 60, root.view());
@@ -266,7 +365,7 @@ mod tests {
     fn rows_from_far_away_have_similarities_that_are_numbers() {
         let mut stream = Stream::new(4, "landmarks test", [0, 0]);
         let x = Array2::from_shape_simple_fn((30, 3), || stream.normal());
-        let landmarks = Landmarks::new(x.view(), &columns_of(&x)).unwrap();
+        let landmarks = Landmarks::new(x.view(), &columns_of(&x), &ReadoutOptions::default()).unwrap();
         let far = ndarray::array![[1e300, -1e300, 1e300], [1e40, 0.0, 1e-300]];
         assert!(landmarks.apply(far.view()).unwrap().iter().all(|value| value.is_finite()));
     }
@@ -277,8 +376,13 @@ mod tests {
         let x = Array2::from_shape_simple_fn((30, 3), || stream.normal());
         let padded =
             |filling: f64| Array2::from_shape_fn((30, 5), |(i, j)| if j < 3 { x[(i, j)] } else { filling });
-        let landmarks = Landmarks::new(padded(0.1).view(), &columns_of(&padded(0.1))).unwrap();
-        let expected = Landmarks::new(x.view(), &columns_of(&x)).unwrap().apply(x.view()).unwrap();
+        let landmarks =
+            Landmarks::new(padded(0.1).view(), &columns_of(&padded(0.1)), &ReadoutOptions::default())
+                .unwrap();
+        let expected = Landmarks::new(x.view(), &columns_of(&x), &ReadoutOptions::default())
+            .unwrap()
+            .apply(x.view())
+            .unwrap();
         let found = landmarks.apply(padded(7.0).view()).unwrap();
         assert!((found - expected).iter().all(|off| off.abs() < 1e-6));
     }
@@ -288,8 +392,8 @@ mod tests {
         let x = Array2::from_shape_fn((200, 2), |(i, j)| (i * 2 + j) as f64);
         let picked = |x: &Array2<f64>, piece: usize, most: usize| {
             let mut picked = Picked::new(most, 5);
-            x.axis_chunks_iter(Axis(0), piece).for_each(|x| picked.observe(x, Sample::default()));
-            picked.rows(2).unwrap()
+            x.axis_chunks_iter(Axis(0), piece).for_each(|x| picked.observe(x.into(), Sample::default()));
+            picked.rows(2).unwrap().0
         };
         let some = picked(&x, 7, 30);
         assert_eq!(some, picked(&x, 200, 30));
@@ -300,10 +404,10 @@ mod tests {
         assert_eq!(some, picked(&twice, 11, 30), "equal rows count once");
         assert_eq!(picked(&twice, 50, 500).nrows(), 200, "all of them");
         let (mut here, mut there) = (Picked::new(30, 5), Picked::new(30, 5));
-        here.observe(x.slice(s![..90, ..]), Sample::default());
-        there.observe(x.slice(s![90.., ..]), Sample::default());
+        here.observe(x.slice(s![..90, ..]).into(), Sample::default());
+        there.observe(x.slice(s![90.., ..]).into(), Sample::default());
         here.merge(there);
-        assert_eq!(some, here.rows(2).unwrap(), "wherever they were seen");
+        assert_eq!(some, here.rows(2).unwrap().0, "wherever they were seen");
         let spread: f64 = some.column(0).mean().unwrap();
         assert!((spread - 199.0).abs() < 60.0, "from everywhere: {spread}");
     }

@@ -109,6 +109,20 @@ impl LeftOut {
 }
 
 impl Held {
+    /// The share of the variance that is explained; nothing where there is none.
+    pub fn explained(&self) -> Option<f64> {
+        let (mut unexplained, mut all) = (0.0, 0.0);
+        let total: f64 = self.weights.iter().sum();
+        for (truth, found) in self.truth.columns().into_iter().zip(self.decisions.columns()) {
+            let rows = || self.weights.iter().zip(truth).zip(found);
+            let mean = rows().map(|((weight, truth), _)| weight * truth).sum::<f64>() / total;
+            all += rows().map(|((weight, truth), _)| weight * (truth - mean).powi(2)).sum::<f64>();
+            unexplained +=
+                rows().map(|((weight, truth), found)| weight * (truth - found).powi(2)).sum::<f64>();
+        }
+        (all > 0.0).then_some(1.0 - unexplained / all)
+    }
+
     /// What a blend predicts that has this share of another readout, of the same rows.
     pub fn blended(&self, other: &Self, share: f64) -> Self {
         let decisions = (1.0 - share) * &self.decisions + share * &other.decisions;

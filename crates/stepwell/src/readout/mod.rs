@@ -33,6 +33,7 @@
 //! ```
 
 mod assessment;
+mod assignment;
 mod calibration;
 mod choice;
 mod class_weight;
@@ -42,6 +43,7 @@ mod fit;
 mod landmarks;
 mod leave_one_out;
 mod left_out;
+mod local;
 mod moments;
 mod pieces;
 mod random_features;
@@ -52,17 +54,19 @@ mod sums;
 mod trained;
 
 pub use assessment::{Assessment, Conformal, Operating, Threshold, Wanted};
+pub use assignment::{Assignment, Index};
 pub use calibration::Calibration;
 pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
 pub use fit::{Gathered, Piecewise, ReadoutFit};
 pub use landmarks::Landmarks;
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
+pub use local::Local;
 pub use moments::{Moments, Scatter};
 pub use pieces::Fitted;
 pub use random_features::RandomFeatures;
 pub use ridge::{Coefficients, RidgePath};
-pub use rows::Sample;
+pub use rows::{Rows, Sample};
 pub use trained::{Expansion, Readout};
 
 pub use crate::config::{Alpha, ClassWeight, ReadoutOptions};

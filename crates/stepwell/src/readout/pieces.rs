@@ -1,9 +1,9 @@
 //! Training on rows at hand, or on rows that come in pieces.
 
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, Axis};
 
 use super::fit::{Piecewise, ReadoutFit};
-use super::rows::Sample;
+use super::rows::{Rows, Sample};
 use super::trained::{PIECE, Readout};
 use crate::config::ReadoutOptions;
 use crate::error::{Error, Result, same_length};
@@ -29,18 +29,19 @@ impl Readout {
     /// Trains on rows at hand. `sample` says how much each row counts, beside the
     /// class weights of the options, and what landmarks are drawn by; `seed` is
     /// that of random features and landmarks.
-    pub fn fit(
-        x: ArrayView2<'_, f64>,
+    pub fn fit<'a>(
+        rows: impl Into<Rows<'a>>,
         targets: &Encoded,
         sample: Sample<'_>,
         options: &ReadoutOptions,
         seed: u64,
     ) -> Result<Self> {
-        same_length("rows of the targets", x.nrows(), targets.len())?;
-        let fitted = Self::fit_pieces(x.ncols(), targets, sample, options, seed, |take| {
-            (0..x.nrows())
-                .step_by(PIECE)
-                .try_for_each(|first| take(x.slice(s![first..x.nrows().min(first + PIECE), ..])))
+        let rows = rows.into();
+        same_length("rows of the targets", rows.len(), targets.len())?;
+        rows.check()?;
+        let width = rows.vectors.ncols();
+        let fitted = Self::fit_pieces(width, targets, sample, options, seed, |take| {
+            rows.pieces(PIECE).try_for_each(&mut *take)
         });
         fitted.map(|fitted: Fitted| fitted.readout)
     }
@@ -54,14 +55,14 @@ impl Readout {
         sample: Sample<'_>,
         options: &ReadoutOptions,
         seed: u64,
-        mut pass: impl FnMut(&mut dyn FnMut(ArrayView2<'_, f64>) -> Result<()>) -> Result<(), E>,
+        mut pass: impl FnMut(&mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(), E>,
     ) -> Result<Fitted, E> {
         let mut fit = ReadoutFit::new(num_inputs, targets.task(), &targets.census(), options, seed)?;
         sample.check(targets.len())?;
         let mut pass = |take: &mut Piecewise<'_>| {
             let mut seen = 0;
             pass(&mut |x| {
-                let rows = seen..seen + x.nrows();
+                let rows = seen..seen + x.len();
                 seen = rows.end;
                 if seen > targets.len() {
                     return same_length("rows of the targets", seen, targets.len());
@@ -76,7 +77,7 @@ impl Readout {
             let gathered = match &kept {
                 Some(rows) => fit.gather_expanded(|take| {
                     rows.iter().try_for_each(|(x, y, weights)| {
-                        take(x.view(), y.view(), Sample { weights: weights.as_deref(), keys: None })
+                        take(x.view().into(), y.view(), Sample { weights: weights.as_deref(), keys: None })
                     })
                 })?,
                 None if !fit.expands() => fit.gather(&mut pass)?,
@@ -85,6 +86,7 @@ impl Readout {
                     let gathered = fit.gather_expanded(|take| {
                         fit.pass(&mut pass, &mut |x, y, sample| {
                             take(x, y, sample)?;
+                            let x = x.vectors;
                             numbers += x.len();
                             keeping = keeping.take().filter(|_| numbers <= MOST_KEPT);
                             if let Some(rows) = &mut keeping {

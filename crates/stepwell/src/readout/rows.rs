@@ -6,13 +6,66 @@
 
 use std::ops::Range;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
+use crate::colours::ColourRows;
 use crate::error::{Error, Result, same_length};
+use crate::reservoir::Embedding;
 
 /// Rows of a block.
 pub(super) const BLOCK: usize = 512;
+
+/// What is read of graphs, a row each: their vectors, and the colours of their vertices where
+/// landmarks are compared by them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// A row per graph.
+    pub vectors: ArrayView2<'a, f64>,
+    /// The colours of as many graphs.
+    pub colours: Option<ColourRows<'a>>,
+}
+
+impl<'a> From<ArrayView2<'a, f64>> for Rows<'a> {
+    fn from(vectors: ArrayView2<'a, f64>) -> Self {
+        Self { vectors, colours: None }
+    }
+}
+
+impl<'a> From<&'a Embedding> for Rows<'a> {
+    fn from(embedding: &'a Embedding) -> Self {
+        let colours = embedding.colours.as_ref().map(|colours| colours.view());
+        Self { vectors: embedding.vectors.view(), colours }
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// How many there are.
+    pub fn len(self) -> usize {
+        self.vectors.nrows()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Some of them.
+    pub fn of(&self, rows: Range<usize>) -> Rows<'_> {
+        let vectors = self.vectors.slice(s![rows.clone(), ..]);
+        Rows { vectors, colours: self.colours.map(|colours| colours.of(rows)) }
+    }
+
+    /// The rows in pieces of so many.
+    pub(super) fn pieces(&self, size: usize) -> impl Iterator<Item = Rows<'_>> {
+        (0..self.len()).step_by(size).map(move |first| self.of(first..self.len().min(first + size)))
+    }
+
+    /// Refuses colours of other graphs.
+    pub(super) fn check(self) -> Result<()> {
+        self.colours.map_or(Ok(()), |colours| same_length("rows of colours", self.len(), colours.len()))
+    }
+}
 
 /// What is known of rows beside inputs and targets: of all, or of none.
 ///

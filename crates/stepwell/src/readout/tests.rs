@@ -553,7 +553,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                 };
                 let whole = Readout::fit(x.view(), &targets, Sample::default(), &options, 4).unwrap();
                 let found = Readout::fit_pieces(d, &targets, Sample::default(), &options, 4, |take| {
-                    x.axis_chunks_iter(Axis(0), size).try_for_each(&mut *take)
+                    x.axis_chunks_iter(Axis(0), size).try_for_each(|x| take(x.into()))
                 });
                 assert_eq!(found.unwrap().readout, whole, "{n} {d} {random_features} {landmarks}");
                 // The same by workers that each have some of the rows, and send what they gather as text.
@@ -564,7 +564,7 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                         let fit: ReadoutFit = serde_json::from_str(&sent).unwrap();
                         let y = targets.columns(rows.clone());
                         let found = fit
-                            .gather(|take| take(x.slice(s![rows, ..]), y.view(), Sample::default()))
+                            .gather(|take| take(x.slice(s![rows, ..]).into(), y.view(), Sample::default()))
                             .unwrap();
                         serde_json::from_str::<Gathered>(&serde_json::to_string(&found).unwrap()).unwrap()
                     };
@@ -602,12 +602,12 @@ fn rows_without_targets_are_refused_in_front_of_landmarks_too() {
         ReadoutFit::new(2, Task::Regression { targets: 1 }, &Census::of_classes(vec![3]), &options, 0)
             .unwrap();
     let (x, y) = (array![[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]], array![[1.0], [2.0], [3.0]]);
-    let inputs = fit.gather(|take| take(x.view(), y.view(), Sample::default())).unwrap();
+    let inputs = fit.gather(|take| take(x.view().into(), y.view(), Sample::default())).unwrap();
     assert!(fit.advance(inputs).unwrap().is_none());
-    let short = fit.gather(|take| take(x.view(), y.slice(s![..2, ..]), Sample::default()));
+    let short = fit.gather(|take| take(x.view().into(), y.slice(s![..2, ..]), Sample::default()));
     assert!(matches!(short, Err(Error::Length { what: "rows of the targets", expected: 3, found: 2 })));
     let sample = Sample { weights: Some(&[1.0]), keys: None };
-    assert!(fit.gather(|take| take(x.view(), y.view(), sample)).is_err());
+    assert!(fit.gather(|take| take(x.view().into(), y.view(), sample)).is_err());
 }
 
 #[test]
@@ -628,10 +628,10 @@ fn time_stages() {
     columns.observe(x.view(), None).unwrap();
     lap("columns");
     let mut picked = Picked::new(m, 0);
-    picked.observe(x.view(), Sample::default());
-    let rows = picked.rows(d).unwrap();
+    picked.observe(x.view().into(), Sample::default());
+    let (rows, _) = picked.rows(d).unwrap();
     lap("picked");
-    let landmarks = Landmarks::new(rows.view(), &columns).unwrap();
+    let landmarks = Landmarks::new(rows.view(), &columns, &ReadoutOptions::default()).unwrap();
     lap("landmarks");
     let mut alike = linalg::products(landmarks.rows().mapv(f64::from).view());
     alike.diag_mut().map_inplace(|x| *x += 1.0);

@@ -1,6 +1,6 @@
 //! A trained readout: from vectors to classes or numbers.
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::assessment::Assessment;
 use super::landmarks::Landmarks;
 use super::random_features::RandomFeatures;
 use super::ridge::Coefficients;
-use super::rows;
+use super::rows::{self, Rows};
 use crate::config::{Metric, check_alpha};
 use crate::error::{Error, Result, same_length};
 use crate::linalg::symmetric::dot;
@@ -17,6 +17,7 @@ use crate::targets::{Task, check_num_classes};
 
 /// What is put in place of the inputs before they are read.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(clippy::large_enum_variant, reason = "there is one of them at a time")]
 pub enum Expansion {
     /// Random tanh units.
     Random(RandomFeatures),
@@ -39,10 +40,10 @@ impl Expansion {
         }
     }
 
-    pub(super) fn apply(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+    pub(super) fn apply(&self, rows: Rows<'_>) -> Result<Array2<f64>> {
         match self {
-            Self::Random(random) => random.apply(x),
-            Self::Landmarks(landmarks) => landmarks.apply(x),
+            Self::Random(random) => random.apply(rows.vectors),
+            Self::Landmarks(landmarks) => landmarks.apply(rows),
         }
     }
 }
@@ -133,6 +134,12 @@ impl Readout {
         Some((metric, metrics::mean(self.assessments.iter().map(|found| found.value))?))
     }
 
+    /// The mean over targets of the share of variance that is explained of graphs left out, if
+    /// it is known.
+    pub fn explained(&self) -> Option<f64> {
+        metrics::mean(self.assessments.iter().map(|found| found.explained))
+    }
+
     /// What stands in front of the linear map, if anything does.
     pub fn expansion(&self) -> Option<&Expansion> {
         self.expansion.as_ref()
@@ -157,9 +164,10 @@ impl Readout {
     /// What the linear map gives for every row: predicted numbers, or decision
     /// values of the classes (of two, one value, above 0 for the second).
     /// A row's bits do not depend on the other rows.
-    pub fn predict(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        same_length("columns of the inputs", self.num_inputs(), x.ncols())?;
-        rows::finite("input", x)?;
+    pub fn predict<'a>(&self, graphs: impl Into<Rows<'a>>) -> Result<Array2<f64>> {
+        let graphs = graphs.into();
+        same_length("columns of the inputs", self.num_inputs(), graphs.vectors.ncols())?;
+        rows::finite("input", graphs.vectors)?;
         let Coefficients { weights, intercept } = &self.coefficients;
         let columns: Vec<Vec<f64>> = weights.columns().into_iter().map(|column| column.to_vec()).collect();
         let row = |x: ndarray::ArrayView1<'_, f64>| {
@@ -167,13 +175,13 @@ impl Readout {
             let x = x.as_slice().expect("in standard layout");
             columns.iter().zip(intercept).map(|(column, b)| dot(x, column) + b).collect::<Vec<f64>>()
         };
-        let mut values = Vec::with_capacity(x.nrows() * intercept.len());
-        for piece in x.axis_chunks_iter(Axis(0), PIECE) {
+        let mut values = Vec::with_capacity(graphs.len() * intercept.len());
+        for piece in graphs.pieces(PIECE) {
             let expanded = self.expansion.as_ref().map(|expansion| expansion.apply(piece)).transpose()?;
-            let piece = expanded.as_ref().map_or(piece, |expanded| expanded.view());
+            let piece = expanded.as_ref().map_or(piece.vectors, |expanded| expanded.view());
             let rows = (0..piece.nrows()).into_par_iter().with_min_len(256).map(|i| row(piece.row(i)));
             values.extend(rows.collect::<Vec<_>>().into_iter().flatten());
         }
-        rows::shaped(values, (x.nrows(), intercept.len()))
+        rows::shaped(values, (graphs.len(), intercept.len()))
     }
 }

@@ -14,6 +14,7 @@ use super::aggregate::aggregate;
 use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
+use crate::colours::Colours;
 use crate::config::ModelConfig;
 use crate::error::{Error, Result, same_length};
 use crate::features::InputShape;
@@ -28,6 +29,19 @@ pub struct Embedding {
     pub vectors: Array2<f64>,
     /// A row per graph; columns by stack, block and reservoir.
     pub runs: Array2<Run>,
+    /// The colours of the graphs' vertices, if the readout compares them.
+    pub colours: Option<Colours>,
+}
+
+impl Embedding {
+    /// That of some of the graphs.
+    pub fn select(&self, graphs: &[usize]) -> Self {
+        Self {
+            vectors: self.vectors.select(Axis(0), graphs),
+            runs: self.runs.select(Axis(0), graphs),
+            colours: self.colours.as_ref().map(|colours| colours.select(graphs)),
+        }
+    }
 }
 
 /// Embeds all graphs.
@@ -64,8 +78,11 @@ pub fn embed_some(
     let rows = graphs.map_or(prepared.len(), <[usize]>::len);
     let width = weights.embedding_width(options);
     let num_runs = weights.iter().count();
-    let mut embedding =
-        Embedding { vectors: Array2::zeros((rows, width)), runs: Array2::default((rows, num_runs)) };
+    let mut embedding = Embedding {
+        vectors: Array2::zeros((rows, width)),
+        runs: Array2::default((rows, num_runs)),
+        colours: prepared.colours(graphs),
+    };
     let watch = Watch::new(&progress);
     match &prepared.parts {
         Parts::F32(parts) => {

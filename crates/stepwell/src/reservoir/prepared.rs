@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 use rayon::prelude::*;
 
 use super::carry::{Carry, Columns};
+use crate::colours::Colours;
 use crate::config::{ModelConfig, Precision};
 use crate::error::{Error, Result, same_length};
 use crate::features::{EdgeInputs, Inputs};
@@ -35,6 +36,7 @@ pub struct Prepared {
     edge_kinds: Vec<Vec<u32>>,
     edge_attributes: usize,
     pub(super) parts: Parts,
+    colours: Option<Colours>,
 }
 
 impl std::fmt::Debug for Prepared {
@@ -146,7 +148,14 @@ impl Prepared {
             edge_kinds: edges.kinds().map(<[u32]>::to_vec).collect(),
             edge_attributes: edges.width(),
             parts,
+            colours: options.colour_rounds().map(|rounds| Colours::of(batch, inputs, rounds)),
         })
+    }
+
+    /// The colours of some graphs, or of all, if they are compared.
+    pub(super) fn colours(&self, graphs: Option<&[usize]>) -> Option<Colours> {
+        let colours = self.colours.as_ref()?;
+        Some(graphs.map_or_else(|| colours.clone(), |graphs| colours.select(graphs)))
     }
 
     /// The different rows of edge labels.

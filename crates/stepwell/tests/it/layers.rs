@@ -13,6 +13,7 @@ const LIBRARY: &[&str] = &[
     "linalg",
     "graph",
     "features",
+    "colours",
     "pool",
     "pyramid",
     "lift",

@@ -167,9 +167,13 @@ fn explanations_add_up() {
 
     let (accurate, _) = trained(&folder, &SMALL);
     let service = Service::start(&["-m", &accurate]);
-    let refused = service.post("/explain", &few);
-    assert_eq!(refused.status, 400);
-    assert!(refused.error().contains("landmarks"), "{}", refused.error());
+    let predicted = service.post("/predict", &few).lines();
+    for (line, predicted) in service.post("/explain", &few).lines().iter().zip(&predicted) {
+        let sum: f64 = line["vertices"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
+        let class: usize = line["class"].as_str().unwrap().parse().unwrap();
+        let expected = predicted["scores"][class].as_f64().unwrap();
+        assert!((sum + line["intercept"].as_f64().unwrap() - expected).abs() < 1e-4, "{line}");
+    }
 }
 
 #[test]
@@ -214,6 +218,9 @@ fn a_card_says_what_a_model_is() {
     assert_eq!(card["graphs"], json!(300));
     assert_eq!((&card["expansion"], &card["expansion_columns"]), (&json!("landmarks"), &json!(50)));
     assert_eq!(card["changed"], json!({ "units": 8, "landmarks": 50 }));
+    let chosen: Vec<&str> =
+        card["choices"].as_array().unwrap().iter().map(|choice| choice["option"].as_str().unwrap()).collect();
+    assert_eq!(chosen, ["structure", "wl-weight", "gaussian-width"]);
     assert_eq!(card["bytes"], json!(fs::metadata(&model).unwrap().len()));
     let sum = Command::new("sha256sum").arg(&model).output().unwrap();
     assert!(String::from_utf8(sum.stdout).unwrap().starts_with(card["sha256"].as_str().unwrap()));

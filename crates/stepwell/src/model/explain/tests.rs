@@ -6,7 +6,7 @@ use std::ops::ControlFlow::Continue;
 use ndarray::Axis;
 
 use super::*;
-use crate::config::{ModelConfig, Pool, Precision};
+use crate::config::{Kernel, ModelConfig, Pool, Precision};
 use crate::model::tests::{graphs, trained};
 use crate::pool::Reduce;
 
@@ -73,19 +73,26 @@ fn the_levels_are_those_that_are_read() {
 }
 
 #[test]
-fn what_does_not_split_is_refused_with_a_reason() {
-    let refused = |config: ModelConfig| {
-        let (model, graphs) = (trained(config, 2), graphs());
-        model.explain(&graphs, &Pyramid::default(), |_| Continue(())).unwrap_err().to_string()
-    };
-    let plain = || configuration(Pool::None);
-    let deviation = ModelConfig { aggregate: vec![Aggregate::Sum, Aggregate::Std], ..plain() };
-    assert!(refused(deviation).contains("a standard deviation does not split"));
-    let hidden = ModelConfig { random_features: 9, ..plain() };
-    assert_eq!(
-        refused(hidden),
-        "this model cannot be explained: it reads random features, which do not split into parts of vertices; train one with the preset paper, which reads vectors alone"
-    );
+fn readouts_that_are_not_linear_split_as_well() {
+    use Aggregate::{Mean, Std, Sum};
+    for pool in [Pool::None, Pool::Ndp, Pool::Graclus] {
+        let plain = || ModelConfig { precision: Precision::F64, concat: true, ..configuration(pool) };
+        for aggregate in [vec![Std], vec![Sum, Mean, Std]] {
+            for classes in [2, 3, 0] {
+                let small = ModelConfig { aggregate: aggregate.clone(), ..plain() };
+                check(small.clone(), classes);
+                check(ModelConfig { random_features: 9, ..small.clone() }, classes);
+                for (kernel, gaussian_width) in
+                    [(Kernel::States, 0.3), (Kernel::WlOa, 1.0), (Kernel::Both, 1.0)]
+                {
+                    let landmarks = ModelConfig { landmarks: 9, kernel, gaussian_width, ..small.clone() };
+                    // Products with landmarks are made in f32.
+                    check(ModelConfig { precision: Precision::F32, ..landmarks.clone() }, classes);
+                    check(ModelConfig { concat: false, precision: Precision::F32, ..landmarks }, classes);
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,353 @@
+//! Options that leave-one-out chooses, on some of the training graphs.
+//!
+//! Candidates are compared one option after the other, by the share of the targets'
+//! variance that a readout explains of graphs left out. A candidate takes the place of what
+//! the configuration has only if it is clearly better. Comparing is cheap: at most
+//! [`MOST_GRAPHS`] graphs, drawn by their content, one stack, and few landmarks.
+//! Nothing depends on the seed of the model, so models that differ in it alone
+//! have the same options.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Model;
+use crate::config::{Choose, ClassWeight, Metric, ModelConfig, option};
+use crate::error::{Error, Result};
+use crate::features::StructuralFeature;
+use crate::graph::GraphBatch;
+use crate::pyramid::Pyramid;
+use crate::readout::{Readout, Sample};
+use crate::reservoir::Embedding;
+use crate::rng::Stream;
+use crate::targets::{Encoded, Targets, Task};
+
+/// Graphs that candidates are compared on, at most.
+pub const MOST_GRAPHS: usize = 1000;
+
+/// Vertices of these graphs, at most.
+const MOST_VERTICES: usize = 150_000;
+
+/// Landmarks of the readouts that are compared, at most.
+const LANDMARKS: usize = 300;
+
+/// Of fewer graphs, leave-one-out says too little to choose by.
+const FEWEST_GRAPHS: usize = 50;
+
+/// The share of what is unexplained that a candidate must explain to be chosen. The fewer
+/// graphs there are, the more differences are owed to chance.
+fn margin(graphs: usize) -> f64 {
+    0.01 + 5.0 / graphs as f64
+}
+
+/// An option that was chosen, and what it was chosen from.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Choice {
+    /// Its name.
+    pub option: Choose,
+    /// The candidates; the first is what the configuration had.
+    pub candidates: Vec<Candidate>,
+    /// The position of the one chosen.
+    pub chosen: usize,
+}
+
+/// A value an option could have.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Candidate {
+    /// As configuration files have it.
+    pub value: Value,
+    /// The share of the targets' variance that is explained of graphs left out; nothing where
+    /// graphs were too few to compare.
+    pub explained: Option<f64>,
+}
+
+impl Choice {
+    /// The value chosen.
+    pub fn value(&self) -> &Value {
+        &self.candidates[self.chosen].value
+    }
+
+    /// An option that stays as it is, for want of graphs to compare on.
+    fn kept(option: Choose, config: &ModelConfig) -> Result<Self> {
+        let value = crate::config::option(option.option())?.value(config);
+        Ok(Self { option, candidates: vec![Candidate { value, explained: None }], chosen: 0 })
+    }
+}
+
+/// Graphs to compare candidates on, drawn while all training graphs go by.
+#[derive(Clone, Debug, Default)]
+pub struct Drawn {
+    by_lot: BTreeMap<u64, (GraphBatch, Targets)>,
+}
+
+impl Drawn {
+    /// More graphs go by.
+    pub fn observe(&mut self, graphs: &GraphBatch, targets: &Targets) {
+        for (index, key) in graphs.keys().into_iter().enumerate() {
+            let lot = lot(key);
+            let full = self.by_lot.len() >= MOST_GRAPHS;
+            if full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot >= worst) {
+                continue;
+            }
+            self.by_lot.entry(lot).or_insert_with(|| (graphs.select(&[index]), targets.select(&[index])));
+            if self.by_lot.len() > MOST_GRAPHS {
+                self.by_lot.pop_last();
+            }
+        }
+    }
+
+    /// Those drawn.
+    pub fn finish(self) -> Result<(GraphBatch, Targets)> {
+        let (mut graphs, mut targets) = (GraphBatch::default(), Targets::None);
+        let most = affordable(self.by_lot.values().map(|(graph, _)| graph.num_vertices()));
+        for (graph, target) in self.by_lot.into_values().take(most) {
+            graphs.append(&graph)?;
+            targets.append(target)?;
+        }
+        Ok((graphs, targets))
+    }
+}
+
+/// How many of the graphs with so many vertices may be compared on.
+fn affordable(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut vertices = 0;
+    sizes
+        .take_while(|size| {
+            vertices += size;
+            vertices <= MOST_VERTICES
+        })
+        .count()
+}
+
+fn lot(key: u64) -> u64 {
+    Stream::new(0, "choices", [key, 0]).bits()
+}
+
+/// Chooses on graphs drawn from the training graphs: those that count and have a target.
+/// The answer is the configuration with all options decided, and how that was done.
+pub fn choose(
+    config: &ModelConfig,
+    graphs: &GraphBatch,
+    targets: &Encoded,
+    sample: Sample<'_>,
+    going: impl Fn() -> ControlFlow<()> + Sync,
+) -> Result<(ModelConfig, Vec<Choice>)> {
+    if config.choose.is_empty() {
+        return Ok((config.clone(), Vec::new()));
+    }
+    let known = |graph: &usize| !targets.columns(*graph..graph + 1).iter().all(|value| value.is_nan());
+    let counts = |graph: &usize| sample.weights.is_none_or(|weights| weights[*graph] > 0.0);
+    let keys = graphs.keys();
+    let mut lots: Vec<(u64, usize)> =
+        (0..graphs.len()).filter(known).filter(counts).map(|graph| (lot(keys[graph]), graph)).collect();
+    lots.sort_unstable();
+    lots.dedup_by_key(|(lot, _)| *lot);
+    lots.truncate(MOST_GRAPHS);
+    lots.truncate(affordable(lots.iter().map(|&(_, graph)| graphs.graph(graph).num_vertices())));
+    let drawn: Vec<usize> = lots.into_iter().map(|(_, graph)| graph).collect();
+    choose_on(config, &graphs.select(&drawn), &targets.select(&drawn), going)
+}
+
+/// Chooses on these very graphs: those of a [`Drawn`].
+pub fn choose_on(
+    config: &ModelConfig,
+    graphs: &GraphBatch,
+    targets: &Encoded,
+    going: impl Fn() -> ControlFlow<()> + Sync,
+) -> Result<(ModelConfig, Vec<Choice>)> {
+    let mut decided = ModelConfig { choose: Vec::new(), ..config.clone() };
+    let metric = match targets.task() {
+        Task::Regression { .. } => Metric::Rmse,
+        Task::Classification { .. } | Task::Binary { .. } => Metric::Accuracy,
+    };
+    let chosen = || Choose::ALL.into_iter().filter(|choose| config.choose.contains(choose));
+    let kept = || chosen().map(|choose| Choice::kept(choose, config)).collect::<Result<Vec<Choice>>>();
+    if graphs.len() < FEWEST_GRAPHS {
+        return Ok((decided, kept()?));
+    }
+    let keys = graphs.keys();
+    let trial = |decided: &ModelConfig| ModelConfig {
+        seed: 0,
+        stacks: 1,
+        landmarks: decided.landmarks.min(LANDMARKS),
+        class_weight: ClassWeight::None,
+        metric,
+        ..decided.clone()
+    };
+    let pyramid = match decided.pooling() {
+        Some(pooling) => pooling.coarsen(graphs, decided.levels(), |_| going())?,
+        None => Pyramid::default(),
+    };
+    let embed = |model: &Model| {
+        let prepared = model.prepare(graphs, &pyramid, &going)?;
+        model.embed_prepared(&prepared, None, |_| going())
+    };
+    let explained = |config: &ModelConfig, embedding: &Embedding| {
+        if going().is_break() {
+            return Err(Error::Cancelled);
+        }
+        let options = trial(config).readout();
+        Ok(Readout::fit(embedding, targets, Sample::with_keys(&keys), &options, 0)?.explained())
+    };
+    let mut model = Model::fit(trial(&decided), graphs)?;
+    let mut embedding = embed(&model)?;
+    let Some(mut best) = explained(&decided, &embedding)? else { return Ok((decided, kept()?)) };
+    let mut choices = Vec::new();
+    for choose in chosen() {
+        let setting = option(choose.option())?;
+        let mut candidates = vec![Candidate { value: setting.value(&decided), explained: Some(best) }];
+        let mut chosen = (0, decided.clone(), None);
+        for value in choose.candidates(&decided) {
+            if value == candidates[0].value {
+                continue;
+            }
+            let mut other = decided.clone();
+            setting.set(&mut other, value.clone())?;
+            let mut own = None;
+            if choose.changes_vectors() {
+                let changed = Model::fit(trial(&other), graphs)?;
+                // Columns that are there in any case, where vertices carry nothing.
+                if (&changed.features, changed.config.normalize) == (&model.features, model.config.normalize)
+                {
+                    continue;
+                }
+                own = Some((embed(&changed)?, changed));
+            }
+            let vectors = own.as_ref().map_or(&embedding, |(vectors, _)| vectors);
+            let Some(found) = explained(&other, vectors)? else { continue };
+            candidates.push(Candidate { value, explained: Some(found) });
+            if 1.0 - found < (1.0 - best) * (1.0 - if chosen.0 == 0 { margin(graphs.len()) } else { 0.0 }) {
+                best = found;
+                chosen = (candidates.len() - 1, other, own);
+            }
+        }
+        let (position, config, own) = chosen;
+        decided = config;
+        (embedding, model) = own.unwrap_or((embedding, model));
+        choices.push(Choice { option: choose, candidates, chosen: position });
+    }
+    Ok((decided, choices))
+}
+
+impl Choose {
+    /// Whether graphs have other vectors with another value.
+    fn changes_vectors(self) -> bool {
+        matches!(self, Self::Structure | Self::Normalize)
+    }
+
+    /// What it may be.
+    fn candidates(self, config: &ModelConfig) -> Vec<Value> {
+        let has_landmarks = config.landmarks > 0;
+        match self {
+            Self::Structure => {
+                let few = [StructuralFeature::LogDegree, StructuralFeature::Clustering];
+                vec![json!(few), json!([few[0], few[1], StructuralFeature::LocalDegreeProfile])]
+            }
+            Self::Normalize => vec![json!(!config.normalize)],
+            Self::WlWeight if has_landmarks && config.kernel.has_colours() && config.kernel.has_states() => {
+                vec![json!(0.0), json!(0.5), json!(2.0), json!(8.0)]
+            }
+            Self::GaussianWidth if has_landmarks && config.kernel.has_states() => {
+                vec![json!(0.5), json!(1.0), json!(2.0)]
+            }
+            Self::WlWeight | Self::GaussianWidth => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Kernel, Preset};
+    use crate::graph::{BatchBuilder, EdgeList};
+
+    /// Rings with chords: two classes that differ in how many chords close a triangle. Labels
+    /// say nothing.
+    fn graphs(count: u64) -> (GraphBatch, Targets) {
+        let (mut builder, mut classes) = (BatchBuilder::default(), Vec::new());
+        for graph in 0..count {
+            let mut stream = Stream::new(graph, "choosing test", [0, 0]);
+            let class = graph % 2;
+            let n = 12 + (stream.bits() % 8) as u32;
+            let (mut from, mut to): (Vec<u32>, Vec<u32>) = (0..n).map(|v| (v, (v + 1) % n)).unzip();
+            for _ in 0..3 {
+                let v = (stream.bits() % u64::from(n)) as u32;
+                from.push(v);
+                to.push((v + if class == 0 { 2 } else { 4 }) % n);
+            }
+            let labels: Vec<i32> = (0..n).map(|_| (stream.bits() % 3) as i32).collect();
+            let edges = EdgeList::new(n as usize, &from, &to);
+            builder.push(&EdgeList { vertex_labels: Some((&labels, 1)), ..edges }).unwrap();
+            classes.push(class as i64);
+        }
+        (builder.finish(), Targets::integers(classes))
+    }
+
+    fn config() -> ModelConfig {
+        ModelConfig { units: 10.into(), landmarks: 100, ..ModelConfig::preset(Preset::Accurate) }
+    }
+
+    fn chosen(config: &ModelConfig, graphs: &GraphBatch, targets: &Targets) -> (ModelConfig, Vec<Choice>) {
+        let targets = Encoded::new(targets).unwrap();
+        choose(config, graphs, &targets, Sample::default(), || ControlFlow::Continue(())).unwrap()
+    }
+
+    #[test]
+    fn what_helps_is_chosen_and_what_does_not_is_left() {
+        let (graphs, targets) = graphs(300);
+        let (decided, choices) = chosen(&config(), &graphs, &targets);
+        let options: Vec<&str> = choices.iter().map(|choice| choice.option.option()).collect();
+        assert_eq!(options, ["structure", "wl_weight", "gaussian_width"]);
+        assert!(decided.structure.contains(&StructuralFeature::Clustering), "{choices:?}");
+        assert!(decided.choose.is_empty());
+        for choice in &choices {
+            let explained = |found: &Candidate| found.explained.unwrap();
+            let best = choice.candidates.iter().map(explained).fold(f64::MIN, f64::max);
+            let own = explained(&choice.candidates[choice.chosen]);
+            assert!(own == best || choice.chosen == 0, "{choice:?}");
+            assert_eq!(option(choice.option.option()).unwrap().value(&decided), *choice.value());
+        }
+        // Targets that have nothing to do with the graphs.
+        let noise = (0..300).map(|graph| (Stream::new(graph, "noise", [0, 0]).bits() % 2) as i64);
+        let (decided, _) = chosen(&config(), &graphs, &Targets::integers(noise.collect()));
+        assert!(decided.structure.is_empty());
+    }
+
+    #[test]
+    fn neither_order_nor_seed_nor_pieces_matter() {
+        let (graphs, targets) = graphs(1200);
+        let reservoir = |seed| ModelConfig { seed, choose: vec![Choose::WlWeight], ..config() };
+        let (decided, choices) = chosen(&reservoir(0), &graphs, &targets);
+        let backwards: Vec<usize> = (0..graphs.len()).rev().collect();
+        let other = chosen(&reservoir(7), &graphs.select(&backwards), &targets.select(&backwards));
+        assert_eq!((other.0.wl_weight, other.1), (decided.wl_weight, choices.clone()));
+        let mut drawn = Drawn::default();
+        for first in (0..graphs.len()).step_by(70) {
+            let piece: Vec<usize> = (first..graphs.len().min(first + 70)).collect();
+            drawn.observe(&graphs.select(&piece), &targets.select(&piece));
+        }
+        let (some, their) = drawn.finish().unwrap();
+        assert_eq!(some.len(), MOST_GRAPHS);
+        let their = Encoded::new(&their).unwrap();
+        let found = choose_on(&reservoir(0), &some, &their, || ControlFlow::Continue(())).unwrap();
+        assert_eq!(found.1, choices);
+    }
+
+    #[test]
+    fn nothing_is_chosen_that_was_given_or_of_few_graphs() {
+        let given = json!({ "wl_weight": 1, "structure": [] });
+        let config = config().overlay(given.as_object().unwrap()).unwrap();
+        assert_eq!(config.choose, [Choose::GaussianWidth]);
+        let (few, targets) = graphs(40);
+        let (decided, choices) = chosen(&config, &few, &targets);
+        assert_eq!(choices, [Choice::kept(Choose::GaussianWidth, &config).unwrap()]);
+        assert_eq!(decided, ModelConfig { choose: Vec::new(), ..config });
+        let states = ModelConfig { kernel: Kernel::States, ..self::config() };
+        assert!(Choose::WlWeight.candidates(&states).is_empty());
+        let twice = json!({ "choose": ["structure", "structure"] });
+        let refusal = self::config().overlay(twice.as_object().unwrap()).unwrap_err().to_string();
+        assert_eq!(refusal, "choose: expected every option once, found structure");
+    }
+}

@@ -1,0 +1,150 @@
+//! A readout near one graph: a linear map that gives the same value.
+//!
+//! With an expansion, a decision value is not linear in a graph's vector `x`. Along the
+//! straight line from a reference `x0` to `x`, it changes by `Σ_i (x_i - x0_i) g_i`, where `g` is
+//! the mean of its gradient on that line: integrated gradients (Sundararajan, Taly
+//! and Yan). For a linear readout, `g` are its coefficients.
+
+use ndarray::{Array1, Array2, ArrayView1, Axis};
+
+use super::landmarks::Landmarks;
+use super::ridge::Coefficients;
+use super::rows::Rows;
+use super::trained::{Expansion, Readout};
+use crate::error::{Result, same_length};
+
+/// A linear map in place of a readout, at one graph: `y = y0 + (x - x0) g`, and what colours add.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Local {
+    /// `x0`: zeros for linear readouts and random features; the mean of the training graphs
+    /// for landmarks.
+    pub reference: Array1<f64>,
+    /// `y0`: what a graph with this vector and without colours would get.
+    pub intercept: Array1<f64>,
+    /// `g`, a row per number of the vector.
+    pub coefficients: Array2<f64>,
+    /// What every occurrence of each of the graph's colours adds, in the order of the colours.
+    pub of_colours: Array2<f64>,
+}
+
+impl Readout {
+    /// The linear map in place of the readout at one graph.
+    pub fn local<'a>(&self, graph: impl Into<Rows<'a>>) -> Result<Local> {
+        let graph = graph.into();
+        same_length("rows", 1, graph.len())?;
+        same_length("columns of the inputs", self.num_inputs(), graph.vectors.ncols())?;
+        let Coefficients { weights, intercept } = self.coefficients();
+        let x = graph.vectors.row(0);
+        let reference = Array1::zeros(x.len());
+        let none = || Array2::zeros((0, intercept.len()));
+        Ok(match self.expansion() {
+            None => Local {
+                reference,
+                intercept: intercept.clone(),
+                coefficients: weights.clone(),
+                of_colours: none(),
+            },
+            Some(Expansion::Random(random)) => {
+                // The mean slope of a tanh between two points is that of the line through them.
+                let (from, to) = (random.bias().clone(), x.dot(random.weights()) + random.bias());
+                let slope = |(&from, &to): (&f64, &f64)| match to - from {
+                    apart if apart.abs() < 1e-6 => 1.0 - from.tanh().powi(2),
+                    apart => (to.tanh() - from.tanh()) / apart,
+                };
+                let slopes: Array1<f64> = from.iter().zip(&to).map(slope).collect();
+                let coefficients = random.weights().dot(&(weights * &slopes.insert_axis(Axis(1))));
+                let intercept = from.mapv(f64::tanh).dot(weights) + intercept;
+                Local { reference, intercept, coefficients, of_colours: none() }
+            }
+            Some(Expansion::Landmarks(landmarks)) => landmarks.local(graph, weights, intercept)?,
+        })
+    }
+}
+
+/// Nodes and weights of Gauss–Legendre quadrature on (0, 1).
+fn quadrature(points: usize) -> Vec<(f64, f64)> {
+    let node = |index: usize| {
+        // Newton's method from a good guess.
+        let mut x = (std::f64::consts::PI * (index as f64 + 0.75) / (points as f64 + 0.5)).cos();
+        let mut slope = 1.0;
+        for _ in 0..6 {
+            let (mut before, mut value) = (1.0, x);
+            for k in 2..=points {
+                let k = k as f64;
+                (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
+            }
+            slope = points as f64 * (x * value - before) / (x * x - 1.0);
+            x -= value / slope;
+        }
+        (0.5 - x / 2.0, 1.0 / ((1.0 - x * x) * slope * slope))
+    };
+    (0..points).map(node).collect()
+}
+
+/// Points on the line between a reference and a graph: more for graphs that are far away.
+const FEWEST_POINTS: usize = 24;
+const MOST_POINTS: usize = 1000;
+
+impl Landmarks {
+    fn local(&self, graph: Rows<'_>, weights: &Array2<f64>, intercept: &Array1<f64>) -> Result<Local> {
+        let (reference, outputs) = (self.mean().clone(), intercept.len());
+        let mut y0 = intercept.clone();
+        let mut coefficients = Array2::zeros((reference.len(), outputs));
+        if let Some(sharpness) = self.sharpness() {
+            let z: Array1<f64> = self.scaled_row(graph.vectors.row(0));
+            let half = z.dot(&z) / 2.0;
+            // On the line, the integrand is a Gaussian of width 1 / root.
+            let root = (2.0 * sharpness * half).sqrt();
+            let nodes = quadrature((FEWEST_POINTS as f64 + 6.0 * root).min(MOST_POINTS as f64) as usize);
+            // Of every landmark, what multiplies it in the gradient; of all, what multiplies z.
+            let (mut of_landmarks, mut of_own) = (weights.clone(), Array1::<f64>::zeros(outputs));
+            for (index, (row, mut share)) in
+                self.rows().outer_iter().zip(of_landmarks.outer_iter_mut()).enumerate()
+            {
+                let product: f64 = row.iter().zip(&z).map(|(&c, z)| f64::from(c) * z).sum();
+                let other = self.halves()[index];
+                let bend = |t: f64| (-sharpness * (t * t * half - t * product + other)).exp();
+                let (mut a, mut b) = (0.0, 0.0);
+                for &(t, weight) in &nodes {
+                    let value = sharpness * weight * bend(t);
+                    a += value;
+                    b += t * value;
+                }
+                y0.scaled_add(bend(0.0), &weights.row(index));
+                of_own.scaled_add(-b, &weights.row(index));
+                share *= 1.0 + a;
+            }
+            for (column, mut row) in coefficients.outer_iter_mut().enumerate() {
+                let scale = self.scale()[column];
+                for (landmark, share) in self.rows().column(column).iter().zip(of_landmarks.outer_iter()) {
+                    row.scaled_add(f64::from(*landmark) / scale, &share);
+                }
+                row.scaled_add(z[column] / scale, &of_own);
+            }
+        }
+        let of_colours = match (self.assignment(), graph.colours) {
+            (Some(assignment), Some(colours)) => assignment.of_colours(colours, weights.view()),
+            _ => Array2::zeros((0, outputs)),
+        };
+        Ok(Local { reference, intercept: y0, coefficients, of_colours })
+    }
+
+    fn scaled_row(&self, x: ArrayView1<'_, f64>) -> Array1<f64> {
+        let scaled = x.iter().zip(self.mean()).zip(self.scale()).map(|((x, mean), scale)| (x - mean) / scale);
+        scaled.map(|value| f64::from(value as f32)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quadrature_is_exact_for_polynomials() {
+        let nodes = quadrature(8);
+        for power in 0..16 {
+            let found: f64 = nodes.iter().map(|(t, weight)| weight * t.powi(power)).sum();
+            assert!((found - 1.0 / (f64::from(power) + 1.0)).abs() < 1e-13, "{power}: {found}");
+        }
+    }
+}
