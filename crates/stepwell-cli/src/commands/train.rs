@@ -193,7 +193,7 @@ impl Train {
         let compared = |choice: &&Choice| choice.candidates.len() > 1;
         let chosen: Vec<String> = report.choices.iter().filter(compared).map(chosen_value).collect();
         if !chosen.is_empty() {
-            terminal.note(&format!("chosen by leave-one-out: {}", chosen.join(", ")));
+            terminal.note(&format!("chosen by leave-one-out: {}", chosen.join("; ")));
         }
         terminal.note(&describe(&report, &self.model));
         if self.json { terminal.json(&report) } else { Ok(()) }

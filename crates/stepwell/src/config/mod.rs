@@ -382,6 +382,13 @@ impl ModelConfig {
         if self.tied && (2..self.blocks).any(|block| units(block) != units(1) || units(0) != units(1)) {
             return Err(bad("units", "one value, since blocks are tied", "several"));
         }
+        // Beyond, its square or that of its inverse would leave the range of numbers.
+        if !(1e-6..=1e6).contains(&self.gaussian_width) {
+            return Err(bad("gaussian_width", "1e-6 to 1e6", self.gaussian_width));
+        }
+        if self.wl_weight > 1e6 {
+            return Err(bad("wl_weight", "at most 1e6", self.wl_weight));
+        }
         if let Some(at) = (1..self.choose.len()).find(|&at| self.choose[..at].contains(&self.choose[at])) {
             return Err(bad("choose", "every option once", self.choose[at].option()));
         }
@@ -420,6 +427,8 @@ mod tests {
             ModelConfig::preset(preset).validate().unwrap();
         }
         assert_eq!(refused(|o| o.units = 0.into()), "units: expected 1 to 32768, found 0");
+        assert_eq!(refused(|o| o.gaussian_width = 0.0), "gaussian_width: expected 1e-6 to 1e6, found 0");
+        assert_eq!(refused(|o| o.wl_weight = 1e9), "wl_weight: expected at most 1e6, found 1000000000");
         assert_eq!(refused(|o| o.leak = 0.0), "leak: expected more than 0 and at most 1, found 0");
         assert!(refused(|o| o.tol = f64::NAN).starts_with("tol: expected a finite number"));
         assert!(refused(|o| o.spectral_radius = (-0.5).into()).contains("found -0.5"));
