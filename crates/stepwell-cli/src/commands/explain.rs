@@ -18,15 +18,15 @@ use crate::terminal::{Terminal, table};
 
 /// Show which vertices a prediction is made of
 ///
-/// A decision value is its intercept plus what each vertex of the levels read
-/// adds, exactly, for models that aggregate by sum or mean; of a maximum, each
-/// unit's part belongs to the vertex that has it. Models that aggregate by
-/// standard deviation or have landmarks or random features do not split: train
-/// one with --preset paper. In the picture, what a coarse vertex adds is shared
+/// A decision value is its intercept plus what each vertex of the levels read adds. The
+/// intercept of a model with landmarks is what the model says of a graph with the mean
+/// vector of the training graphs; vertices share the difference by integrated gradients,
+/// and share equally what each Weisfeiler–Lehman colour adds. Of a maximum, each unit's part
+/// belongs to the vertex that has it. In the picture, what a coarse vertex adds is shared
 /// among the vertices it stands for.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  stepwell train MUTAG --preset paper -m mutag.safetensors
+  stepwell train MUTAG -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors -o why.html
   stepwell explain new.jsonl --graph a17 -m model.safetensors --class ring --json")]

@@ -137,7 +137,7 @@ pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Pictur
     }
     legend.draw(&mut svg, width, height);
     let mut notes = vec![
-        "A decision value is its intercept plus what each vertex of the levels read adds, exactly."
+        "A decision value is its intercept plus what each vertex of the levels read adds. The intercept of a model with landmarks is what it says of the mean training graph."
             .to_owned(),
     ];
     if drawn.len() > 1 {

@@ -219,9 +219,11 @@ def plot_explanation(
     """Draws which vertices a prediction is made of.
 
     A decision value is its intercept plus what each vertex of the levels read
-    adds, exactly, for models that aggregate by sum or mean; of a maximum, each
-    unit's part belongs to the vertex that has it. Models that aggregate by
-    standard deviation, or have random features, do not split.
+    adds. The intercept of a model with landmarks is what the model says of a
+    graph with the mean vector of the training graphs; vertices share the
+    difference by integrated gradients, and share equally what each
+    Weisfeiler–Lehman colour adds. Of a maximum, each unit's part belongs to the
+    vertex that has it.
 
     Parameters
     ----------

@@ -172,7 +172,7 @@ fn explanations_add_up() {
         let sum: f64 = line["vertices"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
         let class: usize = line["class"].as_str().unwrap().parse().unwrap();
         let expected = predicted["scores"][class].as_f64().unwrap();
-        assert!((sum + line["intercept"].as_f64().unwrap() - expected).abs() < 1e-4, "{line}");
+        assert!((sum + line["intercept"].as_f64().unwrap() - expected).abs() < 1e-6, "{line}");
     }
 }
 
