@@ -79,11 +79,6 @@ impl Assignment {
         (&self.colours, &self.starts, &self.holders, &self.counts)
     }
 
-    /// How much it counts beside the other parts of the kernel.
-    pub fn weight(&self) -> f64 {
-        self.weight
-    }
-
     /// Adds how alike a graph and every landmark are. `shared` is room to count in.
     pub fn add(&self, graph: impl Iterator<Item = (u64, u32)>, shared: &mut Vec<u32>, to: &mut [f64]) {
         shared.clear();
