@@ -23,8 +23,8 @@ _SPELLED = {
         "class_weight",
         'Literal["balanced", "auto"] | Mapping[Any, float] | None',
         "Weight of the graphs of a class: None (all graphs count alike), \"balanced\" (all classes count "
-        "alike), \"auto\" (None, balanced or a blend of both, as leave-one-out says is best by ``metric``), "
-        "or a weight for each label.",
+        "alike), \"auto\" (None, balanced or a blend of both, whichever leave-one-out finds best by ``metric``; "
+        "None if there are more than three targets), or a weight for each label.",
     ),
 }
 

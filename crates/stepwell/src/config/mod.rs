@@ -145,7 +145,8 @@ pub struct ModelConfig {
     Readout metric: Metric = Metric::Auto;
     /// Weight of the graphs of a class: none (all graphs count alike), balanced
     /// (all classes count alike), one number per class, or auto: none, balanced or a
-    /// blend of both, as leave-one-out says is best by `metric`.
+    /// blend of both, whichever leave-one-out finds best by `metric` (none if there are
+    /// more than three targets).
     Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
     /// Landmarks do so in any case.

@@ -28,7 +28,7 @@ use crate::targets::{Encoded, Targets, Task};
 pub const MOST_GRAPHS: usize = 1000;
 
 /// Vertices of these graphs, at most.
-const MOST_VERTICES: usize = 150_000;
+const MOST_VERTICES: usize = 500_000;
 
 /// Landmarks of the readouts that are compared, at most.
 const LANDMARKS: usize = 300;
@@ -39,7 +39,7 @@ const FEWEST_GRAPHS: usize = 50;
 /// The share of what is unexplained that a candidate must explain to be chosen. The fewer
 /// graphs there are, the more differences are owed to chance.
 fn margin(graphs: usize) -> f64 {
-    0.01 + 5.0 / graphs as f64
+    0.005 + 2.5 / graphs as f64
 }
 
 /// An option that was chosen, and what it was chosen from.

@@ -23,6 +23,10 @@ pub(super) struct Regression {
 /// blends of the two.
 const BALANCES: [f64; 2] = [0.0, 1.0];
 
+/// Of more targets `auto` weighs no classes. Every target would need regressions of its own, where
+/// targets that are known for the same rows share one.
+const MOST_BALANCED: usize = 3;
+
 impl Regression {
     /// All that are needed, those of a target next to each other: of equal ones the first
     /// is preferred.
@@ -42,7 +46,9 @@ impl Regression {
         }
         let balances: &[f64] = match class_weight {
             ClassWeight::None => return Ok(alike(0.0).collect()),
-            ClassWeight::Auto if metric == Metric::Accuracy => return Ok(alike(0.0).collect()),
+            ClassWeight::Auto if metric == Metric::Accuracy || task.num_targets() > MOST_BALANCED => {
+                return Ok(alike(0.0).collect());
+            }
             ClassWeight::Auto => &BALANCES,
             ClassWeight::Balanced => &[1.0],
             ClassWeight::Given(_) => &[0.0],
