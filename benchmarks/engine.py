@@ -103,6 +103,10 @@ class Torch:
 class Stepwell:
     def __init__(self, graphs, weights, lift=True):
         model = PyramidalReservoir(units=UNITS, blocks=BLOCKS, tol=TOL, max_iter=MAX_ITER, lift=lift)
+        if graphs[0].labels is not None:
+            # Labels are read as labels, as users give them; sorted, they are the columns of the others.
+            graphs = [Graph(graph.adjacency, labels=graph.labels) for graph in graphs]
+            model.fit(graphs)
         self.model = model.set_weights(weights)._model
         batch = as_batch(graphs)
         self.preparation, self.prepared = best_of_three(lambda: self.model.prepare(batch, 1))
@@ -113,15 +117,16 @@ class Stepwell:
 
 
 def with_inputs(graphs):
-    """The graphs with the inputs of their vertices as features."""
+    """The graphs with the inputs of their vertices as features; with labels too, if these are one-hot labels."""
     labels = [graph.labels for graph in graphs]
     known = np.unique(np.concatenate(labels)) if labels[0] is not None else None
     made = []
     for graph in graphs:
-        features = graph.features
+        features, labels = graph.features, None
         if features is None or not features.shape[1]:
-            features = np.asarray(graph.adjacency.sum(1)).reshape(-1, 1) if known is None else graph.labels[:, None] == known
-        made.append(Graph(graph.adjacency, np.asarray(features, dtype=float)))
+            labels = graph.labels
+            features = np.asarray(graph.adjacency.sum(1)).reshape(-1, 1) if known is None else labels[:, None] == known
+        made.append(Graph(graph.adjacency, np.asarray(features, dtype=float), labels=labels))
     return made
 
 

@@ -324,7 +324,41 @@ impl RawModel {
         Ok((values.into_pyarray(py), passed.told(py)))
     }
 
-    /// The same for every graph that can be embedded, and why others cannot, by position.
+    /// The intercepts, a row per graph, and what the vertices of each graph add: a column
+    /// per class, or per target.
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        n_threads: usize,
+        report: Option<Py<PyAny>>,
+    ) -> PyResult<(Matrix<'py>, Vec<Matrix<'py>>)> {
+        self.trained()?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
+            let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
+            let pyramid = trained.model.coarsen(&batch, |_| watch.go_on())?;
+            let explanations = trained.explain(&batch, &pyramid, |done| watch.at(done))?;
+            let vertices = explanations.iter().enumerate().map(|(graph, explanation)| {
+                let count = batch.graph(graph).num_vertices();
+                let levels = explanation.on_vertices(&pyramid, graph, count)?;
+                let none = Array2::zeros((count, explanation.intercept.len()));
+                Ok(levels.into_iter().fold(none, |sum, level| sum + level))
+            });
+            let vertices = vertices.collect::<stepwell::Result<Vec<Array2<f64>>>>()?;
+            let columns = explanations.first().map_or(0, |explanation| explanation.intercept.len());
+            let shape = (explanations.len(), columns);
+            let intercepts = Array2::from_shape_fn(shape, |(graph, at)| explanations[graph].intercept[at]);
+            Ok((intercepts, vertices))
+        })?;
+        let (intercepts, vertices) = found.map_err(refused)?;
+        Ok((
+            intercepts.into_pyarray(py),
+            vertices.into_iter().map(|values| values.into_pyarray(py)).collect(),
+        ))
+    }
+
+    /// Decision values of every graph that can be embedded, and why others cannot, by position.
     fn decide_possible<'py>(
         &self,
         py: Python<'py>,

@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import real_file
 from rdkit import Chem
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -20,14 +20,11 @@ from sklearn.model_selection import cross_val_score
 from stepwell import PyramidalReservoir, PyramidalReservoirRegressor, load, load_dataset
 from stepwell.molecules import from_mols, from_smiles, read_csv, scaffold_split, scaffolds
 
-FOLDER = Path(os.environ.get("STEPWELL_TEST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "molecules"
 SMILES = ["CCO", "c1ccccc1C(=O)O", "[Na+].[Cl-]", "C[C@H](N)C(=O)O", "F/C=C/Cl", "C#N", "C", "O=C1CCC(=O)N1"]
 
 
 def real(name):
-    if not (FOLDER / name).is_file():
-        pytest.skip(f"{FOLDER / name} is not there")
-    return FOLDER / name
+    return real_file("molecules", name)
 
 
 def mapping():

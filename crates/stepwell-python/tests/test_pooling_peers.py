@@ -1,8 +1,6 @@
 """Poolings against SciPy, scikit-learn and networkx."""
 
-import os
 import warnings
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -10,11 +8,12 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
+from conftest import real_dataset
 from scipy.sparse.csgraph import connected_components
 from sklearn.decomposition import non_negative_factorization
 from sklearn.exceptions import ConvergenceWarning
 
-from stepwell import Graph, coarsen, kron_reduce, load_dataset, maxcut
+from stepwell import Graph, coarsen, kron_reduce, maxcut
 from stepwell._stepwell import nmf_factors
 
 
@@ -55,10 +54,7 @@ every_graph = pytest.mark.parametrize("kind", GRAPHS)
 
 
 def real_graphs(name, count):
-    folder = Path(os.environ.get("STEPWELL_TEST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "tud"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not there")
-    graphs = load_dataset(name, data_dir=folder, download=False).graphs
+    graphs = real_dataset(name).graphs
     return [graphs[i].adjacency for i in range(0, len(graphs), max(1, len(graphs) // count))]
 
 

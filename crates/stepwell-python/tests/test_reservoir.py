@@ -1,20 +1,19 @@
 """Reservoirs against the paper's equations written in NumPy."""
 
-import os
 import pickle
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import real_dataset
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from stepwell import Graph, PyramidalReservoir, load_dataset, make_benchmark
+from stepwell import Graph, PyramidalReservoir, make_benchmark
 
 
 def normalized(adjacency, directed=False):
@@ -208,10 +207,7 @@ def test_a_grid_search_over_processes():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # tolerance 0 is never met
 @pytest.mark.filterwarnings("ignore:edges carry labels")
 def test_real_molecules_when_they_are_there():
-    folder = Path(os.environ.get("STEPWELL_TEST_DATA", Path(__file__).parents[4] / "shared" / "data")) / "tud"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not there")
-    graphs = load_dataset("MUTAG", data_dir=folder, download=False).graphs[:40]
+    graphs = real_dataset("MUTAG").graphs[:40]
     model = PyramidalReservoir(spectral_radius=0.5, tol=0, max_iter=200).fit(graphs)
     found = model.transform(graphs)
     labels = np.unique(np.concatenate([graph.labels for graph in graphs]))

@@ -17,7 +17,7 @@
 
 use std::ops::ControlFlow;
 
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 use rayon::prelude::*;
 
 use super::TrainedModel;
@@ -143,6 +143,7 @@ impl TrainedModel {
         let inputs = model.features.apply(graphs)?;
         let prepared = Prepared::with_pyramid(graphs, &inputs, pyramid, config, || progress(0))?;
         let embedding = model.embed_prepared(&prepared, None, |_| progress(0))?;
+        let decisions = readout.predict(&embedding)?;
         let tables = states_read(weights, &prepared, config, progress)?;
         let read = config.embedded_blocks();
         let level_of = |block| level_read(block, prepared.levels(), config);
@@ -195,13 +196,35 @@ impl TrainedModel {
                     values += &of_colours.row(place);
                 }
             }
-            Ok(Explanation { intercept, levels: of_levels }.mirrored(readout.task()))
+            let mut explanation = Explanation { intercept, levels: of_levels };
+            explanation.absorb_rounding(decisions.row(graph));
+            Ok(explanation.mirrored(readout.task()))
         };
         (0..prepared.len()).into_par_iter().map(explained).collect()
     }
 }
 
+/// Predictions and contributions differ by rounding up to this, relative to `1 + |decision|`:
+/// predictions compute similarities in f32.
+const ROUNDING: f64 = 1e-5;
+
 impl Explanation {
+    /// Lets the vertices share what separates the contributions from the decision values that
+    /// are predicted, if it is no more than rounding.
+    fn absorb_rounding(&mut self, decisions: ArrayView1<'_, f64>) {
+        let Some(vertices) = self.levels.first().map(|level| level.values.nrows()).filter(|&rows| rows > 0)
+        else {
+            return;
+        };
+        let missing = &decisions - &self.decision();
+        for (column, (missing, decision)) in missing.iter().zip(decisions).enumerate() {
+            if missing.abs() <= ROUNDING * (1.0 + decision.abs()) {
+                let mut values = self.levels[0].values.column_mut(column);
+                values += missing / vertices as f64;
+            }
+        }
+    }
+
     /// With a column for each class, also for the first of two.
     fn mirrored(mut self, task: Task) -> Self {
         if task == (Task::Classification { num_classes: 2 }) {
