@@ -1,5 +1,4 @@
-//! What is proved about the sweeps of a model's blocks (paper §5), beside what
-//! happens on graphs.
+//! Compares the theory of a model's sweeps (paper §5) with the sweeps on actual graphs.
 
 use std::ops::ControlFlow;
 
@@ -16,19 +15,19 @@ use stepwell::theory::{
 
 use crate::error::Result;
 
-/// One block, over all graphs.
+/// The sweeps of one block, over all graphs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BlockConvergence {
-    /// Which stack, from 0.
+    /// The stack, from 0.
     pub stack: usize,
-    /// Which block of it, from 0.
+    /// The block within the stack, from 0.
     pub block: usize,
     /// The largest contraction factor.
     pub contraction_max: f64,
     /// Share of graphs with a certificate, K < 1.
     pub certified: f64,
-    /// Share of graphs that meet the necessary condition, of those it could be
-    /// decided for; none with gates.
+    /// Share of graphs that meet the necessary condition, among those for which it
+    /// could be decided. `None` with gates.
     pub necessary: Option<f64>,
     /// Mean of the bound T over the certified graphs.
     pub bound_mean: Option<f64>,
@@ -42,7 +41,7 @@ pub struct BlockConvergence {
     pub converged: f64,
     /// Mean factor by which changes shrank from sweep to sweep.
     pub rate_mean: Option<f64>,
-    /// The largest distance from the fixed point that the certificate leaves open.
+    /// The largest distance from the fixed point that the certificate permits.
     pub distance_max: Option<f64>,
     /// The largest change another sweep would make.
     pub residual_max: f64,
@@ -60,7 +59,8 @@ struct GraphConvergence {
     residual: f64,
 }
 
-/// A model without pooling, on graphs that come piece by piece.
+/// Collects the sweeps of a model without pooling, on graphs that arrive piece by
+/// piece.
 pub struct ConvergenceStudy<'a> {
     model: &'a Model,
     /// By stack and block.
@@ -68,13 +68,13 @@ pub struct ConvergenceStudy<'a> {
 }
 
 impl<'a> ConvergenceStudy<'a> {
-    /// Nothing is known yet.
+    /// Starts a study without any graphs.
     pub fn new(model: &'a Model) -> Self {
         let blocks = model.config.stacks * model.config.blocks;
         Self { model, blocks: (0..blocks).map(|_| Vec::new()).collect() }
     }
 
-    /// Looks at more graphs.
+    /// Adds more graphs.
     pub fn add(
         &mut self,
         graphs: &GraphBatch,
@@ -88,7 +88,7 @@ impl<'a> ConvergenceStudy<'a> {
             let (stack, block) = (index / config.blocks, index % config.blocks);
             let weights = &model.weights.stacks()[stack][block][0];
             let size = RecurrentSize::of(weights.recurrent.view())?;
-            // What drives the block: X V, or H V of the block before.
+            // The input term of the block: X V, or H V with the states of the previous block.
             let drive = if block > 0 {
                 states[index - 1].dot(&weights.input)
             } else {
@@ -153,7 +153,7 @@ impl<'a> ConvergenceStudy<'a> {
     }
 }
 
-/// The gate of an entry, where edges carry something.
+/// The gate of an entry, if edges carry labels or attributes.
 fn gate(weights: &BlockWeights, edges: &EdgeInputs, entry: usize) -> Option<Array1<f64>> {
     let gate = || weights.gate.gate(edges.labels(entry), edges.attributes(entry), weights.recurrent.ncols());
     (!edges.is_empty()).then(gate)

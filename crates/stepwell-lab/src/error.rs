@@ -1,52 +1,52 @@
-//! What can go wrong in an experiment.
+//! Errors of an experiment.
 
 use std::path::PathBuf;
 
-/// Why an experiment could not be run, or a run not be continued.
+/// Why an experiment could not run, or a run could not resume.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Graphs cannot be split that way.
+    /// The graphs cannot be split as requested.
     #[error("splits: expected {expected}, found {found}")]
     Split {
-        /// What would do.
+        /// What would be accepted.
         expected: String,
-        /// What there is.
+        /// What was found.
         found: String,
     },
-    /// The protocol has a value it cannot have.
+    /// An option of the protocol has an invalid value.
     #[error("{name}: expected {expected}, found {found}")]
     BadOption {
         /// The option.
         name: &'static str,
-        /// What it may be.
+        /// What would be accepted.
         expected: String,
-        /// What it is.
+        /// What was found.
         found: String,
     },
-    /// The model or a graph was refused.
+    /// The library rejected the model or a graph.
     #[error(transparent)]
     Model(#[from] stepwell::Error),
-    /// A dataset could not be read, or a file not be written.
+    /// A dataset could not be read, or a file could not be written.
     #[error(transparent)]
     Data(#[from] stepwell_data::Error),
-    /// Something is missing that needs graphs, and they were not prepared.
+    /// A missing result needs graphs, but the graphs were not prepared.
     #[error("graphs must be prepared before they are embedded")]
     Unprepared,
-    /// A file or folder could not be used.
+    /// A file or folder could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A record is not what was written.
+    /// A record differs from what was written.
     #[error("{}, line {line}: {problem}; the lines before it are intact: delete this line and all after it to resume", path.display())]
     Record {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
         /// What is wrong with it.
         problem: String,

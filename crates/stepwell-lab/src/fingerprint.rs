@@ -1,4 +1,5 @@
-//! What a cell's records depend on, so that a run is not resumed with anything else.
+//! Identifies everything that the records of a cell depend on, so that a run never
+//! resumes with other data or options.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,13 +16,14 @@ pub struct Fingerprint {
     /// Checksum of data, splits, model and protocol.
     #[serde(rename = "fingerprint")]
     pub checksum: String,
-    /// Model and protocol, to tell what differs; old records have none.
+    /// Model and protocol, to report what differs. Old records have none.
     #[serde(skip_serializing_if = "Value::is_null", default)]
     pub settings: Value,
 }
 
 impl Fingerprint {
-    /// Of a model on a dataset; `settings` hold all options of model and protocol.
+    /// The fingerprint of a model on a dataset. `settings` holds all options of model
+    /// and protocol.
     pub(crate) fn new(
         dataset: &Dataset,
         model: &ModelConfig,
@@ -33,7 +35,8 @@ impl Fingerprint {
         Self { checksum, settings: serde_json::from_str(&text).expect("just written") }
     }
 
-    /// What differs from this one, where the checksums do: `units = 10, not 11`.
+    /// What differs from this fingerprint if the checksums differ: `units = 10, not
+    /// 11`.
     pub(crate) fn difference(&self, now: &Self) -> String {
         if self.settings.is_null() {
             return "another dataset, model or protocol".into();
@@ -45,7 +48,8 @@ impl Fingerprint {
 
 fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
     let mut sum = Sha256::new();
-    // The key of a pyramid is made of structure and weights; of one that is pooled, if the model is not.
+    // The key of a pyramid covers structure and weights. Without pooling there is no
+    // pyramid, so take the key that Graclus would have.
     let pooled = ModelConfig { pool: Pool::Graclus, ..model.clone() };
     let pooling = model.pooling().or_else(|| pooled.pooling()).expect("Graclus is a pooling");
     sum.update(cache::key(&dataset.graphs, &pooling, 0));
@@ -59,7 +63,7 @@ fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &s
         let attributes = dataset.graphs.edge_attributes().map(|all| &all.values);
         attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
     }
-    // Written down as it was when records began.
+    // Keep the encoding of the first records, so that old runs can be resumed.
     let targets = match &dataset.targets {
         Targets::None => "None".to_owned(),
         Targets::Classes(Labels::Int(values)) => format!("Classes({values:?})"),

@@ -1,6 +1,6 @@
-//! Experiments: how models are evaluated, with records on disk that a run is
-//! resumed from; pictures and pages of the results; and, in [`paper`], the
-//! tables and figures of the paper beside ours.
+//! Experiments: evaluates models and keeps records on disk from which a run resumes,
+//! draws pictures and pages of the results, and, in [`paper`], compares the tables and
+//! figures of the paper with ours.
 
 pub mod baselines;
 pub mod convergence;

@@ -1,4 +1,4 @@
-//! How good predictions are, by every metric that their targets have.
+//! Scores predictions by every metric that applies to their targets.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,11 @@ use stepwell::targets::{Encoded, Task};
 
 use crate::table::Cell;
 
-/// Values of metrics, those that have one.
+/// The values of those metrics that have one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(BTreeMap<Metric, f64>);
 
-/// What records call metrics.
+/// The names of metrics in records.
 const NAMES: [(Metric, &str); 10] = [
     (Metric::Accuracy, "accuracy"),
     (Metric::BalancedAccuracy, "balanced_accuracy"),
@@ -36,7 +36,7 @@ impl Values {
         self.0.get(&metric).copied()
     }
 
-    /// All of them, in the order of [`Metric`].
+    /// All values, in the order of [`Metric`].
     pub fn iter(&self) -> impl Iterator<Item = (Metric, f64)> {
         self.0.iter().map(|(&metric, &value)| (metric, value))
     }
@@ -46,7 +46,7 @@ impl Values {
         self.0.is_empty()
     }
 
-    /// Mean and standard deviation of every metric, over those that have a value of it.
+    /// Mean and standard deviation of every metric, over the items that have a value.
     fn spread<'v>(all: impl Iterator<Item = &'v Self> + Clone) -> (Self, Self) {
         let (mut means, mut stds) = (Self::default(), Self::default());
         for (metric, _) in NAMES {
@@ -73,7 +73,7 @@ impl Serialize for Values {
     }
 }
 
-/// What is no metric is skipped: values stand beside other things.
+/// Skips keys that are not metrics, because records mix values with other fields.
 impl<'de> Deserialize<'de> for Values {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Named;
@@ -105,17 +105,17 @@ impl<'de> Deserialize<'de> for Values {
 /// All metrics of some predictions.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Quality {
-    /// Of several targets, the mean over those that have a value.
+    /// For several targets, the mean over the targets that have a value.
     #[serde(flatten)]
     pub values: Values,
-    /// Of each target, where there are several.
+    /// The values of each target, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub per_target: Vec<Values>,
 }
 
 impl Quality {
-    /// All metrics of decisions about some graphs, and of probabilities where there are
-    /// any, over what is known of them.
+    /// Computes all metrics of decisions about some graphs, and of probabilities if
+    /// given, over the known targets.
     pub fn of(
         targets: &Encoded,
         judged: &[usize],
@@ -146,7 +146,7 @@ impl Quality {
         self.values.is_empty() && self.per_target.iter().all(Values::is_empty)
     }
 
-    /// Mean and standard deviation of every metric, over those that have a value of it.
+    /// Mean and standard deviation of every metric, over the items that have a value.
     pub fn spread(all: &[Self]) -> (Self, Self) {
         let (values, stds) = Values::spread(all.iter().map(|quality| &quality.values));
         let targets = all.iter().map(|quality| quality.per_target.len()).max().unwrap_or(0);
@@ -156,7 +156,7 @@ impl Quality {
         (Self { values, per_target }, Self { values: stds, per_target: std_per_target })
     }
 
-    /// The mean of every metric, over those that have a value of it.
+    /// Mean of every metric, over the items that have a value.
     pub fn mean(all: &[Self]) -> Self {
         Self::spread(all).0
     }
@@ -168,26 +168,27 @@ impl From<Values> for Quality {
     }
 }
 
-/// What was said of one target, beside what is true, where that is known.
+/// Predictions for one target next to the true values, for the graphs where those are
+/// known.
 pub(crate) struct Said {
-    /// Which of the graphs it is known of.
+    /// The graphs with a known value.
     pub rows: Vec<usize>,
-    /// The classes, or the numbers.
+    /// The true classes or numbers.
     pub truth: Known,
-    /// A column for each class, or one.
+    /// One column per class, or a single column.
     pub decisions: Array2<f64>,
-    /// A column for each class.
+    /// One column per class.
     pub probabilities: Option<Array2<f64>>,
 }
 
-/// What is true of the rows it is known of.
+/// The true values of the known rows.
 pub(crate) enum Known {
     Classes(Vec<usize>, usize),
     Numbers(Vec<f64>),
 }
 
 impl Said {
-    /// Of one target of some graphs.
+    /// The predictions for one target of some graphs.
     pub fn new(
         targets: &Encoded,
         judged: &[usize],
@@ -242,7 +243,7 @@ impl Said {
     }
 }
 
-/// The metrics that some have a value of, the headline first.
+/// The metrics that at least one item has a value of, the headline first.
 pub fn present<'q>(all: impl IntoIterator<Item = &'q Quality>, headline: Metric) -> Vec<Metric> {
     let mut found: Vec<Metric> =
         all.into_iter().flat_map(|quality| quality.values.iter().map(|(metric, _)| metric)).collect();
@@ -251,7 +252,7 @@ pub fn present<'q>(all: impl IntoIterator<Item = &'q Quality>, headline: Metric)
     found
 }
 
-/// What a column of values of a metric is called; shares are told in per cent.
+/// The column heading of a metric. Shares are shown in per cent.
 pub fn heading(metric: Metric) -> String {
     let unit = if metric.is_share() { " (%)" } else { "" };
     metric.title().to_owned() + unit
@@ -299,13 +300,14 @@ mod tests {
         let targets = Encoded::new(&y).unwrap();
         let decisions = array![[0.5, -9.0], [0.7, -0.1], [9.0, -0.5], [0.9, 0.3]];
         let found = Quality::of(&targets, &[0, 1, 2, 3], decisions.view(), None);
-        // Of the first target three are known, and one of two positives is above the negative.
+        // Three values of the first target are known, and one of two positives ranks above the
+        // negative.
         assert_eq!(found.per_target[0].get(Metric::RocAuc), Some(0.5));
         assert_eq!(found.per_target[0].get(Metric::Accuracy), Some(2.0 / 3.0));
         assert_eq!(found.per_target[1].get(Metric::RocAuc), Some(1.0));
         assert_eq!(found.get(Metric::RocAuc), Some(0.75));
         assert_eq!(found.get(Metric::LogLoss), None, "there are no probabilities");
-        // Where a target has one class alone, the others make the mean.
+        // If a target has only one class, the mean is over the others.
         let found = Quality::of(&targets, &[1, 2], decisions.select(Axis(0), &[1, 2]).view(), None);
         assert_eq!(found.per_target[0].get(Metric::RocAuc), None);
         assert_eq!((found.get(Metric::RocAuc), found.get(Metric::Accuracy)), (Some(1.0), Some(0.25)));

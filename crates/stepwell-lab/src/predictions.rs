@@ -1,4 +1,4 @@
-//! What a model said of the test graphs of a fold: as much of it as pictures need.
+//! A model's predictions for the test graphs of a fold, as far as pictures need them.
 
 use serde::{Deserialize, Serialize};
 use stepwell::rng::Stream;
@@ -6,45 +6,48 @@ use stepwell::targets::{Encoded, Task, decode_classes};
 
 use crate::metrics::{Known, Said};
 
-/// Test graphs of a cell whose predictions are kept, at most.
+/// Maximum number of test graphs of a cell whose predictions are kept.
 pub const MOST_GRAPHS: usize = 4000;
 
-/// Targets whose predictions are kept, at most: more would not be drawn.
+/// Maximum number of targets whose predictions are kept. More would not be drawn.
 pub const MOST_TARGETS: usize = 12;
 
-/// What was said of the test graphs of a fold, or of some of them, drawn at random.
+/// Predictions for the test graphs of a fold, or for a random sample of them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Predictions {
-    /// What was to be predicted.
+    /// The task.
     pub task: Task,
-    /// The names of the classes, where graphs have one each.
+    /// The names of the classes, if each graph has one class.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub classes: Vec<String>,
-    /// How many test graphs there are.
+    /// Number of test graphs.
     pub tested: usize,
-    /// Of how many of them predictions are kept.
+    /// Number of test graphs whose predictions are kept.
     pub kept: usize,
-    /// Those of each target. Of too many targets of 0 and 1, those with most positives.
+    /// The predictions of each target. If there are too many targets of 0 and 1, those
+    /// with the most positives.
     pub targets: Vec<Pairs>,
 }
 
-/// What was said of one target, and what is true, for graphs of which that is known.
+/// Predictions and true values of one target, for the graphs with a known value.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Pairs {
-    /// What the target is called, where there are several.
+    /// The name of the target, if there are several.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub name: String,
     /// The true class, or number.
     pub truth: Vec<f32>,
-    /// The decision value; of more than two classes the predicted one; or the predicted number.
+    /// The decision value; for more than two classes the predicted class; or the
+    /// predicted number.
     pub found: Vec<f32>,
-    /// The probability of the second class; of more than two that of the predicted one.
+    /// The probability of the second class; for more than two classes, of the predicted
+    /// class.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probability: Vec<f32>,
 }
 
 impl Predictions {
-    /// The share of a cell's predictions that one of so many folds may keep.
+    /// Keeps the share of a cell's predictions that belongs to one of `folds` folds.
     pub(crate) fn keep(
         targets: &Encoded,
         said: impl Fn(usize) -> Said,
@@ -76,13 +79,14 @@ impl Predictions {
         Self { task, classes, tested, kept: kept.len(), targets }
     }
 
-    /// Those of all folds together; nothing where there are none.
+    /// Combines the predictions of all folds. `None` without folds.
     pub fn pooled<'p>(folds: impl IntoIterator<Item = &'p Self>) -> Option<Self> {
         folds.into_iter().cloned().reduce(|mut all, fold| {
             all.tested += fold.tested;
             all.kept += fold.kept;
             for (mine, more) in all.targets.iter_mut().zip(fold.targets) {
-                // Probabilities of some folds alone would not stand beside their truth.
+                // Keep probabilities only if every fold has them; otherwise they would not
+                // align with the true values.
                 if mine.probability.len() == mine.truth.len() && more.probability.len() == more.truth.len() {
                     mine.probability.extend(more.probability);
                 } else {

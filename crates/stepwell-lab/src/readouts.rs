@@ -1,5 +1,5 @@
-//! Readouts trained on some graphs: of a model as it is, or, in a search, one
-//! for every penalty from a single decomposition.
+//! Readouts trained on some graphs: a model's own readout or, in a search, one readout
+//! per penalty from a single decomposition.
 
 use ndarray::{Array2, ArrayView2, Axis};
 use stepwell::model::{Model, TrainedModel};
@@ -10,18 +10,17 @@ use crate::baselines::{Counts, Rows, Vectors};
 use crate::error::Result;
 use crate::protocol::Protocol;
 
-/// What is known of graphs: a row each, or, where rows would be too long to
-/// write down, the inner product of each with each.
+/// The rows of graphs or, if rows are too long to store, all pairwise inner products.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Design {
-    /// A row for every graph.
+    /// One row per graph.
     Vectors(Vectors),
-    /// Row times row, and the rows themselves for products with other graphs'.
+    /// Pairwise products, and the rows themselves for products with other graphs.
     Products(Array2<f64>, Counts),
 }
 
 impl Design {
-    /// Of the rows of all graphs.
+    /// A design from the rows of all graphs.
     pub fn new(rows: Rows) -> Result<Self> {
         Ok(match rows {
             Rows::Vectors(vectors) => Self::Vectors(vectors),
@@ -29,7 +28,8 @@ impl Design {
         })
     }
 
-    /// What a readout trained on some of the graphs is shown of others.
+    /// The part of the design from which a readout trained on `trained_on` predicts
+    /// `graphs`.
     pub fn of(&self, graphs: &[usize], trained_on: &[usize]) -> Shown {
         match self {
             Self::Vectors(vectors) => Shown::Vectors(vectors.select(graphs)),
@@ -41,7 +41,7 @@ impl Design {
         }
     }
 
-    /// What a readout trained on all of the graphs is shown of new ones.
+    /// The part from which a readout trained on all graphs predicts new ones.
     pub fn of_new(&self, rows: Rows) -> Result<Shown> {
         Ok(match (self, rows) {
             (Self::Products(_, counts), Rows::Counts(new)) => Shown::Products(new.products(counts)?),
@@ -51,7 +51,7 @@ impl Design {
     }
 }
 
-/// How much the rows of one target count; none where all count alike.
+/// The weights of the rows for one target. `None` if all rows weigh the same.
 fn class_weights(
     class_weight: &ClassWeight,
     targets: &Encoded,
@@ -68,23 +68,24 @@ fn class_weights(
     Ok(class_weight.per_row(&codes, targets.task().num_classes(), None)?)
 }
 
-/// Readouts for all penalties that are left to choose from.
+/// Readouts for all candidate penalties.
 pub(crate) enum Readouts {
-    /// Of vectors, for each of these penalties.
+    /// Readouts of vectors, for each of these penalties.
     Linear(Box<RidgePath>, Vec<f64>),
-    /// Of inner products, for each of these penalties.
+    /// Readouts of inner products, for each of these penalties.
     Dual(DualRidge, Vec<f64>),
-    /// The model's own, trained as `stepwell train` does.
+    /// The model's own readout, trained as `stepwell train` does.
     Own(Box<TrainedModel>),
-    /// Of several targets, those that are known for the same graphs together.
+    /// Several targets: those known for the same graphs share a readout.
     Several(Vec<Part<Self>>),
 }
 
-/// What is trained on the graphs that some targets are known of.
+/// A readout trained on the graphs for which some targets are known.
 pub(crate) struct Part<T> {
     /// The columns of these targets.
     columns: Vec<usize>,
-    /// Which of the products with training graphs it is shown; all that there is, of vectors.
+    /// The products with training graphs that it reads. `None` for vectors, which it
+    /// reads completely.
     rows: Option<Vec<usize>>,
     trained: T,
 }
@@ -96,8 +97,8 @@ impl Readouts {
         Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, vectors.rows(), targets, sample)?)))
     }
 
-    /// Trains linear readouts with the penalties of a search, on what is shown of graphs
-    /// with these targets. Graphs may be weighted by class; vectors may be standardised.
+    /// Trains linear readouts with the penalties of a search on graphs with these
+    /// targets. Graphs may be weighted by class; vectors may be standardised.
     pub fn searched(
         shown: Shown,
         targets: &Encoded,
@@ -108,7 +109,7 @@ impl Readouts {
         let (task, y) = (targets.task(), targets.matrix());
         let weighs = !matches!(class_weight, ClassWeight::None | ClassWeight::Auto);
         let groups = match task {
-            // Every target has weights of its own.
+            // Each target has its own class weights, so each needs its own regression.
             Task::Binary { targets } if weighs => (0..targets).map(|target| vec![target]).collect(),
             _ => targets.census().groups(),
         };
@@ -133,7 +134,7 @@ impl Readouts {
         Ok(Self::Several(groups.into_iter().map(part).collect::<Result<_>>()?))
     }
 
-    /// How many penalties there are to choose from.
+    /// Number of candidate penalties.
     pub fn len(&self) -> usize {
         match self {
             Self::Linear(_, alphas) | Self::Dual(_, alphas) => alphas.len(),
@@ -142,7 +143,7 @@ impl Readouts {
         }
     }
 
-    /// The readout with one of the penalties.
+    /// Solves for one of the penalties.
     pub fn solve(&self, index: usize) -> Result<Solved<'_>> {
         Ok(match self {
             Self::Linear(path, alphas) => {
@@ -167,11 +168,11 @@ impl Readouts {
     }
 }
 
-/// What a readout is trained on.
+/// The input of a readout.
 pub(crate) enum Shown {
-    /// A row for every graph.
+    /// One row per graph.
     Vectors(Vectors),
-    /// The inner product of each with each of the graphs that are learnt from.
+    /// The inner product of each graph with each training graph.
     Products(Array2<f64>),
 }
 
@@ -215,7 +216,7 @@ pub(crate) enum Solved<'a> {
 }
 
 impl Solved<'_> {
-    /// Its penalty; of several targets, that of the first.
+    /// Its penalty; for several targets, that of the first.
     pub fn alpha(&self) -> f64 {
         match self {
             Self::Linear { alpha, .. } => *alpha,
@@ -224,7 +225,8 @@ impl Solved<'_> {
         }
     }
 
-    /// Decision values or predicted numbers for what a [`Design`] shows of graphs.
+    /// Decision values or predicted numbers for the part of a [`Design`] that `shown`
+    /// holds.
     pub fn decisions(&self, shown: &Shown) -> Result<Array2<f64>> {
         if let (Self::Own(trained), Shown::Vectors(vectors)) = (self, shown) {
             return Ok(trained.readout.predict(vectors.rows())?);
@@ -235,7 +237,7 @@ impl Solved<'_> {
         }
     }
 
-    /// The same for a table of numbers.
+    /// The same for a matrix of numbers.
     fn linear(&self, shown: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         Ok(match self {
             Self::Linear { weights, intercept, .. } => shown.dot(weights) + intercept,
@@ -257,8 +259,8 @@ impl Solved<'_> {
         })
     }
 
-    /// The probabilities that decisions stand for, where the readout knows them: a
-    /// model's own does, for classes.
+    /// The probabilities for some decisions. Only a model's own readout of classes has
+    /// them.
     pub fn probabilities(&self, decisions: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>> {
         let Self::Own(trained) = self else { return Ok(None) };
         let assessed = trained.readout.assessments().unwrap_or_default();

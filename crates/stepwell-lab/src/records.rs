@@ -1,12 +1,12 @@
-//! What a run has found, line by line in append-only files.
+//! The results of a run, line by line in append-only files.
 //!
-//! A line is 16 hexadecimal digits of the SHA-256 of what follows, a space, and
-//! a JSON object. A line that was being written when the program was killed has
-//! no end, and what a power cut leaves of the last lines may be anything: what
-//! no good line follows is dropped, and done anew by whoever goes on. A bad line
-//! before a good one was changed by somebody, and is an error. Several files in a
-//! folder, one for each process that shares the work, are read as one; those that
-//! end in `.jsonl.gz` are read too, but never written to.
+//! A line consists of 16 hexadecimal digits, the beginning of the SHA-256 of the rest,
+//! then a space and a JSON object. If the program is killed while it writes, the last
+//! line has no end; after a power cut the last lines may hold anything. So everything
+//! after the last good line is dropped, and the next process repeats that work. A bad
+//! line before a good one means that somebody changed the file, and is an error.
+//! Several files in a folder, one for each process that shares the work, are read as
+//! one. Files that end in `.jsonl.gz` are read as well, but never written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// A file of records that is being written.
+/// A file of records, open for writing.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -29,12 +29,12 @@ pub struct Journal {
     synced: Instant,
 }
 
-/// How much work a power cut may undo: waiting for the disk after every record
-/// would take longer than many passes do.
+/// Limits how much work a power cut can undo. Syncing after every record would take
+/// longer than many passes do.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
 
 impl Journal {
-    /// Opens a file to go on writing, dropping what was not written whole.
+    /// Opens a file to append to it, and drops an incomplete end.
     pub fn open(path: &Path) -> Result<Self> {
         let refused = |source| Error::Io { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
@@ -50,8 +50,8 @@ impl Journal {
         Ok(Self { path: path.to_owned(), file, synced: Instant::now() })
     }
 
-    /// Adds a record. Whatever ends the program now, it is there; should the
-    /// machine itself stop, the records of the last seconds may be lost.
+    /// Appends a record. The record survives the end of the program; if the machine
+    /// itself stops, the records of the last seconds may be lost.
     pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
         let refused = |source| Error::Io { path: self.path.clone(), source };
         let text = serde_json::to_string(record).map_err(|error| refused(error.into()))?;
@@ -63,7 +63,7 @@ impl Journal {
             self.synced = Instant::now();
         }
         written.map_err(|source| {
-            // A full disk may have taken half of it.
+            // A full disk may have taken half of the record.
             let _ = self.file.set_len(before);
             refused(source)
         })
@@ -72,12 +72,12 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // The next record will tell, if the disk has gone.
+        // If the disk has failed, writing the next record reports it.
         let _ = self.file.sync_data();
     }
 }
 
-/// How much of a file is good, from its beginning: all but what no good line follows.
+/// The length of the good part of a file: up to the end of the last good line.
 fn whole(bytes: &[u8]) -> usize {
     let mut end = bytes.len();
     while let Some(last) = bytes[..end].iter().rposition(|&byte| byte == b'\n') {
@@ -93,18 +93,18 @@ fn whole(bytes: &[u8]) -> usize {
     0
 }
 
-/// What a line says, if it is what was written.
+/// The JSON text of a line, if its checksum matches.
 fn text(line: &[u8]) -> Result<&str, String> {
     let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let (sum, text) = line.split_once(' ').unwrap_or(("", line));
     if sum == digest(text) { Ok(text) } else { Err("its checksum differs, so it was edited".into()) }
 }
 
-/// More than the records of any run.
+/// More than the records of any run unpack to.
 const MOST_UNPACKED: u64 = 1 << 32;
 
-/// All records of a folder of files ending in `.jsonl` or `.jsonl.gz`, in the order of their
-/// names; what was not written whole is left out.
+/// Reads all records of a folder of files ending in `.jsonl` or `.jsonl.gz`, in the
+/// order of their names, without incomplete ends.
 pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     let mut records = Vec::new();
     for (path, bytes) in files(folder)? {
@@ -120,7 +120,7 @@ pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     Ok(records)
 }
 
-/// The files and what they hold; none while there is no folder.
+/// The files and their contents. Empty if the folder does not exist.
 fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let refused = |path: &Path| {
         let path = path.to_owned();

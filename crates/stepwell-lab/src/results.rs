@@ -1,4 +1,4 @@
-//! Results of a run's finished cells, all seeds of a model together.
+//! Results of a run's finished cells, with all seeds of a model together.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::significance::{Test, paired};
 /// The paper's poolings, in the order of tables and charts.
 pub const POOLS: [&str; 4] = ["none", "graclus", "nmf", "ndp"];
 
-/// A pooling's place there; others come behind.
+/// A pooling's position in that order. Others come last.
 pub(crate) fn pool_order(pool: &str) -> usize {
     POOLS.iter().take_while(|name| **name != pool).count()
 }
@@ -28,15 +28,17 @@ pub struct ModelResult {
     pub pool: String,
     /// Blocks; 0 for a baseline.
     pub blocks: usize,
-    /// Seeds of the protocol it was run with.
+    /// Seeds of the protocol.
     pub seeds: Vec<u64>,
-    /// What it is told by.
+    /// The headline metric.
     #[serde(skip)]
     pub metric: Metric,
-    /// The mean of it over folds and seeds that have a value; of a share, in percent.
+    /// The mean of the metric over folds and seeds that have a value. Shares are in
+    /// percent.
     #[serde(rename = "accuracy")]
     pub mean: f64,
-    /// Its standard deviation over folds and seeds; of one fold, over draws of the weights.
+    /// Its standard deviation over folds and seeds; with one fold, over draws of the
+    /// weights.
     pub std: f64,
     /// Mean balanced accuracy, in percent.
     pub balanced_accuracy: Option<f64>,
@@ -44,16 +46,16 @@ pub struct ModelResult {
     pub macro_f1: Option<f64>,
     /// Mean area under the ROC curve.
     pub auroc: Option<f64>,
-    /// Values of folds that have one, seed by seed and fold by fold; of a share, in percent.
+    /// The values of the folds that have one, by seed and fold. Shares are in percent.
     pub folds: Vec<f64>,
 }
 
-/// All finished cells of classification, by accuracy.
+/// All finished classification cells, by accuracy.
 pub fn results(cells: &BTreeMap<CellKey, CellState>) -> Vec<ModelResult> {
     by(cells, |_| Metric::Accuracy)
 }
 
-/// All finished cells, each by the metric its results are told by.
+/// All finished cells, each by its headline metric.
 pub fn headlines(cells: &BTreeMap<CellKey, CellState>) -> Vec<ModelResult> {
     by(cells, CellState::headline)
 }
@@ -101,15 +103,15 @@ fn result(key: CellKey, cells: &[(&CellKey, &CellState)], metric: Metric) -> Opt
 }
 
 impl ModelResult {
-    /// Whether it differs from another on the same dataset, tested over folds;
-    /// nothing where metrics, seeds or folds are not the same.
+    /// Tests over folds whether it differs from another model on the same dataset.
+    /// `None` if metrics, seeds or folds differ.
     pub fn compare(&self, other: &Self) -> Option<Test> {
         let same = self.dataset == other.dataset && self.seeds == other.seeds && self.metric == other.metric;
         if !same || self.folds.len() != other.folds.len() {
             return None;
         }
         let differences: Vec<f64> = self.folds.iter().zip(&other.folds).map(|(a, b)| a - b).collect();
-        // One fold is tested for the rest of one seed's to learn from.
+        // For each seed, one fold is the test set and the others are the training set.
         let folds = self.folds.len() / self.seeds.len().max(1);
         paired(&differences, 1.0 / folds.saturating_sub(1).max(1) as f64)
     }

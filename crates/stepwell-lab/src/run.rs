@@ -1,4 +1,4 @@
-//! A run's folder: what it has found so far, and who does which part of it.
+//! A run's folder: the results so far, and which process computes which part.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,18 @@ use crate::protocol::{Unit, UnitKey};
 use crate::records::{self, Journal};
 use crate::subject::Subject;
 
-/// Names a model on a dataset.
+/// Identifies a model on a dataset.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct CellKey {
     /// The dataset's name.
     pub dataset: String,
-    /// The preset's name, or a baseline's; "reservoir" for the preset `paper` with a search.
+    /// The name of the preset or baseline; "reservoir" for the preset `paper` with a
+    /// search.
     #[serde(skip_serializing_if = "is_reservoir", default = "reservoir")]
     pub model: String,
     /// The pooling's name.
     pub pool: String,
-    /// Blocks of the model; a baseline has none.
+    /// Number of blocks of the model; 0 for a baseline.
     pub blocks: usize,
     /// The protocol's seed.
     #[serde(skip_serializing_if = "is_first", default)]
@@ -45,7 +46,7 @@ fn is_first(seed: &u64) -> bool {
 }
 
 impl CellKey {
-    /// That of a subject on a dataset.
+    /// The key of a subject on a dataset.
     pub fn new(dataset: &str, subject: &Subject, seed: u64) -> Self {
         let (model, pool, blocks) = match subject {
             Subject::Model(name, config) => (name.clone(), config.pool.name(), config.blocks),
@@ -54,7 +55,7 @@ impl CellKey {
         Self { dataset: dataset.into(), model, pool: pool.into(), blocks, seed }
     }
 
-    /// Whether it is a model, and not a baseline.
+    /// Whether it is a model and not a baseline.
     pub fn is_model(&self) -> bool {
         self.blocks > 0
     }
@@ -64,7 +65,7 @@ impl CellKey {
         is_reservoir(&self.model)
     }
 
-    /// The subject, without the dataset.
+    /// The subject without the dataset.
     pub fn subject(&self) -> String {
         match (self.is_papers(), self.blocks) {
             (true, blocks) => format!("{}, {blocks} blocks", self.pool),
@@ -85,34 +86,33 @@ impl std::fmt::Display for CellKey {
     }
 }
 
-/// How good the model of a fold is on its test graphs, a mean over initialisations.
+/// The score of a fold's model on its test graphs, a mean over initialisations.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct FoldResult {
-    /// The settings that were searched, and the rest of the model.
+    /// The searched options and the rest of the configuration.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub config: Option<ModelConfig>,
     /// The setting of a baseline.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub setting: Option<String>,
-    /// The penalty that was chosen, for the first initialisation.
+    /// The chosen penalty, for the first initialisation.
     pub alpha: f64,
-    /// What it was chosen by on the validation graphs: the metric, negative where less is
-    /// better, with minus the mean squared error in place of RMSE; nothing where nothing
-    /// was searched.
+    /// The validation score it was chosen by: the metric, negated if less is better,
+    /// with minus the mean squared error instead of RMSE. `None` without a search.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub validation: Option<f64>,
-    /// How good it is: the mean over draws of the weights.
+    /// The scores: means over draws of the weights.
     #[serde(flatten)]
     pub quality: Quality,
-    /// The standard deviation over draws, where there are several.
+    /// The standard deviation over draws, if there are several.
     #[serde(skip_serializing_if = "Quality::is_empty", default)]
     pub std: Quality,
 }
 
-/// Seconds of training and testing the model of a fold once, on one thread.
+/// Seconds of training and testing a fold's model once, on one thread.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Times {
-    /// Embedding the graphs to train on, and training the readout.
+    /// Embedding the training graphs, and training the readout.
     pub train_seconds: f64,
     /// Embedding the test graphs, and predicting.
     pub test_seconds: f64,
@@ -122,168 +122,168 @@ pub struct Times {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub enum Record {
-    /// What a cell is made of, before its first result.
+    /// Describes a cell, before its first result.
     Cell {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
         /// Data, splits, model and protocol.
         #[serde(flatten)]
         fingerprint: Fingerprint,
-        /// How many units it takes.
+        /// Number of units.
         units: usize,
-        /// What its results are told by; old records do not say.
+        /// The headline metric. Old records have none.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         metric: Option<Metric>,
-        /// What its targets are called, where there are several.
+        /// The names of the targets, if there are several.
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         targets: Vec<String>,
     },
-    /// One pass.
+    /// One pass of a search.
     Unit {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// What it found.
+        /// The result.
         #[serde(flatten)]
         unit: Unit,
     },
     /// The winner of a fold.
     Fold {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// Which fold, from 0.
+        /// The fold, from 0.
         fold: usize,
-        /// How good it is.
+        /// The result.
         #[serde(flatten)]
         result: Box<FoldResult>,
     },
-    /// What the model of a fold said of its test graphs, in a file of its own.
+    /// A fold's predictions for its test graphs, stored in a separate file.
     Predictions {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// Which fold, from 0.
+        /// The fold, from 0.
         fold: usize,
-        /// What it said, with the first draw of its weights.
+        /// The predictions, with the first draw of the weights.
         #[serde(flatten)]
         said: Box<Predictions>,
     },
-    /// How long the winner of a fold took. This and what follows stands in a
-    /// file of its own, as no two runs agree on it.
+    /// The times of a fold's winner. This record and those below go to a separate file,
+    /// because no two runs agree on times.
     Time {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// Which fold, from 0.
+        /// The fold, from 0.
         fold: usize,
-        /// How its sweeps were made.
+        /// The kind of sweeps.
         sweeps: Sweeps,
-        /// How long.
+        /// The times.
         #[serde(flatten)]
         times: Times,
     },
-    /// How long it took until passes could begin.
+    /// The time before the first pass.
     Made {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// How long.
+        /// The times.
         #[serde(flatten)]
         making: Making,
     },
-    /// What a search took, or the part of it that one process did.
+    /// The cost of a search, or of the part that one process did.
     Search {
-        /// Which cell.
+        /// The cell.
         #[serde(flatten)]
         cell: CellKey,
-        /// How much.
+        /// The cost.
         #[serde(flatten)]
         effort: Effort,
     },
-    /// What the paper's tables need beside the cells.
+    /// Measurements for the paper's tables outside the cells.
     #[serde(untagged)]
     Paper(PaperRecord),
 }
 
-/// How the fixed points were found when a time was taken.
+/// The kind of sweeps that a time was measured with.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sweeps {
-    /// As the model does it.
+    /// The model's own sweeps.
     Own,
-    /// As in the paper: all vertices at once, each of them computed.
+    /// The paper's sweeps: all vertices at once, each of them computed.
     Plain,
 }
 
-/// What precedes the passes, on one thread, in seconds.
+/// Seconds of the steps before the passes, on one thread.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Making {
     /// Pooling all graphs.
     pub coarsen_seconds: f64,
-    /// Making the levels ready.
+    /// Preparing the levels.
     pub prepare_seconds: f64,
 }
 
-/// What a search took.
+/// The cost of a search.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Effort {
-    /// Units that were done.
+    /// Number of finished units.
     pub passes: usize,
     /// Seconds from first to last.
     pub seconds: f64,
-    /// Seconds of that in which graphs were embedded.
+    /// Seconds of embedding.
     pub embedding_seconds: f64,
-    /// The most memory the process held until then, where the system tells.
+    /// The peak memory of the process so far, if the system reports it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// All that a run knows of one cell.
+/// All records of one cell.
 #[derive(Clone, Debug, Default)]
 pub struct CellState {
     /// Data, splits, model and protocol.
     pub fingerprint: Fingerprint,
-    /// How many units there are to do; where nothing is searched, folds.
+    /// Number of units to do; without a search, of folds.
     pub all_units: usize,
-    /// What its results are told by, if its records say so.
+    /// The headline metric, if the records have it.
     pub metric: Option<Metric>,
-    /// What its targets are called, where there are several.
+    /// The names of the targets, if there are several.
     pub targets: Vec<String>,
-    /// Units that are done, by key.
+    /// Finished units, by key.
     pub units: BTreeMap<UnitKey, Unit>,
-    /// Folds that are done.
+    /// Finished folds.
     pub folds: BTreeMap<usize, FoldResult>,
-    /// What was said of their test graphs, where that is kept.
+    /// Predictions for their test graphs, if kept.
     pub predictions: BTreeMap<usize, Predictions>,
     /// Times of the winners.
     pub times: BTreeMap<(Sweeps, usize), Times>,
-    /// What preceded the passes.
+    /// The time before the passes.
     pub making: Option<Making>,
-    /// What the search took, all parts together.
+    /// The cost of the search, all parts together.
     pub effort: Effort,
 }
 
 impl CellState {
-    /// How many of them are done.
+    /// Number of finished units or folds.
     pub fn done(&self) -> usize {
         if self.units.is_empty() { self.folds.len() } else { self.units.len() }
     }
 
-    /// What its results are told by: what its records say or, where they do not, the first of
-    /// accuracy and mean absolute error that its folds have.
+    /// The headline metric: from the records or, if they have none, the first of
+    /// accuracy and mean absolute error that the folds have.
     pub fn headline(&self) -> Metric {
         let has = |metric: &Metric| self.folds.values().any(|fold| fold.quality.get(*metric).is_some());
         self.metric.or_else(|| [Metric::Accuracy, Metric::Mae].into_iter().find(has)).unwrap_or_default()
     }
 
-    /// Whether configurations were searched.
+    /// Whether hyperparameters were searched.
     pub fn is_searched(&self) -> bool {
         !self.units.is_empty()
     }
 
-    /// Whether every fold is done.
+    /// Whether every fold is finished.
     pub fn is_done(&self) -> bool {
         match self.units.values().next() {
             Some(unit) => self.units.len() == self.all_units && self.folds.len() == unit.test.len(),
@@ -292,24 +292,23 @@ impl CellState {
     }
 }
 
-/// All that a run knows.
+/// All records of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Models on datasets.
     pub cells: BTreeMap<CellKey, CellState>,
-    /// What was measured for the paper's tables.
+    /// Measurements for the paper's tables.
     pub paper: PaperMeasurements,
 }
 
-/// Where records are kept, and this process' share of the work.
+/// Where a run keeps its records, and this process's share of the work.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The run's folder; without one nothing is kept.
+    /// The run's folder. `None` keeps nothing.
     pub folder: Option<PathBuf>,
-    /// This process does every unit whose number leaves the first when divided
-    /// by the second.
+    /// Shard `(i, n)`: this process does every unit whose number modulo `n` is `i`.
     pub shard: (usize, usize),
-    /// Whether what models say of test graphs is kept, for pictures.
+    /// Whether predictions for test graphs are kept, for pictures.
     pub keeps_predictions: bool,
 }
 
@@ -320,7 +319,7 @@ impl Default for Run {
 }
 
 impl Run {
-    /// What a folder holds.
+    /// Reads the records of a folder.
     pub fn read(folder: &Path) -> Result<Known> {
         let Known { mut cells, mut paper } = Known::default();
         for record in records::read(&folder.join("records"))? {
@@ -356,7 +355,8 @@ impl Run {
         Ok(Known { cells, paper })
     }
 
-    /// What is known of one cell, which must have begun with the same data and options.
+    /// The records of one cell. Fails if the cell was started with other data or
+    /// options.
     pub(crate) fn state(&self, key: &CellKey, now: &Fingerprint) -> Result<CellState> {
         let Some(folder) = &self.folder else { return Ok(CellState::default()) };
         let Some(state) = Self::read(folder)?.cells.remove(key) else { return Ok(CellState::default()) };
@@ -374,17 +374,17 @@ impl Run {
         index % of.max(1) == this
     }
 
-    /// The file this process writes its results to.
+    /// The file for this process's results.
     pub(crate) fn journal(&self) -> Result<Option<Journal>> {
         self.open_share("run")
     }
 
-    /// The file for how long things took, on which no two runs agree.
+    /// The separate file for times, on which no two runs agree.
     pub(crate) fn clock_journal(&self) -> Result<Option<Journal>> {
         self.open_share("times")
     }
 
-    /// The file for what models say of test graphs.
+    /// The separate file for predictions.
     pub(crate) fn predictions_journal(&self) -> Result<Option<Journal>> {
         if self.keeps_predictions { self.open_share("predictions") } else { Ok(None) }
     }
@@ -394,7 +394,7 @@ impl Run {
         self.open(if of == 1 { format!("{name}.jsonl") } else { format!("{name}-{this}-of-{of}.jsonl") })
     }
 
-    /// Adds what was measured for the paper's tables.
+    /// Appends a measurement for the paper's tables.
     pub fn write_measurement(&self, record: PaperRecord) -> Result<()> {
         let journal = match record {
             PaperRecord::Statistics(_) => self.open("statistics.jsonl".into())?,

@@ -1,10 +1,10 @@
-//! Whether two models differ: the corrected resampled t-test of Nadeau and
-//! Bengio (2003).
+//! Tests whether two models differ: the corrected resampled t-test of Nadeau and Bengio
+//! (2003).
 //!
-//! Training sets of different folds overlap, so that differences of accuracies
-//! are not independent. With k differences d, of mean d̄ and variance s², and
-//! with n₂ test graphs for n₁ to learn from, `t = d̄ / √((1/k + n₂/n₁) s²)` is
-//! compared with Student's distribution of k - 1 degrees of freedom.
+//! Training sets of different folds overlap, so differences of accuracies are not
+//! independent. With k differences d of mean d̄ and variance s², and with n₂ test
+//! graphs and n₁ training graphs, `t = d̄ / √((1/k + n₂/n₁) s²)` is compared with
+//! Student's distribution of k - 1 degrees of freedom.
 //!
 //! ```
 //! use stepwell_lab::significance::paired;
@@ -15,27 +15,26 @@
 
 use crate::table::Cell;
 
-/// What a test says.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Test {
     /// The mean difference.
     pub mean: f64,
-    /// The statistic; infinite where all differences are alike.
+    /// The statistic. Infinite if all differences are equal.
     pub t: f64,
-    /// How likely a statistic at least as far from 0 is when there is no
-    /// difference.
+    /// The probability of a statistic at least as far from 0 if there is no difference.
     pub p: f64,
 }
 
 impl Test {
-    /// The mean difference, for a table.
+    /// The mean difference, as a cell of a table.
     pub(crate) fn difference(&self) -> Cell {
         Cell::sorted(format!("{:+.2}", self.mean), self.mean)
     }
 }
 
-/// Tests whether paired differences are about 0; `ratio` is test graphs over
-/// graphs to learn from. Nothing for fewer than two differences.
+/// Tests whether the mean of paired differences is 0. `ratio` is the number of test
+/// graphs over that of training graphs. `None` for fewer than two differences.
 pub fn paired(differences: &[f64], ratio: f64) -> Option<Test> {
     let count = differences.len() as f64;
     if differences.len() < 2 {
@@ -48,16 +47,16 @@ pub fn paired(differences: &[f64], ratio: f64) -> Option<Test> {
     Some(Test { mean, t, p: two_sided(t, differences.len() - 1) })
 }
 
-/// The probability that Student's t with so many degrees of freedom is at least
-/// this far from 0, by the finite sums for whole degrees (Abramowitz and
-/// Stegun, 26.7.3 and 26.7.4).
+/// The probability that Student's t with `degrees` degrees of freedom is at least this
+/// far from 0, by the finite sums for integer degrees (Abramowitz and Stegun, 26.7.3
+/// and 26.7.4).
 fn two_sided(t: f64, degrees: usize) -> f64 {
     if t.is_infinite() {
         return 0.0;
     }
     let angle = (t.abs() / (degrees as f64).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
-    // Terms cos^k · (1·3·…)/(2·4·…), each from the one before it.
+    // Terms cos^k · (1·3·…)/(2·4·…), each computed from the previous one.
     let sum = |first: f64, from: usize| {
         let (mut term, mut sum) = (first, first);
         for k in (from..degrees).step_by(2) {
@@ -78,7 +77,8 @@ fn two_sided(t: f64, degrees: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Student's density, integrated by Simpson's rule: an independent way to the tail.
+    /// Integrates Student's density by Simpson's rule: an independent computation of
+    /// the tail.
     fn integrated(t: f64, degrees: usize) -> f64 {
         let v = degrees as f64;
         let kernel = |x: f64| (1.0 + x * x / v).powf(-(v + 1.0) / 2.0);
@@ -87,7 +87,7 @@ mod tests {
             let inner = (1..steps).map(|i| kernel(from + i as f64 * h) * if i % 2 == 1 { 4.0 } else { 2.0 });
             (kernel(from) + kernel(to) + inner.sum::<f64>()) * h / 3.0
         };
-        // The whole line by x = tan u, where the integrand stays bounded.
+        // Substitute x = tan u to integrate the whole line; the integrand stays bounded.
         let steps = 20_000;
         let h = std::f64::consts::FRAC_PI_2 / steps as f64;
         let whole: f64 = (0..steps)
@@ -107,7 +107,7 @@ mod tests {
                 assert!((found - expected).abs() < 1e-6, "{degrees} {t}: {found} {expected}");
             }
         }
-        // A well-known line of every table of the distribution.
+        // A well-known value from tables of the distribution.
         assert!((two_sided(2.776, 4) - 0.05).abs() < 1e-4);
         assert_eq!(two_sided(f64::INFINITY, 4), 0.0);
     }

@@ -1,4 +1,4 @@
-//! Which graphs a model is trained, chosen and tested on.
+//! Splits graphs into training, validation and test graphs.
 //!
 //! ```
 //! use stepwell_lab::splits::stratified;
@@ -22,30 +22,31 @@ use crate::error::{Error, Result};
 /// One round of a cross-validation.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Fold {
-    /// Graphs that configurations are trained on while one is being chosen.
+    /// Graphs that candidates are trained on.
     pub train: Vec<usize>,
-    /// Graphs that they are compared on; may be empty where nothing is chosen.
+    /// Graphs that candidates are compared on. May be empty if nothing is chosen.
     pub validation: Vec<usize>,
-    /// Graphs that nothing was chosen by.
+    /// Graphs that no choice depends on.
     pub test: Vec<usize>,
 }
 
 impl Fold {
-    /// The split that a dataset comes with.
+    /// The split that comes with a dataset.
     pub fn of_parts(parts: &[Part]) -> Self {
         let of = |part| (0..parts.len()).filter(|&graph| parts[graph] == part).collect();
         Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
     }
 
-    /// All graphs the chosen configuration may be trained on.
+    /// All graphs that the chosen configuration may be trained on: training and
+    /// validation graphs.
     pub fn learnt(&self) -> Vec<usize> {
         let mut graphs: Vec<usize> = self.train.iter().chain(&self.validation).copied().collect();
         graphs.sort_unstable();
         graphs
     }
 
-    /// Moves a share of the training graphs to the validation part: of every
-    /// class the same share, or, where classes are too small for that, of all.
+    /// Moves a share of the training graphs to the validation graphs: the same share of
+    /// every class or, if classes are too small for that, of all graphs.
     pub fn hold_out(&mut self, classes: &[usize], share: f64, mut stream: Stream) {
         let count = |graphs: &[usize]| (graphs.len() as f64 * share).round() as usize;
         let mut all = std::mem::take(&mut self.train);
@@ -64,9 +65,9 @@ impl Fold {
         self.validation.sort_unstable();
     }
 
-    /// The same with whole groups, drawn at random: each is taken that does not make the
-    /// part larger than it should be, or than the smallest group. Nothing is moved where
-    /// all training graphs are of one group.
+    /// The same with whole groups, drawn at random. Takes each group that keeps the
+    /// validation part within the requested size or, if that is larger, the size of the
+    /// smallest group. Moves nothing if all training graphs are in one group.
     pub fn hold_out_groups(&mut self, groups: &[usize], share: f64, mut stream: Stream) {
         let mut lists = by_class(groups, self.train.iter().copied());
         lists.retain(|graphs| !graphs.is_empty());
@@ -84,8 +85,8 @@ impl Fold {
     }
 }
 
-/// Folds over which every class is spread as evenly as possible, each with a
-/// share `held_out` of its training graphs set aside for validation.
+/// Folds with every class spread as evenly as possible. Each holds out a share
+/// `held_out` of its training graphs for validation.
 pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> Result<Vec<Fold>> {
     if folds < 2 || folds > classes.len() {
         let expected = format!("2 to {} folds, the number of graphs", classes.len());
@@ -94,7 +95,8 @@ pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> 
     check_share(held_out)?;
     let by_class = by_class(classes, 0..classes.len());
     let mut fold_of = vec![0; classes.len()];
-    // Dealt on from where the class before ended, so that folds are of one size.
+    // Each class continues where the previous class ended, so that folds have equal
+    // sizes.
     let mut next = 0;
     let mut stream = Stream::new(seed, "folds", [0, 0]);
     for mut graphs in by_class {
@@ -147,7 +149,7 @@ pub fn grouped(groups: &[usize], folds: usize, held_out: f64, seed: u64) -> Resu
     Ok((0..folds).map(fold).collect())
 }
 
-/// The number of each graph's group, in the order of their names.
+/// Numbers the groups in the order of their names, and returns each graph's number.
 pub fn numbered(groups: &[String]) -> Vec<usize> {
     let mut numbers: BTreeMap<&str, usize> = groups.iter().map(|name| (name.as_str(), 0)).collect();
     numbers.values_mut().zip(0..).for_each(|(number, place)| *number = place);
@@ -162,15 +164,15 @@ fn check_share(held_out: f64) -> Result<()> {
     Err(Error::Split { expected, found: held_out.to_string() })
 }
 
-/// The fold of that number, without a validation part.
+/// The fold that tests on the graphs with this number, without validation graphs.
 fn tested_on(fold_of: &[usize], number: usize) -> Fold {
     let part =
         |inside: bool| (0..fold_of.len()).filter(|&graph| (fold_of[graph] == number) == inside).collect();
     Fold { train: part(false), validation: Vec::new(), test: part(true) }
 }
 
-/// How many classes have fewer graphs than there are folds, so that some folds
-/// have none of them.
+/// Number of classes with fewer graphs than folds. Some folds have no graph of these
+/// classes.
 pub fn rare_classes(classes: &[usize], folds: usize) -> usize {
     by_class(classes, 0..classes.len()).iter().filter(|graphs| (1..folds).contains(&graphs.len())).count()
 }
@@ -182,7 +184,7 @@ fn by_class(classes: &[usize], graphs: impl Iterator<Item = usize>) -> Vec<Vec<u
     lists
 }
 
-/// Splits in the format of the fair comparison of graph neural networks: a list
+/// Parses splits in the format of the fair comparison of graph neural networks: a list
 /// of folds with `test` and `model_selection[0]` with `train` and `validation`.
 pub fn parse(text: &str, num_graphs: usize) -> Result<Vec<Fold>> {
     #[derive(Deserialize)]
@@ -290,7 +292,7 @@ mod tests {
         assert_eq!(numbered(&names), [1, 0, 1, 2]);
         let refused = grouped(&numbered(&names), 5, 0.1, 0).unwrap_err().to_string();
         assert_eq!(refused, "splits: expected 2 to 3 folds, the number of groups, found 5");
-        // One group is left to learn from: nothing can be held out.
+        // Only one group is left for training, so nothing can be held out.
         let folds = grouped(&[0, 0, 1, 1], 2, 0.5, 0).unwrap();
         assert!(folds.iter().all(|fold| fold.validation.is_empty() && fold.train.len() == 2));
     }

@@ -1,4 +1,4 @@
-//! What is evaluated: a model, or one of the baselines beside it.
+//! The subject of an evaluation: a model or a baseline.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -17,18 +17,18 @@ use crate::baselines::{Baseline, Rows, Vectors};
 use crate::error::Result;
 use crate::protocol::{Protocol, UnitKey};
 
-/// What is evaluated.
+/// The subject of an evaluation.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// A configuration, and what records call it.
+    /// A configuration, and its name in records.
     Model(String, Box<ModelConfig>),
-    /// A simple model. Its settings are chosen on validation graphs in any case.
+    /// A baseline. Its settings are always chosen on validation graphs.
     Baseline(Baseline),
 }
 
 impl Subject {
-    /// The protocol as it applies here: a model has a metric of its own; of a baseline
-    /// nothing is drawn.
+    /// The protocol adjusted to the subject: a model brings its own metric, and a
+    /// baseline has no random weights to draw.
     pub(crate) fn protocol(&self, protocol: Protocol) -> Protocol {
         match self {
             Self::Model(_, config) => Protocol { metric: config.metric, ..protocol },
@@ -47,7 +47,7 @@ impl Subject {
         }
     }
 
-    /// The subject with all options decided that some graphs are to choose.
+    /// The subject after the options to be chosen were chosen on some graphs.
     pub(crate) fn chosen(
         &self,
         dataset: &Dataset,
@@ -65,7 +65,7 @@ impl Subject {
     }
 }
 
-/// All graphs of a dataset, made ready for a subject once for many passes.
+/// All graphs of a dataset, prepared once for many passes of a subject.
 pub(crate) enum Ready<'a> {
     Model { config: &'a ModelConfig, features: Box<FeatureMap>, prepared: Box<Prepared> },
     Baseline { baseline: Baseline, graphs: &'a GraphBatch, inputs: Box<Inputs> },
@@ -78,9 +78,8 @@ pub(crate) enum Drawn<'r> {
 }
 
 impl<'a> Ready<'a> {
-    /// Prepares all graphs. The map to the inputs is fitted on some of them, or
-    /// on all; it sees no targets. A pyramid that is given away is let go piece
-    /// by piece.
+    /// Prepares all graphs. The feature map is fitted on some of them or on all; it
+    /// never sees targets. A pyramid passed by value is freed piece by piece.
     pub fn new(
         dataset: &'a Dataset,
         subject: &'a Subject,
@@ -107,7 +106,8 @@ impl<'a> Ready<'a> {
         })
     }
 
-    /// The settings of a configuration: a model's, or those of a baseline in words.
+    /// The settings of a configuration: a model's options, or a baseline's setting as
+    /// text.
     pub fn settings(
         &self,
         protocol: &Protocol,
@@ -134,7 +134,7 @@ impl<'a> Ready<'a> {
 }
 
 impl Drawn<'_> {
-    /// The rows of some graphs, whose positions ascend.
+    /// The rows of some graphs. Their positions must ascend.
     pub fn rows(&self, chosen: &[usize]) -> Result<Rows> {
         match self {
             Self::Model { model, prepared } => {

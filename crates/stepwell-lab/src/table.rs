@@ -1,5 +1,5 @@
-//! Tables of texts and numbers: shown on a page, written as Markdown (rounded,
-//! for people) or as CSV (every digit, for programs).
+//! Tables of strings and numbers: shown on a page, written as Markdown (rounded, for
+//! people) or as CSV (all digits, for programs).
 //!
 //! ```
 //! use stepwell_lab::table::{Cell, Table};
@@ -12,54 +12,54 @@
 /// Rows under a header.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows.
+    /// The caption.
     pub caption: String,
-    /// The names of its columns.
+    /// The names of the columns.
     pub header: Vec<String>,
-    /// Its rows, each as long as the header.
+    /// The rows, each as long as the header.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in a table.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What is read there.
+    /// The displayed string.
     pub text: String,
-    /// What it is sorted by, if that is a number.
+    /// The number to sort by, if there is one.
     pub value: Option<f64>,
-    /// How it stands out.
+    /// The emphasis.
     pub emphasis: Emphasis,
     /// Whether it is a sentence, which may be longer than a name.
     pub is_sentence: bool,
 }
 
-/// How a cell stands out, beside what it says.
+/// The emphasis of a cell.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Emphasis {
-    /// Not at all.
+    /// None.
     #[default]
     None,
-    /// What is more or better.
+    /// More or better.
     Above,
-    /// What is less or worse.
+    /// Less or worse.
     Below,
-    /// What is not there.
+    /// A missing value.
     Missing,
 }
 
 impl Cell {
-    /// A text, sorted as one.
+    /// A string, sorted as a string.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), value: None, emphasis: Emphasis::None, is_sentence: false }
     }
 
-    /// A number with so many decimals.
+    /// A number with `decimals` decimals.
     pub fn number(value: f64, decimals: usize) -> Self {
         // Adding 0 makes -0 positive.
         Self::sorted(format!("{:.decimals$}", value + 0.0), value)
     }
 
-    /// A number with so many decimals, or a dash.
+    /// A number with `decimals` decimals, or a dash.
     pub fn optional(value: Option<f64>, decimals: usize) -> Self {
         value.map_or_else(Self::none, |value| Self::number(value, decimals))
     }
@@ -74,17 +74,17 @@ impl Cell {
         Self::sorted(format!("{mean:.1} ± {std:.1}"), mean)
     }
 
-    /// A text, sorted as a number.
+    /// A string, sorted by a number.
     pub fn sorted(text: impl Into<String>, value: f64) -> Self {
         Self { value: Some(value).filter(|value| value.is_finite()), ..Self::text(text) }
     }
 
-    /// A value that is not there, with words in its place.
+    /// A missing value, with a string in its place.
     pub fn missing(text: impl Into<String>) -> Self {
         Self { emphasis: Emphasis::Missing, ..Self::text(text) }
     }
 
-    /// A dash: nothing to say.
+    /// A dash: no value.
     pub fn none() -> Self {
         Self::missing("–")
     }
@@ -95,11 +95,11 @@ impl Cell {
     }
 }
 
-/// A column of a table: its name, and its cell for a row.
+/// A column of a table: its name, and a function from a row to its cell.
 pub type Column<T> = (&'static str, fn(&T) -> Cell);
 
 impl Table {
-    /// A table with a row for each of some values.
+    /// A table with one row per value.
     pub fn of<T>(caption: &str, rows: &[T], columns: &[Column<T>]) -> Self {
         let mut table = Self::new(caption, columns.iter().map(|(name, _)| *name));
         table.rows.extend(rows.iter().map(|row| columns.iter().map(|(_, cell)| cell(row)).collect()));
@@ -131,8 +131,8 @@ impl Table {
         line(&mut self.header.iter()) + &rule + &rows.collect::<String>()
     }
 
-    /// As comma-separated values: numbers with all their digits, nothing where
-    /// there is nothing.
+    /// As comma-separated values: numbers with all digits, empty fields for missing
+    /// values.
     pub fn csv(&self) -> String {
         let quoted = |text: &str| {
             if text.contains([',', '"', '\n', '\r']) {

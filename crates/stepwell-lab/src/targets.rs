@@ -1,4 +1,4 @@
-//! What is to be predicted, and how good predictions of it are.
+//! The targets of a dataset, and the scores of predictions of them.
 
 use ndarray::{Array2, ArrayView2};
 use stepwell::config::Metric;
@@ -9,14 +9,13 @@ use stepwell_data::Dataset;
 use crate::error::{Error, Result};
 use crate::metrics::Said;
 
-/// The targets of a dataset: a class for every graph, or values, some of which may not
-/// be known.
+/// The targets of a dataset: a class for every graph, or values, some of which may be
+/// unknown.
 pub fn of(dataset: &Dataset) -> Result<Encoded> {
     Ok(Encoded::named(&dataset.targets, dataset.target_names.clone())?)
 }
 
-/// The metric that results are told by: the one that is asked for, or the one that suits
-/// the targets.
+/// The headline metric: the requested metric, or the default for the targets.
 pub fn headline(asked: Metric, targets: &Encoded) -> Result<Metric> {
     let task = targets.task();
     let metric = asked.or_default(task, targets.census().counts(0));
@@ -29,8 +28,9 @@ pub fn headline(asked: Metric, targets: &Encoded) -> Result<Metric> {
     Err(Error::BadOption { name: "metric", expected, found })
 }
 
-/// The metric that configurations are compared by: the headline. Log loss and Brier score
-/// need probabilities, which linear readouts do not have; ROC-AUC stands in for them.
+/// The metric that a search compares configurations by: the headline. Log loss and
+/// Brier score need probabilities, which linear readouts do not have; ROC-AUC replaces
+/// them.
 pub fn searched_by(headline: Metric) -> Metric {
     match headline {
         Metric::LogLoss | Metric::Brier => Metric::RocAuc,
@@ -38,8 +38,8 @@ pub fn searched_by(headline: Metric) -> Metric {
     }
 }
 
-/// One class per graph to stratify by: its class; of targets of 0 and 1 whether any is
-/// 1. Numbers are one class.
+/// One class per graph to stratify by: its class; for targets of 0 and 1, whether any
+/// is 1. Numbers form a single class.
 pub fn strata(targets: &Encoded) -> Vec<usize> {
     match (targets.codes(), targets.values(), targets.task()) {
         (Some(codes), ..) => codes.to_vec(),
@@ -58,7 +58,7 @@ fn is_summed(metric: Metric, task: Task) -> bool {
     )
 }
 
-/// How many graphs a [`score`] is a sum over; 1 where it is none.
+/// The number of graphs that a [`score`] is a sum over; 1 if it is not a sum.
 pub fn summed_over(metric: Metric, targets: &Encoded, graphs: &[usize]) -> usize {
     match (is_summed(metric, targets.task()), targets.values()) {
         (false, _) => 1,
@@ -67,10 +67,10 @@ pub fn summed_over(metric: Metric, targets: &Encoded, graphs: &[usize]) -> usize
     }
 }
 
-/// What graphs are compared by if their targets leave the metric without a value, as one class
-/// leaves ROC-AUC: accuracy, or RMSE of numbers.
+/// The metric to compare graphs by if their targets leave `metric` without a value, as
+/// a single class leaves ROC-AUC: accuracy, or RMSE for numbers.
 pub fn usable(metric: Metric, targets: &Encoded, graphs: &[usize]) -> Metric {
-    // Whether there is a value follows from what is true, not from what is said.
+    // Whether there is a value depends on the true values, not on the predictions.
     let nothing = Array2::zeros((graphs.len(), targets.task().num_columns()));
     match (score(metric, targets, graphs, nothing.view()), targets.task()) {
         (Some(_), _) => metric,
@@ -79,8 +79,8 @@ pub fn usable(metric: Metric, targets: &Encoded, graphs: &[usize]) -> Metric {
     }
 }
 
-/// The score of predictions for some graphs, more being better: see
-/// [`Unit`](crate::protocol::Unit). Nothing where the metric has no value.
+/// The score of predictions for some graphs; higher is better: see
+/// [`Unit`](crate::protocol::Unit). `None` if the metric has no value.
 pub fn score(
     metric: Metric,
     targets: &Encoded,

@@ -1,4 +1,4 @@
-//! How answers are written.
+//! Writes responses as JSON lines or Arrow.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,34 +19,34 @@ use crate::Refusal;
 use crate::query::{Ask, Endpoint, Format};
 use crate::rows::Piece;
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub media_type: &'static str,
     pub body: Bytes,
-    /// Graphs that were answered.
+    /// Number of graphs in the response.
     pub graphs: usize,
-    /// Rows that could not be.
+    /// Number of skipped rows.
     pub skipped: usize,
     pub notes: Vec<String>,
 }
 
-/// What a model says of some graphs.
+/// A model's output for some graphs.
 pub(crate) enum Said {
     Vectors(Array2<f64>),
     Predictions(Box<Predictions>),
-    /// An object in JSON for each.
+    /// One JSON object per graph.
     Explanations(Vec<Vec<u8>>),
 }
 
 impl Said {
-    /// What it says of those from `first` on.
+    /// The output for `count` graphs from `first` on.
     pub fn part(&self, first: usize, count: usize) -> Self {
         let rows = |all: &Array2<f64>| all.slice(s![first..first + count, ..]).to_owned();
         match self {
             Self::Vectors(vectors) => Self::Vectors(rows(vectors)),
             Self::Predictions(all) => {
-                // What was read is not needed any more.
+                // The embedding has been read already and is not needed any more.
                 let embedding = Embedding {
                     vectors: Array2::zeros((0, 0)),
                     runs: Array2::default((0, 0)),
@@ -64,7 +64,7 @@ impl Said {
     }
 }
 
-/// Bytes that grow.
+/// A byte buffer that grows.
 #[derive(Clone, Default)]
 struct Sink(Rc<RefCell<Vec<u8>>>);
 
@@ -78,12 +78,12 @@ impl Write for Sink {
     }
 }
 
-/// Writes the answer to one request, piece by piece.
+/// Writes the response to one request, piece by piece.
 pub(crate) struct Writer<'a> {
     ask: &'a Ask,
     out: Sink,
     arrow: Option<Box<ArrowWriter<Sink>>>,
-    /// Bad rows that are not written yet, and why they are bad.
+    /// Bad rows that are not written yet, with id and reason.
     bad: BTreeMap<u64, (String, String)>,
     answer: Answer,
 }
@@ -99,13 +99,13 @@ impl<'a> Writer<'a> {
         Ok(Self { ask, out, arrow, bad: BTreeMap::new(), answer })
     }
 
-    /// A row that gets no answer, called `id`.
+    /// Adds a row without a result. `id` names the row.
     pub fn bad(&mut self, row: u64, id: String, reason: String) {
         self.answer.skipped += 1;
         self.bad.insert(row, (id, reason));
     }
 
-    /// What is said of the graphs of a piece.
+    /// Writes the results for the graphs of a piece.
     pub fn piece(&mut self, piece: &Piece, said: &Said) -> Result<(), Refusal> {
         self.answer.graphs += piece.rows.len();
         for note in &piece.notes {
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A list of numbers under a name.
+/// Writes a named list of numbers.
 fn list(name: &str, values: ArrayView1<'_, f64>, single: bool, out: &mut Vec<u8>) -> io::Result<()> {
     write!(out, ",\"{name}\":")?;
     let mut separator = b'[';
@@ -221,7 +221,7 @@ fn list(name: &str, values: ArrayView1<'_, f64>, single: bool, out: &mut Vec<u8>
     Ok(())
 }
 
-/// The columns of an answer in Arrow.
+/// The columns of an Arrow response.
 fn shape(ask: &Ask) -> Result<Shape, Refusal> {
     let model = ask.entry.model();
     match ask.endpoint {

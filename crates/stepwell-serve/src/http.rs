@@ -22,22 +22,22 @@ use crate::queue::{Job, Queue};
 use crate::registry::Registry;
 use crate::{Limits, Refusal, page};
 
-/// All that requests share.
+/// State shared by all requests.
 pub(crate) struct Shared {
     pub registry: RwLock<Arc<Registry>>,
     pub limits: Limits,
     pub queue: Queue,
     pub metrics: Metrics,
     pub log: Log,
-    /// The sum of the token that is asked for.
+    /// The hash of the token that clients must send.
     pub token: Option<[u8; 32]>,
-    /// Whether the service ends.
+    /// Whether the service is stopping.
     pub stopping: AtomicBool,
-    /// Bytes of bodies in memory.
+    /// Bytes of request bodies in memory.
     pub held: AtomicUsize,
 }
 
-/// The sum that a token is known by: comparing sums tells nothing of the token.
+/// The hash of a token. Comparing hashes leaks nothing about the token.
 pub(crate) fn sum(token: &[u8]) -> [u8; 32] {
     Sha256::digest(token).into()
 }
@@ -52,7 +52,7 @@ impl Shared {
     }
 }
 
-/// What is known of a request once it is answered.
+/// What the log and the metrics need to know about a request.
 #[derive(Default)]
 struct Story {
     bytes: usize,
@@ -62,7 +62,7 @@ struct Story {
     error: Option<String>,
 }
 
-/// Answers a request.
+/// Handles a request.
 pub(crate) async fn handle(
     shared: Arc<Shared>,
     request: Request<Incoming>,
@@ -113,7 +113,7 @@ pub(crate) async fn handle(
     Ok(response)
 }
 
-/// All paths, and whether they take graphs.
+/// All paths, and whether they accept graphs.
 const PATHS: [(&str, bool); 7] = [
     ("/", false),
     ("/health", false),
@@ -186,7 +186,7 @@ fn authorise(shared: &Shared, request: &Request<Incoming>) -> Result<(), Refusal
     }
 }
 
-/// Counts a request as long as it is being answered.
+/// Counts a request as in flight until it is answered.
 struct InFlight<'a>(&'a Metrics);
 
 impl Drop for InFlight<'_> {
@@ -248,7 +248,7 @@ async fn graphs(
     Ok(response)
 }
 
-/// Bytes of a body that count against those of all bodies, until they are dropped.
+/// Reserves bytes of a body from the budget of all bodies, until dropped.
 struct Held<'a> {
     shared: &'a Shared,
     bytes: usize,
@@ -279,7 +279,7 @@ fn too_long(limit: usize) -> Refusal {
     Refusal::too_large(format!("request: the body is longer than {limit} bytes; send fewer graphs at a time"))
 }
 
-/// Receives a body, as far as it is not too long.
+/// Receives a body, up to the limit.
 async fn collect(body: &mut Incoming, held: &mut Held<'_>) -> Result<Bytes, Refusal> {
     let limit = held.shared.limits.body;
     if body.size_hint().lower() > limit as u64 {
@@ -302,8 +302,8 @@ async fn collect(body: &mut Incoming, held: &mut Held<'_>) -> Result<Bytes, Refu
     Ok(all.freeze())
 }
 
-/// Reads some more of a body that is refused: a client that is still sending would see a
-/// broken connection in place of the reason.
+/// Reads some more of a rejected body. Otherwise a client that is still sending would
+/// see a broken connection instead of the reason.
 async fn discard(body: &mut Incoming, most: usize) {
     if body.size_hint().lower() > most as u64 {
         return;
@@ -347,5 +347,5 @@ fn refuse(Refusal { status, reason }: Refusal) -> Response<Full<Bytes>> {
     response
 }
 
-/// How long clients may take to send a request's head, or to begin the next one.
+/// How long a client may take to send a request's head, or to start the next request.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);

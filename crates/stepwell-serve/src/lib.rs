@@ -1,13 +1,13 @@
-//! Models behind HTTP: graphs in, predictions, vectors and explanations out.
+//! Serves models over HTTP: graphs in; predictions, vectors and explanations out.
 //!
-//! One thread (`server`) speaks with clients and never computes. It collects a
-//! request's body within its limits, and puts it into a queue. Workers take requests
-//! from the queue, small ones together: reading, embedding and writing happen there,
-//! on a pool of threads. Nothing of a request is believed before it is checked: bodies
-//! are read by the readers of files, and a request that is refused is told why.
+//! One thread (`server`) talks to the clients and never computes. It receives a
+//! request's body within the limits and puts it into a queue. Workers take requests
+//! from the queue, small ones together; they parse, embed and write on a thread pool.
+//! The service checks everything in a request before it uses it: the file readers parse
+//! the bodies, and a rejected request gets the reason.
 //!
-//! A request holds the model that was there when it came; reloading replaces models
-//! for those that come later, so none is dropped.
+//! A request keeps the model that was loaded when it arrived. Reloading replaces models
+//! only for later requests, so no request is dropped.
 
 mod answer;
 mod http;
@@ -32,34 +32,35 @@ use hyper::StatusCode;
 /// What to serve, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Address and port to listen at.
+    /// Address and port to listen on.
     pub listen: String,
     /// Models by name.
     pub models: Vec<(String, PathBuf)>,
-    /// What clients must send as `Authorization: Bearer …`; anyone may ask without.
+    /// The token that clients must send as `Authorization: Bearer …`. Without one,
+    /// anyone may send requests.
     pub token: Option<String>,
-    /// What a request may ask for.
+    /// The limits of a request.
     pub limits: Limits,
-    /// Threads that compute.
+    /// Number of threads that compute.
     pub threads: usize,
-    /// Leaves all out of the log but warnings and errors.
+    /// Logs only warnings and errors.
     pub quiet: bool,
 }
 
-/// What a request may ask for.
+/// The limits of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
     /// Bytes of a body. All bodies in memory together may be four times as large.
     pub body: usize,
-    /// Graphs.
+    /// Number of graphs.
     pub rows: usize,
-    /// Vertices of all its graphs together.
+    /// Total number of vertices of its graphs.
     pub vertices: usize,
-    /// From its first byte to its answer.
+    /// Time from its first byte to its response.
     pub time: Duration,
-    /// Connections at a time; others wait.
+    /// Concurrent connections. Others wait.
     pub connections: usize,
-    /// Requests that wait to be worked on; others are refused.
+    /// Requests in the queue. Others are rejected.
     pub waiting: usize,
 }
 
@@ -76,30 +77,30 @@ impl Default for Limits {
     }
 }
 
-/// Why there is no service.
+/// Why the service could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A model cannot be read.
     #[error(transparent)]
     Model(#[from] stepwell_data::Error),
-    /// The address cannot be listened at.
+    /// The service cannot listen on the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
         address: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The operating system refused something else.
+    /// Another error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// No threads to compute on.
+    /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// A request that is not answered as it wished, and why.
+/// Why a request is rejected, with its HTTP status.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub status: StatusCode,
@@ -111,17 +112,17 @@ impl Refusal {
         Self { status, reason: reason.into() }
     }
 
-    /// The request itself is wrong.
+    /// The request itself is invalid.
     pub fn bad(reason: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, reason)
     }
 
-    /// The request asks for more than one may.
+    /// The request exceeds a limit.
     pub fn too_large(reason: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     }
 
-    /// There is too much to do.
+    /// The service is overloaded.
     pub fn busy(reason: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, reason)
     }

@@ -9,18 +9,18 @@ use chrono::{SecondsFormat, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Lines that wait to be written. A reader who is slower than requests loses some; how
-/// many is said.
+/// Lines that wait to be written. If the reader is slower than the requests, lines are
+/// dropped and their number is logged.
 const WAITING: usize = 4096;
 
-/// Writes lines in a thread of its own, so that whoever reads them cannot hold up requests.
+/// Writes lines in a thread of its own, so that a slow reader cannot delay requests.
 pub(crate) struct Log {
     lines: SyncSender<Message>,
     lost: AtomicU64,
     quiet: bool,
 }
 
-/// What comes first is what one looks for first.
+/// A log line. The fields people look for first come first.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -34,7 +34,7 @@ struct Line<'a> {
 
 enum Message {
     Line(String),
-    /// Answered once all before it is written.
+    /// Answered once everything before it is written.
     Flush(SyncSender<()>),
 }
 
@@ -69,7 +69,7 @@ impl Log {
         }
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     pub fn flush(&self) {
         let (done, receiver) = mpsc::sync_channel(1);
         if self.lines.send(Message::Flush(done)).is_ok() {
@@ -81,7 +81,7 @@ impl Log {
 fn write(messages: &Receiver<Message>) {
     for message in messages {
         match message {
-            // Standard error may be gone; requests are answered all the same.
+            // Standard error may be closed; requests must be answered all the same.
             Message::Line(line) => drop(writeln!(io::stderr(), "{line}")),
             Message::Flush(done) => drop(done.send(())),
         }

@@ -1,4 +1,4 @@
-//! What `/metrics` says: counts and times in the text format of Prometheus.
+//! The response of `/metrics`: counts and times in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Upper ends of the buckets of times, in seconds.
+/// Upper bounds of the time buckets, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
 
 /// Counters of a service.
 #[derive(Default)]
 pub(crate) struct Metrics {
     counts: Mutex<Counts>,
-    /// Connections that are open.
+    /// Number of open connections.
     pub connections: AtomicU64,
-    /// Requests whose body has been received and that are not answered yet.
+    /// Number of requests whose body has arrived and that are not answered yet.
     pub in_flight: AtomicU64,
-    /// Batches that were worked on.
+    /// Number of batches processed.
     pub batches: AtomicU64,
-    /// Requests in them.
+    /// Number of requests in them.
     pub batched: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Metrics {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request was answered.
+    /// Counts an answered request.
     pub fn answered(&self, path: &'static str, status: u16, time: Duration) {
         let mut counts = self.counts();
         *counts.requests.entry((path, status)).or_default() += 1;
@@ -59,17 +59,17 @@ impl Metrics {
         times.count += 1;
     }
 
-    /// So many graphs were answered.
+    /// Counts graphs in responses.
     pub fn graphs(&self, path: &'static str, model: &str, graphs: usize) {
         *self.counts().graphs.entry((path, model.to_owned())).or_default() += graphs as u64;
     }
 
-    /// Models were read again, or could not be.
+    /// Counts a reload of the models, successful or not.
     pub fn reloaded(&self, done: bool) {
         *self.counts().reloads.entry(if done { "done" } else { "failed" }).or_default() += 1;
     }
 
-    /// All of it as text.
+    /// All metrics as text.
     pub fn text(&self, waiting: usize) -> String {
         let counts = self.counts();
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The page at `/`: what is served, and how to ask for it.
+//! The page at `/`: the served models, and how to send requests.
 
 use stepwell_data::models::Card;
 use stepwell_lab::picture::page::{Cell, Page, Table};
@@ -50,7 +50,7 @@ fn section(page: &mut Page, entry: &Entry, several: bool) {
     });
 }
 
-/// A graph that the model takes, as a command.
+/// A command with a graph that the model accepts.
 fn example(card: &Card, model: Option<&String>) -> String {
     let path = if card.task.is_some() { "/predict" } else { "/embed" };
     let query = model.map_or(String::new(), |name| format!("?model={name}"));

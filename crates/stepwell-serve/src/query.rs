@@ -1,4 +1,4 @@
-//! What a request asks for: its path, query and headers.
+//! Parses a request's path, query and headers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use stepwell_data::predictions::{Asked, thresholds};
 use crate::Refusal;
 use crate::registry::{Entry, Registry};
 
-/// The paths that take graphs.
+/// The paths that accept graphs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Endpoint {
     Predict,
@@ -32,7 +32,7 @@ impl Endpoint {
         }
     }
 
-    /// Names of its parameters.
+    /// The names of its parameters.
     fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Predict => &["model", "skip_bad", "proba", "coverage", "precision", "recall"],
@@ -42,7 +42,7 @@ impl Endpoint {
     }
 }
 
-/// How graphs and answers are written.
+/// The formats of requests and responses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Format {
     JsonLines,
@@ -60,7 +60,7 @@ impl Format {
 
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 
-/// What clients call JSON lines; the last is what curl says unless told otherwise.
+/// The media types for JSON lines. The last is the one that curl sends by default.
 const JSON: [&str; 6] = [
     "application/x-ndjson",
     "application/jsonl",
@@ -70,18 +70,18 @@ const JSON: [&str; 6] = [
     "application/x-www-form-urlencoded",
 ];
 
-/// A request that may be answered.
+/// A valid request.
 #[derive(Clone)]
 pub(crate) struct Ask {
     pub endpoint: Endpoint,
     pub entry: Arc<Entry>,
     pub input: Format,
     pub output: Format,
-    /// Bad rows get an answer that says so; else one of them fails the request.
+    /// Whether bad rows are reported one by one. Otherwise a bad row fails the request.
     pub skip_bad: bool,
-    /// What predictions come with.
+    /// The additions to predictions that the request asks for.
     pub asked: Asked,
-    /// The position of the class that is explained.
+    /// The position of the class to explain.
     pub class: Option<usize>,
 }
 
@@ -164,7 +164,7 @@ fn class(entry: &Entry, name: &str) -> Result<usize, Refusal> {
     })
 }
 
-/// A header's text without its parameters, in lower case.
+/// The media type of a header without its parameters, in lower case.
 fn media_type(text: &str) -> String {
     text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -188,7 +188,8 @@ fn input(headers: &HeaderMap) -> Result<Format, Refusal> {
     Err(wrong(format!("{expected}, found '{}'", found.escape_debug())))
 }
 
-/// The format of the answer: what the client accepts first, else that of the request.
+/// The format of the response: the first one that the client accepts, or else the
+/// format of the request.
 fn output(headers: &HeaderMap, input: Format, endpoint: Endpoint) -> Result<Format, Refusal> {
     let unless = if endpoint == Endpoint::Explain { Format::JsonLines } else { input };
     let all = headers.get_all(ACCEPT).iter();

@@ -1,9 +1,9 @@
-//! Requests that wait to be worked on.
+//! The queue of requests.
 //!
-//! Small requests of one kind that wait at the same time are taken together: embedding
-//! and reading out many graphs at once costs less than one by one. None waits for
-//! others to come. Large ones are taken alone, and never by all workers at a time, so
-//! that small ones need not wait for them.
+//! A worker takes small requests of the same kind together if they wait at the same
+//! time: embedding and reading many graphs at once costs less than one by one. No
+//! request waits for others to arrive. Workers take large requests alone, and never all
+//! at once, so that small requests need not wait for them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,10 @@ use crate::Refusal;
 use crate::answer::Answer;
 use crate::query::{Ask, Endpoint};
 
-/// Bytes of a body from which on a request is large.
+/// Requests with at least this many body bytes are large.
 const LARGE: usize = 64 << 10;
 
-/// Requests that are taken together.
+/// Maximum number of requests taken together.
 const TOGETHER: usize = 64;
 
 /// A request with all its graphs.
@@ -30,14 +30,14 @@ pub(crate) struct Job {
     reply: oneshot::Sender<Result<Answer, Refusal>>,
 }
 
-/// Where the answer to a job comes from.
+/// The client's end of a job: where the response arrives.
 pub(crate) struct Pending {
     pub answer: oneshot::Receiver<Result<Answer, Refusal>>,
     started: Arc<AtomicBool>,
 }
 
 impl Pending {
-    /// Whether anybody has begun to work on it.
+    /// Whether a worker has started it.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl Job {
         (Self { ask, body, started: started.clone(), reply }, Pending { answer, started })
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether nobody waits for the response any more.
     pub fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
@@ -60,11 +60,11 @@ impl Job {
     }
 
     pub fn reply(self, answer: Result<Answer, Refusal>) {
-        // Whoever asked may be gone.
+        // The client may have disconnected.
         let _ = self.reply.send(answer);
     }
 
-    /// Whether both can be worked on together.
+    /// Whether both can be processed together.
     fn goes_with(&self, other: &Self) -> bool {
         let (mine, other) = (&self.ask, &other.ask);
         mine.endpoint == other.endpoint
@@ -73,7 +73,7 @@ impl Job {
     }
 }
 
-/// What a worker does next.
+/// The next work of a worker.
 pub(crate) struct Batch {
     pub jobs: Vec<Job>,
     pub large: bool,
@@ -91,13 +91,13 @@ pub(crate) struct Queue {
 struct State {
     small: VecDeque<Job>,
     large: VecDeque<Job>,
-    /// Workers that have a large one.
+    /// Number of workers that process a large request.
     busy_with_large: usize,
     closed: bool,
 }
 
 impl Queue {
-    /// At most so many wait for so many workers, at least two.
+    /// A queue of at most `most` requests for `workers` workers, at least two.
     pub fn new(most: usize, workers: usize) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), most, workers }
     }
@@ -125,7 +125,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for something to do; nothing once the queue is closed and empty.
+    /// Waits for work. `None` once the queue is closed and empty.
     pub fn take(&self) -> Option<Batch> {
         let mut state = self.state();
         loop {
@@ -150,7 +150,7 @@ impl Queue {
         }
     }
 
-    /// A batch has been worked on.
+    /// Marks a batch as processed.
     pub fn done(&self, large: bool) {
         if large {
             self.state().busy_with_large -= 1;
@@ -158,7 +158,7 @@ impl Queue {
         }
     }
 
-    /// Workers end when all is done.
+    /// Closes the queue. Workers end once it is empty.
     pub fn close(&self) {
         self.state().closed = true;
         self.changed.notify_all();

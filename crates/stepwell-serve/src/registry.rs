@@ -1,4 +1,4 @@
-//! The models that are served.
+//! The served models.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use stepwell_data::{Expected, Result};
 
 use crate::Refusal;
 
-/// A model by its name.
+/// A model with its name.
 pub(crate) struct Entry {
     pub name: String,
     pub saved: Saved,
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// All of them, in the order they were given.
+/// All served models, in the order of the options.
 pub(crate) struct Registry(pub Vec<Arc<Entry>>);
 
 impl Registry {
@@ -47,7 +47,7 @@ impl Registry {
         models.iter().map(entry).collect::<Result<_>>().map(Self)
     }
 
-    /// The one of that name; without a name, the only one.
+    /// The model with that name; without a name, the only one.
     pub fn find(&self, name: Option<&str>) -> Result<&Arc<Entry>, Refusal> {
         let names = || self.0.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
         match (name, &self.0[..]) {

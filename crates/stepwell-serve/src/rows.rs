@@ -1,4 +1,4 @@
-//! The graphs of a request, piece by piece.
+//! Reads the graphs of a request, piece by piece.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ pub(crate) struct Piece {
     pub ids: Vec<String>,
     /// Their rows in the request, from 0.
     pub rows: Vec<u64>,
-    /// What the reader noticed.
+    /// Notes of the reader.
     pub notes: Vec<String>,
 }
 
-/// What comes next.
+/// The next item of a request.
 pub(crate) enum Found {
     Piece(Box<Piece>),
     /// A row that cannot be used, and why.
@@ -34,14 +34,14 @@ enum Source {
     Arrow(Box<Batches<Stream>>),
 }
 
-/// Reads a request's body. Where bad rows are skipped, each comes before the piece that
-/// holds the rows around it.
+/// Reads a request's body. If bad rows are skipped, each comes before the piece with
+/// the rows around it.
 pub(crate) struct Rows {
     source: Source,
     skip_bad: bool,
     limits: Limits,
     bad: BTreeSet<u64>,
-    /// The first row that is in no piece yet.
+    /// The first row that is not in a piece yet.
     next: u64,
     seen: usize,
     vertices: usize,
@@ -57,7 +57,7 @@ impl Rows {
         };
         let source = match ask.input {
             Format::JsonLines => {
-                // Counted first, so that nothing is computed for a request that is refused.
+                // Count lines first, so that a rejected request costs no computation.
                 let lines = body.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
                 if lines.count() > limits.rows {
                     return Err(too_many(limits.rows));
@@ -89,7 +89,7 @@ impl Rows {
         })
     }
 
-    /// The next piece, or a bad row with its position if others may follow.
+    /// The next piece, or a bad row with its position if more rows may follow.
     fn read(&mut self) -> Option<Result<Dataset, (Option<u64>, String)>> {
         match &mut self.source {
             Source::Lines(reader) => match reader.next() {

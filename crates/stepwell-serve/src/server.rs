@@ -1,4 +1,4 @@
-//! The service from its first connection to its last.
+//! Runs the service from start to shutdown.
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -25,13 +25,13 @@ use crate::registry::Registry;
 use crate::work::work;
 use crate::{Error, Options};
 
-/// How long requests are still taken after the signal to stop: clients learn from the
-/// answers that the connection ends, and a balancer from `/health`.
+/// How long the service still accepts requests after the signal to stop. Responses tell
+/// clients that the connection closes, and `/health` tells a load balancer.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Serves until the process is told to stop (SIGTERM, SIGINT), and then until all that
-/// was accepted is answered. On SIGHUP models are read again. `ready` is told the
-/// address once connections are accepted.
+/// Serves until the process receives SIGTERM or SIGINT, and then until every accepted
+/// request is answered. Reloads the models on SIGHUP. Calls `ready` with the address
+/// once it accepts connections.
 pub fn run(options: &Options, ready: impl FnOnce(SocketAddr)) -> Result<(), Error> {
     let registry = Registry::read(&options.models)?;
     let pool = rayon::ThreadPoolBuilder::new().thread_name(|at| format!("compute {at}"));
@@ -114,7 +114,7 @@ async fn serve(options: &Options, shared: &Arc<Shared>, ready: impl FnOnce(Socke
     }
 }
 
-/// The next connection, once there is room for it.
+/// Accepts the next connection, once there is room for it.
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Semaphore>,
@@ -125,7 +125,8 @@ async fn accept(
         match listener.accept().await {
             Ok((stream, _)) => return (permit, stream),
             Err(error) => {
-                // Too many open files, or a client that has gone: the next may be luckier.
+                // Too many open files, or a client that has disconnected: the next attempt may
+                // succeed.
                 shared.log.warning("accept", json!({ "error": error.to_string() }));
                 sleep(Duration::from_millis(50)).await;
             }
@@ -133,9 +134,9 @@ async fn accept(
     }
 }
 
-/// Answers the requests of a connection, one after the other.
+/// Handles the requests of a connection, one after the other.
 fn spawn(stream: TcpStream, permit: OwnedSemaphorePermit, shared: &Arc<Shared>, graceful: &GracefulShutdown) {
-    // An answer is one write; it need not wait for more.
+    // A response is a single write, so it need not wait for more data.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(shared.limits.time));
@@ -151,14 +152,14 @@ fn spawn(stream: TcpStream, permit: OwnedSemaphorePermit, shared: &Arc<Shared>, 
     let shared = shared.clone();
     tokio::spawn(async move {
         shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        // A client that breaks off or speaks no HTTP harms itself only.
+        // A client that disconnects or sends no valid HTTP harms only itself.
         let _ = connection.await;
         shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         drop(permit);
     });
 }
 
-/// Reads all models again. Where one cannot be read, all stay as they are.
+/// Reloads all models. If one cannot be read, all stay as they are.
 fn reload(options: &Options, shared: &Arc<Shared>) {
     let (models, shared) = (options.models.clone(), shared.clone());
     tokio::task::spawn_blocking(move || {
@@ -179,7 +180,7 @@ fn reload(options: &Options, shared: &Arc<Shared>) {
     });
 }
 
-/// What the process is told.
+/// A signal to the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Signal {
     Stop,

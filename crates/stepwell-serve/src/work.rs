@@ -1,4 +1,4 @@
-//! From requests to answers.
+//! Computes responses to requests.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ use crate::queue::Job;
 use crate::rows::{Found, Piece, Rows};
 use crate::{Limits, Refusal};
 
-/// Works on what the queue holds until it is closed and empty.
+/// Processes the queue until it is closed and empty.
 pub(crate) fn work(shared: &Shared, pool: &ThreadPool) {
     while let Some(batch) = shared.queue.take() {
         let jobs: Vec<Job> = batch.jobs.into_iter().filter(|job| !job.is_abandoned()).collect();
@@ -34,7 +34,7 @@ pub(crate) fn work(shared: &Shared, pool: &ThreadPool) {
     }
 }
 
-/// Answers requests, together if that is possible.
+/// Answers requests, together if possible.
 fn answer(jobs: Vec<Job>, shared: &Shared, pool: &ThreadPool) {
     let limits = shared.limits;
     if jobs.len() == 1 || jobs[0].ask.endpoint == Endpoint::Explain {
@@ -75,7 +75,7 @@ fn answer(jobs: Vec<Job>, shared: &Shared, pool: &ThreadPool) {
                 writer.piece(&piece, &part)?;
                 writer.finish()
             }
-            // One of them is to blame; which one shows when each is alone.
+            // One of them caused the error; processing each alone shows which.
             Err(_) => alone(&job, [Ok(Found::Piece(piece.clone()))], pool),
         });
         first += piece.rows.len();
@@ -87,7 +87,8 @@ fn read(job: &Job, limits: Limits) -> Result<Rows, Refusal> {
     Rows::new(&job.ask, job.body.clone(), limits)
 }
 
-/// Whatever goes wrong, a request is answered and the service goes on.
+/// Runs `work` and turns a panic into an error, so that the request is answered and the
+/// service continues.
 fn guarded<T>(shared: &Shared, work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
@@ -124,7 +125,7 @@ fn alone(
     writer.finish()
 }
 
-/// What a model says of a piece, and which graphs it can say nothing of.
+/// Computes a model's output for a piece, and finds the graphs it cannot process.
 fn said(
     ask: &Ask,
     piece: &Piece,
@@ -157,7 +158,7 @@ fn read_out(ask: &Ask, embedding: Embedding) -> Result<Said, Refusal> {
     }
 }
 
-/// What a model says of the pieces of several requests.
+/// Computes a model's output for the pieces of several requests.
 fn joint(together: &[(Job, Box<Piece>)], pool: &ThreadPool) -> Result<Said, Refusal> {
     let Some((Job { ask, .. }, _)) = together.first() else { return Ok(Said::Explanations(Vec::new())) };
     let mut graphs = GraphBatch::default();
@@ -200,7 +201,7 @@ fn explained(
     explanations.iter().enumerate().map(line).collect::<Result<_, Refusal>>().map(Said::Explanations)
 }
 
-/// Notes what of a piece the model does not know.
+/// Adds notes about labels and edge data of a piece that the model does not know.
 fn note_unknown(ask: &Ask, piece: &mut Piece) {
     let features = &ask.entry.model().features;
     let counts = [

@@ -1,5 +1,5 @@
-//! Simple models to hold the reservoirs against, in the same protocol with the
-//! same readout.
+//! Simple models to compare the reservoirs with, by the same protocol and with the same
+//! readout.
 //!
 //! ```
 //! use stepwell_lab::baselines::Baseline;
@@ -23,16 +23,16 @@ pub use subtrees::{Counts, Product};
 /// A model without a reservoir.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum Baseline {
-    /// Knows the targets alone: the most frequent class, or the mean.
+    /// Uses the targets alone: predicts the most frequent class, or the mean.
     #[serde(rename = "majority")]
     Majority,
-    /// Knows what vertices carry, not how they are joined: the sum or the mean
-    /// of the inputs over the vertices.
+    /// Uses the features of the vertices but not the edges: the sum or the mean of the
+    /// inputs over the vertices.
     #[serde(rename = "features")]
     Features,
-    /// Histograms of the local degree profile (Cai and Wang, 2018): of the
-    /// degrees and of the minimum, maximum, mean and standard deviation of the
-    /// neighbours' degrees; where edges have labels, of the degrees by edges of each.
+    /// Histograms of the local degree profile (Cai and Wang, 2018): of the degrees and
+    /// of the minimum, maximum, mean and standard deviation of the neighbours' degrees.
+    /// If edges have labels, also of the number of edges with each label.
     #[serde(rename = "degree-profile")]
     DegreeProfile,
     /// Counts of Weisfeiler–Lehman subtrees (Shervashidze et al., 2011), with the labels
@@ -44,21 +44,21 @@ pub enum Baseline {
     Assignment,
 }
 
-/// What a baseline makes of graphs.
+/// The rows that a baseline computes from graphs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rows {
-    /// A vector for every graph.
+    /// One vector per graph.
     Vectors(Vectors),
-    /// Counts, in more columns than can be written down.
+    /// Counts, in too many columns for a dense matrix.
     Counts(Counts),
 }
 
-/// A vector for every graph, and its colours, if a model compares them.
+/// One vector per graph, and its colours if a model compares them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     /// A row per graph.
     pub numbers: Array2<f64>,
-    /// Of as many graphs.
+    /// The colours of the same graphs.
     pub colours: Option<Colours>,
 }
 
@@ -69,25 +69,25 @@ impl From<Array2<f64>> for Vectors {
 }
 
 impl Vectors {
-    /// As a readout reads them.
+    /// The rows in the form that a readout reads.
     pub fn rows(&self) -> readout::Rows<'_> {
         let colours = self.colours.as_ref().map(|colours| colours.view());
         readout::Rows { vectors: self.numbers.view(), colours }
     }
 
-    /// Those of some of the graphs.
+    /// The vectors of some of the graphs.
     pub fn select(&self, graphs: &[usize]) -> Self {
         let colours = self.colours.as_ref().map(|colours| colours.select(graphs));
         Self { numbers: self.numbers.select(Axis(0), graphs), colours }
     }
 }
 
-/// Parts a doubling of the degree is cut into.
+/// Number of bins that a doubling of the degree is divided into.
 const BINS: [usize; 4] = [1, 2, 4, 8];
 const ROUNDS: usize = 4;
 
 impl Baseline {
-    /// All of them, the simplest first.
+    /// All baselines, the simplest first.
     pub const ALL: [Self; 5] =
         [Self::Majority, Self::Features, Self::DegreeProfile, Self::Subtrees, Self::Assignment];
 
@@ -102,7 +102,7 @@ impl Baseline {
         }
     }
 
-    /// The settings to choose from by validation, in words.
+    /// The settings to choose from on validation graphs, as text.
     pub fn settings(self) -> Vec<String> {
         match self {
             Self::Majority => vec!["none".into()],
@@ -126,11 +126,11 @@ impl Baseline {
         ModelConfig { edge_gate, ..ModelConfig::default() }
     }
 
-    /// The rows of some graphs under one of the settings. Inputs are those of
-    /// all graphs' vertices.
+    /// The rows of some graphs under one of the settings. `inputs` holds the vertices
+    /// of all graphs.
     pub fn rows(self, setting: usize, graphs: &GraphBatch, inputs: &Inputs, chosen: &[usize]) -> Rows {
         match self {
-            // A column that says nothing leaves the intercept.
+            // A constant column leaves only the intercept.
             Self::Majority => Rows::Vectors(Array2::zeros((chosen.len(), 1)).into()),
             Self::Features => Rows::Vectors(sums(graphs, inputs, chosen, setting == 1).into()),
             Self::DegreeProfile => {

@@ -1,4 +1,5 @@
-//! Weisfeiler–Lehman subtrees: how often each occurs in a graph, or how many two graphs share.
+//! Weisfeiler–Lehman subtrees: how often each occurs in a graph, or how many two graphs
+//! share.
 
 use std::collections::HashMap;
 
@@ -11,25 +12,25 @@ use stepwell::readout::Assignment;
 
 use crate::error::Result;
 
-/// The colours of some graphs, and how two graphs are multiplied.
+/// The colours of some graphs, and the inner product to compute from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
     colours: Colours,
     product: Product,
 }
 
-/// How two graphs are multiplied.
+/// The inner product of two graphs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Product {
-    /// By how often they have each colour.
+    /// The product of their colour counts.
     Counts,
-    /// The same, each of unit length.
+    /// The same, with counts normalised to unit length.
     UnitLength,
-    /// By the colours they share: the optimal assignment kernel.
+    /// The number of colours they share: the optimal assignment kernel.
     Assignment,
 }
 
-/// The colours of all rounds up to `rounds` of some graphs.
+/// Counts the colours of some graphs in all rounds up to `rounds`.
 pub fn count(
     graphs: &GraphBatch,
     inputs: &Inputs,
@@ -41,7 +42,7 @@ pub fn count(
 }
 
 impl Counts {
-    /// Each of these graphs times each of others.
+    /// The inner products of these graphs with others.
     pub fn products(&self, others: &Self) -> Result<Array2<f64>> {
         let (own, others) = (self.colours.view(), others.colours.view());
         let shape = (own.len(), others.len());

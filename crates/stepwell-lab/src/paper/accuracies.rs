@@ -1,4 +1,4 @@
-//! Tables 2 and 3: accuracies, ours beside the paper's.
+//! Tables 2 and 3: our accuracies next to the paper's.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::results::{ModelResult, POOLS, pool_order, results};
 use crate::run::{CellKey, CellState};
 use crate::table::{Cell, Column, Table};
 
-/// A model's result beside the paper's.
+/// Our result for a model, next to the paper's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolResult {
-    /// Ours.
+    /// Our result.
     #[serde(flatten)]
     pub ours: ModelResult,
-    /// The paper's accuracy; nothing where its run ran out of memory.
+    /// The paper's accuracy. `None` if its run ran out of memory.
     pub paper_accuracy: Option<f64>,
     /// Its standard deviation.
     pub paper_std: Option<f64>,
@@ -32,13 +32,13 @@ impl PoolResult {
         Self { ours, paper_accuracy, paper_std, difference }
     }
 
-    /// Whether it is one of the paper's models, not a baseline.
+    /// Whether this is one of the paper's models and not a baseline.
     pub fn is_papers(&self) -> bool {
         is_papers(&self.ours)
     }
 
-    /// Whether it is at least what the paper has, less its spread or 1.5
-    /// points; nothing where the paper has no figure.
+    /// Whether our accuracy reaches the paper's minus its standard deviation or 1.5
+    /// points, whichever is more. `None` if the paper has no figure.
     pub fn is_reached(&self) -> Option<bool> {
         let (paper, std) = self.paper_accuracy.zip(self.paper_std)?;
         Some(self.ours.mean >= paper - std.max(1.5))
@@ -59,7 +59,7 @@ pub fn rows(cells: &BTreeMap<CellKey, CellState>) -> Vec<PoolResult> {
     rows
 }
 
-/// The result of a pooling on a dataset.
+/// The result of one pooling on one dataset.
 pub fn find<'a>(rows: &'a [PoolResult], dataset: &str, pool: &str, blocks: usize) -> Option<&'a PoolResult> {
     let is = |row: &&PoolResult| {
         row.is_papers() && row.ours.dataset == dataset && row.ours.pool == pool && row.ours.blocks == blocks
@@ -67,7 +67,7 @@ pub fn find<'a>(rows: &'a [PoolResult], dataset: &str, pool: &str, blocks: usize
     rows.iter().find(is)
 }
 
-/// The datasets that rows are of, in their order.
+/// The datasets of some rows, in the order of the rows.
 pub(super) fn datasets(rows: &[PoolResult]) -> Vec<&str> {
     let mut names: Vec<&str> = rows.iter().map(|row| row.ours.dataset.as_str()).collect();
     names.dedup();
@@ -78,7 +78,8 @@ fn spread(row: Option<&PoolResult>) -> String {
     row.map_or("–".to_owned(), |row| format!("{:.1} ± {:.1}", row.ours.mean, row.ours.std))
 }
 
-/// One of the paper's tables: a line for each dataset, the paper's figures in parentheses.
+/// One of the paper's tables: a row per dataset, with the paper's figures in
+/// parentheses.
 pub fn wide(rows: &[PoolResult], blocks: usize) -> Table {
     let mut table = Table::new("", std::iter::once("dataset").chain(POOLS));
     for dataset in datasets(rows) {
@@ -99,7 +100,7 @@ pub fn wide(rows: &[PoolResult], blocks: usize) -> Table {
     table
 }
 
-/// Every cell on a line of its own.
+/// One row per cell.
 pub(super) fn long(rows: &[PoolResult]) -> Table {
     let columns: [Column<PoolResult>; 12] = [
         ("dataset", |row| Cell::text(&row.ours.dataset)),
@@ -118,7 +119,7 @@ pub(super) fn long(rows: &[PoolResult]) -> Table {
     Table::of("", rows, &columns)
 }
 
-/// The best model with reservoirs beside the baselines.
+/// The best model with reservoirs, next to the baselines.
 pub(super) fn baselines(rows: &[PoolResult]) -> Table {
     let names = Baseline::ALL.map(|baseline| baseline.name());
     let header = ["dataset", "best reservoir", "pooling", "blocks"].into_iter().chain(names);

@@ -1,5 +1,5 @@
-//! Sweeps that the theorem allows beside those it takes (paper §5), for one
-//! spectral radius after the other.
+//! Compares the sweeps that the theorem permits (paper §5) with the sweeps that
+//! converging takes, for several spectral radii.
 
 use std::ops::ControlFlow;
 
@@ -13,17 +13,17 @@ use crate::error::Result;
 use crate::picture::Picture;
 use crate::picture::figures::{Line, LinePanel, lines};
 
-/// Spectral radii that are tried.
+/// The spectral radii to compare.
 pub const RADII: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 
 /// Means over graphs, at one spectral radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sweeps {
-    /// What the theorem allows; nothing where it says nothing of some graph.
+    /// The theorem's bound. `None` if some graph has no certificate.
     pub bound: Option<f64>,
-    /// What Jacobi's iteration takes, which the theorem is about.
+    /// The sweeps of Jacobi's iteration, which the theorem covers.
     pub jacobi: f64,
-    /// What Gauss and Seidel's takes.
+    /// The sweeps of the Gauss–Seidel iteration.
     pub gauss_seidel: f64,
 }
 
@@ -52,8 +52,8 @@ pub fn sweeps(dataset: &Dataset, recurrence: Recurrence, radius: f64) -> Result<
     })
 }
 
-/// The figure: dense weights, whose norm soon exceeds 1, and orthogonal ones,
-/// whose norm is their radius.
+/// Draws the figure: dense weights, whose norm soon exceeds 1, and orthogonal weights,
+/// whose norm equals their radius.
 pub fn figure(dataset: &Dataset) -> Result<Picture> {
     let panel = |recurrence: Recurrence, words: &str| -> Result<LinePanel> {
         let mut found = [const { Vec::new() }; 3];

@@ -13,10 +13,10 @@ use crate::picture::svg::shortened;
 use crate::results::POOLS;
 use crate::run::Known;
 
-/// Characters of a dataset's name in a chart.
+/// Maximum length of a dataset's name in a chart, in characters.
 const NAME: usize = 60;
 
-/// All charts there is something to draw in, with the names of their files.
+/// All charts with something to draw, by file name.
 pub fn charts(known: &Known) -> Vec<(String, Picture)> {
     let mut all = of_times(&PaperRun::new(known));
     all.extend(growth(known).map(|picture| ("growth.svg".to_owned(), picture)));
@@ -63,7 +63,7 @@ fn spots(run: &PaperRun<'_>, dataset: &str) -> Vec<Spot> {
     run.times.iter().filter(|row| row.dataset == dataset).filter_map(spot).collect()
 }
 
-/// Our models on a dataset, and the paper's.
+/// Our models and the paper's on a dataset.
 pub(super) fn both(run: &PaperRun<'_>, dataset: &str) -> Option<Picture> {
     let mut spots = spots(run, dataset);
     let blocks = run.tables();
@@ -99,7 +99,7 @@ fn per_second(run: &PaperRun<'_>, blocks: usize) -> Option<Picture> {
     Some(picture)
 }
 
-/// The same as the paper has it.
+/// The same chart with the paper's own figures.
 pub(super) fn of_paper(tables: &[usize]) -> Vec<Picture> {
     let of =
         |dataset: &str, pool: &str, blocks| printed::result(dataset, pool, blocks)?.accuracy_per_second();
@@ -110,7 +110,7 @@ pub(super) fn of_paper(tables: &[usize]) -> Vec<Picture> {
     tables.iter().filter_map(draw).collect()
 }
 
-/// A group of bars for each dataset, those of two blocks behind.
+/// A group of bars for each dataset. Behind the bars of three blocks stand those of two.
 fn per_second_bars<'d>(
     title: &str,
     datasets: impl Iterator<Item = &'d str>,
@@ -130,7 +130,7 @@ fn per_second_bars<'d>(
     (!groups.is_empty()).then(|| bars(title, what, &format!("{blocks} blocks"), "2 blocks", &groups))
 }
 
-/// How much faster pooled models are.
+/// The speed-up of pooled models.
 fn saved(run: &PaperRun<'_>) -> Option<Picture> {
     let row = |row: &TimeRow| RatioRow {
         dataset: shortened(&row.dataset, NAME),
@@ -151,7 +151,7 @@ fn saved(run: &PaperRun<'_>) -> Option<Picture> {
     })
 }
 
-/// How the cost grows with the number of vertices, and with that of blocks.
+/// Cost against the number of vertices, and against the number of blocks.
 pub(super) fn growth(known: &Known) -> Option<Picture> {
     let panel = |heading: &str, x_label: &str, x_is_log, experiment| LinePanel {
         heading: heading.to_owned(),

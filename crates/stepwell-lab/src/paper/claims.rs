@@ -1,4 +1,4 @@
-//! What the paper claims, what we found, and whether it holds.
+//! The paper's claims, our findings, and whether the claims hold.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::results::POOLS;
 use crate::run::Known;
 use crate::table::{Cell, Column, Table};
 
-/// A claim of the paper beside what was found.
+/// A claim of the paper, next to our finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// What the paper says.
+    /// The claim.
     pub claim: String,
-    /// What we found.
+    /// Our finding.
     pub found: String,
-    /// Whether that agrees.
+    /// Whether they agree.
     pub verdict: Verdict,
 }
 
@@ -27,16 +27,16 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// As claimed.
+    /// The claim holds.
     Holds,
-    /// For some of the datasets, or by less.
+    /// The claim holds for some datasets, or to a lesser degree.
     InPart,
-    /// It does not.
+    /// The claim does not hold.
     Fails,
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict as text.
     pub fn text(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -45,7 +45,7 @@ impl Verdict {
         }
     }
 
-    /// By two conditions, the second weaker than the first.
+    /// Decides by two conditions, the second weaker than the first.
     fn by(holds: bool, in_part: bool) -> Self {
         if holds {
             Self::Holds
@@ -56,12 +56,12 @@ impl Verdict {
         }
     }
 
-    /// For something that is said of all, and found of so many.
+    /// For a claim about all of `all` items that holds for `held` of them.
     fn of(held: usize, all: usize) -> Self {
         Self::by(held == all, 2 * held > all)
     }
 
-    /// For something that is said of most, and found of so many.
+    /// For a claim about most of `all` items that holds for `held` of them.
     fn generally(held: usize, all: usize) -> Self {
         Self::by(2 * held > all, 3 * held > all)
     }
@@ -69,8 +69,8 @@ impl Verdict {
 
 const POOLED: [&str; 3] = ["graclus", "nmf", "ndp"];
 
-/// Every claim something is known about. Times are those with the paper's
-/// sweeps where they were taken, so that like is compared with like.
+/// Every claim that the records can decide. Uses times with the paper's sweeps if they
+/// were measured, so that the comparison is fair.
 pub fn claims(results: &[PoolResult], times: &[TimeRow], known: &Known) -> Vec<Claim> {
     let complete = |blocks| {
         let all = |name: &&str| POOLS.iter().all(|pool| find(results, name, pool, blocks).is_some());
@@ -123,17 +123,17 @@ pub fn claims(results: &[PoolResult], times: &[TimeRow], known: &Known) -> Vec<C
     found.into_iter().filter_map(claim).collect()
 }
 
-/// What was found about a claim, and whether it holds.
+/// Our finding about a claim, and the verdict.
 type Found = (String, Verdict);
 
-/// `graclus 3, nmf 1`.
+/// Formats counts: `graclus 3, nmf 1`.
 fn listed(names: &[&str], counts: &[usize]) -> String {
     let words: Vec<String> =
         names.iter().zip(counts).map(|(name, count)| format!("{name} {count}")).collect();
     words.join(", ")
 }
 
-/// The place of the extreme of some values, of equal ones the first.
+/// The position of the extreme value; among equal values the first.
 fn place(values: &[f64], extreme: fn(f64, f64) -> f64) -> usize {
     let found = values.iter().copied().reduce(extreme);
     values.iter().position(|value| Some(*value) == found).unwrap_or(0)
@@ -142,9 +142,9 @@ fn place(values: &[f64], extreme: fn(f64, f64) -> f64) -> usize {
 struct Seen<'a> {
     results: &'a [PoolResult],
     times: &'a [TimeRow],
-    /// Datasets on which all architectures of 2 blocks are finished.
+    /// Datasets for which all architectures with 2 blocks are finished.
     two: Vec<&'a str>,
-    /// The same for 3 blocks.
+    /// Datasets for which all architectures with 3 blocks are finished.
     three: Vec<&'a str>,
 }
 
@@ -253,7 +253,7 @@ impl Seen<'_> {
     fn ndp_is_fastest(&self) -> Option<Found> {
         let (mut fastest, mut slowest) = ([0; 3], [0; 3]);
         for (name, blocks) in self.complete() {
-            // With the paper's sweeps if known, or else ours.
+            // Prefer the paper's sweeps; fall back to ours.
             let speedup =
                 |pool| self.time(name, pool, blocks).and_then(|row| row.plain_speedup.or(row.speedup));
             let Some(speeds) = POOLED.into_iter().map(speedup).collect::<Option<Vec<f64>>>() else {
@@ -307,7 +307,7 @@ impl Seen<'_> {
 }
 
 fn smaller_rho(known: &Known) -> Option<Found> {
-    // The radius after the last pooling, by dataset.
+    // The spectral radius after the last pooling, by dataset.
     let of = |pool: &str| -> BTreeMap<&str, f64> {
         let rows = known.paper.statistics.iter().filter(|row| row.pool == pool);
         rows.filter_map(|row| Some((row.summary.dataset.as_str(), row.summary.levels.last()?.rho?))).collect()
@@ -349,7 +349,7 @@ fn linear_in_vertices(known: &Known) -> Option<Found> {
     (points.len() > 2).then(|| (found, Verdict::by((slope - 1.0).abs() < 0.15, true)))
 }
 
-/// A line for each claim.
+/// One row per claim.
 pub(super) fn table(claims: &[Claim]) -> Table {
     let columns: [Column<Claim>; 3] = [
         ("the paper's claim", |claim| Cell::sentence(&claim.claim)),

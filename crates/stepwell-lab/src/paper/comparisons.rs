@@ -1,4 +1,4 @@
-//! Which differences between architectures are more than luck.
+//! Tests which differences between architectures are significant.
 
 use serde::Serialize;
 
@@ -13,16 +13,16 @@ pub struct Comparison {
     pub dataset: String,
     /// Blocks of both.
     pub blocks: usize,
-    /// The pooling of one.
+    /// The pooling of the first.
     pub first: String,
-    /// The pooling of the other.
+    /// The pooling of the second.
     pub second: String,
     /// Mean difference of the accuracies, in points; t; p.
     #[serde(flatten)]
     pub test: Test,
 }
 
-/// Every two architectures that are finished, tested over the folds.
+/// Tests every pair of finished architectures over the folds.
 pub fn comparisons(rows: &[PoolResult]) -> Vec<Comparison> {
     let papers: Vec<&PoolResult> = rows.iter().filter(|row| row.is_papers()).collect();
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ pub fn comparisons(rows: &[PoolResult]) -> Vec<Comparison> {
     found
 }
 
-/// A line for each pair.
+/// One row per pair.
 pub fn table(comparisons: &[Comparison]) -> Table {
     let columns: [Column<Comparison>; 7] = [
         ("dataset", |pair| Cell::text(&pair.dataset)),

@@ -1,5 +1,5 @@
-//! The graphs of a dataset as points of the plane (paper §6.4): embedded by one
-//! architecture after the other, projected by linear discriminants.
+//! The graphs of a dataset as points in the plane (paper §6.4): embedded by each
+//! architecture and projected by linear discriminants.
 
 use std::ops::ControlFlow;
 
@@ -14,8 +14,8 @@ use stepwell_data::Dataset;
 use crate::error::{Error, Result};
 use crate::picture::figures::Cloud;
 
-/// The datasets of the paper's figure: all of its with three classes or more
-/// that are not too large to be seen.
+/// The datasets of the paper's figure: all of the paper's datasets with at least three
+/// classes that are small enough to plot.
 pub const DATASETS: [&str; 4] = ["b-easy", "b-hard", "ENZYMES", "IMDB-MULTI"];
 
 /// The configuration of the paper's figure.
@@ -31,8 +31,8 @@ pub fn config(pool: Pool) -> ModelConfig {
     }
 }
 
-/// Embeds all graphs, with the levels that [`config`] asks for, and projects
-/// them to where their classes lie farthest apart.
+/// Embeds all graphs, with the levels that [`config`] needs, and projects them to the
+/// plane that separates their classes best.
 pub fn cloud(
     dataset: &Dataset,
     pyramid: &Pyramid,

@@ -1,4 +1,4 @@
-//! The paper's figures that take computing: drawn once, kept as files, shown on
+//! The paper's figures that need computation: drawn once, stored as files, and shown on
 //! the page.
 
 use std::collections::BTreeMap;
@@ -9,19 +9,19 @@ use super::charts;
 use crate::picture::page::Page;
 use crate::run::Known;
 
-/// Which figure.
+/// A figure.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum PaperFigure {
-    /// How the benchmark's graphs come about (paper §6.1).
+    /// How the benchmark's graphs are generated (paper §6.1).
     Benchmark,
     /// Embeddings as points (paper §6.4).
     Embeddings,
-    /// What the theorem allows, and what it took (paper §5).
+    /// The theorem's bound next to the sweeps it took (paper §5).
     Bound,
 }
 
 impl PaperFigure {
-    /// All of them.
+    /// All figures.
     pub const ALL: [Self; 3] = [Self::Benchmark, Self::Embeddings, Self::Bound];
 
     /// The name of its file.
@@ -29,7 +29,7 @@ impl PaperFigure {
         self.about().0
     }
 
-    /// What it is.
+    /// The title.
     pub fn title(self) -> &'static str {
         self.about().1
     }
@@ -61,7 +61,7 @@ impl PaperFigure {
         }
     }
 
-    /// Those that a folder has, as they are.
+    /// Reads the figures that exist in a folder.
     pub fn read(folder: &Path) -> BTreeMap<Self, String> {
         let whole = |figure: Self| {
             let text = fs::read_to_string(folder.join(figure.file())).ok()?;

@@ -1,5 +1,5 @@
-//! Times that show how the cost grows (paper §5.2): with the number of
-//! vertices, and with the number of blocks that share the same units.
+//! Measures how the cost grows (paper §5.2) with the number of vertices, and with the
+//! number of blocks that share the same units.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -16,13 +16,13 @@ use crate::evaluate::on_one_thread;
 
 /// Sides of the grids whose embedding is timed.
 pub const SIDES: [usize; 4] = [32, 100, 316, 1000];
-/// Numbers of blocks that share [`UNITS`].
+/// Numbers of blocks that share [`UNITS`] units.
 pub const BLOCKS: [usize; 4] = [1, 2, 3, 4];
-/// Units of all blocks together.
+/// Total units of all blocks.
 pub const UNITS: usize = 96;
 
-/// Seconds for a square grid, a graph of bounded degree, with a fixed number
-/// of sweeps: the least of three runs.
+/// Seconds to embed a square grid, a graph of bounded degree, with a fixed number of
+/// sweeps: the minimum of three runs.
 pub fn grid_seconds(side: usize) -> Result<f64> {
     let grid = Family::Grid { width: side, height: side }.generate(0)?;
     let mut stream = Stream::new(0, "grid inputs", [side as u64, 0]);
@@ -33,7 +33,7 @@ pub fn grid_seconds(side: usize) -> Result<f64> {
     least_seconds(&prepared, &config)
 }
 
-/// Seconds for a dataset with [`UNITS`] units in so many blocks: the least of
+/// Seconds to embed a dataset with [`UNITS`] units in `blocks` blocks: the minimum of
 /// three runs.
 pub fn depth_seconds(dataset: &Dataset, blocks: usize) -> Result<f64> {
     let config = ModelConfig { blocks, units: (UNITS / blocks.max(1)).into(), ..Default::default() };

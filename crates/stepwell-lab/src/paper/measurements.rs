@@ -1,5 +1,5 @@
-//! What is measured for the paper's tables beside the cells: sizes of graphs,
-//! and how the cost grows.
+//! Measurements for the paper's tables outside the cells: sizes of graphs, and the
+//! growth of the cost.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,36 @@ use super::statistics::Statistics;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub enum PaperRecord {
-    /// Sizes of a dataset's graphs, in a file of their own.
+    /// Sizes of a dataset's graphs, stored in a separate file.
     Statistics(Statistics),
     /// A time that belongs to no cell.
     Measured {
         /// What was measured.
         experiment: Experiment,
-        /// At which size: vertices, or blocks.
+        /// The size: vertices or blocks.
         at: usize,
-        /// How long it took, on one thread.
+        /// Seconds on one thread.
         seconds: f64,
     },
 }
 
-/// What is timed beside the cells.
+/// An experiment that is timed outside the cells.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
-    /// Embedding a grid of so many vertices.
+    /// Embedding a grid with the given number of vertices.
     Vertices,
-    /// Embedding a dataset with so many blocks, the sum of their units being the same.
+    /// Embedding a dataset with the given number of blocks, at a constant total number
+    /// of units.
     Blocks,
 }
 
-/// All of it that a run knows.
+/// All measurements in the records of a run.
 #[derive(Clone, Debug, Default)]
 pub struct PaperMeasurements {
     /// Sizes of graphs.
     pub statistics: Vec<Statistics>,
-    /// Times of experiments, by size; of several the last.
+    /// Times of experiments, by size. The last of several wins.
     pub measured: BTreeMap<(Experiment, usize), f64>,
 }
 

@@ -1,9 +1,8 @@
-//! The paper's tables, claims and figures, ours beside them: what `stepwell
-//! reproduce` writes. Nothing of it is needed to evaluate a model.
+//! The paper's tables, claims and figures next to ours, as `stepwell reproduce` writes
+//! them. Evaluating a model needs nothing from here.
 //!
-//! [`printed`] holds the paper's own figures; the other modules are pure
-//! functions of a run's records, but for what is measured here: [`growth`],
-//! [`bound`] and [`embeddings`].
+//! [`printed`] holds the paper's own figures. The other modules are pure functions of a
+//! run's records, except [`growth`], [`bound`] and [`embeddings`], which measure.
 
 mod accuracies;
 pub mod bound;

@@ -38,7 +38,7 @@ impl<'a> PaperRun<'a> {
         Self { known, times: times::rows(&known.cells, &results), results, datasets }
     }
 
-    /// The numbers of blocks of the paper's tables that anything was begun for.
+    /// The numbers of blocks of the paper's tables for which some cell was started.
     pub fn tables(&self) -> Vec<usize> {
         let begun =
             |blocks: &usize| self.known.cells.keys().any(|key| key.is_papers() && key.blocks == *blocks);
@@ -46,8 +46,8 @@ impl<'a> PaperRun<'a> {
     }
 }
 
-/// The page of `stepwell reproduce`: what a run found, beside the paper.
-/// `drawn` are figures that take computing, as far as they have been drawn.
+/// The page of `stepwell reproduce`: a run's results next to the paper's. `drawn` holds
+/// the computed figures that exist so far.
 pub fn reproduction(known: &Known, provenance: &Provenance, drawn: &BTreeMap<PaperFigure, String>) -> String {
     let run = PaperRun::new(known);
     let mut used = BTreeSet::new();
@@ -99,7 +99,7 @@ pub fn reproduction(known: &Known, provenance: &Provenance, drawn: &BTreeMap<Pap
     page.finish()
 }
 
-/// What the page says first.
+/// The summary at the top of the page.
 fn summary(page: &mut Page, run: &PaperRun<'_>, claims: &[Claim], provenance: &Provenance) {
     page.paragraph(
         "Pyramidal Reservoir Graph Neural Networks (Bianchi, Gallicchio, Micheli): every dataset, pooling \
@@ -140,7 +140,7 @@ fn summary(page: &mut Page, run: &PaperRun<'_>, claims: &[Claim], provenance: &P
     page.paragraph(&format!("Written {} by stepwell {}.", provenance.date, provenance.version));
 }
 
-/// The median of the paper's seconds over ours.
+/// The median ratio of the paper's seconds to ours.
 fn times_as_fast(run: &PaperRun<'_>) -> Option<f64> {
     let ratio = |row: &TimeRow| {
         Some(printed::result(&row.dataset, &row.pool, row.blocks)?.seconds()? / row.seconds())
@@ -150,7 +150,7 @@ fn times_as_fast(run: &PaperRun<'_>) -> Option<f64> {
     ratios.get(ratios.len() / 2).copied()
 }
 
-/// Says what is not there.
+/// Lists the missing cells.
 fn missing(page: &mut Page, run: &PaperRun<'_>, cells: &[(&String, &str, usize)]) {
     let absent: Vec<String> = cells
         .iter()

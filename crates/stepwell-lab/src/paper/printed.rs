@@ -1,10 +1,10 @@
 //! The paper's own figures, transcribed by `paper/transcribe.py` from its text.
 //!
-//! They are as printed, slips included: Table 4 mixes undirected edges (original
-//! graphs of the TU Dortmund sets) with stored entries including self loops
-//! (pooled graphs, B-easy, B-hard); B-easy's 7014 edges after one NDP pooling
-//! must be 701.4; and its rho is not the spectral radius of `Ã`, which is 1 for
-//! every undirected graph with an edge.
+//! The figures are as printed, errors included. Table 4 mixes undirected edges
+//! (original graphs of the TU Dortmund sets) with stored entries including self loops
+//! (pooled graphs, B-easy, B-hard). B-easy's 7014 edges after one NDP pooling must be
+//! 701.4. The printed rho is not the spectral radius of `Ã`, which is 1 for every
+//! undirected graph with an edge.
 //!
 //! ```
 //! use stepwell_lab::paper::table4;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// A line of Table 1.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct DatasetStatistics {
-    /// The dataset's name, as everywhere in Stepwell.
+    /// The dataset's name in Stepwell.
     pub dataset: String,
     /// Graphs.
     pub graphs: usize,
@@ -27,7 +27,7 @@ pub struct DatasetStatistics {
     pub classes: usize,
     /// Mean number of vertices.
     pub vertices: f64,
-    /// Mean number of edges, in whatever sense the paper counts them there.
+    /// Mean number of edges, by the paper's count.
     pub edges: f64,
     /// Attributes of a vertex.
     pub attributes: usize,
@@ -38,23 +38,23 @@ pub struct DatasetStatistics {
 static TABLE1: LazyLock<Vec<DatasetStatistics>> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../paper/table1.json")).expect("a checked table"));
 
-/// What Table 1 says of a dataset.
+/// The row of a dataset in Table 1.
 pub fn table1(dataset: &str) -> Option<&'static DatasetStatistics> {
     TABLE1.iter().find(|row| row.dataset == dataset)
 }
 
-/// One cell group of Table 4: a dataset after some poolings.
+/// One group of cells of Table 4: a dataset after some poolings.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct PooledStatistics {
-    /// The dataset's name, as everywhere in Stepwell.
+    /// The dataset's name in Stepwell.
     pub dataset: String,
     /// none, graclus, nmf or ndp.
     pub pool: String,
-    /// How many poolings; 0 for the original graphs.
+    /// Number of poolings; 0 for the original graphs.
     pub level: usize,
-    /// Mean number of vertices, N; nothing where the paper's run ran out of memory.
+    /// Mean number of vertices, N. `None` if the paper's run ran out of memory.
     pub vertices: Option<f64>,
-    /// Mean number of edges, M, in whatever sense the paper counts them there.
+    /// Mean number of edges, M, by the paper's count.
     pub edges: Option<f64>,
     /// The printed mean eigenvalue.
     pub rho: Option<f64>,
@@ -63,7 +63,7 @@ pub struct PooledStatistics {
 static TABLE4: LazyLock<Vec<PooledStatistics>> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../paper/table4.json")).expect("a checked table"));
 
-/// What Table 4 says of a dataset after so many poolings.
+/// The row of a dataset after `level` poolings in Table 4.
 pub fn table4(dataset: &str, pool: &str, level: usize) -> Option<&'static PooledStatistics> {
     let pool = if level == 0 { "none" } else { pool };
     TABLE4.iter().find(|row| row.dataset == dataset && row.pool == pool && row.level == level)
@@ -72,13 +72,14 @@ pub fn table4(dataset: &str, pool: &str, level: usize) -> Option<&'static Pooled
 /// A cell of Tables 2 (two blocks) and 3 (three).
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct PaperResult {
-    /// The dataset's name, as everywhere in Stepwell.
+    /// The dataset's name in Stepwell.
     pub dataset: String,
     /// none, graclus, nmf or ndp.
     pub pool: String,
-    /// Blocks of the model.
+    /// Number of blocks of the model.
     pub blocks: usize,
-    /// Mean accuracy over folds, in percent; nothing where the paper's run ran out of memory.
+    /// Mean accuracy over folds, in percent. `None` if the paper's run ran out of
+    /// memory.
     pub accuracy: Option<f64>,
     /// Its standard deviation.
     pub std: Option<f64>,
@@ -92,30 +93,30 @@ static RESULTS: LazyLock<Vec<PaperResult>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../paper/results.json")).expect("a checked table")
 });
 
-/// The datasets of Tables 2 and 3, in their order.
+/// The datasets of Tables 2 and 3, in the paper's order.
 pub fn datasets() -> impl Iterator<Item = &'static str> {
     let first = |row: &&PaperResult| row.pool == "none" && row.blocks == 2;
     RESULTS.iter().filter(first).map(|row| row.dataset.as_str())
 }
 
-/// A dataset's place in the paper's tables; all others come behind.
+/// A dataset's position in the paper's tables. All others come last.
 pub(crate) fn order(dataset: &str) -> usize {
     datasets().position(|name| name == dataset).unwrap_or(usize::MAX)
 }
 
 impl PaperResult {
-    /// Training and testing.
+    /// Seconds of training and testing.
     pub fn seconds(&self) -> Option<f64> {
         Some(self.train_seconds? + self.test_seconds?)
     }
 
-    /// Points of accuracy per second of both.
+    /// Points of accuracy per second of training and testing.
     pub fn accuracy_per_second(&self) -> Option<f64> {
         Some(self.accuracy? / self.seconds()?)
     }
 }
 
-/// What Tables 2 and 3 say.
+/// The cell of a model in Tables 2 and 3.
 pub fn result(dataset: &str, pool: &str, blocks: usize) -> Option<&'static PaperResult> {
     RESULTS.iter().find(|row| row.dataset == dataset && row.pool == pool && row.blocks == blocks)
 }

@@ -1,4 +1,4 @@
-//! The paper's tables with ours beside, and what stands beside both.
+//! The paper's tables next to ours, and the sections around them.
 
 use stepwell::config::Metric;
 
@@ -13,7 +13,7 @@ use crate::results::POOLS;
 use crate::run::{CellKey, Known};
 use crate::table::{Cell, Emphasis, Table};
 
-/// What the differences' signs mean.
+/// Explains the signs of the differences.
 const SIGNS: &str = "▲ above the paper; ▽ below it, but by no more than its spread or 1.5 points; ▼ further \
                      below. Accuracies are means and standard deviations over folds, in percent. Where a cell \
                      is not finished, the passes that are done stand in its place.";
@@ -50,7 +50,7 @@ fn accuracy(row: &PoolResult) -> Cell {
     Cell::spread(row.ours.mean, row.ours.std)
 }
 
-/// What is known of a cell that is not finished.
+/// The state of a cell that is not finished.
 fn unfinished(known: &Known, dataset: &str, pool: &str, blocks: usize) -> Cell {
     let is =
         |key: &CellKey| key.is_papers() && key.dataset == dataset && key.pool == pool && key.blocks == blocks;
@@ -69,7 +69,7 @@ fn papers(dataset: &str, pool: &str, blocks: usize) -> Cell {
     }
 }
 
-/// Ours minus the paper's: its sign is seen by an arrow as well as by a colour.
+/// Our accuracy minus the paper's. An arrow shows the sign in addition to the colour.
 fn difference(row: &PoolResult) -> Cell {
     let Some(difference) = row.difference else { return Cell::none() };
     let rounded = (10.0 * difference).round() / 10.0 + 0.0;
@@ -82,7 +82,7 @@ fn difference(row: &PoolResult) -> Cell {
     Cell { emphasis, ..Cell::sorted(format!("{sign}{:.1}", rounded.abs()), difference) }
 }
 
-/// Accuracy against time, accuracy per second, and what pooling saves.
+/// Accuracy against time, accuracy per second, and the time that pooling saves.
 pub(super) fn time(page: &mut Page, run: &PaperRun<'_>) {
     page.paragraph(
         "Times are of the winners' training and testing on one thread of the machine below, pooling \
@@ -180,11 +180,11 @@ pub(super) fn statistics(page: &mut Page, known: &Known) {
     page.details("table4", &summary, false, |page| page.table(&pooled));
 }
 
-/// All about one dataset, in a part of the page that opens.
+/// Everything about one dataset, in a collapsible part of the page.
 pub(super) fn dataset(page: &mut Page, run: &PaperRun<'_>, name: &str, anchor: &str) {
     let here = run.results.iter().filter(|row| row.ours.dataset == name && row.is_papers());
     let best = here.max_by(|a, b| a.ours.mean.total_cmp(&b.ours.mean));
-    // The figure must not be cut off behind a long name.
+    // A long name must not hide the figure behind it.
     let shown = shortened(name, 60);
     let summary = match best {
         None => format!("{shown}: nothing finished yet"),

@@ -1,4 +1,4 @@
-//! Tables 1 and 4: what the graphs look like, before and after pooling.
+//! Tables 1 and 4: sizes of the graphs, before and after pooling.
 
 use serde::{Deserialize, Serialize};
 use stepwell_data::{LevelSummary, Summary};
@@ -10,7 +10,7 @@ use crate::table::{Cell, Column, Table};
 /// A dataset with the levels of one pooling.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Statistics {
-    /// The pooling; "none" for the dataset alone.
+    /// The pooling; "none" for the dataset itself.
     pub pool: String,
     /// The numbers.
     #[serde(flatten)]
@@ -42,7 +42,7 @@ fn sorted(all: &[Statistics]) -> Vec<&Statistics> {
     sorted
 }
 
-/// The rows of Table 1: one for each dataset.
+/// The rows of Table 1: one per dataset.
 pub(super) fn datasets(all: &[Statistics]) -> Vec<DatasetRow<'_>> {
     let alone = sorted(all).into_iter().filter(|statistics| statistics.pool == "none");
     alone
@@ -53,8 +53,8 @@ pub(super) fn datasets(all: &[Statistics]) -> Vec<DatasetRow<'_>> {
         .collect()
 }
 
-/// The rows of Table 4: one for each level. The original graphs stand there
-/// once, with the dataset alone.
+/// The rows of Table 4: one per level. The original graphs appear once, with the
+/// dataset itself.
 pub(super) fn pooled(all: &[Statistics]) -> Vec<PooledRow<'_>> {
     let mut rows = Vec::new();
     for Statistics { pool, summary } in sorted(all) {
@@ -69,7 +69,7 @@ pub(super) fn pooled(all: &[Statistics]) -> Vec<PooledRow<'_>> {
     rows
 }
 
-/// Table 1: every column of ours before the paper's.
+/// Table 1: each of our columns comes before the paper's.
 pub(super) fn datasets_table(rows: &[DatasetRow<'_>]) -> Table {
     fn count(value: Option<usize>) -> Cell {
         value.map_or_else(Cell::none, Cell::count)

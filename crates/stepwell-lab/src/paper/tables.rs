@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::run::Known;
 use crate::table::Table;
 
-/// Writes all tables that have rows into the folder `tables` of a run. Only
-/// those named `times` and `claims` depend on how long things took.
+/// Writes all tables that have rows into the folder `tables` of a run. Only `times` and
+/// `claims` depend on measured times.
 pub fn write(folder: &Path, known: &Known) -> Result<()> {
     let folder = Folder(folder.join("tables"));
     let results = accuracies::rows(&known.cells);
@@ -42,7 +42,7 @@ pub fn write(folder: &Path, known: &Known) -> Result<()> {
 struct Folder(std::path::PathBuf);
 
 impl Folder {
-    /// One table in three forms, unless it is empty.
+    /// Writes one table in three formats, unless it is empty.
     fn write(&self, name: &str, markdown: &Table, csv: &Table, rows: &impl Serialize) -> Result<()> {
         if markdown.rows.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What models cost, and what pooling saves.
+//! The cost of models, and the time that pooling saves.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::run::{CellKey, CellState, Sweeps, Times};
 use crate::subject::{Ready, Subject};
 use crate::table::{Cell, Column, Table};
 
-/// The times of a model with reservoirs on a dataset: one run of a fold's
-/// winner on one thread, a mean over folds.
+/// The times of a model with reservoirs on a dataset: each fold's winner runs once on
+/// one thread; times are means over folds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeRow {
     /// The dataset.
@@ -26,15 +26,15 @@ pub struct TimeRow {
     pub pool: String,
     /// Blocks.
     pub blocks: usize,
-    /// Embedding the graphs to learn from, and training.
+    /// Embedding the training graphs, and training.
     pub train_seconds: f64,
-    /// Embedding the test graphs, and reading them.
+    /// Embedding the test graphs, and predicting.
     pub test_seconds: f64,
-    /// Points of accuracy per second of both.
+    /// Points of accuracy per second of training and testing.
     pub accuracy_per_second: Option<f64>,
     /// The same in the paper.
     pub paper_accuracy_per_second: Option<f64>,
-    /// Time without pooling over time with it: how much faster pooling is.
+    /// Time without pooling divided by time with it.
     pub speedup: Option<f64>,
     /// The same with the paper's sweeps (Jacobi, every vertex computed).
     pub plain_speedup: Option<f64>,
@@ -44,21 +44,21 @@ pub struct TimeRow {
     pub plain_seconds: Option<f64>,
     /// Pooling all graphs on one thread.
     pub coarsen_seconds: Option<f64>,
-    /// Making all levels ready.
+    /// Preparing all levels.
     pub prepare_seconds: Option<f64>,
-    /// Passes over all graphs after which pooling has saved the time it took;
-    /// nothing where a pooled pass is not faster.
+    /// Passes over all graphs after which pooling has saved as much time as it took.
+    /// `None` if a pooled pass is not faster.
     pub passes_to_pay: Option<f64>,
 }
 
 impl TimeRow {
-    /// Training and testing.
+    /// Seconds of training and testing.
     pub fn seconds(&self) -> f64 {
         self.train_seconds + self.test_seconds
     }
 }
 
-/// All cells whose times have been taken, in the paper's order.
+/// All cells with measured times, in the paper's order.
 pub fn rows(cells: &BTreeMap<CellKey, CellState>, results: &[PoolResult]) -> Vec<TimeRow> {
     let mut rows = Vec::new();
     for (key, state) in cells.iter().filter(|(key, state)| key.is_papers() && state.is_done()) {
@@ -98,12 +98,12 @@ pub fn rows(cells: &BTreeMap<CellKey, CellState>, results: &[PoolResult]) -> Vec
         });
     }
     rows.sort_by_key(|row| (order(&row.dataset), row.dataset.clone(), row.blocks, pool_order(&row.pool)));
-    // One seed is enough for the clock.
+    // One seed is enough for times.
     rows.dedup_by_key(|row| (row.dataset.clone(), row.blocks, row.pool.clone()));
     rows
 }
 
-/// The mean over folds, once all of them have been timed.
+/// The mean over folds, once all folds have times.
 fn mean(state: &CellState, sweeps: Sweeps) -> Option<Times> {
     let all: Vec<&Times> =
         state.times.range((sweeps, 0)..=(sweeps, usize::MAX)).map(|(_, times)| times).collect();
@@ -115,9 +115,9 @@ fn mean(state: &CellState, sweeps: Sweeps) -> Option<Times> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// The same model with the paper's sweeps, for the clock: all vertices at
-    /// once, and each of them computed. Graphs are prepared after what was made ready has gone, since two of some
-    /// sets would be many gigabytes.
+    /// The same model with the paper's sweeps, for measuring times: all vertices at
+    /// once, each of them computed. The prepared graphs are dropped before the new ones
+    /// are made, because both together would take many gigabytes on some datasets.
     pub fn with_plain_sweeps<E: From<Error>>(
         mut self,
         plain: &'a Subject,
@@ -131,7 +131,8 @@ impl<'a> Evaluation<'a> {
 }
 
 impl Subject {
-    /// The subject with the paper's sweeps: Jacobi, nothing lifted. Nothing for a baseline.
+    /// The subject with the paper's sweeps: Jacobi without lifting. `None` for a
+    /// baseline.
     pub fn with_plain_sweeps(&self) -> Option<Self> {
         let Self::Model(name, config) = self else { return None };
         let config = ModelConfig { solver: Solver::Jacobi, lift: false, ..(**config).clone() };
@@ -139,7 +140,7 @@ impl Subject {
     }
 }
 
-/// A line for each cell.
+/// One row per cell.
 pub(super) fn table(rows: &[TimeRow]) -> Table {
     let columns: [Column<TimeRow>; 12] = [
         ("dataset", |row| Cell::text(&row.dataset)),

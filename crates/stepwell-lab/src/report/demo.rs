@@ -10,14 +10,14 @@ use crate::picture::svg::shortened;
 use crate::run::Known;
 use crate::table::{Cell, Column, Table};
 
-/// What the demonstration shows.
+/// The contents of the demonstration.
 #[derive(Clone, Debug)]
 pub struct Demo<'a> {
     /// The dataset.
     pub dataset: &'a Dataset,
-    /// In words: graphs, blocks, units, draws.
+    /// A summary in words: graphs, blocks, units, draws.
     pub words: String,
-    /// Blocks of all architectures.
+    /// Number of blocks of all architectures.
     pub blocks: usize,
     /// The result of each architecture.
     pub architectures: &'a [Architecture],
@@ -25,7 +25,7 @@ pub struct Demo<'a> {
     pub embeddings: CloudRow,
 }
 
-/// The result of one architecture. Times are of all graphs, means over draws.
+/// The result of one architecture. Times cover all graphs and are means over draws.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Architecture {
     /// Its pooling.
@@ -48,7 +48,7 @@ pub struct Architecture {
     pub sweeps_mean: Vec<f64>,
     /// Share of graphs that converged in all blocks.
     pub converged: f64,
-    /// The graphs on every level.
+    /// The size of the graphs on every level.
     pub levels: Vec<LevelSummary>,
 }
 
@@ -58,7 +58,7 @@ impl Architecture {
         self.prepare_seconds + self.embed_seconds + self.train_seconds
     }
 
-    /// A mean of the graphs, level by level.
+    /// Formats the mean of a value on each level, joined by `arrow`.
     pub fn by_level(&self, value: fn(&LevelSummary) -> f64, arrow: &str) -> String {
         let levels: Vec<String> = self.levels.iter().map(|level| format!("{:.0}", value(level))).collect();
         levels.join(arrow)
@@ -66,7 +66,7 @@ impl Architecture {
 }
 
 impl Demo<'_> {
-    /// The page.
+    /// The page as HTML.
     pub fn html(&self, provenance: &Provenance) -> String {
         let mut page = Page::new(&format!("Four architectures on {}", self.dataset.name));
         page.paragraph(&self.words);

@@ -1,4 +1,4 @@
-//! The part of a page that shows how good predictions are.
+//! The section of a page that shows the quality of predictions.
 
 use stepwell::targets::Task;
 
@@ -10,8 +10,8 @@ use crate::picture::figures::{
 use crate::picture::page::Page;
 use crate::predictions::{Pairs, Predictions};
 
-/// Adds a section of pictures side by side, each with its title above it and a
-/// line below. Links find it by its name. Without pictures there is no section.
+/// Adds a section of pictures side by side, each with its title above and a line below.
+/// `name` is the anchor for links. Without pictures there is no section.
 pub fn judged_section(page: &mut Page, name: &str, title: &str, figures: &[(Picture, String)]) {
     if figures.is_empty() {
         return;
@@ -20,8 +20,8 @@ pub fn judged_section(page: &mut Page, name: &str, title: &str, figures: &[(Pict
     page.gallery(figures);
 }
 
-/// What the models of a dataset said, all folds of the first seed together; of baselines
-/// only where nothing else was evaluated.
+/// The predictions of the models of a dataset, all folds of the first seed together.
+/// Includes baselines only if nothing else was evaluated.
 pub(crate) fn evaluated(models: &Models<'_>) -> Vec<(String, Predictions)> {
     let said = models.values().filter_map(|cells| {
         let (key, state) = cells.iter().find(|(_, state)| !state.predictions.is_empty())?;
@@ -32,8 +32,8 @@ pub(crate) fn evaluated(models: &Models<'_>) -> Vec<(String, Predictions)> {
     shown.into_iter().map(|(key, said)| (key.subject(), said)).collect()
 }
 
-/// Pictures of predictions, each with a line below it: curves and calibration of two
-/// classes, what several classes are taken for, predicted against true numbers.
+/// Pictures of predictions, each with a line below: curves and calibration for two
+/// classes, a confusion matrix for several, predicted against true numbers.
 pub(crate) fn pictures(said: &Predictions) -> Vec<(Picture, String)> {
     let of = if said.kept < said.tested {
         format!("Of {} of the {} test graphs of all folds, drawn at random.", said.kept, said.tested)
@@ -52,7 +52,7 @@ fn wide(values: &[f32]) -> Vec<f64> {
 }
 
 fn two_classes(said: &Predictions, of: &str) -> Vec<(Picture, String)> {
-    // Probabilities of different folds can be compared; decision values less so.
+    // Probabilities are comparable between folds, decision values less so.
     let scores: Vec<Vec<f64>> = said
         .targets
         .iter()

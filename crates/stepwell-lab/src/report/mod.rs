@@ -1,7 +1,7 @@
-//! A run as one page to look at: tables that sort, and how it was made.
+//! A run as one HTML page: sortable tables, and how the run was made.
 //!
-//! Pages are pure functions of what a run knows and of their [`Provenance`]: the
-//! same input gives the same bytes.
+//! Pages are pure functions of a run's records and of their [`Provenance`]: the same
+//! input gives the same bytes.
 
 mod demo;
 mod judged;
@@ -24,7 +24,7 @@ use crate::results::{ModelResult, headlines};
 use crate::run::Known;
 use crate::table::{Cell, Table};
 
-/// A name for a link: letters, digits and dashes, not used before.
+/// A unique anchor for links, of letters, digits and dashes.
 pub(crate) fn anchor(prefix: &str, name: &str, used: &mut BTreeSet<String>) -> String {
     let plain: String = name
         .chars()
@@ -97,7 +97,7 @@ fn tiles(page: &mut Page, results: &[ModelResult]) {
     }
 }
 
-/// Every two models of a dataset that were evaluated on the same folds.
+/// Tests every pair of models of a dataset that were evaluated on the same folds.
 fn comparisons(results: &[&ModelResult], metric: Metric) -> Table {
     let points = if metric.is_share() { "points of " } else { "" };
     let caption =

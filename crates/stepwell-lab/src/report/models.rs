@@ -27,7 +27,7 @@ pub(crate) fn models<'a>(known: &'a Known, dataset: &str) -> Models<'a> {
     models
 }
 
-/// What the results of some models are told by: the first one's metric.
+/// The headline metric of some models: that of the first.
 pub(crate) fn headline(models: &Models<'_>) -> Metric {
     models.values().flatten().next().map_or(Metric::Auto, |(_, state)| state.headline())
 }
@@ -36,8 +36,8 @@ fn qualities(cells: &[(&CellKey, &CellState)]) -> Vec<Quality> {
     cells.iter().flat_map(|(_, state)| state.folds.values().map(|result| result.quality.clone())).collect()
 }
 
-/// Mean and spread over folds; of one fold over draws of its weights, if there are
-/// several.
+/// Mean and spread over folds. With one fold, the spread is over draws of its weights,
+/// if there are several.
 fn spread(cells: &[(&CellKey, &CellState)]) -> (Quality, Quality) {
     let (mean, std) = Quality::spread(&qualities(cells));
     match cells {
@@ -48,7 +48,7 @@ fn spread(cells: &[(&CellKey, &CellState)]) -> (Quality, Quality) {
     }
 }
 
-/// The mean of a metric, and its spread if there is any.
+/// The mean of a metric, with its spread if there is one.
 fn told(metric: Metric, mean: f64, std: Option<f64>) -> Cell {
     std.map_or_else(|| cell(metric, mean), |std| spread_cell(metric, mean, std))
 }
@@ -57,10 +57,10 @@ fn told_of(metric: Metric, mean: &Values, std: &Values) -> Cell {
     mean.get(metric).map_or_else(Cell::none, |mean| told(metric, mean, std.get(metric)))
 }
 
-/// Columns that stand behind the headline: their names, and a model's cells.
+/// Columns after the headline: their names, and a model's cells.
 pub(crate) type Beside<'b> = (&'b [&'b str], &'b dyn Fn(&CellKey) -> Vec<Cell>);
 
-/// A line for each model, finished or not, told by one metric before the others.
+/// One row per model, finished or not. `metric` comes before the others.
 pub(crate) fn results(models: &Models<'_>, metric: Metric, beside: Option<Beside<'_>>) -> Table {
     let all: Vec<Quality> = models.values().flat_map(|cells| qualities(cells)).collect();
     let others: Vec<Metric> = present(&all, metric).into_iter().filter(|other| *other != metric).collect();
@@ -84,7 +84,7 @@ pub(crate) fn results(models: &Models<'_>, metric: Metric, beside: Option<Beside
     table
 }
 
-/// A line for each of several targets with a column for each model; nothing where there is one.
+/// One row per target and one column per model. `None` if there is only one target.
 pub(crate) fn targets(models: &Models<'_>, metric: Metric) -> Option<Table> {
     let names = models.values().flatten().map(|(_, state)| &state.targets).find(|names| !names.is_empty())?;
     let caption = format!("{} of each target", heading(metric));
@@ -104,20 +104,20 @@ pub(crate) fn targets(models: &Models<'_>, metric: Metric) -> Option<Table> {
 /// One fold of one model.
 #[derive(Clone, Debug)]
 pub struct FoldRow<'a> {
-    /// What the model is called, where there are several.
+    /// The name of the model, if there are several.
     pub model: Option<String>,
     /// The protocol's seed.
     pub seed: u64,
     /// Which fold, from 0.
     pub fold: usize,
-    /// How good its model is.
+    /// The result of its model.
     pub result: &'a FoldResult,
-    /// How long it took, if that is known.
+    /// The times, if they were measured.
     pub times: Option<Times>,
 }
 
-/// A line for each fold, with the columns that say something: metrics, one before the
-/// others and with its spread over draws of the weights, then settings and times.
+/// One row per fold. Shows only columns with content: metrics, `metric` first and with
+/// its spread over draws of the weights, then settings and times.
 pub fn fold_table(rows: &[FoldRow<'_>], metric: Metric) -> Table {
     type Column<'c> = (String, Box<dyn Fn(&FoldRow<'_>) -> Option<Cell> + 'c>);
     fn column<'c>(name: impl Into<String>, cell: impl Fn(&FoldRow<'_>) -> Option<Cell> + 'c) -> Column<'c> {
@@ -177,7 +177,8 @@ pub(crate) fn folds(models: &Models<'_>, metric: Metric) -> Table {
     }
 }
 
-/// The part of a page about one dataset: its models and their folds, or that there is none.
+/// The part of a page about one dataset: its models and their folds, or a note that
+/// there is none.
 pub(crate) fn section(
     page: &mut Page,
     models: &Models<'_>,

@@ -9,22 +9,22 @@ use crate::run::{CellState, Known};
 /// How a page was made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
-    /// The command, as it can be given again.
+    /// The command that makes the page again.
     pub command: String,
     /// The program's version.
     pub version: String,
-    /// When.
+    /// The date.
     pub date: String,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
 }
 
-/// A computer, as far as it tells what it is.
+/// A computer, as far as it can be identified.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// The processor's model.
+    /// The processor's model name.
     pub processor: Option<String>,
-    /// Cores that can be used.
+    /// Number of usable cores.
     pub cores: usize,
     /// Its memory.
     pub memory_bytes: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// This machine.
     pub fn here() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         Self {
@@ -45,7 +45,7 @@ impl Machine {
     }
 }
 
-/// The value of the first line of that name.
+/// The value of the first line with one of these names.
 fn value<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
     let of = |line: &'a str| line.split_once(':').filter(|(name, _)| names.contains(&name.trim()));
     text.lines().find_map(of).map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
@@ -61,7 +61,7 @@ fn memory(text: &str) -> Option<u64> {
 }
 
 impl Provenance {
-    /// The section of a page about it, with what the run's records say.
+    /// Adds the section of the page, with facts from the run's records.
     pub(crate) fn section(&self, page: &mut Page, known: &Known) {
         page.paragraph("The command that wrote this page:");
         page.code(&self.command);
@@ -95,7 +95,7 @@ impl Provenance {
     }
 }
 
-/// What was tried, read off the records.
+/// The search that was run, according to the records.
 fn protocol(known: &Known) -> Vec<(String, String)> {
     let models = || known.cells.iter().filter(|(key, _)| key.is_model());
     let list = |values: BTreeSet<u64>| values.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
