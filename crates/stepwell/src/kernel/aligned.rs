@@ -1,4 +1,4 @@
-//! Numbers that begin on a cache line, so that no vector load straddles two.
+//! Numbers aligned to cache lines, so that no vector load straddles two lines.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -9,7 +9,7 @@ use super::Real;
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// A vector of numbers on cache-line boundaries.
+/// A vector of numbers, aligned to cache lines.
 #[derive(Clone, Default)]
 pub(crate) struct Aligned<T> {
     lines: Vec<Line>,
@@ -20,12 +20,12 @@ pub(crate) struct Aligned<T> {
 impl<T: Real> Aligned<T> {
     const PER_LINE: usize = 64 / size_of::<T>();
 
-    /// So many zeros.
+    /// `len` zeros.
     pub fn zeros(len: usize) -> Self {
         Self { lines: vec![Line([0; 64]); len.div_ceil(Self::PER_LINE)], len, numbers: PhantomData }
     }
 
-    /// Makes room for at least `len` numbers; what it held is lost when it grows.
+    /// Makes room for at least `len` numbers. Growing discards the contents.
     pub fn reserve(&mut self, len: usize) {
         if self.len < len {
             *self = Self::zeros(len);

@@ -1,5 +1,5 @@
-//! The path for x86-64 processors with AVX-512 (F, VL and DQ: all of them but
-//! the first, the Xeon Phi).
+//! The path for x86-64 processors with AVX-512 (F, VL and DQ: all of them except the
+//! first, the Xeon Phi).
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -22,7 +22,7 @@ vector!(F64x8, F64x4, __m512d, f64, 8 lanes, panels of 4, [_mm512_set1_pd _mm512
 
 entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, f32, sweep_f32, product_f32, fill_f32);
 entry_points!("avx512f,avx512vl,avx512dq,avx2,fma", F64x8, f64, sweep_f64, product_f64, fill_f64);
-// 24 sums, 6 vectors of landmarks and one of a row, of 32 registers.
+// 24 sums, 6 vectors of landmarks and one of a row use 31 of 32 registers.
 readout_points!("avx512f,avx512vl,avx512dq,avx2,fma", F32x16, F64x8, tiles of 4 x 6, 4 vectors);
 
 /// # Safety
@@ -57,7 +57,8 @@ unsafe fn power_f64(exponents: __m512d) -> __m512d {
 /// The processor must have AVX-512 F; `from` must be valid for reading two numbers.
 #[inline(always)]
 unsafe fn splat_pair_f32(from: *const f32) -> __m512 {
-    // SAFETY: the caller's promise. As bits the two are one number twice as wide.
+    // SAFETY: the caller's promise. The bits of two numbers are copied as one number of
+    // twice the width.
     unsafe { _mm512_castpd_ps(_mm512_set1_pd(from.cast::<f64>().read_unaligned())) }
 }
 

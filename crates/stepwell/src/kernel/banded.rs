@@ -1,20 +1,20 @@
-//! Equations with a triangular band, for many right sides at once.
+//! Solves equations with a triangular band for many right-hand sides at once.
 
 use super::Isa;
 use super::vector::Vector;
 
-/// Right sides that are solved side by side: what a band of them holds stays in
-/// the innermost cache.
+/// Right-hand sides solved together. The part of them within one band stays in the
+/// innermost cache.
 pub(crate) const ABREAST: usize = 32;
 
-/// A lower triangular band, row after row: row i holds columns `i - width` to i, with
-/// zeros before the first, and the reciprocal of the entry on the diagonal.
+/// A lower triangular band, row by row: row i holds columns `i - width` to i, with
+/// zeros before the first column, and the reciprocal of the diagonal entry.
 pub(crate) struct Banded<'a> {
     pub rows: &'a [f64],
     pub width: usize,
 }
 
-/// What is solved: `L U = Z`, each with [`ABREAST`] columns.
+/// An equation `L U = Z`; `U` and `Z` have [`ABREAST`] columns.
 pub(crate) struct Solving<'a> {
     rows: &'a [f64],
     width: usize,
@@ -24,11 +24,11 @@ pub(crate) struct Solving<'a> {
 }
 
 impl Banded<'_> {
-    /// Solves `L U = Z` with [`ABREAST`] columns, both row after row, and gives the
+    /// Solves `L U = Z` with [`ABREAST`] columns, both stored by row, and returns the
     /// squared length of every column of `U`.
     ///
     /// # Panics
-    /// When the lengths do not fit each other.
+    /// If the lengths do not match.
     pub fn solve(&self, z: &[f64], u: &mut [f64]) -> [f64; ABREAST] {
         assert_eq!(self.rows.len() * ABREAST, z.len() * (self.width + 1), "a band of another size");
         assert_eq!(z.len(), u.len(), "results of another size");

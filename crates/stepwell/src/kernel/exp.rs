@@ -1,18 +1,19 @@
-//! The exponential of numbers that are not positive, within 2 units in the last place.
+//! The exponential of non-positive numbers, within 2 units in the last place.
 //!
-//! `x = n·ln 2 + r` gives `exp(x) = 2ⁿ·exp(r)`, and a short series is `exp(r)`.
-//! What is below -708 counts as -708: the smallest result is 3e-308.
+//! `x = n·ln 2 + r` gives `exp(x) = 2ⁿ·exp(r)`, and a short series computes `exp(r)`.
+//! Arguments below -708 count as -708, so the smallest result is 3e-308.
 
 use super::vector::Vector;
 
-/// `ln 2` in two parts: the first times any n is exact.
+/// `ln 2` in two parts. The product of the first part with any n is exact.
 const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// As in `tanh`: adding it rounds to an integer, which then is, increased by the
-/// bias of the exponent, in the lowest bits.
+/// As in `tanh`: adding it rounds to an integer and leaves that integer, plus the bias
+/// of the exponent, in the lowest bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0 + 1023.0;
 const LOWEST: f64 = -708.0;
-/// Taylor's, from `1/13!` down to 1: the first term left out is below the rounding.
+/// Taylor coefficients from `1/13!` down to 1. The first omitted term is below the
+/// rounding error.
 const SERIES: [f64; 14] = [
     1.0 / 6_227_020_800.0,
     1.0 / 479_001_600.0,

@@ -1,56 +1,57 @@
-//! Gates: what multiplies states, unit by unit, on their way along an edge.
+//! Gates multiply states, unit by unit, on their way along an edge.
 //!
-//! Edges of the same labels share a line of a table. Where edges have attributes,
-//! nearly every edge has a line of its own, `cos(a·U + b)`. Those of a small graph are
-//! computed once for all its sweeps; those of a large one, a few at a time, whenever
-//! states are gathered, so that there never is a table as large as edges times units.
+//! Edges with the same labels share a line of a table. If edges have attributes, nearly
+//! every edge has its own line, `cos(a·U + b)`. For a small graph the lines are
+//! computed once for all sweeps. For a large graph they are computed a few at a time,
+//! whenever states are gathered, so that no table of edges times units is ever stored.
 
 use super::tanh::TanhConstants;
 use super::vector::Vector;
 use super::{Aligned, Isa, Real};
 
-/// Lines computed at a time where there is no room for all of them.
+/// Lines computed at a time if there is no room for all of them.
 pub(super) const LINES: usize = 16;
 
-/// Angles beyond so many turns are that many: in f32 nothing is left behind the point.
+/// Angles are limited to this many turns. In f32, larger angles have no fractional
+/// digits left.
 const MOST_TURNS: f64 = (1 << 20) as f64;
 
 /// The gates of one graph's edges.
 #[derive(Clone, Copy)]
 pub(crate) enum Gates<'a, T> {
-    /// States pass as they are.
+    /// States pass unchanged.
     Open,
     /// Line l of the table is the gate of the entries with line l.
     Table(&'a [T]),
-    /// The same, its lines computed when they are needed.
+    /// The same, with lines computed on demand.
     Waves(&'a Waves<'a, T>),
 }
 
-/// What the lines of a graph's gates are made of.
+/// The attributes and labels from which the lines of a graph's gates are computed.
 pub(crate) struct Waves<'a, T> {
     gate: &'a Gate<T>,
-    /// Of each line.
+    /// The attributes of each line.
     attributes: &'a [T],
-    /// The row of the labels' table that multiplies each line; empty where edges have
-    /// no labels.
+    /// The row of the label table that multiplies each line. Empty if edges have no
+    /// labels.
     kinds: &'a [u32],
 }
 
-/// A reservoir's gates in the form the kernel reads.
+/// A reservoir's gates in the layout of the kernel.
 #[derive(Clone)]
 pub(crate) struct Gate<T> {
     isa: Isa,
     stride: usize,
-    /// A line for each kind of edge.
+    /// One line for each kind of edge.
     table: Aligned<T>,
-    /// `U`, one row per attribute, and then `b`, in turns.
+    /// `U`, one row per attribute, then `b`, in turns.
     turns: Aligned<T>,
     width: usize,
 }
 
 impl<T: Real> Gate<T> {
-    /// The lines of the table, one for each kind of edge, and `U` and `b` in radians,
-    /// all given row after row.
+    /// Takes the lines of the table, one for each kind of edge, and `U` and `b` in
+    /// radians, all stored by row.
     pub fn new(
         units: usize,
         kinds: impl Iterator<Item = Vec<f64>>,
@@ -73,16 +74,16 @@ impl<T: Real> Gate<T> {
         Self { isa, stride, table: packed(kinds.collect(), 1.0), turns, width }
     }
 
-    /// The table of all kinds of edges, where they have labels alone.
+    /// The table of all kinds of edges, for edges with labels only.
     pub fn table(&self) -> &[T] {
         &self.table
     }
 
-    /// The lines of edges that have attributes, and perhaps labels.
+    /// The lines of edges with attributes, and perhaps labels.
     ///
     /// # Panics
-    /// When attributes or kinds are not those of one list of lines, or a kind is not
-    /// in the table.
+    /// If attributes and kinds do not describe the same lines, or a kind is not in the
+    /// table.
     pub fn waves<'a>(&'a self, attributes: &'a [T], kinds: &'a [u32]) -> Waves<'a, T> {
         assert!(self.width > 0 && attributes.len().is_multiple_of(self.width), "attributes of whole lines");
         let lines = attributes.len() / self.width;
@@ -94,7 +95,7 @@ impl<T: Real> Gate<T> {
 }
 
 impl<T: Real> Gates<'_, T> {
-    /// Whether all these lines have a gate of so many numbers.
+    /// Whether all these lines have a gate of `stride` numbers.
     pub(super) fn covers(&self, lines: &[u32], stride: usize) -> bool {
         let limit = match self {
             Self::Open => return true,
@@ -106,22 +107,22 @@ impl<T: Real> Gates<'_, T> {
 }
 
 impl<T: Real> Waves<'_, T> {
-    /// How many lines there are.
+    /// Number of lines.
     pub fn len(&self) -> usize {
         self.attributes.len() / self.gate.width
     }
 
-    /// Computes all lines, one after the other.
+    /// Computes all lines, in order.
     pub fn fill(&self, table: &mut Aligned<T>) {
         table.reserve(self.len() * self.gate.stride);
         let lines: Vec<u32> = (0..self.len() as u32).collect();
-        // SAFETY: the table has room for all lines, the lines are those there are, and
-        // an `Isa` exists only where the processor has it.
+        // SAFETY: the table has room for all lines, all lines exist, and an `Isa` exists only
+        // if the processor has it.
         unsafe { T::fill_gates(self.gate.isa, self, &lines, table.as_mut_ptr()) }
     }
 }
 
-/// Computes some lines, one after the other.
+/// Computes some lines, in order.
 ///
 /// # Safety
 /// As for [`Vector`]; the lines must exist, and `to` must be valid for writing them.
@@ -176,8 +177,9 @@ unsafe fn fill_columns<V: Vector>(
     }
 }
 
-/// Taylor's for `sin(π w)/w`, from the highest power of `w²` down; for `|w| ≤ 1/2` the
-/// first term left out is below the rounding of f64; without the first four, of f32.
+/// Taylor coefficients of `sin(π w)/w`, from the highest power of `w²` down. For `|w| ≤
+/// 1/2` the first omitted term is below the rounding error of f64; without the first
+/// four coefficients, of f32.
 const SERIES: [f64; 11] = [
     5.392_664_662_608_128e-10,
     -2.294_842_899_726_987_3e-8,
@@ -192,7 +194,7 @@ const SERIES: [f64; 11] = [
     std::f64::consts::PI,
 ];
 
-/// `cos(2πt) = 1 - 2 sin²(πw)`, where w is t less the nearest integer.
+/// `cos(2πt) = 1 - 2 sin²(πw)`, where w is t minus the nearest integer.
 ///
 /// # Safety
 /// As for [`Vector`].

@@ -1,10 +1,10 @@
-//! Which instructions the kernel uses.
+//! Selects the instruction set of the kernel.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::error::{Error, Result};
 
-/// An instruction set the processor has.
+/// An instruction set that the processor has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Isa(Kind);
 
@@ -53,16 +53,16 @@ impl Kind {
     }
 }
 
-/// The place in [`Kind::ALL`] of the one in use; beyond its end until that is decided.
+/// The position in [`Kind::ALL`] of the set in use. Out of range until it is decided.
 static IN_USE: AtomicU8 = AtomicU8::new(u8::MAX);
 
 impl Isa {
-    /// All the processor has, the fastest first.
+    /// All sets of the processor, the fastest first.
     pub fn all() -> impl Iterator<Item = Self> {
         Kind::ALL.iter().copied().filter(|kind| kind.is_available()).map(Self)
     }
 
-    /// The one in use: the fastest, unless another was asked for.
+    /// The set in use: the fastest, unless the caller selected another.
     pub fn in_use() -> Self {
         match Kind::ALL.get(usize::from(IN_USE.load(Ordering::Relaxed))) {
             Some(&kind) => Self(kind),
@@ -75,25 +75,23 @@ impl Isa {
     }
 }
 
-/// The instruction set reservoirs are computed with: `avx512`, `avx2` or
-/// `portable`.
+/// The instruction set that computes reservoirs: `avx512`, `avx2` or `portable`.
 ///
-/// It is the fastest the processor has, unless
-/// [`use_instruction_set`] said otherwise. Results of different ones differ by
-/// rounding, by at most 1e-6 in f32.
+/// It is the fastest that the processor has, unless [`use_instruction_set`] selected
+/// another. Results of different sets differ by rounding, by at most 1e-6 in f32.
 pub fn instruction_set() -> &'static str {
     Isa::in_use().0.name()
 }
 
-/// All instruction sets reservoirs can be computed with on this processor, the
-/// fastest first.
+/// All instruction sets that can compute reservoirs on this processor, the fastest
+/// first.
 pub fn instruction_sets() -> Vec<&'static str> {
     Isa::all().map(|isa| isa.0.name()).collect()
 }
 
-/// Has the whole process compute reservoirs with this instruction set from now
-/// on. (The program and the Python package call it with what the environment
-/// variable `STEPWELL_ISA` holds.)
+/// Makes the whole process compute reservoirs with this instruction set from now on.
+/// (The program and the Python package call it with the value of the environment
+/// variable `STEPWELL_ISA`.)
 pub fn use_instruction_set(name: &str) -> Result<()> {
     let place = Kind::ALL.iter().position(|kind| kind.name() == name && kind.is_available());
     let Some(place) = place else {

@@ -1,18 +1,17 @@
-//! The arithmetic of a sweep, by vectors of whatever width the processor has.
+//! The arithmetic of a sweep, with vectors of the width that the processor has.
 //!
-//! The loops are written once, over the small [`vector::Vector`] trait, and
-//! compiled for each instruction set: AVX-512, or AVX2 with FMA, where the
-//! processor turns out to have them, and a portable form of plain arrays
-//! everywhere. Every row is computed alone and in a fixed order, so results do
-//! not depend on tiles, batches or threads; between instruction sets they
-//! differ by rounding.
+//! The loops are written once, over the small [`vector::Vector`] trait, and compiled
+//! for each instruction set: AVX-512, or AVX2 with FMA, if the processor has them, and
+//! a portable version with plain arrays for every processor. Every row is computed
+//! alone and in a fixed order, so results do not depend on tiles, batches or threads.
+//! Between instruction sets they differ by rounding.
 //!
-//! States are rows of [`stride`] numbers: the units and then zeros up to 32
-//! bytes, which is half a vector of AVX-512. The zeros stay zeros, as nothing
-//! drives them and tanh(0) = 0.
+//! States are rows of [`stride`] numbers: the units, padded with zeros to a multiple of
+//! 32 bytes, half a vector of AVX-512. The zeros stay zeros, because nothing drives
+//! them and tanh(0) = 0.
 //!
-//! This is the only module with `unsafe` code. What is offered to the outside
-//! checks lengths and indices once per call or at construction.
+//! This is the only module with `unsafe` code. Its interface checks lengths and indices
+//! once per call or at construction.
 
 #![allow(unsafe_code)]
 
@@ -61,9 +60,9 @@ use tanh::TanhConstants;
 use tile::Product;
 use vector::Vector;
 
-/// Tells the processor that the upper halves of its registers hold nothing. To be
-/// called after functions of others that used them and did not: until then, code
-/// that knows nothing of them is slow on some processors.
+/// Marks the upper halves of the vector registers as unused. Call it after foreign
+/// functions that used them and did not clear them: until then, code without vector
+/// instructions is slow on some processors.
 pub(crate) fn leave_wide_registers() {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx") {
@@ -134,16 +133,17 @@ pub(crate) trait Real:
     + TanhConstants
     + 'static
 {
-    /// Rows of states are padded to a multiple of this: 32 bytes.
+    /// Rows of states are padded to a multiple of this number: 32 bytes.
     const COLUMN_STEP: usize;
-    /// The share of a state's norm below which a change is rounding, where it matters.
+    /// The share of a state's norm below which a change counts as rounding, if the
+    /// precision needs one.
     const ROUNDING: f64;
 
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
     fn is_finite(self) -> bool;
 
-    /// Lanes of the vectors used with an instruction set, and most vectors of a panel.
+    /// Number of lanes of an instruction set's vectors, and maximum vectors of a panel.
     fn shape(isa: Isa) -> (usize, usize);
 
     /// Two to the power whose biased exponent is in the lowest bits.

@@ -1,12 +1,12 @@
-//! The rows of `Ã` (or `A`, or a quotient of either) of many graphs, in the
-//! order in which a sweep visits them.
+//! The rows of `Ã` (or `A`, or a quotient of either) of many graphs, in the order in
+//! which a sweep visits them.
 
 use super::Real;
 use super::order::Order;
 
 /// The matrices of a list of graphs.
 ///
-/// Two facts the kernel relies on hold by construction: columns stay within
+/// Two invariants that the kernel relies on hold by construction: columns stay within
 /// their graph, and no row reads another row of its colour.
 #[derive(Clone, Default)]
 pub(crate) struct Operator<T> {
@@ -15,16 +15,18 @@ pub(crate) struct Operator<T> {
     /// Row r has the entries `row_starts[r]..row_starts[r + 1]`.
     row_starts: Vec<usize>,
     columns: Vec<u32>,
-    /// The line of each entry's gate; empty where no graph's edges carry anything.
+    /// The gate line of each entry. Empty if no graph's edges carry labels or
+    /// attributes.
     lines: Vec<u32>,
     values: Vec<T>,
-    /// How many vertices each row stands for; empty while that is 1 for all.
+    /// The number of vertices each row stands for. Empty while it is 1 for all rows.
     sizes: Vec<u32>,
-    /// Which graphs have rows that stand for several vertices.
+    /// Whether each graph has rows that stand for several vertices.
     lifted: Vec<bool>,
     /// Graph g has the colours `colour_starts[colour_lists[g]..colour_lists[g + 1]]`.
     colour_lists: Vec<usize>,
-    /// Where each colour's rows begin in its graph, with the number of rows at the end.
+    /// Where the rows of each colour begin in their graph, followed by the number of
+    /// rows.
     colour_starts: Vec<usize>,
 }
 
@@ -40,7 +42,7 @@ pub(crate) struct Rows<'a, T> {
 }
 
 impl<T: Real> Operator<T> {
-    /// No graph yet.
+    /// No graphs.
     pub fn new() -> Self {
         Self {
             graph_starts: vec![0],
@@ -55,41 +57,40 @@ impl<T: Real> Operator<T> {
         }
     }
 
-    /// Gives back what was reserved for more entries.
+    /// Frees memory reserved for more entries.
     pub fn shrink(&mut self) {
         self.columns.shrink_to_fit();
         self.lines.shrink_to_fit();
         self.values.shrink_to_fit();
     }
 
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.graph_starts.len() - 1
     }
 
-    /// Rows of all graphs.
+    /// Number of rows of all graphs.
     pub fn num_rows(&self) -> usize {
         self.row_starts.len() - 1
     }
 
-    /// Entries of all graphs.
+    /// Number of entries of all graphs.
     pub fn num_entries(&self) -> usize {
         self.columns.len()
     }
 
-    /// Where each graph's rows begin, with the number of rows at the end.
+    /// Where the rows of each graph begin, followed by the number of rows.
     pub fn graph_starts(&self) -> &[usize] {
         &self.graph_starts
     }
 
-    /// Appends a matrix, its rows and columns put in the given order. `lines` are
-    /// those of the entries' gates, for every matrix or for none. `sizes`
-    /// tells how many vertices each of its rows stands for, if not 1. Answers
-    /// with the place of each row, or with the first value that is not finite
-    /// in `T`; the matrix is then not usable.
+    /// Appends a matrix with rows and columns in the given order. `lines` holds the
+    /// gate lines of the entries, for every matrix or for none. `sizes` holds the
+    /// number of vertices each row stands for, if not 1. Returns the position of each
+    /// row, or the first value that is not finite in `T`; the matrix is then unusable.
     ///
     /// # Panics
-    /// When the order is not a proper colouring of the matrix.
+    /// If the order is not a proper colouring of the matrix.
     pub fn push(
         &mut self,
         row_starts: &[usize],
@@ -144,10 +145,10 @@ impl<T: Real> Operator<T> {
         Ok(places)
     }
 
-    /// One graph's matrix.
+    /// The matrix of one graph.
     pub fn graph(&self, index: usize) -> Rows<'_, T> {
         let (first, end) = (self.graph_starts[index], self.graph_starts[index + 1]);
-        // A graph is computed alike whether or not others beside it are lifted.
+        // The result for a graph must not depend on whether others in the batch are lifted.
         let sizes = if self.lifted[index] { &self.sizes[first..end] } else { &[] };
         Rows {
             row_starts: &self.row_starts[first..=end],
@@ -161,7 +162,7 @@ impl<T: Real> Operator<T> {
 }
 
 impl<T: Real> Rows<'_, T> {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.row_starts.len() - 1
     }
@@ -171,18 +172,18 @@ impl<T: Real> Rows<'_, T> {
         !self.lines.is_empty()
     }
 
-    /// The lines of the entries' gates.
+    /// The gate lines of the entries.
     pub(super) fn lines(&self) -> &[u32] {
         let entries = self.row_starts[0]..self.row_starts[self.len()];
         if self.gated() { &self.lines[entries] } else { &[] }
     }
 
-    /// How many vertices a row stands for.
+    /// The number of vertices a row stands for.
     pub fn size(&self, row: usize) -> f64 {
         self.sizes.get(row).map_or(1.0, |&size| f64::from(size))
     }
 
-    /// How many vertices all rows stand for.
+    /// The number of vertices all rows stand for.
     pub fn num_vertices(&self) -> f64 {
         (0..self.len()).map(|row| self.size(row)).sum()
     }

@@ -1,27 +1,28 @@
 //! The order of the vertices in a Gauss–Seidel sweep: by colour.
 //!
-//! In a proper colouring no vertex reads the state of another one of its
-//! colour, so all vertices of a colour can be renewed together (in one tile of
-//! the kernel, or on many threads) as if one after the other. Colours are
-//! given greedily: each vertex in turn takes the lowest its neighbours leave.
+//! In a proper colouring no vertex reads the state of another vertex of its colour. So
+//! all vertices of a colour can be updated together (in one tile of the kernel, or on
+//! many threads), with the same result as one after the other. The colouring is greedy:
+//! each vertex in turn takes the lowest colour that no neighbour has.
 
 /// Rows in the order of their colours.
 pub(crate) struct Order {
     /// The row at each place.
     pub rows: Vec<u32>,
-    /// Where each colour's places begin, with the number of rows at the end.
+    /// Where the positions of each colour begin, followed by the number of rows.
     pub starts: Vec<usize>,
 }
 
-/// Orders the rows of a sparse square matrix given by `starts` and `columns`.
-/// The entries of an undirected graph come in pairs; those of a directed one
-/// may not, and are then read both ways.
+/// Orders the rows of a sparse square matrix given by `starts` and `columns`. An
+/// undirected graph stores every edge in both directions. A directed graph may not, so
+/// its edges are read in both directions: a vertex must differ from those it reads and
+/// from those that read it.
 pub(crate) fn by_colour(row_starts: &[usize], columns: &[u32], directed: bool) -> Order {
     let n = row_starts.len().saturating_sub(1);
     let readers = if directed { transposed(n, row_starts, columns) } else { (Vec::new(), Vec::new()) };
     let mut colours = vec![u32::MAX; n];
     let mut counts: Vec<usize> = Vec::new();
-    // The last vertex that met each colour among its neighbours.
+    // The last vertex that found each colour among its neighbours.
     let mut met: Vec<usize> = Vec::new();
     for v in 0..n {
         let mut meet = |u: u32| {

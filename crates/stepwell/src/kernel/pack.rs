@@ -1,26 +1,27 @@
 //! Weights in the order in which the kernel reads them.
 //!
-//! A dense matrix is cut into slices of rows, and those into panels of a few
-//! vectors' columns: the columns of a panel lie together row after row, so that
-//! a tile reads it from front to back.
+//! A dense matrix is cut into slices of rows, and slices into panels a few vectors
+//! wide. The columns of a panel are stored together, row by row, so that a tile reads
+//! the panel from front to back.
 //!
-//! Where the columns end with half a vector, the rows of the last panel are
-//! taken by twos: both without their tails, then one vector of both tails, the
-//! first number of either, the second of either, and so on. It is multiplied by
-//! two numbers of the left side in turn, so that no lane is idle. A single row
-//! at the end is followed by its tail.
+//! If the columns end with half a vector, the rows of the last panel are stored in
+//! pairs: both rows without their tails, then one vector with the two tails
+//! interleaved. The kernel multiplies it by two numbers of the left side in alternating
+//! lanes, so that no lane is idle. If the number of rows is odd, the last row is
+//! followed by its own tail.
 
 use ndarray::{ArrayView2, Axis, s};
 
 use super::tile::Spread;
 use super::{Aligned, Isa, Real};
 
-/// Numbers per row of a state, so that rows are whole vectors on every path.
+/// Numbers per row of a state, so that rows are whole vectors for every instruction
+/// set.
 pub(crate) fn stride<T: Real>(units: usize) -> usize {
     units.next_multiple_of(T::COLUMN_STEP)
 }
 
-/// Rows of a slice: a panel of it stays in the innermost cache.
+/// Rows of a slice. A panel of this depth stays in the innermost cache.
 pub(super) const SLICE: usize = 128;
 
 /// A slice of a dense matrix, in panels.
@@ -66,7 +67,7 @@ impl<T: Real> Panels<T> {
     }
 }
 
-/// `W`, in the form that costs least.
+/// `W`, in the cheapest form.
 #[derive(Clone)]
 pub(crate) struct Recurrent<T> {
     pub(super) isa: Isa,
@@ -78,11 +79,11 @@ pub(crate) struct Recurrent<T> {
 #[derive(Clone)]
 pub(super) enum Form<T> {
     Dense(Vec<Panels<T>>),
-    /// Unit k sees itself alone, weighted by entry k.
+    /// Unit k reads only itself, weighted by entry k.
     Diagonal(Aligned<T>),
-    /// Unit k sees the unit before it (the first sees the last), weighted by entry k.
+    /// Unit k reads the unit before it (the first reads the last), weighted by entry k.
     Ring(Aligned<T>),
-    /// Unit k sees the units `rows[starts[k]..starts[k + 1]]`.
+    /// Unit k reads the units `rows[starts[k]..starts[k + 1]]`.
     Sparse {
         starts: Vec<usize>,
         rows: Vec<u32>,
@@ -90,12 +91,12 @@ pub(super) enum Form<T> {
     },
 }
 
-/// Up to this share of entries that are not zero, taking them one by one is
-/// faster than taking all by vectors.
+/// Up to this share of nonzero entries, processing them one by one is faster than
+/// processing all entries in vectors.
 const SPARSE_SHARE: f64 = 1.0 / 8.0;
 
 impl<T: Real> Recurrent<T> {
-    /// Packs `W`, square.
+    /// Packs the square matrix `W`.
     pub fn new(matrix: ArrayView2<'_, f64>, isa: Isa) -> Self {
         let units = matrix.nrows();
         let stride = stride::<T>(units);

@@ -1,5 +1,5 @@
-//! The path for every processor: small arrays the compiler turns into whatever
-//! vectors there are.
+//! The path for every processor: small arrays that the compiler turns into the vectors
+//! it has.
 
 use super::Real;
 use super::tile::{self, Product};
@@ -61,7 +61,7 @@ impl<T: Real, const N: usize> Vector for Portable<T, N> {
 
     #[inline(always)]
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
-        // Two roundings: a fused multiply-add without the instruction is a slow library call.
+        // Two roundings: without the instruction, a fused multiply-add is a slow library call.
         self.with(factor, |a, b| a * b).with(term, |a, b| a + b)
     }
 

@@ -1,13 +1,13 @@
-//! The product of inputs (or of the states below) with `V`.
+//! The product of inputs (or of the states of the block below) with `V`.
 
 use super::tile::{GROUP_ROWS, Product, SLAB, Spread, TILE};
 use super::{Aligned, Projection, Real};
 
-/// Adds `left · V` to the rows of `target`. The rows of `left` are
-/// `left_stride` numbers apart, those of `target` as far as states are.
+/// Adds `left · V` to the rows of `target`. The rows of `left` are `left_stride`
+/// numbers apart; those of `target` have the stride of states.
 ///
 /// # Panics
-/// When `left` or `target` is shorter than `count` rows.
+/// If `left` or `target` is shorter than `count` rows.
 pub(crate) fn project<T: Real>(
     projection: &Projection<T>,
     left: &[T],

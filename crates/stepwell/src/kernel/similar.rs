@@ -1,9 +1,10 @@
-//! How alike rows and landmarks are: `p + exp(s (p - |x|²/2 - |c|²/2))`, where `p` is
-//! the inner product of a row `x` and a landmark `c`, both in f32, and `s` a sharpness.
+//! Similarities of rows and landmarks: `p + exp(s (p - |x|²/2 - |c|²/2))`, where `p` is
+//! the inner product of a row `x` and a landmark `c`, both in f32, and `s` is the
+//! sharpness.
 //!
-//! Products are summed in vectors of f32 over [`DEPTH`] columns, then in f64. Each
-//! pair has sums of its own, whatever it is computed with, so that a row's bits
-//! depend neither on the other rows nor on how many there are.
+//! Products are summed in vectors of f32 over [`DEPTH`] columns, then in f64. Each pair
+//! has its own sums for every tile shape, so the bits of a row depend neither on the
+//! other rows nor on their number.
 
 use rayon::prelude::*;
 
@@ -11,11 +12,12 @@ use super::Isa;
 use super::exp::exp;
 use super::vector::Vector;
 
-/// Columns that are summed in f32: a stripe of rows and a block of landmarks fit the second cache.
+/// Columns summed in f32. A stripe of rows and a block of landmarks fit the
+/// second-level cache.
 const DEPTH: usize = 1408;
-/// Landmarks that meet all rows of a stripe while they are at hand.
+/// Landmarks compared with all rows of a stripe while they are in the cache.
 const BLOCK: usize = 48;
-/// Rows that one thread takes at a time.
+/// Rows that one thread processes at a time.
 const STRIPE: usize = 96;
 
 /// Lanes of the widest vector.
@@ -24,16 +26,16 @@ const WIDEST: usize = 16;
 /// Landmarks to compare rows with.
 #[derive(Clone, Copy)]
 pub(crate) struct Compared<'a> {
-    /// Row after row.
+    /// The landmarks, stored by row.
     pub landmarks: &'a [f32],
-    /// Half the squared length of each.
+    /// Half the squared length of each landmark.
     pub halves: &'a [f64],
     pub width: usize,
-    /// Of the bend; 1 for a Gaussian of width 1.
+    /// The sharpness of the exponential; 1 for a Gaussian of width 1.
     pub sharpness: f64,
 }
 
-/// What is compared: pointers to whole rows of both sides, and where results go.
+/// A comparison: whole rows of both sides, and the place for the results.
 pub(crate) struct Comparing<'a> {
     rows: &'a [f32],
     halves: &'a [f64],
@@ -42,11 +44,11 @@ pub(crate) struct Comparing<'a> {
 }
 
 impl Compared<'_> {
-    /// How alike every row is to every landmark: rows x landmarks. `rows` lie one
-    /// after the other, and `halves` are half their squared lengths.
+    /// Computes the similarity of every row with every landmark: rows x landmarks.
+    /// `rows` are contiguous, and `halves` holds half their squared lengths.
     ///
     /// # Panics
-    /// When the lengths do not fit each other.
+    /// If the lengths do not match.
     pub fn similarities(self, rows: &[f32], halves: &[f64]) -> Vec<f64> {
         let (count, landmarks) = (halves.len(), self.halves.len());
         assert_eq!(rows.len(), count * self.width, "rows of another width");
@@ -67,11 +69,11 @@ impl Compared<'_> {
         target
     }
 
-    /// How alike a row and landmarks are, in place of their inner products. `half` is
-    /// half the row's squared length.
+    /// Turns the inner products of a row with landmarks into similarities, in place.
+    /// `half` is half the row's squared length.
     ///
     /// # Panics
-    /// When there are not as many products as landmarks.
+    /// If the number of products differs from that of landmarks.
     pub fn finish(self, products: &mut [f64], half: f64) {
         assert_eq!(products.len(), self.halves.len(), "another number of landmarks");
         if !products.is_empty() {
@@ -82,7 +84,7 @@ impl Compared<'_> {
     }
 }
 
-/// Compares rows by tiles of `R` rows and `C` landmarks.
+/// Compares rows in tiles of `R` rows and `C` landmarks.
 ///
 /// # Safety
 /// As for [`Vector`]; the slices of the task must fit each other.
@@ -93,7 +95,8 @@ where
     W: Vector<Scalar = f64>,
 {
     let (count, landmarks, width) = (task.halves.len(), task.with.halves.len(), task.with.width);
-    // Tiles of many rows read what lies together: copied once, it is used by all others.
+    // Tiles read contiguous memory. Copying the rows once pays off, because all
+    // landmarks use the copy.
     let (tiled, mut packed, mut block) = (count - count % R, Vec::new(), Vec::new());
     for from in (0..width).step_by(DEPTH) {
         let columns = (from, DEPTH.min(width - from));
@@ -130,8 +133,8 @@ where
     unsafe { finish_rows::<W>(task) }
 }
 
-/// Copies some columns of rows, tile after tile: a vector of each of its `N` rows,
-/// then the next vectors. The last ones are filled up with zeros.
+/// Copies some columns of rows, tile by tile: one vector of each of its `N` rows, then
+/// the next vectors. Zeros pad the last vectors.
 ///
 /// # Safety
 /// As for [`Vector`]; the columns must exist.
@@ -226,7 +229,7 @@ unsafe fn tile<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
     }
 }
 
-/// Adds the sums of all lanes to the results.
+/// Adds the sums over all lanes to the results.
 ///
 /// # Safety
 /// As for [`tile`].
@@ -239,7 +242,7 @@ unsafe fn add_sums<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        // By way of memory, so that the sums themselves can stay in registers.
+        // Go through memory, so that the sums themselves can stay in registers.
         let mut lanes = [[[0.0f32; WIDEST]; C]; R];
         for r in 0..R {
             for c in 0..C {
@@ -280,7 +283,7 @@ unsafe fn step<V: Vector<Scalar = f32>, const R: usize, const C: usize>(
     }
 }
 
-/// From inner products to similarities.
+/// Turns inner products into similarities.
 ///
 /// # Safety
 /// As for [`Vector`]; the slices of the task must fit each other.

@@ -1,12 +1,12 @@
-//! One sweep over the rows of a graph, fused: gather `Σ Ã_ij h_j` (through gates,
-//! where edges carry something), multiply by `W`, add `xV`, take the tanh, store, and
-//! measure the change.
+//! One sweep over the rows of a graph, fused: gather `Σ Ã_ij h_j` (through gates, if
+//! edges carry labels or attributes), multiply by `W`, add `xV`, take the tanh, store,
+//! and measure the change.
 //!
-//! Rows are taken a group at a time. The whole group is gathered into a small
-//! buffer before any of its rows is stored; then each panel of `W`, once it is
-//! in the cache, meets all tiles of the group. What comes before the tanh lies
-//! in a second buffer, row after row as in the state, so that the rest goes
-//! through both from front to back and needs no tails but at the end.
+//! The kernel processes rows in groups. It gathers the whole group into a small buffer
+//! before it stores any of its rows. It then applies each panel of `W` to all tiles of
+//! the group while the panel is in the cache. A second buffer holds the arguments of
+//! the tanh in the layout of the state, so that the rest of the sweep reads both
+//! buffers from front to back and handles a tail only at the end.
 
 use std::ops::Range;
 
@@ -20,17 +20,17 @@ use super::tile::{GROUP, GROUP_ROWS, Product, SLAB, Spread, TILE};
 use super::vector::Vector;
 use super::{Aligned, Real};
 
-/// For a `W` that is not dense, gathered rows are whole. They start this far
-/// in, so that a ring can look one unit back.
+/// If `W` is not dense, the kernel gathers complete rows. They start at this offset, so
+/// that a ring can read the unit before the first.
 const MARGIN: usize = 16;
-/// A `W` up to this size stays in the innermost cache by itself.
+/// A `W` of at most this size stays in the innermost cache without grouping.
 const CACHED_BYTES: usize = 24 << 10;
-/// From this many rows on, one graph is shared between threads.
+/// Graphs with at least this many rows are shared between threads.
 pub(crate) const SHARED_ROWS: usize = 1 << 16;
-/// Rows of a graph that one thread takes at a time.
+/// Rows of a graph that one thread processes at a time.
 const CHUNK: usize = 256 * TILE;
 
-/// The inputs of a graph's rows, times `V`.
+/// The inputs of a graph's rows, multiplied by `V`.
 #[derive(Clone, Copy)]
 pub(crate) struct Drive<'a, T> {
     table: &'a [T],
@@ -38,12 +38,12 @@ pub(crate) struct Drive<'a, T> {
 }
 
 impl<'a, T: Real> Drive<'a, T> {
-    /// Row r of the graph is driven by row r of the table.
+    /// Row r of the table drives row r of the graph.
     pub fn rows(table: &'a [T]) -> Self {
         Self { table, lines: None }
     }
 
-    /// Row r of the graph is driven by row `lines[r]` of the table.
+    /// Row `lines[r]` of the table drives row r of the graph.
     pub fn look_up(table: &'a [T], lines: &'a [u32]) -> Self {
         Self { table, lines: Some(lines) }
     }
@@ -59,7 +59,7 @@ impl<'a, T: Real> Drive<'a, T> {
     }
 }
 
-/// One block's equation on one graph, ready to be swept any number of times.
+/// One block's equation on one graph, ready for any number of sweeps.
 pub(crate) struct Equation<'a, T> {
     rows: Rows<'a, T>,
     drive: Drive<'a, T>,
@@ -68,12 +68,13 @@ pub(crate) struct Equation<'a, T> {
     leak: T,
 }
 
-/// What a sweep of some rows needs; the pointers are to whole states.
+/// The state of a sweep over some rows. The pointers address whole states.
 pub(crate) struct Sweeping<'a, T> {
     equation: &'a Equation<'a, T>,
     source: *const T,
     target: *mut T,
-    /// Rows before this one gather nothing but zeros.
+    /// In the first sweep, rows before this one gather only zeros, so they skip
+    /// gathering and the product.
     quiet: usize,
 }
 
@@ -103,21 +104,23 @@ impl<'a, T: Real> Equation<'a, T> {
         self.rows
     }
 
-    /// Units of a state, and the numbers it takes with what pads them.
+    /// Units of a state, and numbers per row including the padding.
     pub fn units_and_stride(&self) -> (usize, usize) {
         (self.recurrent.units, self.recurrent.stride)
     }
 
-    /// Numbers of a whole state.
+    /// Numbers in a whole state.
     pub fn state_len(&self) -> usize {
         self.rows.len() * self.recurrent.stride
     }
 
-    /// Renews the state in place, each row seeing the ones already renewed
-    /// (Gauss–Seidel). Answers with the squared norm of the change.
-    /// `from_zero` says that the state is all zeros.
+    /// Updates the state in place, so that each row reads the rows already updated
+    /// (Gauss–Seidel). Returns the squared norm of the change. `from_zero` states that
+    /// the state is all zeros.
     pub fn sweep_in_place(&self, state: &mut [T], scratch: &mut Aligned<T>, from_zero: bool) -> f64 {
         assert!(state.len() >= self.state_len(), "state too short");
+        // From zero, the rows of the first colour read only rows of later colours, which are
+        // still zero.
         let quiet = if from_zero { self.rows.colour_starts.get(1).copied().unwrap_or(0) } else { 0 };
         let target = state.as_mut_ptr();
         let task = Sweeping { equation: self, source: target, target, quiet };
@@ -129,8 +132,8 @@ impl<'a, T: Real> Equation<'a, T> {
         }
     }
 
-    /// Writes the renewed state to `target` (Jacobi). Answers with the squared
-    /// norm of the change.
+    /// Writes the updated state to `target` (Jacobi). Returns the squared norm of the
+    /// change.
     pub fn sweep_into(
         &self,
         source: &[T],
@@ -139,6 +142,7 @@ impl<'a, T: Real> Equation<'a, T> {
         from_zero: bool,
     ) -> f64 {
         assert!(source.len().min(target.len()) >= self.state_len(), "state too short");
+        // From zero, every row reads zeros.
         let quiet = if from_zero { self.rows.len() } else { 0 };
         let task = Sweeping { equation: self, source: source.as_ptr(), target: target.as_mut_ptr(), quiet };
         if self.rows.len() < SHARED_ROWS {
@@ -148,8 +152,8 @@ impl<'a, T: Real> Equation<'a, T> {
         }
     }
 
-    /// Sweeps rows that do not read each other, on all threads. The chunks and
-    /// the order of the sum are the same for any number of threads.
+    /// Sweeps rows that do not read each other, on all threads. Chunks and summation
+    /// order do not depend on the number of threads, so neither do the bits.
     fn sweep_shared(&self, task: &Sweeping<'_, T>, rows: Range<usize>) -> f64 {
         let chunks = rows.len().div_ceil(CHUNK);
         let sums: Vec<f64> = (0..chunks)
@@ -203,6 +207,7 @@ unsafe fn dense_rows<V: Vector>(
 ) -> f64 {
     let Recurrent { units, stride, .. } = *task.equation.recurrent;
     let tiles = Spread::new(range, TILE);
+    // A `W` that fits the innermost cache needs no group: every tile finds it there.
     let cached = units * stride * size_of::<V::Scalar>() <= CACHED_BYTES;
     let group = if cached { 1 } else { GROUP };
     let mut total = 0.0;
@@ -213,6 +218,7 @@ unsafe fn dense_rows<V: Vector>(
         // SAFETY: the caller's promise; a group has at most GROUP_ROWS rows.
         unsafe {
             let sums = scratch.add(GROUP_ROWS * stride.next_multiple_of(SLAB));
+            // The sums start with the drive, and the product is added to them.
             for row in first..end {
                 let (drive, sums) = (drive_of(task, row), sums.add((row - first) * stride));
                 for column in (0..stride).step_by(V::Half::LANES) {
@@ -237,7 +243,7 @@ unsafe fn dense_rows<V: Vector>(
     total
 }
 
-/// Writes `Σ Ã_ij h_j` of one row to `left`, slabs of columns `slab_step` apart.
+/// Writes `Σ Ã_ij h_j` for one row to `left`, with slabs of columns `slab_step` apart.
 ///
 /// # Safety
 /// As for [`rows`]; `left` must be valid for writing the slabs of a row, `spare` for
@@ -278,7 +284,7 @@ unsafe fn gather<V: Vector>(
                 };
                 let lines = lines.get_unchecked(entries);
                 gathering.gates = spare;
-                // A row without entries is zero, too.
+                // Run at least once: a row without entries must be written as zeros.
                 let mut first = 0;
                 while first == 0 || first < lines.len() {
                     let some = first..lines.len().min(first + LINES);
@@ -295,14 +301,14 @@ unsafe fn gather<V: Vector>(
     }
 }
 
-/// Entries of one row on their way to a sum.
+/// The entries of one row while they are summed.
 struct Gathering<'a, T> {
     columns: &'a [u32],
     values: &'a [T],
-    /// Of the gates; used where there are any.
+    /// The gate line of each entry; used only with gates.
     lines: &'a [u32],
     gates: *const T,
-    /// Whether sums begin with what is there.
+    /// Whether sums continue from the values in `left`.
     goes_on: bool,
 }
 
@@ -324,6 +330,8 @@ impl<T: Real> Gathering<'_, T> {
                 let source = task.source.add(column);
                 let gates = if GATED { self.gates.add(column) } else { self.gates };
                 let left = left.add(column / SLAB * slab_step + column % SLAB);
+                // Eight vectors of sums and the factor stay in registers. The counts are
+                // constants, so that the compiler unrolls the loops over vectors.
                 let vectors = ((stride - column) / V::LANES).min(8);
                 let tail = V::HAS_TAIL && stride - column - vectors * V::LANES == V::Half::LANES;
                 macro_rules! gather {
@@ -370,7 +378,7 @@ impl<T: Real> Gathering<'_, T> {
                 if self.goes_on {
                     sums.load(left);
                 }
-                // As below, but for the lines.
+                // As below, with gates.
                 if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
                     let mut others = Gathered::<V, C, TAIL>::zero();
                     while let (
@@ -392,7 +400,8 @@ impl<T: Real> Gathering<'_, T> {
                     sums.add_gated(value, gate, source.add(column as usize * stride));
                 }
             } else {
-                // A few sums would wait for their own results: long rows have them twice.
+                // With few sums, each multiply-add would wait for the previous one. Long rows
+                // therefore use two independent sets of sums.
                 if C + usize::from(TAIL) <= 4 && columns.len() >= 8 {
                     let mut others = Gathered::<V, C, TAIL>::zero();
                     while let ([column, other, rest @ ..], [value, factor, factors @ ..]) = (columns, values)
@@ -417,7 +426,7 @@ impl<T: Real> Gathering<'_, T> {
     }
 }
 
-/// Sums of some columns.
+/// Sums over some columns.
 struct Gathered<V: Vector, const C: usize, const TAIL: bool> {
     whole: [V; C],
     tail: V::Half,
@@ -446,7 +455,7 @@ impl<V: Vector, const C: usize, const TAIL: bool> Gathered<V, C, TAIL> {
         }
     }
 
-    /// The same through a gate.
+    /// Adds the states multiplied by a gate.
     #[inline(always)]
     unsafe fn add_gated(&mut self, times: V::Scalar, gate: *const V::Scalar, states: *const V::Scalar) {
         unsafe {
@@ -462,7 +471,7 @@ impl<V: Vector, const C: usize, const TAIL: bool> Gathered<V, C, TAIL> {
         }
     }
 
-    /// Begins with sums gathered before.
+    /// Starts from sums gathered before.
     #[inline(always)]
     unsafe fn load(&mut self, from: *const V::Scalar) {
         unsafe {
@@ -488,7 +497,7 @@ impl<V: Vector, const C: usize, const TAIL: bool> Gathered<V, C, TAIL> {
     }
 }
 
-/// A row whose `W` is not dense; answers with its share of the change.
+/// Updates a row if `W` is not dense. Returns its share of the change.
 ///
 /// # Safety
 /// As for [`rows`].
@@ -514,6 +523,7 @@ unsafe fn other_row<V: Vector>(
         match form {
             Form::Diagonal(weights) => weigh::<V::Half>(left, weights, drive, sums),
             Form::Ring(weights) => {
+                // Unit k reads unit k - 1; the number before the row closes the ring.
                 *left.sub(1) = *left.add(units - 1);
                 weigh::<V::Half>(left.sub(1), weights, drive, sums)
             }
@@ -566,8 +576,8 @@ unsafe fn drive_of<T: Real>(task: &Sweeping<'_, T>, row: usize) -> *const T {
     }
 }
 
-/// Stores the new states of some rows, the tanh of `sums`; answers with their
-/// share of the change.
+/// Stores the new states of some rows, the tanh of `sums`. Returns their share of the
+/// change.
 ///
 /// # Safety
 /// As for [`rows`]; there must be sums of all these rows.
@@ -581,10 +591,13 @@ unsafe fn renew<V: Vector>(
     let sizes = task.equation.rows.sizes;
     // SAFETY: the caller's promise.
     unsafe {
+        // Without lifting, rows have equal weight and are contiguous: treat them as one long
+        // stretch.
         if sizes.is_empty() {
             return Stretch::new(task, rows.start, sums).renew::<V>(rows.len() * stride).sum();
         }
         let mut total = Change::<V>::zero();
+        // A lifted row stands for several vertices, and its change counts as often.
         for row in rows.clone() {
             let sums = sums.add((row - rows.start) * stride);
             let change = Stretch::new(task, row, sums).renew::<V>(stride);
@@ -594,7 +607,7 @@ unsafe fn renew<V: Vector>(
     }
 }
 
-/// Squares of what changed, lane by lane.
+/// Squared changes, by lane.
 #[derive(Clone, Copy)]
 struct Change<V: Vector> {
     whole: V,
@@ -623,7 +636,7 @@ impl<V: Vector> Change<V> {
     }
 }
 
-/// States before and after, and what the new ones are the tanh of.
+/// Old and new states, and the sums that the new states are the tanh of.
 struct Stretch<T> {
     sums: *const T,
     old: *const T,
@@ -642,13 +655,13 @@ impl<T: Real> Stretch<T> {
         Self { sums, old, new, leak: task.equation.leak }
     }
 
-    /// Renews `len` states.
+    /// Updates `len` states.
     ///
     /// # Safety
     /// As for [`Vector`]; so many must exist, a multiple of [`Real::COLUMN_STEP`].
     #[inline(always)]
     unsafe fn renew<V: Vector<Scalar = T>>(&self, len: usize) -> Change<V> {
-        /// So many vectors are worked on abreast.
+        /// Vectors processed at the same time, to hide the latency of the tanh.
         const ABREAST: usize = 4;
         // SAFETY: the caller's promise.
         unsafe {
@@ -675,7 +688,8 @@ impl<T: Real> Stretch<T> {
         }
     }
 
-    /// Renews `N` vectors of states; adds the squares of what changes without the leak.
+    /// Updates `N` vectors of states and adds the squares of the changes before the
+    /// leak.
     ///
     /// # Safety
     /// As for [`Vector`]; the states must exist.
@@ -691,7 +705,8 @@ impl<T: Real> Stretch<T> {
             for (n, (mut new, change)) in tanh(sums).into_iter().zip(changes).enumerate() {
                 let at = at + n * V::LANES;
                 let old = V::load(self.old.add(at));
-                // Before the leak: a small one makes every step small, however far the fixed point is.
+                // Measure before the leak: a small leak makes every step small, however far the
+                // fixed point is.
                 let difference = new.sub(old);
                 *change = difference.mul_add(difference, *change);
                 if self.leak != one {

@@ -1,25 +1,25 @@
 //! The hyperbolic tangent: `f/(f+1)` with `f = (exp(2x)-1)/2`.
 //!
-//! `x = n·(ln 2)/2 + r` with integer n gives `f = 2ⁿ·g(r) + (2ⁿ-1)/2`, where
-//! `g(r) = (exp(2r)-1)/2 = r + r²·C(r)` and C is a short series. Nothing is
-//! lost near 0, where f is x, nor near ±1, where an error of f hardly matters;
-//! and as `f ≤ f+1` and `f ≥ -1/2` hold after any rounding, no result exceeds 1
-//! in modulus. (A quotient of polynomials in x² takes as many instructions, but
-//! near 1 it is off by 5 to 6 units in the last place.)
+//! `x = n·(ln 2)/2 + r` with integer n gives `f = 2ⁿ·g(r) + (2ⁿ-1)/2`, where `g(r) =
+//! (exp(2r)-1)/2 = r + r²·C(r)` and C is a short series. The formula loses nothing near
+//! 0, where f is close to x, nor near ±1, where an error of f hardly matters. Since `f
+//! ≤ f+1` and `f ≥ -1/2` hold after any rounding, no result exceeds 1 in modulus. (A
+//! quotient of polynomials in x² takes as many instructions, but near 1 it is off by 5
+//! to 6 units in the last place.)
 
 use super::Real;
 use super::vector::Vector;
 
-/// The numbers that depend on the precision.
+/// The constants that depend on the precision.
 pub(crate) trait TanhConstants: Sized + 'static {
-    /// From here on tanh is 1.
+    /// From here on, tanh rounds to 1.
     const LIMIT: Self;
     const TWICE_LOG2_E: Self;
-    /// Adding it rounds a small number to an integer, which then is, increased
-    /// by the bias of the exponent, in the lowest bits.
+    /// Adding it rounds a small number to an integer and leaves that integer, plus the
+    /// bias of the exponent, in the lowest bits.
     const ROUNDER: Self;
     const MINUS_HALF_LN_2: Self;
-    /// C from the highest coefficient down.
+    /// The coefficients of C, from the highest down.
     const SERIES: &'static [Self];
 }
 
@@ -38,7 +38,8 @@ impl TanhConstants for f64 {
     const TWICE_LOG2_E: Self = 2.0 * std::f64::consts::LOG2_E;
     const ROUNDER: Self = 6_755_399_441_055_744.0 + 1023.0; // 1.5 * 2^52 + bias
     const MINUS_HALF_LN_2: Self = -0.5 * std::f64::consts::LN_2;
-    /// Taylor's, `2^(k+1)/(k+2)!`: the first term left out is below the rounding.
+    /// Taylor coefficients, `2^(k+1)/(k+2)!`. The first omitted term is below the
+    /// rounding error.
     const SERIES: &'static [Self] = &[
         4096.0 / 6_227_020_800.0,
         2048.0 / 479_001_600.0,
@@ -55,8 +56,8 @@ impl TanhConstants for f64 {
     ];
 }
 
-/// Several vectors at once, step by step: one alone would spend most of its
-/// time waiting for the step before.
+/// Computes several vectors step by step. One vector alone would mostly wait for the
+/// previous step.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
     use crate::kernel::portable::Portable;
 
-    /// Some vector, by a function of one number.
+    /// Evaluates one number with vectors of type `V`.
     fn by_lane<V: Vector>(x: V::Scalar) -> V::Scalar {
         let mut lanes = [V::Scalar::default(); 16];
         // SAFETY: the callers below use vectors the processor has; 16 lanes are room for any.
@@ -107,8 +108,8 @@ mod tests {
     }
 
     fn check_f32(tanh: impl Fn(f32) -> f32) {
-        // A prime stride over all positive numbers reaches every exponent; then all near some
-        // delicate places: where n steps up, and where the result becomes 1.
+        // A prime stride over all positive numbers reaches every exponent. Then test all
+        // numbers near the delicate places: where n increases, and where the result becomes 1.
         let strided = (0..f32::INFINITY.to_bits()).step_by(1009);
         let dense = [1e-3f32, 0.173, 0.25, 0.52, 0.866, 1.0, 2.0, 5.0, 8.32, 8.66, 9.0, 9.1]
             .into_iter()
@@ -156,7 +157,7 @@ mod tests {
         let tanh = by_lane::<Portable<f64, 2>>;
         let mut worst = (0.0, 0.0);
         for i in 0..400_000u32 {
-            // From 1e-300 to 1e3 by exponent, and evenly up to 20.
+            // From 1e-300 to 1e3 by exponent, and evenly spaced up to 20.
             for x in [10f64.powf(f64::from(i) * (303.0 / 400_000.0) - 300.0), f64::from(i) * 5e-5] {
                 let exact = x.tanh();
                 let ulp = f64::from_bits(exact.to_bits() + 1) - exact;

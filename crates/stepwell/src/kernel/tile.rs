@@ -1,44 +1,44 @@
-//! The innermost loop: a few rows times one panel of a packed matrix, all
-//! sums held in registers.
+//! The innermost loop: a few rows times one panel of a packed matrix, with all sums in
+//! registers.
 
 use std::ops::Range;
 
 use super::pack::{Panels, SLICE};
 use super::vector::Vector;
 
-/// Most rows of a tile, on every path: with panels of two vectors there are 12
-/// sums, which together with two vectors of the panel and one of the left side
-/// fill 16 registers; with panels of four, 24 sums of 32 registers.
+/// Maximum rows of a tile, for every instruction set. With panels of two vectors, 12
+/// sums, two vectors of the panel and one factor fill 16 registers. With panels of
+/// four, 24 of 32 registers are sums.
 pub(super) const TILE: usize = 6;
-/// Most tiles, and rows, that meet a panel while it is in the cache.
+/// Maximum number of tiles, and of rows, that use a panel while it is in the cache.
 pub(super) const GROUP: usize = 4;
 pub(super) const GROUP_ROWS: usize = GROUP * TILE;
 
-/// Spreads things evenly over as few portions as there must be.
+/// Divides a range evenly into as few portions as possible.
 #[derive(Clone, Copy)]
 pub(crate) struct Spread {
     first: usize,
     pub count: usize,
     base: usize,
-    /// So many portions, the first ones, have one thing more than `base`.
+    /// The first `longer` portions have one item more than `base`.
     longer: usize,
 }
 
 impl Spread {
-    /// `most` is the size of a portion that must not be exceeded.
+    /// Creates portions of at most `most` items.
     pub fn new(things: Range<usize>, most: usize) -> Self {
         let count = things.len().div_ceil(most);
         let base = things.len().checked_div(count).unwrap_or(0);
         Self { first: things.start, count, base, longer: things.len() - base * count }
     }
 
-    /// Where a portion begins.
+    /// The start of a portion.
     #[inline(always)]
     pub fn start(&self, portion: usize) -> usize {
         self.first + portion * self.base + portion.min(self.longer)
     }
 
-    /// Some of the portions, their things counted from the first one of them.
+    /// Some of the portions, with items counted from the first of them.
     #[inline(always)]
     pub fn some(&self, portions: Range<usize>) -> Self {
         let longer = self.longer.saturating_sub(portions.start).min(portions.len());
@@ -46,11 +46,12 @@ impl Spread {
     }
 }
 
-/// Distance between rows of the left side, so that the compiler knows it.
+/// Distance between rows of the left side. It is a constant so that the compiler can
+/// use it in addresses.
 pub(super) const SLAB: usize = SLICE;
 
-/// Rows to be multiplied, [`SLAB`] numbers apart, and rows the products are
-/// added to, `stride` apart.
+/// Rows to multiply, [`SLAB`] numbers apart, and rows to add the products to, `stride`
+/// apart.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<'a, T> {
     pub left: *const T,
@@ -60,8 +61,8 @@ pub(crate) struct Product<'a, T> {
     pub tiles: Spread,
 }
 
-/// Adds `left · panels` to the rows of the target. Each panel, once it is in
-/// the cache, meets all tiles.
+/// Adds `left · panels` to the rows of the target. Applies each panel to all tiles
+/// while the panel is in the cache.
 ///
 /// # Safety
 /// As for [`Vector`]; `left` must be valid for reading as many numbers as the
@@ -109,9 +110,9 @@ pub(super) unsafe fn add_product<V: Vector>(product: &Product<'_, V::Scalar>) {
     }
 }
 
-/// Adds the product of `R` rows and a panel of `P` vectors and perhaps a tail.
-/// A panel of one vector would leave the multipliers waiting for their own
-/// results, so that its even and odd rows have sums of their own.
+/// Adds the product of `R` rows and a panel of `P` vectors and perhaps a tail. With a
+/// panel of one vector each multiply-add would wait for the previous one, so even and
+/// odd rows of the panel have separate sums.
 ///
 /// # Safety
 /// As for [`add_product`].

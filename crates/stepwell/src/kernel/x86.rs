@@ -1,6 +1,7 @@
-//! What the paths for x86-64 have in common: all but the names of the instructions.
+//! The common part of the paths for x86-64: everything except the names of the
+//! instructions.
 
-/// A [`Vector`](super::vector::Vector) of a register and its intrinsics.
+/// Implements [`Vector`](super::vector::Vector) for a register and its intrinsics.
 macro_rules! vector {
     ($name:ident, $half:ty, $register:ty, $scalar:ty, $lanes:literal lanes, panels of $panel:literal,
      [$set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fmadd:ident
@@ -65,7 +66,7 @@ macro_rules! vector {
 
             #[inline(always)]
             unsafe fn at_most(self, limit: $scalar) -> Self {
-                // The instruction returns its second argument when one is not a number.
+                // The instruction returns its second argument if one argument is NaN.
                 Self(unsafe { $min($set1(limit), self.0) })
             }
 
@@ -139,8 +140,8 @@ macro_rules! entry_points {
 }
 pub(super) use entry_points;
 
-/// The same for what the readout needs: tiles of rows and landmarks, and the vectors
-/// of right sides that are solved side by side.
+/// The same for the readout: tiles of rows and landmarks, and vectors of right-hand
+/// sides that are solved together.
 macro_rules! readout_points {
     ($features:literal, $single:ty, $double:ty, tiles of $rows:literal x $landmarks:literal, $vectors:literal vectors) => {
         /// # Safety
