@@ -1,10 +1,10 @@
 //! Weisfeiler–Lehman colours of vertices, counted graph by graph.
 //!
-//! The first colour of a vertex stands for its labels, or for the column of its one-hot
-//! attributes; without either, all vertices start alike. In every round, the colour
-//! becomes that of the pair of the old colour and the colours of all neighbours, each
-//! with the labels of the edge that leads there. A colour is a 64-bit hash of what it
-//! stands for, so graphs need not know of each other.
+//! The first colour of a vertex encodes its labels, or the column of its one-hot
+//! attributes. Without either, all vertices start with the same colour. Every round
+//! replaces the colour by that of the pair of the old colour and the colours of all
+//! neighbours, each with the labels of the edge that leads there. A colour is a 64-bit
+//! hash of what it encodes, so graphs can be coloured independently.
 //!
 //! ```
 //! use stepwell::colours::Colours;
@@ -29,10 +29,10 @@ use serde::{Deserialize, Serialize};
 use crate::features::Inputs;
 use crate::graph::{GraphBatch, GraphRef};
 
-/// How often each colour occurs in each of some graphs.
+/// The count of each colour in each of some graphs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Colours {
-    /// Where each graph's colours begin, with their number at the end.
+    /// Where each graph's colours begin, followed by their total number.
     starts: Vec<usize>,
     /// Ascending within a graph.
     colours: Vec<u64>,
@@ -45,7 +45,7 @@ impl Default for Colours {
     }
 }
 
-/// The colours of some graphs that follow each other.
+/// The colours of some consecutive graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct ColourRows<'a> {
     starts: &'a [usize],
@@ -57,7 +57,7 @@ impl Colours {
     /// Counts the colours of all rounds up to `rounds` in every graph.
     ///
     /// # Panics
-    /// When the inputs are not those of the graphs.
+    /// If the inputs do not belong to the graphs.
     pub fn of(graphs: &GraphBatch, inputs: &Inputs, rounds: usize) -> Self {
         let edges = inputs.edges();
         let kinds: Vec<u64> = edges.kinds().map(|labels| hashed(KIND, labels)).collect();
@@ -71,21 +71,21 @@ impl Colours {
         all
     }
 
-    /// The colours of the vertices of one graph after every round, from none to `rounds`: all
-    /// vertices of a round after those of the one before.
+    /// The colours of the vertices of one graph after every round, from 0 to `rounds`.
+    /// The vertices of each round follow those of the previous round.
     ///
     /// # Panics
-    /// When the inputs are not those of the graphs.
+    /// If the inputs do not belong to the graphs.
     pub fn of_vertices(graphs: &GraphBatch, graph: usize, inputs: &Inputs, rounds: usize) -> Vec<u64> {
         let edges = inputs.edges();
         let kinds: Vec<u64> = edges.kinds().map(|labels| hashed(KIND, labels)).collect();
         met(graphs, graphs.graph(graph), inputs, &kinds, rounds)
     }
 
-    /// Adds a graph, whose colours ascend.
+    /// Adds a graph. Its colours must ascend.
     ///
     /// # Panics
-    /// When there is not one count per colour.
+    /// If the number of counts differs from that of colours.
     pub fn push(&mut self, colours: &[u64], counts: &[u32]) {
         assert_eq!(colours.len(), counts.len(), "one count per colour");
         self.colours.extend_from_slice(colours);
@@ -105,24 +105,24 @@ impl Colours {
         some
     }
 
-    /// All of them.
+    /// All graphs.
     pub fn view(&self) -> ColourRows<'_> {
         ColourRows { starts: &self.starts, colours: &self.colours, counts: &self.counts }
     }
 }
 
 impl<'a> ColourRows<'a> {
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Whether there is no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// How many different colours the graphs have, one after the other.
+    /// Number of distinct colours of each graph, summed over the graphs.
     pub fn num_colours(self) -> usize {
         self.starts[self.starts.len() - 1] - self.starts[0]
     }
@@ -132,12 +132,12 @@ impl<'a> ColourRows<'a> {
         Self { starts: &self.starts[graphs.start..=graphs.end], ..self }
     }
 
-    /// The different colours of a graph, ascending.
+    /// The distinct colours of a graph, ascending.
     pub fn colours(self, graph: usize) -> &'a [u64] {
         &self.colours[self.starts[graph]..self.starts[graph + 1]]
     }
 
-    /// How often each of them occurs.
+    /// The count of each of them.
     pub fn counts(self, graph: usize) -> &'a [u32] {
         &self.counts[self.starts[graph]..self.starts[graph + 1]]
     }
@@ -148,7 +148,7 @@ impl<'a> ColourRows<'a> {
     }
 }
 
-/// The colours of all vertices after every round, given those of the edges' labels.
+/// The colours of all vertices after every round, given the colours of the edge labels.
 fn met(graphs: &GraphBatch, graph: GraphRef<'_>, inputs: &Inputs, kinds: &[u64], rounds: usize) -> Vec<u64> {
     let vertex = graphs.vertex_offsets()[graph.index()];
     let vertices = vertex..vertex + graph.num_vertices();
@@ -158,7 +158,7 @@ fn met(graphs: &GraphBatch, graph: GraphRef<'_>, inputs: &Inputs, kinds: &[u64],
     refined(graph, first, rounds, (kind_of, kinds))
 }
 
-/// The same from the first colours on.
+/// The same, given the first colours.
 fn refined(
     graph: GraphRef<'_>,
     first: Vec<u64>,
@@ -173,7 +173,7 @@ fn refined(
         for (vertex, &own) in colours.iter().enumerate() {
             let neighbours = graph.neighbours(vertex);
             let seen = neighbours.iter().map(|&other| colours[other as usize]);
-            // A sum of hashes stands for a multiset of them.
+            // A sum of hashes represents the multiset, because it does not depend on the order.
             let around = match kind_of.get(entry..entry + neighbours.len()) {
                 Some(row) if !kind_of.is_empty() => {
                     let with_kinds = seen.zip(row).map(|(colour, &kind)| mix(colour, kinds[kind as usize]));
@@ -182,7 +182,7 @@ fn refined(
                 _ => seen.map(|colour| mix(colour, KIND)).fold(0, u64::wrapping_add),
             };
             entry += neighbours.len();
-            // The round tells colours of different depths apart.
+            // Hash the round, so that colours of different rounds differ.
             next.push(mix(mix(own, round), around));
         }
         std::mem::swap(&mut colours, &mut next);
@@ -196,7 +196,7 @@ fn counted(mut met: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     met.chunk_by(|a, b| a == b).map(|alike| (alike[0], alike.len() as u32)).unzip()
 }
 
-/// Start values: 64 random bits each.
+/// Initial values: 64 random bits each.
 const LABELS: u64 = 0x51ed_270b_9f1c_4a63;
 const KIND: u64 = 0xa24b_aed4_963e_e407;
 
@@ -204,7 +204,7 @@ fn hashed(start: u64, labels: &[u32]) -> u64 {
     labels.iter().fold(start, |sum, &label| mix(sum, u64::from(label)))
 }
 
-/// Two words become one: a multiplication folded onto itself, as in wyhash.
+/// Combines two words into one: a multiplication folded onto itself, as in wyhash.
 fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
     ((product as u64) ^ ((product >> 64) as u64)).rotate_left(23).wrapping_add(b)

@@ -1,7 +1,7 @@
-//! Pyramids: graphs pooled again and again, level upon level (paper §4).
+//! Pyramids: graphs pooled repeatedly, level by level (paper §4).
 //!
-//! A level is a [`GraphBatch`] like the one it was made from, with the matrices
-//! that lead from there to here. [`coarsen`] takes any function as the pooling:
+//! A level is a [`GraphBatch`] like the one it was made from, with the matrices between
+//! the two. [`coarsen`] accepts any function as the pooling:
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -41,19 +41,19 @@ use crate::graph::{GraphBatch, GraphRef, truncate};
 use crate::pool::ndp::{Sparsify, sparsify};
 use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling};
 
-/// Poolings on top of each other, at most: enough for a pooling that halves to
-/// have nothing left, and for one that takes away a few vertices each time.
+/// Maximum number of poolings on top of each other. It is enough for a pooling that
+/// halves to leave nothing, and for one that removes a few vertices each time.
 const MOST_LEVELS: usize = 1 << 10;
 
-/// Vertices per thread of the graphs that are pooled before their levels are put
-/// together: enough to keep threads busy, and little beside the pyramid itself.
+/// Vertices per thread of the graphs pooled before their levels are assembled: enough
+/// to keep threads busy, and little compared with the pyramid itself.
 const VERTICES_AT_ONCE: usize = 1 << 13;
 
 /// The coarse levels above a batch of graphs, from fine to coarse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pyramid {
-    /// The first is made from the graphs themselves, each other one from the
-    /// one before.
+    /// The first is made from the graphs themselves, each other level from the previous
+    /// one.
     pub levels: Vec<Level>,
 }
 
@@ -62,26 +62,26 @@ pub struct Pyramid {
 pub struct Level {
     /// The coarse graphs.
     pub graphs: GraphBatch,
-    /// What carries states from the level below to this one.
+    /// The matrices that carry states from the level below to this one.
     pub assignments: Assignments,
-    /// For every vertex of `graphs`, the vertex of its graph below that it was,
-    /// where the pooling selects vertices.
+    /// If the pooling selects vertices: for every vertex of `graphs`, the vertex of the
+    /// graph below that it was.
     pub kept: Option<Vec<u32>>,
-    /// What happened, added up over the graphs.
+    /// Notes, summed over the graphs.
     pub notes: Notes,
 }
 
 impl Pyramid {
-    /// What happened on all levels together.
+    /// The notes of all levels together.
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::default();
         self.levels.iter().for_each(|level| notes += level.notes);
         notes
     }
 
-    /// Whether it may stand on `graphs`: matrices and kept vertices of every
-    /// level fit the graphs below and above. What [`coarsen`] gives does; one
-    /// that was read from somewhere need not.
+    /// Checks that the pyramid fits `graphs`: the matrices and kept vertices of every
+    /// level must fit the graphs below and above. Pyramids from [`coarsen`] do; those
+    /// read from a file may not.
     pub fn check(&self, graphs: &GraphBatch) -> Result<()> {
         let mut below = graphs;
         for (number, level) in self.levels.iter().enumerate() {
@@ -91,8 +91,8 @@ impl Pyramid {
         Ok(())
     }
 
-    /// Leaves what stands on the first `graphs`, and gives back the room of the
-    /// rest. The notes stay those of all.
+    /// Keeps the part that belongs to the first `graphs` graphs, and frees the memory
+    /// of the rest. The notes still cover all graphs.
     pub(crate) fn truncate(&mut self, graphs: usize) {
         for level in &mut self.levels {
             level.graphs.truncate(graphs);
@@ -116,12 +116,12 @@ impl<'a> From<&'a Pyramid> for Cow<'a, Pyramid> {
     }
 }
 
-/// Pools every graph `levels` times. `pool` is given a graph and how many
-/// poolings came before.
+/// Pools every graph `levels` times. `pool` receives a graph and the number of earlier
+/// poolings.
 ///
-/// Graphs are pooled in parallel; the pyramid does not depend on how many
-/// threads there are. `progress` is told how many graphs are done, every level
-/// of every graph anew; when it breaks, the result is [`Error::Cancelled`].
+/// Pools graphs in parallel; the pyramid does not depend on the number of threads.
+/// Calls `progress` with the number of finished graphs, once for every level of every
+/// graph. If it breaks, the result is [`Error::Cancelled`].
 pub fn coarsen(
     batch: &GraphBatch,
     levels: usize,
@@ -141,7 +141,7 @@ pub fn coarsen(
     };
     let pool_graph = |index: usize| -> Result<Vec<Pooled>> {
         let pool = |graph: GraphRef<'_>, level: usize| {
-            // A single graph may take long, too.
+            // A single graph may take long as well.
             if level > 0 {
                 report(done.load(Ordering::Relaxed));
             }
@@ -156,7 +156,8 @@ pub fn coarsen(
     while first < batch.len() {
         let limit = batch.vertex_offsets()[first] + at_once;
         let end = batch.vertex_offsets().partition_point(|&offset| offset < limit).min(batch.len());
-        // All results before the first error: which one is reported must not depend on threads.
+        // Collect every result before looking for errors: which error is reported must not
+        // depend on threads.
         let pooled: Vec<Result<Vec<Pooled>>> = (first..end).into_par_iter().map(pool_graph).collect();
         for (index, steps) in (first..end).zip(pooled) {
             for (level, (slot, step)) in pyramid.levels.iter_mut().zip(steps?).enumerate() {
@@ -178,9 +179,9 @@ pub fn coarsen(
 }
 
 impl Pooling {
-    /// Pools every graph of a batch `levels` times. The levels are those a
-    /// model uses: where links are dropped only after the next level was made
-    /// from them, they have been dropped.
+    /// Pools every graph of a batch `levels` times, into the levels that a model uses.
+    /// If `sparsify` drops links only after the next level was made from them, the
+    /// returned levels have them dropped.
     pub fn coarsen(
         &self,
         batch: &GraphBatch,
@@ -222,7 +223,7 @@ fn in_graph(graph: usize, level: usize, source: Error) -> Error {
     Error::Pooling { graph, level: level + 1, source: Box::new(source) }
 }
 
-/// A pooling may be anybody's: its parts must fit each other.
+/// The pooling may come from the user, so check that its parts fit each other.
 fn check(pooled: Pooled, num_fine: usize) -> Result<Pooled> {
     let coarse = pooled.graph.view().num_vertices();
     check_parts(num_fine, coarse, pooled.assignment.view(), pooled.kept.as_deref())?;

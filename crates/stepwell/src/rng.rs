@@ -1,8 +1,8 @@
 //! Named streams of random numbers: the only source of randomness.
 //!
-//! A stream is found by a seed, a purpose and two indices, and nothing else.
-//! What one stream draws can therefore never shift what another one draws,
-//! however the work is batched, ordered or spread over threads.
+//! A seed, a purpose and two indices identify a stream, and nothing else does. So the
+//! draws of one stream never shift those of another, however the work is batched,
+//! ordered or spread over threads.
 //!
 //! ```
 //! use stepwell::rng::Stream;
@@ -42,9 +42,9 @@ impl Stream {
         Self { generator: Generator::ChaCha(ChaCha8Rng::from_seed(key)), spare_normal: None }
     }
 
-    /// The stream that chooses between eigenvectors of one eigenvalue, always
-    /// the same. Which vertices NDP keeps of symmetric graphs depends on its
-    /// numbers, and with that every result published of it: they must not change.
+    /// The stream that chooses between eigenvectors of the same eigenvalue. It is
+    /// always the same. On symmetric graphs, its numbers determine which vertices NDP
+    /// keeps, and so every published result of NDP: they must not change.
     pub(crate) fn of_ties() -> Self {
         Self { generator: Generator::Congruence(0), spare_normal: None }
     }
@@ -88,7 +88,7 @@ impl Stream {
         }
     }
 
-    /// Uniform among `0..bound`, without bias; 0 when `bound` is 0.
+    /// Uniform among `0..bound`, without bias. 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound as u64;
         if bound == 0 {
@@ -104,7 +104,7 @@ impl Stream {
         }
     }
 
-    /// Puts `items` in random order (Fisher–Yates).
+    /// Shuffles `items` (Fisher–Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,24 +1,25 @@
 //! What can be proved about the iteration (paper §5), and what can be measured.
 //!
-//! One sweep is the map `F(H) = tanh(Ã H W + X V)`. As tanh changes no
-//! difference for the larger, `‖F(H)-F(H')‖_F ≤ K·‖H-H'‖_F` with the
-//! *contraction factor* `K = ‖Ã‖₂·‖W‖₂`. (Norms of states are Frobenius norms:
-//! the paper writes the 2-norm, in which entrywise tanh is not a contraction.)
-//! If K < 1 there is one fixed point, every start leads to it, and its distance
-//! can be bounded. If not, nothing is certain, and functions here answer `None`.
+//! One sweep is the map `F(H) = tanh(Ã H W + X V)`. tanh never enlarges a difference,
+//! so `‖F(H)-F(H')‖_F ≤ K·‖H-H'‖_F` with the *contraction factor* `K = ‖Ã‖₂·‖W‖₂`.
+//! (Norms of states are Frobenius norms: the paper writes the 2-norm, in which
+//! entrywise tanh is not a contraction.) If K < 1, there is one fixed point, every
+//! start leads to it, and its distance can be bounded. Otherwise nothing is guaranteed,
+//! and the functions here return `None`.
 //!
-//! Where edges carry something, a neighbour's states pass a gate on their way:
-//! `Σ_j ã_ij·g_ij ∘ h_j` takes the place of `(ÃH)_i`. For unit k that is the matrix
-//! with the entries `ã_ij·g_ijk`, and as no gate exceeds 1 in modulus, each is at most
-//! `ã_ij`. A matrix whose entries are at most those of a matrix without negative ones
-//! has at most its norm. So no unit's matrix has a norm above `‖Ã‖₂`, and K, the bounds
-//! made of it, and the proofs stay as they are. Radii are another matter: that of a
-//! gated operator may be far below `rho(Ã)·rho(W)`, and there is no necessary condition.
+//! If edges carry labels or attributes, a gate multiplies a neighbour's states: `Σ_j
+//! ã_ij·g_ij ∘ h_j` replaces `(ÃH)_i`. For unit k that is the matrix with the entries
+//! `ã_ij·g_ijk`. No gate exceeds 1 in modulus, so each entry is at most `ã_ij` in
+//! modulus. If the entries of a matrix are bounded by those of a non-negative matrix,
+//! so is its norm. So no unit's matrix has a norm above `‖Ã‖₂`, and K, the bounds
+//! derived from it, and the proofs stay valid. This does not extend to radii: the
+//! radius of a gated operator may be far below `rho(Ã)·rho(W)`, so there is no
+//! necessary condition.
 //!
-//! `‖Ã‖₂` is exactly 1 for a graph with an edge and 0 for one without, directed
-//! or not: the square roots of the degrees make a vector that `Ã` maps with
-//! factor 1 and that has no zero where there are edges, which only the largest
-//! singular value of a matrix without negative entries can have.
+//! `‖Ã‖₂` is exactly 1 for a graph with an edge and 0 for one without, directed or not.
+//! The square roots of the degrees form a vector that `Ã` maps with factor 1 and that
+//! is positive wherever there are edges. For a matrix without negative entries, only
+//! the largest singular value can have such a vector.
 //!
 //! ```
 //! use stepwell::theory::{distance_bound, sweeps_bound};
@@ -34,12 +35,12 @@ use crate::error::Result;
 use crate::graph::GraphRef;
 use crate::linalg;
 
-/// An interval that surely holds a number.
+/// An interval that is guaranteed to contain a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// It is no smaller than this,
+    /// The lower bound.
     pub lower: f64,
-    /// and no larger than this.
+    /// The upper bound.
     pub upper: f64,
 }
 
@@ -49,20 +50,20 @@ impl Bounds {
     }
 }
 
-/// Whether the iteration of one block settles on one graph.
+/// Whether the iteration of one block converges on one graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stability {
-    /// The contraction factor K, rounded up where it had to be computed.
+    /// The contraction factor K, rounded up if it had to be computed.
     pub contraction: f64,
-    /// K < 1: it settles, from any start, on the same states.
+    /// K < 1: every start converges to the same states.
     pub sufficient: bool,
-    /// `rho(A)·rho(W) < 1`: without input, states near 0 die out. Without
-    /// this, uniqueness is lost. `None` when the bounds of `rho(A)` leave it open, and
-    /// with gates.
+    /// `rho(A)·rho(W) < 1`: without input, states near 0 decay to 0. If this fails, the
+    /// fixed point is not unique. `None` with gates, or if the bounds of `rho(A)` do
+    /// not decide it.
     pub necessary: Option<bool>,
 }
 
-/// The two sizes of a block's `W` that decide about its stability on any graph.
+/// The two sizes of a block's `W` that determine its stability on any graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecurrentSize {
     /// `‖W‖₂`, rounded up.
@@ -74,7 +75,7 @@ pub struct RecurrentSize {
 impl RecurrentSize {
     /// Decomposes `W`, once for all graphs.
     pub fn of(recurrent: ArrayView2<'_, f64>) -> Result<Self> {
-        // Singular values are computed to a few units in the last place per row.
+        // Computed singular values are accurate to a few units in the last place per row.
         let slack = 1.0 + 8.0 * f64::EPSILON * recurrent.nrows() as f64;
         Ok(Self {
             norm: linalg::spectral_norm(recurrent)? * slack,
@@ -83,14 +84,14 @@ impl RecurrentSize {
     }
 }
 
-/// The contraction factor of a leaky sweep, `(1-a)h + a·tanh(…)`, where that of
-/// a full one is `contraction`.
+/// The contraction factor of a leaky sweep, `(1-a)h + a·tanh(…)`, if `contraction` is
+/// that of a full sweep.
 pub fn leaky_contraction(contraction: f64, leak: f64) -> f64 {
     (1.0 - leak) + leak * contraction
 }
 
-/// Checks both conditions for a block with recurrent weights `W` on a graph,
-/// whose adjacency is normalised or not, and whose edges have gates or not.
+/// Checks both conditions for a block with recurrent weights `W` on a graph, with or
+/// without normalised adjacency, and with or without gates.
 pub fn stability(
     graph: GraphRef<'_>,
     normalize: bool,
@@ -111,16 +112,16 @@ pub fn stability(
     Ok(Stability { contraction, sufficient, necessary })
 }
 
-/// T of the theorem: after so many sweeps of Jacobi from zero, the states are
-/// within `tol` of the fixed point. `first` is `‖H₁‖_F`, the norm after one
-/// sweep. The iteration itself, which stops on the change, makes at most T+1.
+/// T of the theorem: after this many Jacobi sweeps from zero, the states are within
+/// `tol` of the fixed point. `first` is `‖H₁‖_F`, the norm after one sweep. The
+/// iteration itself, which stops on the change, makes at most T+1 sweeps.
 pub fn sweeps_bound(contraction: f64, tol: f64, first: f64) -> Option<u64> {
     let certain = (0.0..1.0).contains(&contraction) && tol > 0.0 && first.is_finite() && first >= 0.0;
     if !certain {
         return None;
     }
-    // K^t/(1-K)·‖H₁‖ ≤ tol. Without any way to go there is nothing to do;
-    // with K = 0 the first sweep arrives.
+    // Find t with K^t/(1-K)·‖H₁‖ ≤ tol. If the zero state is within `tol`
+    // already, no sweep is needed; with K = 0 the first sweep reaches the fixed point.
     let goal = tol * (1.0 - contraction) / first;
     if goal >= 1.0 {
         return Some(0);
@@ -129,20 +130,20 @@ pub fn sweeps_bound(contraction: f64, tol: f64, first: f64) -> Option<u64> {
         return Some(1);
     }
     let sweeps = (goal.ln() / contraction.ln()).ceil();
-    // Rounding of the logarithms may be on the wrong side of an integer.
+    // Rounding of the logarithms may land on the wrong side of an integer.
     let short = contraction.powf(sweeps) > goal;
     Some(sweeps as u64 + u64::from(short))
 }
 
-/// How far states can be from the fixed point, given the change `‖F(H)-H‖_F`
-/// one more sweep of Jacobi would make; whatever method found them.
+/// A bound on the distance of states from the fixed point, given the change
+/// `‖F(H)-H‖_F` that one more Jacobi sweep would make. It holds for any solver.
 pub fn distance_bound(contraction: f64, residual: f64) -> Option<f64> {
     let certain = (0.0..1.0).contains(&contraction) && residual >= 0.0;
     certain.then(|| residual / (1.0 - contraction))
 }
 
-/// `‖F(H)-H‖_F` in f64, for the states `H` of a graph's vertices driven by
-/// `drive`, which is `X V`. `gate` answers for each entry with its gate, if it has one.
+/// `‖F(H)-H‖_F` in f64, for the states `H` of a graph's vertices with `drive` = `X V`.
+/// `gate` returns the gate of an entry, if it has one.
 pub fn residual(
     graph: GraphRef<'_>,
     normalize: bool,
@@ -185,11 +186,12 @@ pub fn adjacency_norm(graph: GraphRef<'_>, normalize: bool) -> Bounds {
     Bounds { lower: squared.lower.sqrt(), upper: squared.upper.sqrt() }
 }
 
-/// Vertices up to which the eigenvalues of a directed graph are computed.
+/// Maximum number of vertices for which the eigenvalues of a directed graph are
+/// computed.
 const DENSE_VERTICES: usize = 512;
 
-/// `rho(Ã)`, or `rho(A)` if not normalised: equal to the norm when the graph is
-/// undirected. For a large directed graph only the norm is known to be no smaller.
+/// `rho(Ã)`, or `rho(A)` if not normalised. Equal to the norm if the graph is
+/// undirected. For a large directed graph, only the norm is known as an upper bound.
 pub fn adjacency_radius(graph: GraphRef<'_>, normalize: bool) -> Result<Bounds> {
     let norm = adjacency_norm(graph, normalize);
     if !graph.is_directed() {
@@ -212,9 +214,10 @@ fn operator(graph: GraphRef<'_>, normalize: bool) -> Vec<f64> {
     }
 }
 
-/// Bounds on the largest eigenvalue of a symmetric matrix `M` without negative
-/// entries or eigenvalues. Below it is every Rayleigh quotient; above it
-/// `max (Mx)_i/x_i` for every positive x (Collatz and Wielandt). Both close in.
+/// Bounds on the largest eigenvalue of a symmetric matrix `M` without negative entries
+/// or eigenvalues. Every Rayleigh quotient is a lower bound, and `max (Mx)_i/x_i` for
+/// any positive x is an upper bound (Collatz and Wielandt). Both converge to the
+/// eigenvalue.
 fn power_iteration(n: usize, multiply: impl Fn(&[f64]) -> Vec<f64>) -> Bounds {
     let mut x = vec![1.0; n];
     let mut bounds = Bounds { lower: 0.0, upper: f64::INFINITY };
@@ -225,11 +228,11 @@ fn power_iteration(n: usize, multiply: impl Fn(&[f64]) -> Vec<f64>) -> Bounds {
         let ratios = x.iter().zip(&product).map(|(x, p)| p / x);
         bounds.lower = bounds.lower.max(quotient);
         bounds.upper = bounds.upper.min(ratios.fold(0.0, f64::max));
-        // The last digits of either may be rounding.
+        // The last digits of both bounds may be rounding error.
         if bounds.upper <= bounds.lower * (1.0 + 1e-12) {
             break;
         }
-        // Entries that shrink to nothing would spoil the ratios: keep a little of everything.
+        // Vanishing entries would spoil the ratios, so keep a small part of every entry.
         let largest = product.iter().copied().fold(0.0, f64::max);
         x = product.iter().map(|p| p / largest + 1e-9).collect();
     }

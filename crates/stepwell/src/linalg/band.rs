@@ -1,12 +1,12 @@
-//! A symmetric matrix turned into a narrow band, `M = Q B Qᵀ`.
+//! Reduces a symmetric matrix to a narrow band, `M = Q B Qᵀ`.
 //!
-//! Whoever needs `xᵀ (M + alpha)⁻¹ x` for many rows and several alphas need not
-//! know the eigenvectors of `M`. A band will do: with `z = Qᵀ x` and the Cholesky
-//! factor `L` of `B + alpha`, which costs next to nothing, it is `|L⁻¹ z|²`. Blocks
-//! of reflections reach the band by products of matrices alone (Bischof, Lang and
-//! Sun, 2000). Eigenvectors take several times as long.
+//! Computing `xᵀ (M + alpha)⁻¹ x` for many rows and several alphas does not need the
+//! eigenvectors of `M`. A band is enough: with `z = Qᵀ x` and the Cholesky factor `L`
+//! of `B + alpha`, which costs next to nothing, the value is `|L⁻¹ z|²`. Blocks of
+//! reflections reduce the matrix to the band with matrix products alone (Bischof, Lang
+//! and Sun, 2000). Eigenvectors would take several times as long.
 //!
-//! The work is cut into stripes of fixed height, so that no bit depends on the
+//! The work is cut into stripes of fixed height, so that the bits do not depend on the
 //! number of threads.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -21,23 +21,22 @@ use rayon::prelude::*;
 
 use crate::kernel::{ABREAST, Banded, leave_wide_registers};
 
-/// Entries beside the diagonal.
+/// Number of entries beside the diagonal.
 const WIDTH: usize = 32;
-/// Rows that one thread works on at a time.
+/// Rows that one thread processes at a time.
 const STRIPE: usize = 128;
 
-/// The band and the reflections that lead to it.
+/// The band and the reflections that produce it.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// The lower part of the band, row after row: row i holds columns `i - WIDTH` to i.
+    /// The lower part of the band, by row: row i holds columns `i - WIDTH` to i.
     rows: Vec<[f64; WIDTH + 1]>,
     reflections: Vec<Reflections<f64>>,
-    /// Made when they are first asked for.
+    /// Computed on first use.
     rounded: OnceLock<Vec<Reflections<f32>>>,
 }
 
-/// Some reflections at once, `I - V T⁻¹ Vᵀ`. The last of them ends at the last
-/// column.
+/// A block of reflections, `I - V T⁻¹ Vᵀ`. The last of them ends at the last column.
 #[derive(Clone, Debug)]
 struct Reflections<T> {
     basis: Mat<T>,
@@ -45,14 +44,14 @@ struct Reflections<T> {
 }
 
 impl Band {
-    /// The band of a symmetric matrix, of which the lower triangle is read.
+    /// The band of a symmetric matrix. Reads only the lower triangle.
     pub fn of(mut matrix: Array2<f64>) -> Self {
         let n = matrix.nrows();
         if !matrix.is_standard_layout() {
             matrix = matrix.as_standard_layout().into_owned();
         }
         let entries = matrix.as_slice_mut().expect("made to lie row after row");
-        // Stripes are whole below and on their blocks of the diagonal.
+        // Stripes need complete blocks on the diagonal: copy the lower triangle up within each.
         for i in 0..n {
             for j in i + 1..(i - i % STRIPE + STRIPE).min(n) {
                 entries[i * n + j] = entries[j * n + i];
@@ -71,20 +70,20 @@ impl Band {
         Self { rows: (0..n).map(row).collect(), reflections, rounded: OnceLock::new() }
     }
 
-    /// `X Q` in place of the rows `X`.
+    /// Replaces the rows `X` by `X Q`.
     pub fn rotate(&self, x: &mut Array2<f64>) {
         rotate(&self.reflections, x);
     }
 
-    /// The same in single precision, which takes half the time: about 1e-6 of a
-    /// row's length may be off.
+    /// The same in single precision, which takes half the time. The error is about 1e-6
+    /// of a row's length.
     pub fn rotate_roughly(&self, x: &mut Array2<f32>) {
         let rounded =
             self.rounded.get_or_init(|| self.reflections.iter().map(Reflections::rounded).collect());
         rotate(rounded, x);
     }
 
-    /// The factor of `B + alpha`, unless that is not positive definite.
+    /// The factor of `B + alpha`. `None` if that is not positive definite.
     pub fn factorise(&self, alpha: f64) -> Option<BandFactor> {
         let n = self.rows.len();
         let mut rows = self.rows.clone();
@@ -94,7 +93,7 @@ impl Band {
             row[WIDTH] += alpha;
             for at in WIDTH.saturating_sub(i)..=WIDTH {
                 let j = i + at - WIDTH;
-                // Columns that both rows have, from the first of row i on.
+                // The columns that both rows have, starting with the first of row i.
                 let shared: f64 = if j < i {
                     let other = &above[j];
                     (0..at).map(|k| row[k] * other[WIDTH - at + k]).sum()
@@ -116,7 +115,7 @@ impl Band {
         Some(BandFactor { rows })
     }
 
-    /// No eigenvalue is larger in modulus: the largest sum of moduli in a row.
+    /// A bound on the modulus of all eigenvalues: the largest sum of moduli in a row.
     pub fn norm(&self) -> f64 {
         let n = self.rows.len();
         let row = |i: usize| {
@@ -134,7 +133,7 @@ impl Reflections<f64> {
         Reflections { basis: rounded(&self.basis), factor: rounded(&self.factor) }
     }
 
-    /// Those that leave nothing of the panel left of column `first` but its band.
+    /// The reflections that clear the panel left of column `first` except for its band.
     fn of_panel(entries: &mut [f64], n: usize, first: usize) -> Self {
         let height = n - first;
         let width = WIDTH.min(height);
@@ -169,14 +168,13 @@ impl Reflections<f64> {
         Self { basis, factor }
     }
 
-    /// `Qᵀ B Q` in place of the rest `B` of the matrix, from row and column
-    /// `first` on: with `X = B V T⁻¹` and `W = X - V T⁻ᵀ VᵀX / 2` it is
-    /// `B - V Wᵀ - W Vᵀ`.
+    /// Replaces the rest `B` of the matrix, from row and column `first` on, by `Qᵀ B
+    /// Q`: with `X = B V T⁻¹` and `W = X - V T⁻ᵀ VᵀX / 2` it is `B - V Wᵀ - W Vᵀ`.
     fn apply_on_both_sides(&self, entries: &mut [f64], n: usize, first: usize) {
         let Self { basis, factor } = self;
         let (height, width) = (basis.nrows(), basis.ncols());
         let rest = n - first;
-        // Stripes begin where they do in the whole matrix.
+        // Stripes begin at the same rows as in the whole matrix.
         let start = first / STRIPE * STRIPE;
         let whole = MatRef::from_row_major_slice(&*entries, n, n);
         let mut product = vec![0.0; height * width];
@@ -224,14 +222,14 @@ impl Reflections<f64> {
     }
 }
 
-/// `L` with `L Lᵀ = B + alpha`; on the diagonal are the reciprocals.
+/// `L` with `L Lᵀ = B + alpha`. The diagonal holds the reciprocals.
 #[derive(Clone, Debug)]
 pub(crate) struct BandFactor {
     rows: Vec<[f64; WIDTH + 1]>,
 }
 
 impl BandFactor {
-    /// `L⁻¹ z` of every row `z`.
+    /// `L⁻¹ z` for every row `z`.
     pub fn forward(&self, rows: ArrayView2<'_, f64>) -> Array2<f64> {
         let mut solved = Array2::zeros(rows.dim());
         let groups = rows.axis_chunks_iter(Axis(0), ABREAST);
@@ -244,12 +242,12 @@ impl BandFactor {
         solved
     }
 
-    /// The lower triangle, row after row, for the kernel.
+    /// The lower triangle, by row, for the kernel.
     pub fn banded(&self) -> Banded<'_> {
         Banded { rows: self.rows.as_flattened(), width: WIDTH }
     }
 
-    /// `L⁻ᵀ u` in place of one column `u`.
+    /// Replaces one column `u` by `L⁻ᵀ u`.
     pub fn backward(&self, u: &mut [f64]) {
         for i in (0..u.len()).rev() {
             let row = &self.rows[i];
@@ -285,7 +283,7 @@ fn rotate<T: RealField>(reflections: &[Reflections<T>], x: &mut Array2<T>) {
     });
 }
 
-/// Up to [`ABREAST`] rows as columns beside each other; those that are missing are 0.
+/// Up to [`ABREAST`] rows as adjacent columns. Missing rows are 0.
 pub(crate) fn abreast<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<f64> {
     let mut columns = vec![0.0; rows.ncols() * ABREAST];
     for (at, row) in rows.outer_iter().enumerate().take(ABREAST) {
@@ -294,7 +292,7 @@ pub(crate) fn abreast<T: Copy + Into<f64>>(rows: ArrayView2<'_, T>) -> Vec<f64> 
     columns
 }
 
-/// `A U`, where `U` has [`ABREAST`] columns and lies row after row.
+/// `A U`, where `U` has [`ABREAST`] columns and is stored by row.
 pub(crate) fn multiply_abreast(a: ArrayView2<'_, f64>, u: &[f64]) -> Array2<f64> {
     let mut product = Array2::zeros((a.nrows(), ABREAST));
     let entries = product.as_slice_mut().expect("just made, row after row");

@@ -1,4 +1,4 @@
-//! Equations with a symmetric, positive definite matrix.
+//! Solves equations with a symmetric, positive definite matrix.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use crate::kernel::leave_wide_registers;
 
-/// `M⁻¹ B`, where the lower triangle of `M` is read; `None` where `M` is not
-/// positive definite.
+/// `M⁻¹ B`. Reads only the lower triangle of `M`. `None` if `M` is not positive
+/// definite.
 pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Option<Array2<f64>> {
     let (n, columns) = b.dim();
     if n == 0 || columns == 0 {
@@ -29,11 +29,11 @@ pub(crate) fn solve_positive(matrix: Array2<f64>, b: ArrayView2<'_, f64>) -> Opt
     solution.iter().all(|x| x.is_finite()).then_some(solution)
 }
 
-/// `L` with `L Lᵀ = M` in the lower triangle, which is the part of `M` that is read;
-/// `None` where `M` is not positive definite.
+/// `L` with `L Lᵀ = M` in the lower triangle. Reads only the lower triangle of `M`.
+/// `None` if `M` is not positive definite.
 pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     let n = matrix.nrows();
-    // Products of narrow matrices may come column after column.
+    // Products of narrow matrices may be stored by column.
     let mut root =
         if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() };
     let entries = root.as_slice_mut().expect("made to lie row after row");
@@ -47,7 +47,7 @@ pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     (0..n).all(|i| entries[i * n..=i * n + i].iter().all(|x| x.is_finite())).then_some(root)
 }
 
-/// `L⁻¹ x` in place of the first numbers of every row, which are `stride` apart.
+/// Replaces the first numbers of every row by `L⁻¹ x`. Rows are `stride` apart.
 pub(crate) fn solve_rows(rows: &mut [f64], stride: usize, root: ArrayView2<'_, f64>) {
     let n = root.nrows();
     let root = root.as_standard_layout();
@@ -60,7 +60,7 @@ pub(crate) fn solve_rows(rows: &mut [f64], stride: usize, root: ArrayView2<'_, f
     });
 }
 
-/// Rows that one thread solves for at a time.
+/// Rows that one thread solves at a time.
 const SOLVED: usize = 128;
 
 /// `L⁻ᵀ B`.
@@ -105,7 +105,7 @@ mod tests {
             let mut root = root(matrix.clone()).unwrap();
             (0..n).for_each(|i| root.slice_mut(s![i, i + 1..]).fill(0.0));
             assert!((root.dot(&root.t()) - &matrix).iter().all(|x| x.abs() < 1e-9));
-            // Rows with something behind them, which is left alone.
+            // Rows with trailing numbers, which must stay as they are.
             let mut padded = Array2::from_elem((n, n + 3), 7.0);
             padded.slice_mut(s![.., ..n]).assign(&matrix);
             solve_rows(padded.as_slice_mut().unwrap(), n + 3, root.view());

@@ -1,7 +1,7 @@
 //! Dense matrices that need not be symmetric.
 //!
-//! Every decomposition runs on one thread, so that no result can depend on how
-//! many there are.
+//! Every decomposition runs on one thread, so that no result depends on the number of
+//! threads.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -20,8 +20,8 @@ fn is_finite(matrix: ArrayView2<'_, f64>) -> bool {
     matrix.iter().all(|x| x.is_finite())
 }
 
-/// The largest modulus among the eigenvalues of a square matrix, which need
-/// not be symmetric; 0 for an empty one.
+/// The largest modulus among the eigenvalues of a square matrix, which need not be
+/// symmetric. 0 for an empty matrix.
 pub(crate) fn spectral_radius(matrix: ArrayView2<'_, f64>) -> Result<f64> {
     let n = matrix.nrows();
     let failed = Error::NoDecomposition { what: "eigenvalues", size: n };
@@ -45,7 +45,7 @@ pub(crate) fn spectral_radius(matrix: ArrayView2<'_, f64>) -> Result<f64> {
     Ok(parts.map(|(re, im)| re.hypot(*im)).fold(0.0, f64::max))
 }
 
-/// The 2-norm: the largest singular value; 0 for an empty matrix.
+/// The 2-norm: the largest singular value. 0 for an empty matrix.
 pub(crate) fn spectral_norm(matrix: ArrayView2<'_, f64>) -> Result<f64> {
     let (rows, columns) = matrix.dim();
     let failed = Error::NoDecomposition { what: "singular values", size: rows };

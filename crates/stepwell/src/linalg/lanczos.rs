@@ -1,23 +1,23 @@
-//! The top eigenvector of a large sparse symmetric matrix, as far as a fixed
-//! number of products with it shows.
+//! Approximates the top eigenvector of a large sparse symmetric matrix with a fixed
+//! number of products.
 //!
-//! Lanczos' recurrence with full re-orthogonalisation: after k products the
-//! answer is the best vector of the Krylov space of the start. The vectors of
-//! that space are all kept, 8 bytes per row and product.
+//! Uses Lanczos' recurrence with full re-orthogonalisation: after k products the result
+//! is the best vector of the Krylov space of the start. All vectors of that space are
+//! kept, 8 bytes per row and product.
 
 use super::symmetric::{axpy, dot, top_of_tridiagonal};
 
-/// Below this part of the largest number seen, what is left of a product is
-/// rounding: the space cannot grow any further.
+/// If the remainder of a product is below this share of the largest number seen, it is
+/// rounding error, and the space cannot grow any further.
 const EXHAUSTED: f64 = 1e-12;
 
-/// Rows worked on at a time, so that a piece of the new vector stays in the
-/// first cache while the whole basis passes by.
+/// Rows processed at a time. A piece of the new vector stays in the first-level cache
+/// while the whole basis is read.
 const TILE: usize = 1024;
 
-/// The space some products lead to, and the matrix there.
+/// The Krylov space of some products, and the matrix restricted to it.
 pub(crate) struct Lanczos {
-    /// Orthonormal vectors, one after the other, of so many rows.
+    /// Orthonormal vectors, one after the other, with `n` rows each.
     basis: Vec<f64>,
     rows: usize,
     diagonal: Vec<f64>,
@@ -25,8 +25,8 @@ pub(crate) struct Lanczos {
 }
 
 impl Lanczos {
-    /// Starts from `start` and makes at most `products` calls of
-    /// `multiply(x, y)`, which sets `y` to the product with `x`.
+    /// Starts from `start` and makes at most `products` calls of `multiply(x, y)`,
+    /// which sets `y` to the product with `x`.
     pub fn run(start: &[f64], products: usize, mut multiply: impl FnMut(&[f64], &mut [f64])) -> Self {
         let n = start.len();
         let norm = dot(start, start).sqrt();
@@ -60,8 +60,8 @@ impl Lanczos {
         }
     }
 
-    /// The largest eigenvalue as seen from there; `vector` becomes a unit
-    /// eigenvector of it. Without a space it stays what it is.
+    /// The largest eigenvalue of the restricted matrix. `vector` becomes a unit
+    /// eigenvector of it. Without a space it stays as it is.
     pub fn top(&self, vector: &mut [f64]) -> f64 {
         let (value, weights) = top_of_tridiagonal(&self.diagonal, &self.off);
         if weights.is_empty() {
@@ -76,7 +76,8 @@ impl Lanczos {
         value
     }
 
-    /// Takes all of the basis out of `next`; returns the norm of what is left.
+    /// Removes the components along the basis from `next`. Returns the norm of the
+    /// remainder.
     fn orthogonalize(&self, next: &mut [f64]) -> f64 {
         let Self { basis, rows: n, .. } = self;
         let mut along = vec![0.0; basis.len() / n];
@@ -94,8 +95,8 @@ impl Lanczos {
     }
 }
 
-/// Adds `sign` times the weighted sum of the basis to one tile, which begins at
-/// row `first`; four vectors at a time.
+/// Adds `sign` times the weighted sum of the basis to one tile, which begins at row
+/// `first`. Processes four vectors at a time.
 fn combine(tile: &mut [f64], basis: &[f64], weights: &[f64], sign: f64, n: usize, first: usize) {
     let row = |k: usize| &basis[k * n + first..][..tile.len()];
     let whole = weights.len() - weights.len() % 4;

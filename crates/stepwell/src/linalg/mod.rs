@@ -1,5 +1,5 @@
-//! Linear algebra: radius and norm of general matrices, eigenvectors of
-//! symmetric ones, equations, products. The only place that sees faer's types.
+//! Linear algebra: radius and norm of general matrices, eigenvectors of symmetric
+//! matrices, equations, products. The only module that uses faer's types.
 
 mod band;
 mod cholesky;
@@ -21,7 +21,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::kernel::leave_wide_registers;
 
-/// faer's product on one thread, which may leave wide registers in use.
+/// faer's product on one thread. It may leave the wide registers in use.
 fn matmul<T: faer::traits::ComplexField>(
     target: MatMut<'_, T>,
     accum: Accum,

@@ -1,8 +1,8 @@
-//! What tests compare with.
+//! Reference implementations for tests.
 
 use faer::{Mat, Side};
 
-/// All eigenvalues, ascending, and their vectors as rows, by Jacobi's rotations.
+/// All eigenvalues, ascending, and their vectors as rows, by Jacobi rotations.
 pub fn jacobi(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut a = matrix.to_vec();
     let mut v = vec![0.0; n * n];
@@ -41,7 +41,7 @@ pub fn jacobi(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     (values, vectors)
 }
 
-/// The same by faer, for matrices that are too large for rotations.
+/// The same by faer, for matrices too large for rotations.
 pub fn decompose(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let whole = Mat::from_fn(n, n, |i, j| matrix[i * n + j]).self_adjoint_eigen(Side::Lower).unwrap();
     let values = whole.S().column_vector().iter().copied().collect();

@@ -1,6 +1,5 @@
-//! Matrix products at the speed of the hardware, with bits that do not depend
-//! on the number of threads: the output is cut into stripes of a fixed height,
-//! each of which one thread computes.
+//! Fast matrix products whose bits do not depend on the number of threads: the output
+//! is cut into stripes of a fixed height, and one thread computes each stripe.
 
 use super::matmul;
 use faer::reborrow::ReborrowMut;
@@ -8,23 +7,23 @@ use faer::{Accum, Mat, MatMut, MatRef};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-/// Rows of the output that one thread computes at a time: more of wide matrices, where
-/// each stripe reads much of the other factor.
+/// Rows of the output that one thread computes at a time. Wide matrices have higher
+/// stripes, because each stripe reads much of the other factor.
 fn stripe(width: usize) -> usize {
     if width < 1024 { STRIPE } else { 256 }
 }
 const STRIPE: usize = 64;
 
-/// Rows and columns of what is computed at a time where a row's bits must not
-/// depend on the others.
+/// Rows and columns computed at a time if a row's bits must not depend on the other
+/// rows.
 const TILE: usize = 16;
 const TILE_COLUMNS: usize = 128;
 
-/// Multiplications below which waking other threads costs more than it brings.
+/// Below this number of multiplications, waking other threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
 
-/// Adds `RᵀR` to the lower triangle of a `width` by `width` matrix, both stored
-/// row after row. Above the diagonal nothing that is left there has a meaning.
+/// Adds `RᵀR` to the lower triangle of a `width` by `width` matrix, both stored by row.
+/// The contents above the diagonal have no meaning.
 pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
     if width == 0 || rows.is_empty() {
         return;
@@ -39,7 +38,7 @@ pub(crate) fn add_gram(rows: &[f64], width: usize, lower: &mut [f64]) {
     });
 }
 
-/// The lower triangle of `A Aᵀ`, row times row.
+/// The lower triangle of `A Aᵀ`: the products of all pairs of rows.
 pub(crate) fn products(a: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rows, inner) = a.dim();
     let mut lower = Array2::zeros((rows, rows));
@@ -74,10 +73,10 @@ pub(crate) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2
     product
 }
 
-/// `A B`, where a row's bits do not depend on how many come with it: rows are
-/// always taken by the tile, and the last one is filled up with zeros. Tiles are
-/// low, so that one row does not cost as much as many, and meet some columns at
-/// a time, so that these are still at hand for the next tile.
+/// `A B`, where a row's bits do not depend on the number of rows. Rows are always
+/// processed in tiles, and zeros pad the last tile. Tiles are low, so that a single row
+/// does not cost as much as many, and process some columns at a time, so that these are
+/// still in the cache for the next tile.
 pub(crate) fn multiply_rows(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let (rows, inner, columns) = (a.nrows(), a.ncols(), b.ncols());
     let mut product = Array2::zeros((rows, columns));
@@ -126,8 +125,8 @@ fn each_stripe(
     }
 }
 
-/// A matrix as faer sees it: in place where its entries lie row after row or
-/// column after column, else a copy.
+/// A matrix as faer sees it: in place if its entries are stored by row or by column,
+/// otherwise a copy.
 enum Operand<'a> {
     InPlace(MatRef<'a, f64>),
     Copy(Mat<f64>),

@@ -1,13 +1,13 @@
-//! The spectral radius of a matrix with zeros, by a method that always ends.
+//! The spectral radius of a matrix with zeros, by a method that always terminates.
 //!
-//! QR iterations can run forever on matrices that are nearly nilpotent, as sparse
-//! random ones are. Here the matrix is first split into its strongly connected parts,
-//! whose radii are all that counts; that of a part is the limit of `‖A^k‖^(1/k)`
-//! (Gelfand), for `k = 2⁵³`.
+//! QR iterations can run forever on nearly nilpotent matrices, and sparse random
+//! matrices often are nearly nilpotent. So the matrix is first split into its strongly
+//! connected components, whose radii determine its radius. The radius of a component is
+//! the limit of `‖A^k‖^(1/k)` (Gelfand), evaluated at `k = 2⁵³`.
 
 use ndarray::{Array2, ArrayView2};
 
-/// Squarings after which the limit is reached to the last digit.
+/// Number of squarings after which the limit is exact to the last digit.
 const SQUARINGS: i32 = 53;
 
 /// The largest modulus among the eigenvalues of a square matrix of finite numbers.
@@ -22,7 +22,7 @@ pub(super) fn of_sparse(matrix: ArrayView2<'_, f64>) -> f64 {
     strong_parts(&targets).iter().map(radius).fold(0.0, f64::max)
 }
 
-/// The radius of a matrix whose graph is strongly connected.
+/// The radius of a matrix with a strongly connected graph.
 fn of_part(part: &Array2<f64>) -> f64 {
     let norm = |matrix: &Array2<f64>| {
         matrix.rows().into_iter().map(|row| sum_of_sizes(row.iter())).fold(0.0, f64::max)
@@ -46,7 +46,7 @@ fn sum_of_sizes<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
     values.map(|x| x.abs()).sum()
 }
 
-/// The strongly connected parts of a graph (Tarjan, without recursion).
+/// The strongly connected components of a graph (Tarjan, without recursion).
 fn strong_parts(targets: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let n = targets.len();
@@ -56,7 +56,7 @@ fn strong_parts(targets: &[Vec<usize>]) -> Vec<Vec<usize>> {
         if index[root] != UNSEEN {
             continue;
         }
-        // Vertices on the way from the root, with how many of their edges were followed.
+        // The path from the root: vertices, with the number of their edges followed so far.
         let mut way = vec![(root, 0)];
         while let Some((v, followed)) = way.last_mut() {
             let v = *v;
@@ -112,10 +112,10 @@ mod tests {
         assert!((of_sparse(cycle.view()) - 1.0).abs() < 1e-13);
         cycle[(n - 1, 0)] = 0.0;
         assert_eq!(of_sparse(cycle.view()), 0.0, "a path is nilpotent");
-        // A path with a loop of 1e-12 on the way: all but nilpotent.
+        // A path with a loop of 1e-12 on it: nearly nilpotent.
         cycle[(7, 7)] = -1e-12;
         assert_eq!(of_sparse(cycle.view()), 1e-12);
-        // Blocks of known radii on the diagonal, whatever stands above it.
+        // Blocks of known radii on the diagonal, with arbitrary entries above it.
         let blocks = array![
             [0.0, -2.0, 9.0, 9.0, 9.0],
             [2.0, 0.0, 0.0, 9.0, 0.0],
@@ -151,8 +151,9 @@ mod tests {
             prop_assert_eq!(found, expected);
         }
 
-        /// Beside the QR iteration of dense matrices, which these are after a change of basis
-        /// that keeps eigenvalues: adding a multiple of one row to another and undoing it in columns.
+        /// Compares with the QR iteration for dense matrices. A change of basis that keeps the
+        /// eigenvalues makes the matrices dense: it adds a multiple of one row to another and
+        /// undoes that in the columns.
         #[test]
         fn radii_are_those_of_the_same_matrix_without_zeros(n in 2usize..12, seed: u64) {
             let mut stream = Stream::new(seed, "radii", [0, 0]);
@@ -170,7 +171,8 @@ mod tests {
             prop_assume!(dense.iter().all(|&x| x != 0.0));
             let expected = crate::linalg::spectral_radius(dense.view()).unwrap();
             let found = of_sparse(sparse.view());
-            // An eigenvalue of multiplicity m is known to the m-th root of what rounding leaves.
+            // An eigenvalue of multiplicity m is accurate to the m-th root of the rounding
+            // error.
             prop_assert!((found - expected).abs() < 1e-2 * expected.max(0.1), "{} {}", found, expected);
             if expected > 0.2 {
                 prop_assert!((found - expected).abs() < 1e-4, "{} {}", found, expected);

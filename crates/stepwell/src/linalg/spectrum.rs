@@ -1,8 +1,8 @@
-//! All eigenvalues of a symmetric matrix with their vectors, and all singular
-//! values of rows that are few.
+//! All eigenvalues and eigenvectors of a symmetric matrix, and all singular values of a
+//! matrix with few rows.
 //!
-//! Like every decomposition here they run on one thread, so that no result can
-//! depend on how many there are.
+//! Every decomposition runs on one thread, so that no result depends on the number of
+//! threads.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -16,14 +16,14 @@ use crate::error::{Error, Result};
 pub(crate) struct Spectrum {
     /// The eigenvalues.
     pub values: Array1<f64>,
-    /// Their vectors, as rows.
+    /// The eigenvectors, as rows.
     pub vectors: Array2<f64>,
 }
 
-/// The spectrum of a symmetric matrix, of which the lower triangle is read.
+/// The spectrum of a symmetric matrix. Reads only the lower triangle.
 pub(crate) fn symmetric(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
-    // Rows of zeros, of columns that never vary, are eigenvectors by themselves. Many of
-    // them cost time, and have made the decomposition fail.
+    // Zero rows, which come from constant columns, are eigenvectors by themselves.
+    // Remove them first: many of them cost time and have made the decomposition fail.
     let n = matrix.nrows();
     let is_zero = |i: usize| (0..n).all(|j| matrix[(i.max(j), i.min(j))] == 0.0);
     let (zeros, rest): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| is_zero(i));
@@ -33,7 +33,8 @@ pub(crate) fn symmetric(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
     let part = Array2::from_shape_fn((rest.len(), rest.len()), |(i, j)| matrix[(rest[i], rest[j])]);
     let found = decomposed(part.view())?;
     let mut spectrum = Spectrum { values: Array1::zeros(n), vectors: Array2::zeros((n, n)) };
-    // Values ascend, and a scatter's are not negative: zeros come first.
+    // Eigenvalues ascend, and those of a scatter matrix are not negative, so the zeros
+    // come first.
     for (k, &i) in zeros.iter().enumerate() {
         spectrum.vectors[(k, i)] = 1.0;
     }
@@ -65,7 +66,7 @@ fn decomposed(matrix: ArrayView2<'_, f64>) -> Result<Spectrum> {
     if spectrum.vectors.iter().all(|x| x.is_finite()) { Ok(spectrum) } else { Err(failed()) }
 }
 
-/// Singular values, and orthonormal vectors on both sides of them.
+/// Singular values, with orthonormal vectors on both sides.
 pub(crate) struct Singular {
     /// The singular values.
     pub values: Array1<f64>,
@@ -75,9 +76,9 @@ pub(crate) struct Singular {
     pub right: Array2<f64>,
 }
 
-/// The singular values of rows that are fewer than their columns. Their squares
-/// are the spectrum of `RᵀR`, to twice as many digits, since nothing was squared
-/// before it was decomposed.
+/// The singular values of a matrix with fewer rows than columns. Their squares are the
+/// spectrum of `RᵀR`, with twice as many correct digits, because nothing is squared
+/// before the decomposition.
 pub(crate) fn of_few_rows(rows: ArrayView2<'_, f64>) -> Result<Singular> {
     let (count, width) = rows.dim();
     let size = count.min(width);
@@ -101,7 +102,7 @@ pub(crate) fn of_few_rows(rows: ArrayView2<'_, f64>) -> Result<Singular> {
     if vectors.into_iter().all(|x| x.is_finite()) { Ok(singular) } else { Err(failed()) }
 }
 
-/// Numbers whose squares can still be added up.
+/// Whether the squares of all numbers can be summed without overflow.
 fn is_usable(entries: &[f64]) -> bool {
     entries.iter().all(|x| x.abs() < 1e150)
 }
@@ -114,8 +115,8 @@ mod tests {
     use crate::linalg::oracle::jacobi;
     use crate::rng::Stream;
 
-    /// Counts in few columns of many, as histograms have them: most columns are
-    /// constant, others equal, and their scatter has nearly no rank.
+    /// Counts in few of many columns, as in histograms: most columns are constant,
+    /// others are equal, and their scatter matrix has very low rank.
     #[test]
     fn scatters_of_histograms_are_decomposed() {
         for (n, d, used) in [(60, 80, 9), (200, 300, 40), (160, 640, 40), (100, 640, 300)] {
@@ -123,7 +124,7 @@ mod tests {
             let mut rows = Array2::<f64>::zeros((n, d));
             for mut row in rows.rows_mut() {
                 for _ in 0..50 {
-                    // Five histograms beside each other, each used at its beginning.
+                    // Five histograms side by side; each uses only its first bins.
                     for histogram in 0..5 {
                         let bin = (stream.uniform_in(0.0, 1.0).powi(3) * used as f64 / 5.0) as usize;
                         row[histogram * d / 5 + bin] += 1.0;

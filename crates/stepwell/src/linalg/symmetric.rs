@@ -1,24 +1,24 @@
-//! The top eigenvector of a symmetric matrix of a hundred rows or so.
+//! The top eigenvector of a symmetric matrix with about a hundred rows.
 //!
-//! One eigenvector costs far less than all of them: Householder reflections
-//! make the matrix tridiagonal (`4n³/3` operations), bisection finds the largest
-//! eigenvalue of that, inverse iteration its vector, and the reflections carry
-//! it back (`2n²`). The top vector of a tridiagonal matrix has a further gift:
-//! by Perron and Frobenius its signs follow from those of the off-diagonal, so
-//! the inverse iteration adds up positive numbers and loses no digit.
+//! One eigenvector costs far less than all of them. Householder reflections make the
+//! matrix tridiagonal (`4n³/3` operations), bisection finds its largest eigenvalue,
+//! inverse iteration finds the vector, and the reflections transform it back (`2n²`).
+//! The top vector of a tridiagonal matrix has another advantage: by Perron and
+//! Frobenius its signs follow from those of the off-diagonal, so the inverse iteration
+//! adds positive numbers and loses no digits.
 
 use crate::rng::Stream;
 
-/// A sum of squares below which dividing by it would overflow; rows as small as
-/// that are taken for 0.
+/// Dividing by a sum of squares below this value would overflow. Such small rows count
+/// as 0.
 const NEGLIGIBLE: f64 = 1e-280;
 
-/// Off-diagonal entries below this part of the largest entry are rounding: the
+/// Off-diagonal entries below this share of the largest entry are rounding error: the
 /// two parts have no common sign.
 const UNCOUPLED: f64 = 1e-13;
 
-/// The largest eigenvalue of a symmetric `n` by `n` matrix, row after row, and
-/// a unit eigenvector of it. Only the lower triangle is read; it is overwritten.
+/// The largest eigenvalue of a symmetric `n` by `n` matrix, stored by row, and a unit
+/// eigenvector. Reads and overwrites only the lower triangle.
 pub(crate) fn top_eigenpair(matrix: &mut [f64], n: usize) -> (f64, Vec<f64>) {
     let Tridiagonal { diagonal, off, halves } = tridiagonalize(matrix, n);
     let (value, mut vector) = top_of_tridiagonal(&diagonal, &off);
@@ -30,20 +30,21 @@ pub(crate) fn top_eigenpair(matrix: &mut [f64], n: usize) -> (f64, Vec<f64>) {
     (value, vector)
 }
 
-/// The largest eigenvalue of a symmetric tridiagonal matrix and a unit
-/// eigenvector of it; `off[i]` couples rows i - 1 and i.
+/// The largest eigenvalue of a symmetric tridiagonal matrix and a unit eigenvector.
+/// `off[i]` couples rows i - 1 and i.
 pub(crate) fn top_of_tridiagonal(diagonal: &[f64], off: &[f64]) -> (f64, Vec<f64>) {
     let n = diagonal.len();
     let mut pivots = vec![0.0; n];
     let Some(value) = above_spectrum(diagonal, off, &mut pivots) else {
         return (0.0, Vec::new());
     };
-    // Of several top vectors one without a pattern: equal numbers would come
-    // out for equal rows of the matrix.
+    // If there are several top vectors, start from one without a pattern. A constant
+    // start would give equal numbers for equal rows of the matrix.
     let mut stream = Stream::of_ties();
     let mut vector: Vec<f64> = (0..n).map(|_| 0.5 + stream.uniform()).collect();
-    // (value - T) is positive definite, and its off-diagonal negative up to
-    // the signs of the eigenvector. Three solutions leave nothing of the rest.
+    // (value - T) is positive definite, and its off-diagonal is negative up to the
+    // signs of the eigenvector. After three solves, nothing is left of the other
+    // eigenvectors.
     for _ in 0..3 {
         for i in 1..n {
             vector[i] += off[i].abs() / pivots[i - 1] * vector[i - 1];
@@ -67,8 +68,8 @@ pub(crate) fn top_of_tridiagonal(diagonal: &[f64], off: &[f64]) -> (f64, Vec<f64
     (value, vector)
 }
 
-/// The largest eigenvalue, rounded up so that `value - T` is positive
-/// definite; leaves the pivots of its factorisation. `None` for no rows.
+/// The largest eigenvalue, rounded up so that `value - T` is positive definite. Leaves
+/// the pivots of its factorisation in `pivots`. `None` without rows.
 fn above_spectrum(diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> Option<f64> {
     let coupling = |i: usize| off.get(i).map_or(0.0, |x| x.abs());
     let mut low = diagonal.iter().copied().reduce(f64::max)?;
@@ -79,7 +80,7 @@ fn above_spectrum(diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> Option<f
         high = high.max(d + radius);
         scale = scale.max(d.abs() + radius);
     }
-    // The floor keeps the divisions by pivots finite.
+    // The lower limit keeps the divisions by pivots finite.
     let step = (scale * f64::EPSILON).max(1e-150);
     high += step;
     while high - low > step {
@@ -93,7 +94,7 @@ fn above_spectrum(diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> Option<f
             low = middle;
         }
     }
-    // The bound by row sums may lie on the spectrum up to rounding.
+    // The bound by row sums may equal an eigenvalue up to rounding.
     let mut widen = step;
     while !is_above(high, diagonal, off, pivots) {
         high += widen;
@@ -102,7 +103,7 @@ fn above_spectrum(diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> Option<f
     Some(high)
 }
 
-/// Whether `x - T` has positive pivots only.
+/// Whether `x - T` has only positive pivots.
 fn is_above(x: f64, diagonal: &[f64], off: &[f64], pivots: &mut [f64]) -> bool {
     let mut previous = 1.0;
     for ((pivot, &d), &o) in pivots.iter_mut().zip(diagonal).zip(off) {
@@ -123,15 +124,15 @@ struct Tridiagonal {
     halves: Vec<f64>,
 }
 
-/// Householder reflections from the last row upwards. Row i keeps the vector
-/// of its reflection.
+/// Applies Householder reflections from the last row upwards. Row i keeps the vector of
+/// its reflection.
 fn tridiagonalize(matrix: &mut [f64], n: usize) -> Tridiagonal {
     let zeros = || vec![0.0; n];
     let (mut diagonal, mut off, mut halves) = (zeros(), zeros(), zeros());
     let (mut old, mut new) = ([zeros(), zeros()], [zeros(), zeros()]);
     for i in (0..n).rev() {
-        // What the reflection before did to this matrix, B - u qᵀ - q uᵀ, is done
-        // on the way, so that every entry is read and written once per step.
+        // Apply the previous reflection, B - u qᵀ - q uᵀ, in the same pass, so that every entry
+        // is read and written once per step.
         let [u, q] = &old;
         let (above, rest) = matrix.split_at_mut(i * n);
         let row = &mut rest[..=i];
@@ -174,8 +175,8 @@ fn subtract(row: &mut [f64], u: &[f64], q: &[f64], u_j: f64, q_j: f64) {
     }
 }
 
-/// The same for a row j of a lower triangle, and its part in the product with
-/// `v`: adds what it gives the rows above to `p` and returns what it gives row j.
+/// The same for row j of a lower triangle, combined with the product with `v`: adds the
+/// contributions to the rows above to `p` and returns that to row j.
 fn subtract_and_multiply(
     row: &mut [f64],
     u: &[f64],

@@ -99,7 +99,7 @@ fn a_depth_no_memory_holds_is_refused() {
     assert_eq!(coarsen(&batch().select(&[3]), 1024, pool, go_on).unwrap().levels.len(), 1024);
 }
 
-/// Keeps one vertex, and says so in a wrong way if told to.
+/// Keeps one vertex, and describes it wrongly if asked to.
 fn select_first(graph: GraphRef<'_>, columns: usize, kept: Option<Vec<u32>>) -> Result<Pooled> {
     let starts = (0..=graph.num_vertices()).map(|v| v.min(1)).collect();
     Ok(Pooled {

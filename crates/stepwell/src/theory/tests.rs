@@ -36,7 +36,7 @@ fn any_edges() -> impl Strategy<Value = (usize, Vec<(u32, u32, f64)>, bool)> {
     })
 }
 
-/// A random matrix of the norm given.
+/// A random matrix with the given norm.
 fn with_norm(stream: &mut Stream, units: usize, norm: f64) -> Array2<f64> {
     let w = Array2::from_shape_simple_fn((units, units), || stream.uniform_in(-1.0, 1.0));
     let size = spectral_norm(w.view()).unwrap();
@@ -107,17 +107,17 @@ fn conditions_of_known_graphs() {
     let half = Array2::<f64>::eye(3) * 0.5;
     let star: Vec<_> = (1..10).map(|leaf| (0, leaf, 1.0)).collect();
     let star = graph(10, &star, false);
-    // A star of 9 leaves has radius and norm 3 unless it is normalised.
+    // A star with 9 leaves has radius and norm 3 unless it is normalised.
     let plain = stability(star.view(), false, RecurrentSize::of(half.view()).unwrap(), false).unwrap();
     assert!((plain.contraction - 1.5).abs() < 1e-9 && !plain.sufficient && plain.necessary == Some(false));
     let normalised = stability(star.view(), true, RecurrentSize::of(half.view()).unwrap(), false).unwrap();
     assert!((0.5..0.5 + 1e-13).contains(&normalised.contraction), "rounded up, and hardly");
     assert!(normalised.sufficient && normalised.necessary == Some(true));
-    // Exactly 1 is no contraction, whatever rounding makes of it.
+    // Exactly 1 is not a contraction, whatever the rounding.
     let unit =
         stability(star.view(), true, RecurrentSize::of(Array2::eye(20).view()).unwrap(), false).unwrap();
     assert!(!unit.sufficient && unit.contraction >= 1.0);
-    // A directed path forgets everything, however large the weights.
+    // A directed path forgets everything, however large its weights.
     let path = graph(4, &[(0, 1, 9.0), (1, 2, 9.0), (2, 3, 9.0)], true);
     let plain = stability(path.view(), false, RecurrentSize::of(half.view()).unwrap(), false).unwrap();
     assert!(!plain.sufficient && plain.necessary == Some(true));
