@@ -1,4 +1,4 @@
-//! A batch taken apart into its arrays and put together again.
+//! Takes a batch apart into its arrays and builds it from them again.
 
 use super::build::SAME_WEIGHT;
 use super::{GraphBatch, GraphRef};
@@ -10,7 +10,7 @@ impl GraphBatch {
         &self.directed
     }
 
-    /// Where each vertex's entries begin, with the number of entries at the end.
+    /// Where each vertex's entries begin, followed by the number of entries.
     pub fn row_offsets(&self) -> &[usize] {
         &self.row_offsets
     }
@@ -20,10 +20,10 @@ impl GraphBatch {
         &self.neighbours
     }
 
-    /// Puts together again what the accessors of the arrays give, without
-    /// labels and attributes. All a batch promises is checked: offsets ascend,
-    /// rows are sorted and without repeats, weights are positive and finite,
-    /// undirected edges have both directions.
+    /// Builds a batch from the arrays that the accessors return, without labels and
+    /// attributes. Checks every invariant of a batch: offsets ascend, rows are sorted
+    /// and without repeats, weights are positive and finite, undirected edges have both
+    /// directions.
     pub fn from_arrays(
         directed: Vec<bool>,
         vertex_offsets: Vec<usize>,
@@ -74,9 +74,9 @@ impl GraphRef<'_> {
         Ok(())
     }
 
-    /// Going through the rows in order meets the mirror images of the entries
-    /// left of the diagonal in order: each must be the next one of its row, and
-    /// none may be left when it is that row's turn. `next` is room to count in.
+    /// Iterating over the rows in order visits the mirror images of the entries left of
+    /// the diagonal in order. So each image must be the next entry of its row, and none
+    /// may be left when that row is reached. `next` is a buffer for the positions.
     fn check_mirrored(&self, next: &mut Vec<usize>) -> Result<()> {
         let GraphBatch { row_offsets, neighbours, weights, .. } = self.batch;
         let rows = &row_offsets[self.first..=self.end];
@@ -111,7 +111,7 @@ impl GraphRef<'_> {
     }
 }
 
-/// Offsets ascend from 0 to the number of things they divide.
+/// Checks that offsets ascend from 0 to the number of items they divide.
 pub(crate) fn check_offsets(what: &'static str, offsets: &[usize], total: usize) -> Result<()> {
     let (first, last) = (offsets.first().copied(), offsets.last().copied().unwrap_or(0));
     if first != Some(0) {
@@ -149,7 +149,7 @@ mod tests {
         weights: Option<Vec<f64>>,
     }
 
-    /// A weighted path with a loop, nothing, and a directed edge.
+    /// A weighted path with a loop, an empty graph, and a directed edge.
     fn batch() -> GraphBatch {
         let mut builder = BatchBuilder::default();
         let path = EdgeList { weights: Some(&[1.0, 2.0, 3.0]), ..EdgeList::new(3, &[0, 1, 2], &[1, 2, 2]) };
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_missing_direction_is_not_found_in_the_next_row() {
-        // Vertex 0 lists 1 and 2; the row of 1 is empty, and the row behind it begins with 0.
+        // Vertex 0 lists 1 and 2; the row of 1 is empty, and the next row begins with 0.
         let found =
             GraphBatch::from_arrays(vec![false], vec![0, 3], vec![0, 2, 2, 4], vec![1, 2, 0, 1], None);
         assert!(matches!(found, Err(Error::AsymmetricWeight { target_vertex: 1, backward: 0.0, .. })));

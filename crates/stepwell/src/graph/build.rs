@@ -1,34 +1,33 @@
-//! From a list of edges to sorted rows, under the edge rules that the module
-//! above tells.
+//! Turns a list of edges into sorted rows, by the edge rules of the parent module.
 
 use super::{Graph, GraphBatch, Table, Widths};
 use crate::error::{Error, Result, same_length};
 
-/// Relative difference up to which the two directions' weights are the same:
-/// sums of the same repeats in another order may differ in the last digits.
+/// Relative difference up to which the weights of the two directions count as equal:
+/// sums of the same repeats in another order may differ in their last digits.
 pub(super) const SAME_WEIGHT: f64 = 1e-12;
 
-/// A graph as people write it down: vertices counted, edges listed. How repeats,
-/// both directions, self loops and weights of 0 are understood is told by the
-/// [module](crate::graph).
+/// A graph as a user writes it: a number of vertices and a list of edges. The
+/// [module](crate::graph) defines the treatment of repeats, both directions, self loops
+/// and weights of 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EdgeList<'a> {
-    /// How many vertices there are, joined by edges or not.
+    /// Number of vertices, with or without edges.
     pub num_vertices: usize,
-    /// Where each edge begins, from 0. Wider numbers become these by
-    /// `u32::try_from`: `as` would make another vertex of what does not fit.
+    /// The source of each edge, from 0. Convert wider numbers with `u32::try_from`:
+    /// `as` would turn a number that does not fit into another vertex.
     pub sources: &'a [u32],
-    /// Where each edge ends.
+    /// The target of each edge.
     pub targets: &'a [u32],
-    /// Each edge's weight; without them every edge has weight 1.
+    /// Each edge's weight. `None` gives every edge weight 1.
     pub weights: Option<&'a [f64]>,
-    /// Each edge's labels and how many an edge has.
+    /// Each edge's labels, and the number of labels per edge.
     pub edge_labels: Option<(&'a [i32], usize)>,
-    /// Each edge's attributes and how many an edge has.
+    /// Each edge's attributes, and the number of attributes per edge.
     pub edge_attributes: Option<(&'a [f64], usize)>,
-    /// Each vertex's labels and how many a vertex has.
+    /// Each vertex's labels, and the number of labels per vertex.
     pub vertex_labels: Option<(&'a [i32], usize)>,
-    /// Each vertex's attributes and how many a vertex has.
+    /// Each vertex's attributes, and the number of attributes per vertex.
     pub vertex_attributes: Option<(&'a [f64], usize)>,
     /// Whether edges have a direction.
     pub directed: bool,
@@ -99,10 +98,9 @@ fn check_finite(item: &'static str, attributes: Option<(&[f64], usize)>) -> Resu
 }
 
 impl Graph {
-    /// A graph from the rows of its adjacency matrix as they are stored:
-    /// ascending columns, every entry positive and, unless directed, the same
-    /// in both directions. Takes them as they are, but for weights that are
-    /// not finite.
+    /// A graph from the stored rows of its adjacency matrix: ascending columns, every
+    /// entry positive and, unless directed, equal in both directions. Does not check
+    /// the rows, except that weights are finite.
     pub(crate) fn from_rows(
         row_offsets: Vec<usize>,
         neighbours: Vec<u32>,
@@ -138,17 +136,17 @@ fn is_symmetric(batch: &GraphBatch) -> bool {
         && graph.entries().all(|(i, j, w)| j < graph.num_vertices() && w > 0.0 && weight(j, i) == Some(w))
 }
 
-/// What an entry remembers of the edge it comes from.
+/// What an entry keeps of its original edge.
 trait Origin: Copy + Default {
     fn new(edge: usize, backward: bool) -> Self;
 }
 
-/// Nothing: enough where all repeats of an edge are alike.
+/// Nothing: sufficient if all repeats of an edge are equal.
 impl Origin for () {
     fn new(_: usize, _: bool) -> Self {}
 }
 
-/// Its place in the list, shifted left; the low bit says that the entry sees it backwards.
+/// Its position in the list, shifted left. The low bit marks the reverse direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Listed(u32);
 
@@ -187,17 +185,17 @@ pub struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// How many graphs it holds.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.batch.len()
     }
 
-    /// Whether it holds no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(&self) -> bool {
         self.batch.is_empty()
     }
 
-    /// Vertices of the graphs it holds.
+    /// Number of vertices of all graphs.
     pub fn num_vertices(&self) -> usize {
         self.batch.num_vertices()
     }
@@ -207,12 +205,12 @@ impl BatchBuilder {
         self.batch
     }
 
-    /// Hands over the graphs collected so far and starts anew.
+    /// Returns the graphs collected so far and starts over.
     pub fn take(&mut self) -> GraphBatch {
         std::mem::take(&mut self.batch)
     }
 
-    /// Checks a graph and adds it. After an error the builder is as before.
+    /// Checks a graph and adds it. After an error the builder is unchanged.
     pub fn push(&mut self, edges: &EdgeList<'_>) -> Result<()> {
         edges.validate()?;
         self.check_alike(edges)?;
@@ -247,12 +245,12 @@ impl BatchBuilder {
     }
 
     fn check_alike(&mut self, edges: &EdgeList<'_>) -> Result<()> {
-        // A table of no width says nothing: it is none.
+        // A table of width 0 counts as absent.
         fn width<T>(table: Option<(&[T], usize)>) -> Option<usize> {
             table.map(|(_, width)| width).filter(|&width| width > 0)
         }
         let batch = &mut self.batch;
-        // So is one of no vertices: graphs without any fit beside all others.
+        // So does a table without vertices: a graph without vertices fits any batch.
         if edges.num_vertices == 0 && !batch.is_empty() {
             return Ok(());
         }
@@ -273,8 +271,8 @@ impl BatchBuilder {
         batch.widths().check(widths)
     }
 
-    /// Whether the edges are listed exactly as they would be stored: by row and
-    /// column, without repeats, and both ways if undirected. Most files are.
+    /// Whether the edges are listed exactly as they would be stored: sorted by row and
+    /// column, without repeats, and in both directions if undirected. Most files are.
     fn is_stored_form(&mut self, rows: &[u32], columns: &[u32], edges: &EdgeList<'_>) -> bool {
         let ascends = |at: usize| (rows[at - 1], columns[at - 1]) < (rows[at], columns[at]);
         if !(1..rows.len()).all(ascends) {
@@ -283,7 +281,7 @@ impl BatchBuilder {
         if edges.directed {
             return true;
         }
-        // Walking through the rows in order must meet every row's columns in order.
+        // Iterating over the rows in order must visit every row's columns in order.
         let next = &mut self.plain.next;
         next.clear();
         next.resize(edges.num_vertices, 0);
@@ -319,7 +317,7 @@ impl BatchBuilder {
             batch.neighbours.extend(row.iter().map(|&(column, ())| column));
             let mut kept = before;
             for at in before..batch.neighbours.len() {
-                // Sorted, so that repeats follow each other.
+                // Sorted, so that repeats are adjacent.
                 let column = batch.neighbours[at];
                 if kept == before || batch.neighbours[kept - 1] != column {
                     batch.neighbours[kept] = column;
@@ -338,7 +336,7 @@ impl BatchBuilder {
         let Self { batch, detailed, .. } = self;
         for row in detailed.rows() {
             for repeats in row.chunk_by(|a, b| a.0 == b.0) {
-                // The direction as listed speaks for itself; else its mirror image does.
+                // Use the direction that was listed; otherwise its mirror image.
                 let (column, first) = *repeats.iter().find(|(_, e)| !e.backward()).unwrap_or(&repeats[0]);
                 batch.neighbours.push(column);
                 if let Some(stored) = &mut batch.weights {
@@ -361,8 +359,8 @@ fn row_of<T>((values, width): (&[T], usize), row: usize) -> &[T] {
     &values[row * width..(row + 1) * width]
 }
 
-/// An edge listed repeatedly, or in both directions of an undirected graph, must
-/// carry the same each time.
+/// An edge listed repeatedly, or in both directions of an undirected graph, must carry
+/// the same labels and attributes each time.
 fn check_repeats(edges: &EdgeList<'_>, sorter: &Sorter<Listed>) -> Result<()> {
     if edges.edge_labels.is_none() && edges.edge_attributes.is_none() {
         return Ok(());
@@ -397,8 +395,8 @@ fn check_repeats(edges: &EdgeList<'_>, sorter: &Sorter<Listed>) -> Result<()> {
     Ok(())
 }
 
-/// Sorts both directions of all edges by row, then column, then place in the
-/// list, by two counting sorts of which the later one is stable.
+/// Sorts both directions of all edges by row, then column, then position in the list,
+/// with two counting sorts, the second of which is stable.
 #[derive(Debug, Default)]
 struct Sorter<O> {
     /// Where each bucket's next entry goes; in the end, where each row ends.
@@ -413,7 +411,8 @@ struct Sorter<O> {
 impl<O: Origin> Sorter<O> {
     fn sort(&mut self, edges: &EdgeList<'_>) {
         let Self { next, by_column, by_row, column_ends } = self;
-        // Rows, columns and whether they are seen backwards; undirected edges are seen from both ends.
+        // Rows, columns and whether they are reversed; undirected edges appear in both
+        // directions.
         let both = [(edges.sources, edges.targets, false), (edges.targets, edges.sources, true)];
         let passes = if edges.directed { &both[..1] } else { &both };
         let skipped = |edge: usize| edges.weights.is_some_and(|weights| weights[edge] == 0.0);
@@ -467,7 +466,7 @@ impl<O: Origin> Sorter<O> {
     }
 }
 
-/// Turns the sizes of buckets into where each starts; returns their sum.
+/// Turns the sizes of buckets into their starts. Returns the sum of the sizes.
 fn starts(sizes: &mut [u32]) -> usize {
     let mut total = 0;
     for slot in sizes {
@@ -480,7 +479,7 @@ fn one_direction(repeats: &[(u32, Listed)], backward: bool, weights: &[f64]) -> 
     repeats.iter().filter(|(_, e)| e.backward() == backward).map(|(_, e)| weights[e.edge()]).sum()
 }
 
-/// Both directions of every undirected edge must weigh the same where both are listed.
+/// If both directions of an undirected edge are listed, they must have the same weight.
 fn check_symmetry(weights: &[f64], sorter: &Sorter<Listed>) -> Result<()> {
     for (row, entries) in sorter.rows().enumerate() {
         let mut degree = 0.0;

@@ -1,4 +1,4 @@
-//! A number for what a graph holds.
+//! A hash of a graph's content.
 
 use rayon::prelude::*;
 
@@ -12,9 +12,9 @@ impl GraphBatch {
 }
 
 impl GraphRef<'_> {
-    /// A number that is the same for equal graphs, on every machine, and differs for
-    /// others but by chance: of vertices in this order, edges, weights, labels and
-    /// attributes. What columns are called does not matter.
+    /// A number that is equal for equal graphs on every machine, and differs for others
+    /// except by chance. It depends on the vertices in this order, edges, weights,
+    /// labels and attributes, but not on the names of columns.
     pub fn key(&self) -> u64 {
         let batch = self.batch;
         let (vertices, entries) = (self.first..self.end, self.entry_range());
@@ -40,8 +40,7 @@ impl GraphRef<'_> {
     }
 }
 
-/// Mixes words in, each by a multiplication that can be undone and a shift, and
-/// their number.
+/// Hashes words, each by an invertible multiplication and a shift, and their number.
 pub(crate) fn mixed(key: u64, words: impl Iterator<Item = u64>) -> u64 {
     let mix = |key: u64, word: u64| {
         let product = (key ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,24 +1,23 @@
-//! Graphs, many at a time: the arena every other module works on.
+//! Graphs, many at a time: the arena that every other module works on.
 //!
-//! A [`GraphBatch`] holds any number of graphs in a few flat arrays: where
-//! each graph's vertices begin, where each vertex's neighbours begin, and the
-//! neighbours themselves, numbered from 0 inside their own graph and sorted. A
-//! [`GraphRef`] is a view of one of them, cheap to copy; a [`Graph`] is a batch
-//! of one. Levels of a pyramid are batches too.
+//! A [`GraphBatch`] holds any number of graphs in a few flat arrays: where each graph's
+//! vertices begin, where each vertex's neighbours begin, and the neighbours themselves,
+//! numbered from 0 inside their own graph and sorted. A [`GraphRef`] is a view of one
+//! graph and cheap to copy; a [`Graph`] is a batch of one. Levels of a pyramid are
+//! batches, too.
 //!
-//! Edges come as an [`EdgeList`]. An undirected one may be listed once or in both
-//! directions. Listed repeatedly, an unweighted edge counts once and the weights
-//! of a weighted one add up; edges of weight 0 are dropped, self loops are kept.
-//! What cannot be meant is an error: weights that are negative or not finite, or
-//! that differ between the two directions of an undirected edge by more than
-//! rounding does (1e-12 of them). To have the weights of both directions added up,
-//! list all with the smaller end first. An edge that is listed more than once must
-//! carry the same labels and attributes each time.
+//! Edges come as an [`EdgeList`]. An undirected edge may be listed once or in both
+//! directions. If an edge is listed repeatedly, an unweighted edge counts once, and the
+//! weights of a weighted edge add up. Edges of weight 0 are dropped, and self loops are
+//! kept. Contradictions are errors: weights that are negative or not finite, or that
+//! differ between the two directions of an undirected edge by more than rounding (a
+//! relative 1e-12). To add the weights of both directions, list every edge with the
+//! smaller end first. An edge that is listed more than once must carry the same labels
+//! and attributes each time.
 //!
-//! An undirected graph is stored with both directions of every edge, so that
-//! row `i` of the adjacency matrix `A` is the neighbours of `i` whatever the
-//! graph. In a directed graph row `i` holds the targets of the edges that
-//! leave `i`.
+//! An undirected graph is stored with both directions of every edge, so that row `i` of
+//! the adjacency matrix `A` always holds the neighbours of `i`. In a directed graph row
+//! `i` holds the targets of the edges that leave `i`.
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -47,21 +46,21 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result, same_length};
 
-/// Rows of values, all of one width: what vertices or edges carry.
+/// Rows of values, all of one width: labels or attributes of vertices or edges.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table<T> {
-    /// How many values a row has.
+    /// Number of values per row.
     pub width: usize,
     /// The rows, one after the other.
     pub values: Vec<T>,
-    /// What the columns are called, where they have names.
+    /// The names of the columns, if they have names.
     pub names: Option<Arc<[String]>>,
 }
 
 /// Numbers.
 pub type Attributes = Table<f64>;
 
-/// Categories, each a whole number: one label, or several.
+/// Categories as integers: one label or several.
 pub type Labels = Table<i32>;
 
 impl<T: Copy> Table<T> {
@@ -77,12 +76,12 @@ impl<T: Copy> Table<T> {
         self.values.extend_from_slice(other.rows(rows));
     }
 
-    /// How many rows there are; 0 when rows have no values.
+    /// Number of rows; 0 if rows have no values.
     pub fn len(&self) -> usize {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -92,7 +91,7 @@ impl<T: Copy> Table<T> {
         self.rows(index..index + 1)
     }
 
-    /// Some rows, one after the other.
+    /// Some consecutive rows.
     pub fn rows(&self, range: Range<usize>) -> &[T] {
         &self.values[range.start * self.width..range.end * self.width]
     }
@@ -131,22 +130,22 @@ impl Default for GraphBatch {
 }
 
 impl GraphBatch {
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.directed.len()
     }
 
-    /// Whether there is no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(&self) -> bool {
         self.directed.is_empty()
     }
 
-    /// Vertices of all graphs together.
+    /// Number of vertices of all graphs.
     pub fn num_vertices(&self) -> usize {
         self.row_offsets.len() - 1
     }
 
-    /// Stored entries of all adjacency matrices together (nnz).
+    /// Number of stored entries of all adjacency matrices (nnz).
     pub fn num_entries(&self) -> usize {
         self.neighbours.len()
     }
@@ -154,7 +153,7 @@ impl GraphBatch {
     /// A view of one graph.
     ///
     /// # Panics
-    /// When `index` is not below [`len`](Self::len), as indexing a slice does.
+    /// If `index` is not below [`len`](Self::len), as for a slice.
     pub fn graph(&self, index: usize) -> GraphRef<'_> {
         GraphRef {
             batch: self,
@@ -169,32 +168,32 @@ impl GraphBatch {
         (0..self.len()).map(|index| self.graph(index))
     }
 
-    /// Where each graph's vertices begin, with the number of vertices at the end.
+    /// Where each graph's vertices begin, followed by the number of vertices.
     pub fn vertex_offsets(&self) -> &[usize] {
         &self.vertex_offsets
     }
 
-    /// Weights of all entries, where edges have weights.
+    /// Weights of all entries, if edges have weights.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// Labels of all vertices, where vertices have labels.
+    /// Labels of all vertices, if they have labels.
     pub fn vertex_labels(&self) -> Option<&Labels> {
         self.vertex_labels.as_ref()
     }
 
-    /// Attributes of all vertices, where vertices have attributes.
+    /// Attributes of all vertices, if they have attributes.
     pub fn vertex_attributes(&self) -> Option<&Attributes> {
         self.vertex_attributes.as_ref()
     }
 
-    /// Labels of all entries, where edges have labels.
+    /// Labels of all entries, if edges have labels.
     pub fn edge_labels(&self) -> Option<&Labels> {
         self.edge_labels.as_ref()
     }
 
-    /// Attributes of all entries, where edges have attributes.
+    /// Attributes of all entries, if edges have attributes.
     pub fn edge_attributes(&self) -> Option<&Attributes> {
         self.edge_attributes.as_ref()
     }
@@ -204,10 +203,10 @@ impl GraphBatch {
         self.directed.contains(&true)
     }
 
-    /// Adds the graphs of `other` behind the ones here.
+    /// Appends the graphs of `other`.
     ///
-    /// Vertices of both must have the same labels and attributes, and so must their
-    /// edges, if there are any in both; where only one has weights, the edges of the
+    /// If both have vertices, these must have the same kinds of labels and attributes;
+    /// if both have edges, so must the edges. If only one has weights, the edges of the
     /// other get weight 1.
     pub fn append(&mut self, other: &GraphBatch) -> Result<()> {
         if other.is_empty() {
@@ -247,7 +246,7 @@ impl GraphBatch {
         Ok(())
     }
 
-    /// Makes room for what the graphs of another batch carry.
+    /// Creates empty tables for the labels and attributes of another batch.
     fn carry_like(&mut self, other: &Self) {
         self.vertex_labels = other.vertex_labels.as_ref().map(Table::empty_like);
         self.vertex_attributes = other.vertex_attributes.as_ref().map(Table::empty_like);
@@ -259,7 +258,8 @@ impl GraphBatch {
         self.edge_attributes = other.edge_attributes.as_ref().map(Table::empty_like);
     }
 
-    /// Takes over what some vertices and entries of another batch carry, but for weights.
+    /// Copies labels and attributes of some vertices and entries of another batch, but
+    /// not weights.
     fn extend_carried(&mut self, other: &Self, vertices: Range<usize>, entries: Range<usize>) {
         fn extend<T: Copy>(mine: &mut Option<Table<T>>, theirs: &Option<Table<T>>, rows: Range<usize>) {
             if let (Some(mine), Some(theirs)) = (mine, theirs) {
@@ -272,7 +272,7 @@ impl GraphBatch {
         extend(&mut self.edge_attributes, &other.edge_attributes, entries);
     }
 
-    /// Columns of what the graphs carry.
+    /// The numbers of label and attribute columns.
     fn widths(&self) -> Widths {
         fn width<T>(table: &Option<Table<T>>) -> Option<usize> {
             table.as_ref().map(|table| table.width)
@@ -298,7 +298,7 @@ impl GraphBatch {
     /// The graphs at `positions`, in that order.
     ///
     /// # Panics
-    /// When a position is not below [`len`](Self::len).
+    /// If a position is not below [`len`](Self::len).
     pub fn select(&self, positions: &[usize]) -> GraphBatch {
         let mut chosen =
             GraphBatch { weights: self.weights.as_ref().map(|_| Vec::new()), ..GraphBatch::default() };
@@ -320,7 +320,7 @@ impl GraphBatch {
         chosen
     }
 
-    /// The same graphs with these attributes of their vertices: a row each.
+    /// The same graphs with these vertex attributes, one row per vertex.
     pub fn with_vertex_attributes(self, attributes: Attributes) -> Result<Self> {
         let (expected, found) = (self.num_vertices() * attributes.width, attributes.values.len());
         if expected != found {
@@ -333,13 +333,13 @@ impl GraphBatch {
         Ok(Self { vertex_attributes: Some(attributes), ..self })
     }
 
-    /// What the vertices' attributes are called, where they have names.
+    /// The names of the vertex attributes, if they have names.
     pub fn attribute_names(&self) -> Option<&[String]> {
         self.vertex_attributes.as_ref()?.names.as_deref()
     }
 
-    /// The same graphs with names for the vertices' attributes, one for each, or
-    /// none at all. Models match columns that have names by them.
+    /// The same graphs with names for the vertex attributes, one per attribute, or none
+    /// at all. Models match named columns by name.
     pub fn with_attribute_names(mut self, names: Vec<String>) -> Result<Self> {
         let found = names.len();
         if found == 0 {
@@ -356,7 +356,8 @@ impl GraphBatch {
         Ok(self)
     }
 
-    /// The same graphs without what vertices and edges carry beside weights.
+    /// The same graphs with weights, but without labels and attributes of vertices and
+    /// edges.
     pub fn bare(self) -> Self {
         Self {
             vertex_labels: None,
@@ -367,7 +368,7 @@ impl GraphBatch {
         }
     }
 
-    /// Room for `times` as many graphs more like the ones here, if there is any.
+    /// Tries to reserve room for `times` as many graphs like these.
     pub(crate) fn reserve(&mut self, times: f64) {
         reserve(&mut self.directed, times);
         reserve(&mut self.vertex_offsets, times);
@@ -378,8 +379,8 @@ impl GraphBatch {
         }
     }
 
-    /// Leaves the first `graphs` of them, and gives back the room of the others.
-    /// What vertices and edges carry beside weights goes.
+    /// Keeps the first `graphs` graphs and frees the memory of the others. Drops labels
+    /// and attributes.
     pub(crate) fn truncate(&mut self, graphs: usize) {
         let Some(&vertices) = self.vertex_offsets.get(graphs) else { return };
         let entries = self.row_offsets[vertices];
@@ -399,28 +400,29 @@ impl GraphBatch {
     }
 }
 
-/// Room for `times` as many items more. That there is none is no error yet.
+/// Tries to reserve room for `times` as many items. Failure is not an error yet.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, times: f64) {
     let _ = items.try_reserve_exact((items.len() as f64 * times) as usize);
 }
 
-/// Leaves the first `count` items, and gives back the room of the others.
+/// Keeps the first `count` items and frees the memory of the others.
 pub(crate) fn truncate<T>(items: &mut Vec<T>, count: usize) {
     items.truncate(count);
     items.shrink_to_fit();
 }
 
-/// Columns of what graphs carry, labels before attributes, where they carry any.
+/// The numbers of columns that graphs carry, labels before attributes; `None` if they
+/// carry none.
 #[derive(Clone, Copy, Debug)]
 struct Widths {
     of_vertices: [Option<usize>; 2],
     of_edges: [Option<usize>; 2],
-    /// Where there are no edges, it does not matter what they carry.
+    /// Without edges, the columns of edges do not matter.
     any_edges: bool,
 }
 
 impl Widths {
-    /// Whether other graphs carry the same.
+    /// Whether other graphs have the same columns.
     fn check(self, found: Self) -> Result<()> {
         let [vertex_labels, vertex_attributes] = self.of_vertices;
         same_width("vertex labels", vertex_labels, found.of_vertices[0])?;
@@ -465,19 +467,19 @@ impl<'a> GraphRef<'a> {
         self.end - self.first
     }
 
-    /// Stored entries of the adjacency matrix (nnz): an undirected edge has
+    /// Number of stored entries of the adjacency matrix (nnz): an undirected edge has
     /// two, a self loop one.
     pub fn num_entries(&self) -> usize {
         self.entry_range().len()
     }
 
-    /// The number of edges, M: undirected ones counted once, self loops not at all.
+    /// The number of edges, M. Undirected edges count once, self loops do not count.
     pub fn num_edges(&self) -> usize {
         let entries = self.num_entries() - self.num_self_loops();
         if self.is_directed() { entries } else { entries / 2 }
     }
 
-    /// The number of vertices joined to themselves.
+    /// The number of self loops.
     pub fn num_self_loops(&self) -> usize {
         (0..self.num_vertices()).filter(|&v| self.neighbours(v).binary_search(&(v as u32)).is_ok()).count()
     }
@@ -493,37 +495,36 @@ impl<'a> GraphRef<'a> {
         &self.batch.neighbours[self.row(vertex)]
     }
 
-    /// Weights of the entries of row `vertex`, where edges have weights.
+    /// Weights of the entries of row `vertex`, if edges have weights.
     #[inline]
     pub fn weights_of(&self, vertex: usize) -> Option<&'a [f64]> {
         self.batch.weights.as_deref().map(|w| &w[self.row(vertex)])
     }
 
-    /// Columns of all entries, row after row.
+    /// Columns of all entries, by row.
     pub fn all_neighbours(&self) -> &'a [u32] {
         &self.batch.neighbours[self.entry_range()]
     }
 
-    /// Weights of all entries, where edges have weights.
+    /// Weights of all entries, if edges have weights.
     pub fn weights(&self) -> Option<&'a [f64]> {
         self.batch.weights.as_deref().map(|w| &w[self.entry_range()])
     }
 
-    /// Where each row's entries begin, with the number of entries at the end.
+    /// Where each row's entries begin, followed by the number of entries.
     pub fn row_starts(&self) -> impl ExactSizeIterator<Item = usize> + 'a {
         let rows = &self.batch.row_offsets[self.first..=self.end];
         let start = rows[0];
         rows.iter().map(move |offset| offset - start)
     }
 
-    /// Where each row's entries begin, counted from the first one's value on,
-    /// and their columns: for loops that cannot afford a look-up per row.
+    /// Where each row's entries begin, relative to the first start, and their columns:
+    /// for loops that cannot afford a look-up per row.
     pub(crate) fn rows(&self) -> (&'a [usize], &'a [u32]) {
         (&self.batch.row_offsets[self.first..=self.end], self.all_neighbours())
     }
 
-    /// All entries `(row, column, weight)`, row after row; weight 1 where
-    /// edges have none.
+    /// All entries `(row, column, weight)`, by row, with weight 1 if edges have none.
     pub fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + 'a {
         let graph = *self;
         (0..self.num_vertices()).flat_map(move |row| {
@@ -533,31 +534,31 @@ impl<'a> GraphRef<'a> {
         })
     }
 
-    /// The vertices' labels as `(values, width)`, where they have labels.
+    /// The vertices' labels as `(values, width)`, if they have labels.
     pub fn vertex_labels(&self) -> Option<(&'a [i32], usize)> {
         let labels = self.batch.vertex_labels.as_ref()?;
         Some((labels.rows(self.first..self.end), labels.width))
     }
 
-    /// The vertices' attributes as `(values, width)`, where they have attributes.
+    /// The vertices' attributes as `(values, width)`, if they have attributes.
     pub fn vertex_attributes(&self) -> Option<(&'a [f64], usize)> {
         let attributes = self.batch.vertex_attributes.as_ref()?;
         Some((attributes.rows(self.first..self.end), attributes.width))
     }
 
-    /// The entries' labels as `(values, width)`, where edges have labels.
+    /// The entries' labels as `(values, width)`, if edges have labels.
     pub fn edge_labels(&self) -> Option<(&'a [i32], usize)> {
         let labels = self.batch.edge_labels.as_ref()?;
         Some((labels.rows(self.entry_range()), labels.width))
     }
 
-    /// The entries' attributes as `(values, width)`, where edges have attributes.
+    /// The entries' attributes as `(values, width)`, if edges have attributes.
     pub fn edge_attributes(&self) -> Option<(&'a [f64], usize)> {
         let attributes = self.batch.edge_attributes.as_ref()?;
         Some((attributes.rows(self.entry_range()), attributes.width))
     }
 
-    /// A copy that stands alone.
+    /// An independent copy.
     pub fn to_graph(&self) -> Graph {
         Graph(self.batch.select(&[self.index]))
     }
@@ -573,12 +574,12 @@ impl<'a> GraphRef<'a> {
     }
 }
 
-/// A graph that stands alone: a batch of one.
+/// A single graph that owns its data: a batch of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph(GraphBatch);
 
 impl Graph {
-    /// Checks a list of edges and makes it a graph.
+    /// Checks a list of edges and builds a graph from it.
     pub fn new(edges: &EdgeList<'_>) -> Result<Self> {
         let mut builder = BatchBuilder::default();
         builder.push(edges)?;

@@ -1,11 +1,11 @@
-//! What can be read off a graph's structure alone: degrees, the normalised
-//! adjacency, components, bipartiteness, and relabelling.
+//! Properties of a graph's structure alone: degrees, the normalised adjacency,
+//! components, bipartiteness, and relabelling.
 
 use super::{EdgeList, Graph, GraphRef};
 use crate::error::{Error, Result};
 
 impl GraphRef<'_> {
-    /// Weighted degrees: the row sums of `A`, a self loop counted once. In a
+    /// Weighted degrees: the row sums of `A`, with a self loop counted once. In a
     /// directed graph these are the out-degrees.
     pub fn degrees(&self) -> Vec<f64> {
         let weigh = |v| match self.weights_of(v) {
@@ -15,17 +15,17 @@ impl GraphRef<'_> {
         (0..self.num_vertices()).map(weigh).collect()
     }
 
-    /// Column sums of `A`: the same as [`degrees`](Self::degrees) unless the
-    /// graph is directed.
+    /// Column sums of `A`: equal to [`degrees`](Self::degrees) unless the graph is
+    /// directed.
     pub fn in_degrees(&self) -> Vec<f64> {
         let mut degrees = vec![0.0; self.num_vertices()];
         self.entries().for_each(|(_, column, weight)| degrees[column] += weight);
         degrees
     }
 
-    /// Entries of the normalised adjacency `Ã = D^-1/2 A D^-1/2`, in the order
-    /// of [`entries`](Self::entries). Directed: `D_out^-1/2 A D_in^-1/2`. A
-    /// vertex without edges has an empty row.
+    /// Entries of the normalised adjacency `Ã = D^-1/2 A D^-1/2`, in the order of
+    /// [`entries`](Self::entries). Directed: `D_out^-1/2 A D_in^-1/2`. A vertex without
+    /// edges has an empty row.
     pub fn normalized_weights(&self) -> Vec<f64> {
         let scales = |degrees: Vec<f64>| -> Vec<f64> {
             degrees.into_iter().map(|d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 }).collect()
@@ -35,7 +35,7 @@ impl GraphRef<'_> {
             let columns = scales(self.in_degrees());
             return self.entries().map(|(i, j, w)| w * rows[i] * columns[j]).collect();
         }
-        // The product in one order for both directions, so that Ã is symmetric to the bit.
+        // Multiply in the same order for both directions, so that Ã is symmetric to the bit.
         self.entries().map(|(i, j, w)| w * (rows[i] * rows[j])).collect()
     }
 
@@ -63,8 +63,8 @@ impl GraphRef<'_> {
         components
     }
 
-    /// Whether some component has an edge and no odd cycle: then, and only
-    /// then, -1 is an eigenvalue of `Ã` (undirected graphs).
+    /// Whether some component has an edge and no odd cycle. Exactly then, -1 is an
+    /// eigenvalue of `Ã` (undirected graphs).
     pub fn has_bipartite_component(&self) -> bool {
         let components = self.components();
         (0..self.num_vertices())
@@ -109,8 +109,8 @@ impl GraphRef<'_> {
         })
     }
 
-    /// The same graph with a self loop of weight 1 at every vertex that has
-    /// none, without labels and attributes of edges.
+    /// The same graph with a self loop of weight 1 at every vertex without one, without
+    /// labels and attributes of edges.
     pub fn with_self_loops(&self) -> Result<Graph> {
         let n = self.num_vertices();
         let lacking = (0..n).filter(|&v| self.neighbours(v).binary_search(&(v as u32)).is_err());
@@ -140,7 +140,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// How many components there are.
+    /// Number of components.
     pub fn count(&self) -> usize {
         self.bipartite.len()
     }
@@ -150,8 +150,8 @@ impl Components {
         &self.labels
     }
 
-    /// Each vertex's side in its component's two-colouring; it means something
-    /// only where the component [is bipartite](Self::is_bipartite).
+    /// Each vertex's side in the two-colouring of its component. Meaningful only if the
+    /// component [is bipartite](Self::is_bipartite).
     pub fn sides(&self) -> &[bool] {
         &self.sides
     }
@@ -162,10 +162,10 @@ impl Components {
     }
 }
 
-/// Union–find that also knows on which side of its root every vertex lies.
+/// Union–find that also records on which side of its root every vertex lies.
 struct ParityForest {
     parent: Vec<u32>,
-    /// Whether a vertex lies on the other side than its parent; never set for a root.
+    /// Whether a vertex is on the other side than its parent; never set for a root.
     flipped: Vec<bool>,
     size: Vec<u32>,
     odd_cycle: Vec<bool>,
@@ -185,7 +185,7 @@ impl ParityForest {
         let (mut v, mut side) = (vertex as usize, false);
         while self.parent[v] as usize != v {
             let parent = self.parent[v] as usize;
-            // Path halving: hang v below its grandparent on the way.
+            // Path halving: attach v to its grandparent on the way.
             let flip = self.flipped[v] ^ self.flipped[parent];
             self.parent[v] = self.parent[parent];
             self.flipped[v] = flip;

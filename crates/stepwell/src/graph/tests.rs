@@ -72,7 +72,7 @@ fn edges_carry_the_same_each_time_they_are_listed() {
             EdgeList { edge_labels: Some((labels, 1)), directed, ..EdgeList::new(3, &[1, 0, 1], &[0, 1, 2]) };
         Graph::new(&edges)
     };
-    // 1-2 is listed once and has its label both ways.
+    // 1-2 is listed once and has its label in both directions.
     let graph = listed(&[7, 7, 9], false).unwrap();
     assert_eq!(graph.view().edge_labels().unwrap(), (&[7, 7, 9, 9][..], 1));
     let error = listed(&[7, 8, 9], false).unwrap_err();
@@ -106,7 +106,7 @@ fn odd_graphs_work() {
 
 #[test]
 fn components_and_sides() {
-    // A 4-cycle, a triangle, a lone vertex.
+    // A 4-cycle, a triangle, an isolated vertex.
     let graph = Graph::new(&EdgeList::new(8, &[0, 2, 4, 6, 1, 3, 5], &[2, 4, 6, 0, 3, 5, 1])).unwrap();
     let components = graph.view().components();
     assert_eq!(components.labels(), [0, 1, 0, 1, 0, 1, 0, 2]);
@@ -173,7 +173,8 @@ proptest! {
         prop_assert_eq!(&unweighted(n, &listed, directed), &graph);
         let turned: Vec<_> = listed.iter().map(|&(i, j, w)| (j, i, w)).collect();
         prop_assert_eq!(unweighted(n, &turned, directed) == graph, !directed || turned.iter().all(|e| listed.contains(e)));
-        // Without one of its lines an undirected graph is still whole, a directed one is not.
+        // Without one of its lines an undirected graph is still complete, a directed graph is
+        // not.
         if !listed.is_empty() {
             let (row, column, _) = listed.remove(cut.index(listed.len()));
             let same = unweighted(n, &listed, directed) == graph;
@@ -229,7 +230,7 @@ proptest! {
     fn components_are_what_paths_reach((n, edges, directed) in any_edges()) {
         let graph = unweighted(n, &edges, directed);
         let components = graph.view().components();
-        // Spread the lowest reachable vertex, and colour by steps, until nothing changes.
+        // Propagate the lowest reachable vertex, and colour by steps, until nothing changes.
         let mut lowest: Vec<usize> = (0..n).collect();
         for _ in 0..n {
             for &(s, t, _) in &edges {

@@ -1,31 +1,31 @@
-//! Who gathers from a vertex: the columns of `A`, for graphs whose columns are
-//! not simply their rows.
+//! Lists the rows that read a vertex: the columns of `A`, for graphs whose columns
+//! differ from their rows.
 
 use super::refine::spin;
 use crate::graph::GraphRef;
 
-/// The columns of one graph's `A`; empty where they are its rows.
+/// The columns of one graph's `A`; empty if they equal its rows.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     starts: Vec<usize>,
     rows: Vec<u32>,
     weights: Vec<f64>,
-    /// What an entry multiplies its column's colour with in a signature.
+    /// The factor of each entry: it multiplies the column's colour in a signature.
     factors: Vec<u64>,
-    /// Column sums of a directed graph, equal to the bit for equal weights.
+    /// Column sums of a directed graph, bit-identical for equal multisets of weights.
     pub in_degrees: Vec<f64>,
 }
 
 impl Columns {
-    /// Takes the place of what was read before. `kinds` are what entries carry beside
-    /// weights.
+    /// Reads a graph, replacing the previous one. `kinds` identify the labels and
+    /// attributes of entries.
     pub fn read(&mut self, graph: GraphRef<'_>, kinds: Option<&[u32]>) {
         self.starts.clear();
         self.rows.clear();
         self.weights.clear();
         self.factors.clear();
         self.in_degrees.clear();
-        // Undirected weights may differ in their last bits between the directions.
+        // Weights of undirected edges may differ in their last bits between the two directions.
         if graph.is_directed() || graph.weights().is_some() || kinds.is_some() {
             self.transpose(graph, kinds);
         }
@@ -45,7 +45,8 @@ impl Columns {
 
     fn transpose(&mut self, graph: GraphRef<'_>, kinds: Option<&[u32]>) {
         let (n, entries) = (graph.num_vertices(), graph.num_entries());
-        // Counted two places on, summed, and moved along while placing, starts end up in place.
+        // Counts go two positions ahead; summing them and moving them along while placing
+        // leaves the starts in place.
         self.starts.resize(n + 2, 0);
         graph.all_neighbours().iter().for_each(|&column| self.starts[column as usize + 2] += 1);
         (1..n + 2).for_each(|v| self.starts[v] += self.starts[v - 1]);
@@ -84,7 +85,7 @@ impl Columns {
         }
     }
 
-    /// These entries' factors, where edges have weights or carry something.
+    /// The factors of these entries, if edges have weights, labels or attributes.
     pub fn factors_of(&self, column: usize) -> Option<&[u64]> {
         if self.factors.is_empty() {
             None
@@ -94,8 +95,9 @@ impl Columns {
     }
 }
 
-/// What an entry multiplies its column's colour with: odd, so that no bit of a colour
-/// is lost, and 1 for weight 1, so that edges of weight 1 are edges without weight.
+/// The factor that multiplies the colour of an entry's column. It is odd, so that no
+/// bit of the colour is lost, and 1 for weight 1, so that edges of weight 1 equal edges
+/// without weights.
 pub(super) fn factor(weight: Option<f64>, kind: Option<u32>) -> u64 {
     let weight = weight.map_or(0, |weight| weight.to_bits() ^ 1f64.to_bits());
     let kind = kind.map_or(0, |kind| spin(u64::from(kind) + 1));

@@ -1,22 +1,24 @@
-//! From a colouring to the quotient: classes in canonical order, their rows,
-//! and the proof, vertex by vertex, that the classes are equitable.
+//! Turns a colouring into the quotient: numbers the classes canonically, computes their
+//! rows, and proves, vertex by vertex, that the classes are equitable.
 
 use super::Quotient;
 use crate::graph::GraphRef;
 
-/// Buffers of one quotient after the other.
+/// Buffers reused from quotient to quotient.
 #[derive(Debug, Default)]
 pub(super) struct Fold {
     quotient: Quotient,
     by_colour: Vec<(u64, u32)>,
     /// Each class's canonical number.
     number: Vec<u32>,
-    /// How often each class was met in the row at hand; all 0 between rows.
+    /// Number of entries of each class in the current row; all 0 between rows.
     tally: Vec<u32>,
     sums: Vec<f64>,
-    /// Without weights: how many entries each entry of the quotient stands for.
+    /// Without weights: the number of entries that each entry of the quotient stands
+    /// for.
     counts: Vec<u32>,
-    /// With weights or kinds: the representatives' rows, sorted, and where they begin.
+    /// With weights or kinds: the sorted rows of the representatives, and where they
+    /// begin.
     seen: Vec<Seen>,
     seen_starts: Vec<usize>,
     row: Vec<Seen>,
@@ -24,13 +26,13 @@ pub(super) struct Fold {
     starts: Vec<usize>,
 }
 
-/// An entry as refinement sees it: the column's class, what the edge carries, and the
-/// weight's bits.
+/// An entry as refinement sees it: the column's class, the kind of the edge, and the
+/// bits of the weight.
 type Seen = ((u32, u32), u64);
 
 impl Fold {
-    /// Numbers the classes by ascending colour, which is made of seeds, weights
-    /// and sizes only. `None` if two classes have the same.
+    /// Numbers the classes by ascending colour. Colours depend only on seeds, weights
+    /// and sizes, never on vertex numbers. `None` if two classes have the same colour.
     pub fn number(&mut self, class_of: &[u32], colours: impl Iterator<Item = u64>) -> Option<()> {
         self.by_colour.clear();
         self.by_colour.extend(colours.zip(0..));
@@ -54,9 +56,9 @@ impl Fold {
         Some(())
     }
 
-    /// Reads the representatives' rows and compares every other vertex with its
-    /// representative: seed, in-degree (where there are any), and the multiset
-    /// of (weight, kind, class) over the row. `None` unless all are the same.
+    /// Reads the rows of the representatives and compares every other vertex with its
+    /// representative: seed, in-degree (if present), and the multiset of (weight, kind,
+    /// class) over the row. `None` unless all are equal.
     pub fn prove(
         &mut self,
         graph: GraphRef<'_>,
@@ -147,14 +149,15 @@ impl Fold {
         for &neighbour in neighbours {
             self.tally[class_of[neighbour as usize] as usize] += 1;
         }
-        // As many entries in all, and as many in each class of the representative's: no other class.
+        // The row has as many entries in total and in each class as the representative's, so it
+        // has no entries in other classes.
         let entries = row_starts[class]..row_starts[class + 1];
         let mut expected = columns[entries.clone()].iter().zip(&self.counts[entries]);
         expected.all(|(&class, &count)| std::mem::take(&mut self.tally[class as usize]) == count)
     }
 
-    /// The proven classes with the operator's entries in the representatives'
-    /// rows summed up, in an order that depends on no numbering.
+    /// Returns the proven classes, with the operator's entries in the rows of the
+    /// representatives summed in an order that does not depend on vertex numbers.
     pub fn quotient(&mut self, graph: GraphRef<'_>, kinds: Option<&[u32]>, values: &[f64]) -> Quotient {
         let Self { quotient, sums, addends, starts, .. } = self;
         let Quotient { class_of, representatives, row_starts, columns, values: totals, .. } = quotient;
@@ -180,7 +183,7 @@ impl Fold {
                 let sorted = addends.chunk_by(|a, b| a.0 == b.0);
                 totals[entries].iter_mut().zip(sorted).for_each(|(t, a)| *t = a.iter().map(|a| a.1).sum());
             } else {
-                // Entries of one class are equal to the bit: any order does.
+                // Entries of one class are bit-identical, so any order gives the same sum.
                 classes.zip(row).for_each(|(class, value)| sums[class as usize] += value);
                 for (total, &class) in totals[entries.clone()].iter_mut().zip(&columns[entries]) {
                     *total = std::mem::take(&mut sums[class as usize]);
@@ -196,7 +199,7 @@ impl Fold {
     }
 }
 
-/// What the entries of a row carry beside weights.
+/// The kinds of the entries of a row.
 fn kinds_of<'a>(kinds: Option<&'a [u32]>, starts: &[usize], vertex: usize) -> Option<&'a [u32]> {
     kinds.map(|kinds| &kinds[starts[vertex]..starts[vertex + 1]])
 }

@@ -1,40 +1,39 @@
-//! The stable colouring, found by splitting classes until none splits.
+//! Finds the stable colouring by splitting classes until none splits.
 //!
-//! The first rounds look at every row, since they change nearly every colour;
-//! many graphs are known to be no smaller by then. After that only what changes
-//! is looked at again: when vertices leave their class, the
-//! rows that hold them are updated, and only their owners may leave next. Rows
-//! are compared by a sum of 64-bit colours, one per entry, so that a changed
-//! colour is an addition. A sum could agree by accident, so nothing rests on
-//! it: the result is compared row by row at the end (`fold`). That is enough.
-//! Alike vertices always have equal sums and are never separated, so the
-//! classes are never finer than the coarsest equitable partition; once found
-//! to be equitable, they are that partition.
+//! The first rounds read every row, because they change nearly every colour. After them
+//! many graphs turn out not to be smaller, and the search stops. Later rounds read only
+//! what changed: when vertices leave their class, the rows that contain them are
+//! updated, and only the owners of those rows may leave next. Rows are compared by a
+//! signature, the sum of a 64-bit colour per entry, so that a changed colour costs one
+//! addition. Two sums could agree by accident, so no result relies on them: `fold`
+//! compares the classes row by row at the end. That is sufficient. Equivalent vertices
+//! always have equal sums and are never separated, so the classes are never finer than
+//! the coarsest equitable partition; if they are equitable, they are that partition.
 
 use super::Quotient;
 use super::columns::{Columns, factor};
 use super::fold::Fold;
 use crate::graph::GraphRef;
 
-/// A quotient with more than this share of the vertices is not worth having.
-/// Folding rows costs a fifth of a sweep, and a solution takes some twenty sweeps.
+/// A quotient with more than this share of the vertices does not pay. Folding rows
+/// costs a fifth of a sweep, and a solution takes about twenty sweeps.
 const WORTH_LIFTING: f64 = 0.95;
 
-/// How often, on average, an entry may be updated before refinement gives up.
-/// Work is what counts, not rounds: a long path needs many, but they are short.
-/// No graph of the usual benchmarks comes to four.
+/// How often, on average, an entry may be updated before refinement gives up. The limit
+/// is on work, not on rounds: a long path needs many rounds, but they are short. No
+/// graph of the usual benchmarks reaches four.
 const MAX_WORK: usize = 8;
 
-/// Rounds that look at every row. Where vertices carry features, they tell
-/// nearly all vertices apart that can be told apart.
+/// Number of rounds that read every row. If vertices carry features, these rounds
+/// separate nearly all vertices that can be separated.
 const FULL_ROUNDS: usize = 3;
 
-/// Of a graph with at least so many vertices, one in [`SAMPLE`] is looked at
-/// before all of them are grouped.
+/// In graphs with at least this many vertices, a sample of one vertex in [`SAMPLE`] is
+/// examined before all are grouped.
 const LARGE: usize = 1 << 14;
 const SAMPLE: u64 = 64;
 
-/// No sum or mixture of other numbers but by accident.
+/// A value that sums and mixtures of other numbers reach only by accident.
 const FIRST_COLOUR: u64 = 0xd1b5_4a32_d192_ed03;
 
 /// 2⁶⁴ divided by the golden ratio.
@@ -42,25 +41,25 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const NONE: u32 = u32::MAX;
 
-/// Finds quotients of one graph after the other in the same buffers.
+/// Finds quotients of many graphs with the same buffers.
 #[derive(Debug, Default)]
 pub struct Refiner {
     /// Each vertex's class, in the order classes were split off.
     class_of: Vec<u32>,
     classes: Vec<Class>,
-    /// The sum over each vertex's row of the columns' colours.
+    /// The sum of the columns' colours over each vertex's row.
     signatures: Vec<u64>,
-    /// Signatures of the round before.
+    /// Signatures of the previous round.
     before: Vec<u64>,
     /// Vertices whose signature changed since their class was last split.
     dirty: Vec<u32>,
     is_dirty: Vec<bool>,
-    /// Vertices that changed colour, with the difference.
+    /// Vertices that changed colour, with the difference of the colours.
     moved: Vec<(u32, u64)>,
     groups: Vec<Group>,
     /// The group of each dirty vertex.
     group_of: Vec<u32>,
-    /// Open addressing from (class, signature) to the group.
+    /// Hash table with open addressing, from (class, signature) to the group.
     table: Vec<u32>,
     columns: Columns,
     fold: Fold,
@@ -70,7 +69,7 @@ pub struct Refiner {
 struct Class {
     colour: u64,
     size: u32,
-    /// The group that keeps the class when no vertex of it stayed clean.
+    /// The group that keeps the class if no vertex of it stayed clean.
     heir: u32,
 }
 
@@ -80,21 +79,21 @@ struct Group {
     signature: u64,
     class: u32,
     size: u32,
-    /// The class its vertices go to.
+    /// The class that its vertices move to.
     target: u32,
 }
 
 impl Refiner {
-    /// The graph's quotient for an operator with the pattern of `A`, or `None`
-    /// where it would hardly be smaller or takes too long to find.
+    /// The graph's quotient for an operator with the pattern of `A`. `None` if it would
+    /// hardly be smaller or takes too long to find.
     ///
-    /// `seeds` identify the vertices' input rows: two are equal exactly when the
-    /// rows are. `kinds` do the same for what edges carry beside weights. `values` are
+    /// `seeds` identify the vertices' input rows: two seeds are equal exactly if the
+    /// rows are. `kinds` do the same for labels and attributes of edges. `values` are
     /// the operator's entries, in the order of the graph's: the weights, or
-    /// [normalised](GraphRef::normalized_weights).
+    /// [normalised](GraphRef::normalized_weights) weights.
     ///
     /// # Panics
-    /// When there is not one seed per vertex and one value (and kind) per entry.
+    /// If there is not one seed per vertex and one value (and kind) per entry.
     pub fn quotient(
         &mut self,
         graph: GraphRef<'_>,
@@ -111,19 +110,19 @@ impl Refiner {
         Some(self.fold.quotient(graph, kinds, values))
     }
 
-    /// Each vertex's class in the coarsest equitable partition that keeps
-    /// vertices with different `seeds` apart, numbered canonically. `None` where
-    /// refinement takes too long, or 64-bit colours agreed by accident.
+    /// Each vertex's class in the coarsest equitable partition that separates vertices
+    /// with different `seeds`, numbered canonically. `None` if refinement takes too
+    /// long, or if 64-bit colours agreed by accident.
     ///
     /// # Panics
-    /// When there is not one seed per vertex.
+    /// If there is not one seed per vertex.
     pub fn refine(&mut self, graph: GraphRef<'_>, seeds: &[u64]) -> Option<Vec<u32>> {
         self.stabilise(graph, seeds, None, graph.num_vertices())?;
         Some(self.fold.class_of().to_vec())
     }
 
-    /// Splits classes until none splits, then numbers and proves them; `None`
-    /// when there are more than `limit`.
+    /// Splits classes until none splits, then numbers and proves them. `None` if there
+    /// are more than `limit`.
     fn stabilise(
         &mut self,
         graph: GraphRef<'_>,
@@ -143,6 +142,8 @@ impl Refiner {
         if self.classes.len() > limit {
             return None;
         }
+        // The first split used signatures of several full rounds. From here on, a signature is
+        // the sum of colours alone, so start from 0 and add every vertex's colour.
         self.signatures.fill(0);
         self.moved.clear();
         self.moved.extend(
@@ -160,13 +161,13 @@ impl Refiner {
         self.fold.prove(graph, seeds, kinds, &self.columns.in_degrees)
     }
 
-    /// One class of all vertices, to be split by seed, in-degree, and what the
-    /// first rounds see.
+    /// Starts with one class of all vertices, to be split by seed, in-degree, and the
+    /// first rounds.
     fn start(&mut self, graph: GraphRef<'_>, seeds: &[u64], kinds: Option<&[u32]>) {
         let n = graph.num_vertices();
         let weights = graph.weights();
         let starts: Vec<usize> = if kinds.is_some() { graph.row_starts().collect() } else { Vec::new() };
-        // The factors of a row, where entries carry kinds.
+        // The factors of a row, if entries have kinds.
         let factors = |v: usize| {
             let kinds = &kinds.unwrap_or_default()[starts[v]..starts[v + 1]];
             let weights = weights.map(|weights| &weights[starts[v]..starts[v + 1]]);
@@ -210,8 +211,8 @@ impl Refiner {
         self.is_dirty.resize(n, false);
     }
 
-    /// Whether too few vertices of a sample look alike. The sample is chosen by
-    /// signature, so that alike vertices are in it together.
+    /// Whether too few vertices of a sample share a signature. Sampling by signature
+    /// puts equivalent vertices into the sample together.
     fn sample_tells_apart(&mut self) -> bool {
         self.before.clear();
         self.before.extend(self.signatures.iter().filter(|&&signature| signature % SAMPLE == 0));
@@ -221,8 +222,9 @@ impl Refiner {
         self.before.len() as f64 > count as f64 * WORTH_LIFTING
     }
 
-    /// Adds the changes of colour to the signatures of the rows that hold the
-    /// moved vertices, and marks these rows. Returns how many it touched.
+    /// Adds the colour changes to the signatures of the rows that contain the moved
+    /// vertices, and marks these rows as dirty. Returns the number of entries it
+    /// touched.
     fn spread(&mut self, graph: GraphRef<'_>) -> usize {
         let Self { signatures, dirty, is_dirty, moved, columns, .. } = self;
         let mut touched = moved.len();
@@ -248,11 +250,13 @@ impl Refiner {
         touched
     }
 
-    /// Splits the classes of dirty vertices by signature, and lists who moved.
+    /// Splits the classes of dirty vertices by signature, and lists the vertices that
+    /// moved.
     ///
-    /// Clean vertices of a class all have its old signature and keep it; where
-    /// there are none, the largest group keeps it (the lower signature among
-    /// equals): fewest vertices move, and the choice depends on no numbering.
+    /// Clean vertices of a class all have its old signature and keep the class. If
+    /// there are none, the largest group keeps it (among equals, the one with the lower
+    /// signature). So the fewest vertices move, and the choice does not depend on
+    /// vertex numbers.
     fn split(&mut self) {
         self.group();
         let Self { classes, groups, .. } = self;
@@ -292,7 +296,8 @@ impl Refiner {
         }
     }
 
-    /// Groups dirty vertices by class and signature; a class of one needs no group.
+    /// Groups dirty vertices by class and signature. A class of one vertex needs no
+    /// group.
     fn group(&mut self) {
         let slots = (2 * self.dirty.len()).next_power_of_two();
         let shift = 64 - slots.trailing_zeros().max(1);
@@ -306,7 +311,7 @@ impl Refiner {
                 self.group_of.push(NONE);
                 continue;
             }
-            // Signatures are well mixed already.
+            // Signatures are well mixed already, so the table needs no further hash.
             let mut slot = (signature.wrapping_add(u64::from(class).wrapping_mul(GOLDEN)) >> shift) as usize;
             let group = loop {
                 let found = self.table[slot];
@@ -327,12 +332,13 @@ impl Refiner {
     }
 }
 
-/// A colour from two numbers; for one `a`, different `b` give different ones.
+/// Combines two numbers into a colour. For the same `a`, different `b` give different
+/// colours.
 fn mix(a: u64, b: u64) -> u64 {
     spin(b ^ spin(a.wrapping_add(GOLDEN)))
 }
 
-/// A bijection that spreads every bit over all others (splitmix64's).
+/// A bijection that spreads every bit over all others (from splitmix64).
 pub(super) fn spin(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

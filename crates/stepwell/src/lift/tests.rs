@@ -7,7 +7,7 @@ use super::*;
 use crate::graph::{EdgeList, Graph};
 use crate::rng::Stream;
 
-/// Colour refinement as the textbook has it: whole signatures, all vertices, every round.
+/// Textbook colour refinement: complete signatures, all vertices, every round.
 fn textbook_classes(graph: GraphRef<'_>, seeds: &[u64]) -> Vec<usize> {
     let n = graph.num_vertices();
     let in_degree = |v: usize| -> u64 {
@@ -70,7 +70,7 @@ fn known_graphs_have_known_numbers_of_classes() {
         assert_eq!(class_count(&graph_of(size, &ring)), 1);
         assert_eq!(class_count(&graph_of(size, &complete)), 1);
         assert_eq!(class_count(&graph_of(size, &star)), if n == 2 { 1 } else { 2 });
-        // A square grid: what one eighth of it, mirrored, makes up.
+        // A square grid: one eighth of it, mirrored, gives the rest.
         let right = (0..n).flat_map(|i| (1..n).map(move |j| (i * n + j - 1, i * n + j)));
         let down = (1..n).flat_map(|i| (0..n).map(move |j| ((i - 1) * n + j, i * n + j)));
         let half = size.div_ceil(2);
@@ -139,8 +139,8 @@ fn the_proof_refuses_what_is_not_equitable() {
     assert_eq!(Fold::default().number(&[0, 1], [7, 7].into_iter()), None, "a colour for two classes");
 }
 
-/// Copies of a random graph beside each other, so that there is something to
-/// lift, with few distinct weights and seeds.
+/// Copies of a random graph side by side, so that lifting applies, with few distinct
+/// weights and seeds.
 #[derive(Clone, Debug)]
 struct Case {
     n: usize,
@@ -169,7 +169,8 @@ impl Case {
         for copy in 0..self.copies {
             let shift = (copy * self.n) as u32;
             for &(s, t, w) in &self.edges {
-                // One direction only: repeats of an undirected edge then add up alike both ways.
+                // One direction only, so that repeats of an undirected edge have the same sum
+                // in both directions.
                 let (s, t) = if self.directed { (s, t) } else { (s.min(t), s.max(t)) };
                 sources.push(s + shift);
                 targets.push(t + shift);
@@ -206,7 +207,7 @@ fn cases() -> impl Strategy<Value = Case> {
 
 type State = Vec<[f64; 3]>;
 
-/// One step of `H <- tanh(O H W + X V)`, the input given as `X V`.
+/// One step of `H <- tanh(O H W + X V)`, with the input given as `X V`.
 fn step(entries: &[(usize, usize, f64)], state: &State, w: &[[f64; 3]; 3], input: &State) -> State {
     let mut next = input.clone();
     for &(row, column, value) in entries {
@@ -244,7 +245,7 @@ proptest! {
         let Some(lifted) = lifted else { return Ok(()) };
 
         let mut stream = Stream::new(draw, "lift-test", [0, 0]);
-        // Contracting, or rounding would grow from step to step.
+        // A contraction; otherwise rounding errors would grow from step to step.
         let degrees = graph.view().degrees().into_iter().chain(graph.view().in_degrees());
         let norm = if normalised { 1.0 } else { degrees.fold(1.0, f64::max) };
         let w = [(); 3].map(|_| [(); 3].map(|_| stream.uniform_in(-0.3, 0.3) / norm));
@@ -272,7 +273,7 @@ proptest! {
         let renamed = graph.view().permuted(&names).unwrap();
         let mut moved_seeds = seeds.clone();
         names.iter().zip(&seeds).for_each(|(&name, &seed)| moved_seeds[name] = seed);
-        // One refiner for both: what the first leaves behind must not matter.
+        // Use one refiner for both: its old contents must not matter.
         let mut refiner = Refiner::default();
         let first = refiner.quotient(graph.view(), &seeds, None, &graph.view().normalized_weights());
         let second = refiner.quotient(renamed.view(), &moved_seeds, None, &renamed.view().normalized_weights());

@@ -3,13 +3,13 @@
 use crate::error::{Error, Result, same_length};
 use crate::graph::{check_offsets, reserve, truncate};
 
-/// A sparse matrix of fine vertices by coarse vertices, row after row.
+/// A sparse matrix of fine vertices by coarse vertices, stored by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment(Assignments);
 
 impl Assignment {
-    /// Checks the rows of a compressed sparse matrix: starts ascend from 0 to
-    /// the number of entries, columns are below `num_coarse`, values are finite.
+    /// Checks the rows of a compressed sparse matrix: starts must ascend from 0 to the
+    /// number of entries, columns must be below `num_coarse`, values must be finite.
     pub fn new(
         num_coarse: usize,
         row_starts: Vec<usize>,
@@ -21,7 +21,7 @@ impl Assignment {
         Assignments::from_arrays(fine_offsets, coarse_offsets, row_starts, columns, values, false).map(Self)
     }
 
-    /// Every vertex stays what it is.
+    /// The identity: every vertex stays as it is.
     pub fn identity(num_vertices: usize) -> Self {
         Self(Assignments {
             fine_offsets: vec![0, num_vertices],
@@ -33,14 +33,14 @@ impl Assignment {
         })
     }
 
-    /// The same entries, to be applied by taking the largest state instead of
-    /// the weighted sum: `X'` in column c is the largest of `S_ic H_i`. That is
-    /// not linear, so no entries could say it.
+    /// The same entries, applied by taking the largest state instead of the weighted
+    /// sum: column c of `X'` is the largest of `S_ic H_i`. That is not linear, so
+    /// entries alone cannot express it.
     pub fn taking_max(self) -> Self {
         Self(Assignments { by_max: true, ..self.0 })
     }
 
-    /// Whether it is applied by taking the largest state; else `X' = SᵀH`.
+    /// Whether it takes the largest state; otherwise `X' = SᵀH`.
     pub fn takes_max(&self) -> bool {
         self.0.by_max
     }
@@ -51,7 +51,7 @@ impl Assignment {
     }
 }
 
-/// The pooling matrices of many graphs in flat arrays, as the graphs are in a
+/// The pooling matrices of many graphs in flat arrays, in the layout of a
 /// [`GraphBatch`](crate::graph::GraphBatch).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignments {
@@ -79,18 +79,18 @@ impl Default for Assignments {
 }
 
 impl Assignments {
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.fine_offsets.len() - 1
     }
 
-    /// Whether there is no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Puts together again what the accessors of the arrays give. They are
-    /// checked as [`Assignment::new`] does.
+    /// Builds the matrices from the arrays that the accessors return, with the checks
+    /// of [`Assignment::new`].
     pub fn from_arrays(
         fine_offsets: Vec<usize>,
         coarse_offsets: Vec<usize>,
@@ -119,17 +119,17 @@ impl Assignments {
         Ok(Self { fine_offsets, coarse_offsets, row_starts, columns, values, by_max })
     }
 
-    /// Where each graph's fine vertices begin, with their number at the end.
+    /// Where each graph's fine vertices begin, followed by their number.
     pub fn fine_offsets(&self) -> &[usize] {
         &self.fine_offsets
     }
 
-    /// Where each graph's coarse vertices begin, with their number at the end.
+    /// Where each graph's coarse vertices begin, followed by their number.
     pub fn coarse_offsets(&self) -> &[usize] {
         &self.coarse_offsets
     }
 
-    /// Where each row's entries begin, with the number of entries at the end.
+    /// Where each row's entries begin, followed by the number of entries.
     pub fn row_starts(&self) -> &[usize] {
         &self.row_starts
     }
@@ -144,7 +144,7 @@ impl Assignments {
         &self.values
     }
 
-    /// Adds one behind the ones here; all must be applied in the same way.
+    /// Appends a matrix. All must be applied in the same way.
     pub fn push(&mut self, Assignment(one): &Assignment) -> Result<()> {
         if self.is_empty() {
             self.by_max = one.by_max;
@@ -162,10 +162,10 @@ impl Assignments {
         Ok(())
     }
 
-    /// A view of one graph's.
+    /// A view of the matrix of one graph.
     ///
     /// # Panics
-    /// When `index` is not below [`len`](Self::len), as indexing a slice does.
+    /// If `index` is not below [`len`](Self::len), as for a slice.
     pub fn graph(&self, index: usize) -> AssignmentRef<'_> {
         let row_starts = &self.row_starts[self.fine_offsets[index]..=self.fine_offsets[index + 1]];
         let entries = row_starts[0]..row_starts[row_starts.len() - 1];
@@ -177,7 +177,7 @@ impl Assignments {
         }
     }
 
-    /// Room for `times` as many more.
+    /// Reserves room for `times` as many more.
     pub(crate) fn reserve(&mut self, times: f64) {
         reserve(&mut self.fine_offsets, times);
         reserve(&mut self.coarse_offsets, times);
@@ -186,7 +186,7 @@ impl Assignments {
         reserve(&mut self.values, times);
     }
 
-    /// Leaves the first `graphs` of them, and gives back the room of the others.
+    /// Keeps the first `graphs` matrices and frees the memory of the others.
     pub(crate) fn truncate(&mut self, graphs: usize) {
         let Some(&rows) = self.fine_offsets.get(graphs) else { return };
         let entries = self.row_starts[rows];
@@ -197,12 +197,12 @@ impl Assignments {
         truncate(&mut self.values, entries);
     }
 
-    /// Whether they are applied by taking the largest state; else `X' = SᵀH`.
+    /// Whether they take the largest state; otherwise `X' = SᵀH`.
     pub fn takes_max(&self) -> bool {
         self.by_max
     }
 
-    /// Stored entries of all matrices together.
+    /// Number of stored entries of all matrices.
     pub fn num_entries(&self) -> usize {
         self.columns.len()
     }
@@ -212,19 +212,19 @@ impl Assignments {
 #[derive(Clone, Copy, Debug)]
 pub struct AssignmentRef<'a> {
     num_coarse: usize,
-    /// Counted from the first one's value on.
+    /// Relative to the first start.
     row_starts: &'a [usize],
     columns: &'a [u32],
     values: &'a [f64],
 }
 
 impl<'a> AssignmentRef<'a> {
-    /// Rows: vertices of the fine graph.
+    /// Number of rows: vertices of the fine graph.
     pub fn num_fine(&self) -> usize {
         self.row_starts.len().saturating_sub(1)
     }
 
-    /// Columns: vertices of the coarse graph.
+    /// Number of columns: vertices of the coarse graph.
     pub fn num_coarse(&self) -> usize {
         self.num_coarse
     }
@@ -236,19 +236,19 @@ impl<'a> AssignmentRef<'a> {
         (&self.columns[range.clone()], &self.values[range])
     }
 
-    /// Columns of all entries, row after row.
+    /// Columns of all entries, by row.
     pub fn columns(&self) -> &'a [u32] {
         self.columns
     }
 
-    /// Values of all entries, row after row.
+    /// Values of all entries, by row.
     pub fn values(&self) -> &'a [f64] {
         self.values
     }
 
-    /// Carries rows of `width` numbers from the coarse vertices back: a fine
-    /// vertex gets the mean of its coarse vertices', weighted by its row of `S`.
-    /// One that has none (a selection dropped it) gets zeros.
+    /// Carries rows of `width` numbers from the coarse vertices back: a fine vertex
+    /// gets the mean over its coarse vertices, weighted by its row of `S`. A vertex
+    /// without any (dropped by a selection) gets zeros.
     pub fn lift(&self, coarse: &[f64], width: usize) -> Result<Vec<f64>> {
         let expected = self.num_coarse.saturating_mul(width);
         same_length("coarse states", expected, coarse.len())?;

@@ -9,7 +9,7 @@ use super::{Assignment, Notes, Pooled};
 use crate::error::Result;
 use crate::graph::{Graph, GraphRef};
 
-/// How the states of a cluster's members become one state.
+/// How the states of a cluster's members are combined.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduce {
@@ -18,11 +18,11 @@ pub enum Reduce {
     Mean,
     /// Their sum.
     Sum,
-    /// In every unit, the largest; see [`Assignment::taking_max`].
+    /// The maximum in every unit; see [`Assignment::taking_max`].
     Max,
 }
 
-/// Each vertex's cluster and how many clusters there are; none is empty.
+/// Each vertex's cluster and the number of clusters; none is empty.
 #[derive(Debug)]
 pub(super) struct Clusters {
     pub of: Vec<u32>,
@@ -37,17 +37,18 @@ struct Entry {
     weight: f64,
 }
 
-/// Buffers of a thread: most graphs are small, and getting memory for them
-/// would take longer than pooling them.
+/// Buffers of a thread. Most graphs are small, and allocating memory for each would
+/// take longer than pooling it.
 #[derive(Debug, Default)]
 struct Scratch {
     members: Vec<u32>,
-    /// Where each cluster's members begin, with their number at the end.
+    /// Where each cluster's members begin, followed by their number.
     starts: Vec<u32>,
     shares: Vec<f64>,
-    /// Where a cluster's entry of the row at hand is.
+    /// The position of each cluster's entry in the current row.
     place: Vec<usize>,
-    /// Coarse entries row after row, in no order within a row. The first is none.
+    /// Coarse entries by row, unsorted within a row. The first entry is unused, so that
+    /// position 0 means none.
     entries: Vec<Entry>,
     next: Vec<usize>,
     above: Vec<usize>,
@@ -59,9 +60,9 @@ thread_local! {
 }
 
 impl Clusters {
-    /// `S` by the rule of `reduce`, and `A' = PᵀAP` with the binary matrix `P`
-    /// of the clusters: weights between two of them add up, those inside one
-    /// become its self loop.
+    /// `S` by the rule of `reduce`, and `A' = PᵀAP` with the binary matrix `P` of the
+    /// clusters: weights between two clusters add up, and those inside a cluster become
+    /// its self loop.
     pub fn pool(self, graph: GraphRef<'_>, reduce: Reduce, notes: Notes) -> Result<Pooled> {
         let (coarse, values) = SCRATCH.with_borrow_mut(|scratch| {
             self.gather_members(scratch);
@@ -84,7 +85,8 @@ impl Clusters {
     }
 
     fn gather_members(&self, Scratch { members, starts, .. }: &mut Scratch) {
-        // Shifted by one, so that counting up to where a cluster ends leaves where it begins.
+        // Counts are shifted by one, so that advancing each start to the end of its cluster
+        // leaves the starts in place.
         starts.clear();
         starts.resize(self.count + 2, 0);
         self.of.iter().for_each(|&cluster| starts[cluster as usize + 2] += 1);
@@ -101,8 +103,8 @@ impl Clusters {
         starts.pop();
     }
 
-    /// Rows are short, and a branch guessed wrong at the end of each would be
-    /// most of the time: where it can be, one loop goes over all entries.
+    /// Rows are short, and a mispredicted branch at the end of each would dominate the
+    /// time. So a single loop runs over all entries where possible.
     fn contract(&self, graph: GraphRef<'_>, scratch: &mut Scratch) -> Result<Graph> {
         let row_starts = self.add_up(graph, scratch);
         let Scratch { entries, next, above, rows, .. } = scratch;
@@ -111,17 +113,17 @@ impl Clusters {
         next.clone_from(&row_starts);
         above.clone_from(&row_starts);
         rows.resize(rows.len().max(count), 0);
-        // Slices: where a vector lies would be looked up again for every entry.
+        // Use slices: the compiler would reload a vector's pointer for every entry.
         let (next, above, rows) = (&mut next[..], &mut above[..], &mut rows[..count]);
         let (columns_of, weights_of) = (&mut columns[..], &mut weights[..]);
-        // A symmetric matrix read by columns: every row meets its columns in order.
+        // Reading a symmetric matrix by columns appends to every row in ascending column order.
         for &Entry { row, column, weight } in &entries[1..=count] {
             let slot = next[column as usize];
             next[column as usize] += 1;
             (columns_of[slot], weights_of[slot], rows[slot]) = (row, weight, column);
             above[column as usize] += usize::from(row <= column);
         }
-        // What was added up in another order differs in the last bits: one triangle speaks for both.
+        // Sums in another order differ in their last bits, so copy one triangle to the other.
         for (at, (&row, &column)) in rows.iter().zip(columns_of.iter()).enumerate() {
             let mirrored = &mut above[column as usize];
             let to = select_unpredictable(column < row, *mirrored, at);
@@ -131,14 +133,14 @@ impl Clusters {
         Graph::from_rows(row_starts, columns, weights, false)
     }
 
-    /// Adds up what lies between two clusters; returns where rows begin.
+    /// Sums the weights between clusters. Returns where rows begin.
     fn add_up(&self, graph: GraphRef<'_>, scratch: &mut Scratch) -> Vec<usize> {
         let Scratch { members, starts, place, entries, .. } = scratch;
         let (rows, neighbours) = graph.rows();
         let weights = graph.weights();
         place.clear();
         place.resize(self.count, 0);
-        // What earlier graphs left behind is written over before it is read.
+        // Old contents are overwritten before they are read.
         let room = entries.len().max(neighbours.len() + 2);
         entries.resize(room, Entry::default());
         let (of, place, entries) = (&self.of[..], &mut place[..], &mut entries[..]);

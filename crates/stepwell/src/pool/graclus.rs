@@ -1,15 +1,15 @@
 //! Graclus pooling (paper §3.1): clusters of two by a greedy matching.
 //!
-//! Vertices are visited in some order. One that is still single is matched with
-//! the single neighbour of largest gain `a_ij (1/d_i + 1/d_j)`, where d are
-//! weighted degrees; without such a neighbour it stays its own cluster. The
-//! first level is visited in a random order, later ones by ascending degree.
-//! The clusters give `A' = PᵀAP`, whose diagonal is kept.
+//! Vertices are visited in some order. An unmatched vertex is matched with the
+//! unmatched neighbour of largest gain `a_ij (1/d_i + 1/d_j)`, where d are weighted
+//! degrees. Without such a neighbour it stays its own cluster. The first level is
+//! visited in random order, later levels by ascending degree. The clusters give `A' =
+//! PᵀAP`, whose diagonal is kept.
 //!
-//! The paper pads every level with fake vertices, so that each is exactly half
-//! of the one before; they hold noise and cost time, so there are none here.
-//! [`padded_size`] tells how many vertices there would be, which is what the
-//! paper's Table 4 counts.
+//! The paper pads every level with fake vertices, so that each is exactly half of the
+//! previous one. Fake vertices hold noise and cost time, so there are none here.
+//! [`padded_size`] computes how many vertices there would be, which is what the paper's
+//! Table 4 counts.
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -26,8 +26,8 @@ use crate::error::Result;
 use crate::graph::{Graph, GraphRef};
 use crate::rng::Stream;
 
-/// Pools one graph; `level` counts the poolings before this one. Another seed
-/// visits the first level's vertices in another order.
+/// Pools one graph. `level` is the number of earlier poolings. The seed changes the
+/// order in which the vertices of the first level are visited.
 pub fn graclus(graph: GraphRef<'_>, reduce: Reduce, seed: u64, level: usize) -> Result<Pooled> {
     let made = undirected(graph)?;
     let graph = made.as_ref().map_or(graph, Graph::view);
@@ -43,38 +43,38 @@ pub fn graclus(graph: GraphRef<'_>, reduce: Reduce, seed: u64, level: usize) -> 
     match_in_order(graph, &degrees, &order).pool(graph, reduce, notes)
 }
 
-/// How many vertices a level has in the paper's balanced tree, which is full
-/// from the `clusters_left` after all its `matchings` down: twice as many on
-/// every level below. Level 0 is the original graph.
+/// The number of vertices of a level in the paper's balanced tree. The tree is full
+/// from the `clusters_left` after all its `matchings` downwards: it has twice as many
+/// on every level below. Level 0 is the original graph.
 pub fn padded_size(clusters_left: usize, matchings: u32, level: u32) -> usize {
     clusters_left.saturating_mul(2usize.saturating_pow(matchings.saturating_sub(level)))
 }
 
-/// Ascending degree, then index.
+/// Orders vertices by ascending degree, then index.
 fn by_degree(degrees: &[f64]) -> Vec<u32> {
-    // Degrees are not negative: their bits are in the order of their values.
+    // Degrees are not negative, so their bits sort like their values.
     let key = |(degree, vertex): (&f64, u32)| u128::from(degree.to_bits()) << 32 | u128::from(vertex);
     let mut keys: Vec<u128> = degrees.iter().zip(0..).map(key).collect();
     keys.sort_unstable();
     keys.into_iter().map(|key| key as u32).collect()
 }
 
-/// What matching has to know of a vertex.
+/// The data of a vertex that matching needs.
 #[derive(Clone, Copy, Default)]
 struct Single {
-    /// 1/d, or minus infinity once the vertex is matched: no gain is below that.
+    /// 1/d, or minus infinity once the vertex is matched: any other gain is larger.
     inverse: f64,
-    /// The earlier its turn, the higher.
+    /// Higher for vertices visited earlier.
     rank: u32,
 }
 
-/// The greedy matching. Clusters are numbered as they are met, and of equal
-/// gains the one visited first wins: nothing depends on how vertices are named.
+/// The greedy matching. Clusters are numbered in the order of visits, and among equal
+/// gains the vertex visited first wins, so nothing depends on vertex numbers.
 fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Clusters {
     const UNSEEN: u32 = u32::MAX;
     let mut singles = vec![Single::default(); order.len()];
     for (&vertex, turn) in order.iter().zip(1..) {
-        // Finite, so that there is no infinity to take another from.
+        // Limit to finite values, so that no two infinities are subtracted.
         let inverse = (1.0 / degrees[vertex as usize]).min(f64::MAX);
         singles[vertex as usize] = Single { inverse, rank: u32::MAX - turn };
     }
@@ -89,9 +89,9 @@ fn match_in_order(graph: GraphRef<'_>, degrees: &[f64], order: &[u32]) -> Cluste
             continue;
         }
         let own = std::mem::replace(&mut singles[v].inverse, f64::NEG_INFINITY);
-        // Gain, rank and vertex as one number, so that choosing is taking the largest, without a
-        // branch to guess wrong. Bits of numbers that are not negative are in the order of their
-        // values. It begins with the vertex itself, which a gain of 0 does not beat.
+        // Pack gain, rank and vertex into one number, so that the choice is a maximum without
+        // an unpredictable branch. Bits of non-negative numbers sort like their values. Start
+        // with the vertex itself, which a gain of 0 does not beat.
         let mut best = i128::from(u64::from(u32::MAX) << 32 | u64::from(vertex));
         let mut consider = |neighbour: u32, weight: f64| {
             let Single { inverse, rank } = singles[neighbour as usize];

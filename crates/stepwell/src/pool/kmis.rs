@@ -1,11 +1,11 @@
 //! k-MIS pooling: clusters around the centres of a maximal k-independent set.
 //!
-//! Vertices are visited by falling degree. One that has no centre within `k`
-//! steps becomes a centre itself, so that no two centres are within `k` steps
-//! of each other and every vertex is within `k` steps of one (Bacciu, Conte and
-//! Landolfi, *Generalizing downsampling from regular data to graphs*). A vertex
-//! joins its nearest centre, of equally near ones the one with the lowest
-//! index; the clusters give `A' = PᵀAP`, as in [`graclus`](super::graclus()).
+//! Vertices are visited by descending degree. A vertex without a centre within `k`
+//! steps becomes a centre itself. So no two centres are within `k` steps of each other,
+//! and every vertex is within `k` steps of one (Bacciu, Conte and Landolfi,
+//! *Generalizing downsampling from regular data to graphs*). A vertex joins its nearest
+//! centre; among equally near centres, the one with the lowest index. The clusters give
+//! `A' = PᵀAP`, as in [`graclus`](super::graclus()).
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -29,7 +29,7 @@ pub fn kmis(graph: GraphRef<'_>, k: usize, reduce: Reduce) -> Result<Pooled> {
     nearest_centres(graph, &centres(graph, k)).pool(graph, reduce, notes)
 }
 
-/// The greedy set, ascending.
+/// The centres of the greedy set, ascending.
 fn centres(graph: GraphRef<'_>, k: usize) -> Vec<u32> {
     let degrees = graph.degrees();
     let mut order: Vec<u32> = (0..degrees.len() as u32).collect();
@@ -44,7 +44,7 @@ fn centres(graph: GraphRef<'_>, k: usize) -> Vec<u32> {
         steps[centre as usize] = 0;
         reached.clear();
         reached.push(centre);
-        // Where another centre is as near, whatever lies behind has been reached from there.
+        // Stop where another centre is as near: the vertices behind were reached from there.
         let mut at = 0;
         while at < reached.len() {
             let v = reached[at] as usize;
@@ -62,7 +62,7 @@ fn centres(graph: GraphRef<'_>, k: usize) -> Vec<u32> {
     centres
 }
 
-/// Grows all clusters at once, step by step.
+/// Grows all clusters at the same time, step by step.
 fn nearest_centres(graph: GraphRef<'_>, centres: &[u32]) -> Clusters {
     const FREE: u32 = u32::MAX;
     let mut of = vec![FREE; graph.num_vertices()];
@@ -74,7 +74,7 @@ fn nearest_centres(graph: GraphRef<'_>, centres: &[u32]) -> Clusters {
             let free = graph.neighbours(vertex as usize).iter().filter(|&&u| of[u as usize] == FREE);
             next.extend(free.map(|&u| (u, cluster)));
         }
-        // A vertex reached from several sides takes the lowest cluster.
+        // A vertex reached from several clusters joins the lowest.
         next.sort_unstable();
         next.dedup_by_key(|reached| reached.0);
         std::mem::swap(&mut front, &mut next);

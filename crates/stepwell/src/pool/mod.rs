@@ -1,10 +1,9 @@
 //! Topological pooling: coarser graphs from the structure alone (paper §3).
 //!
-//! A pooling is a function from a graph to a [`Pooled`]: the matrix `S` that
-//! carries states to the coarse vertices (`X' = SᵀH`), the coarse graph `A'`,
-//! and notes on what happened. Everything is computed in f64, once per graph.
-//! Applying it again and again gives a [pyramid](crate::pyramid), for which any
-//! function will do.
+//! A pooling is a function from a graph to a [`Pooled`]: the matrix `S` that carries
+//! states to the coarse vertices (`X' = SᵀH`), the coarse graph `A'`, and notes.
+//! Everything is computed in f64, once per graph. Applying a pooling repeatedly gives a
+//! [pyramid](crate::pyramid), which accepts any such function.
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -43,17 +42,17 @@ pub use undirected::undirected;
 use crate::error::Result;
 use crate::graph::{Graph, GraphRef};
 
-/// What one pooling of one graph gives.
+/// The result of pooling one graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
-    /// `S`, fine vertices by coarse vertices; its entries carry the weights of
-    /// the reduction.
+    /// `S`, fine vertices by coarse vertices. Its entries include the weights of the
+    /// reduction.
     pub assignment: Assignment,
     /// The coarse graph, `A'`: undirected, with weights.
     pub graph: Graph,
-    /// The fine vertex each coarse one was, for poolings that select vertices.
+    /// For poolings that select vertices: the fine vertex that each coarse vertex was.
     pub kept: Option<Vec<u32>>,
-    /// What a person may want to know.
+    /// Notes for the user.
     pub notes: Notes,
 }
 
@@ -70,16 +69,16 @@ impl Pooled {
     }
 }
 
-/// What happened during a pooling, in numbers that add up over graphs.
+/// Events during a pooling, as counts that add up over graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Notes {
     /// Cuts that were below one half and were improved by flipping vertices (NDP).
     pub cuts_improved: usize,
-    /// Vertices that ended in no cluster (NMF).
+    /// Vertices without a cluster (NMF).
     pub vertices_lost: usize,
     /// Graphs that had edges and lost all of them.
     pub without_edges: usize,
-    /// Entries dropped while eliminating vertices, in approximate mode (NDP).
+    /// Entries dropped during elimination, in approximate mode (NDP).
     pub fill_dropped: usize,
     /// Directed graphs that were made undirected first.
     pub symmetrized: usize,

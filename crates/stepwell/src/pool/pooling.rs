@@ -1,4 +1,4 @@
-//! Which pooling, with which settings: one value for configurations and flags.
+//! A pooling with its settings: one value for configurations and flags.
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -8,18 +8,18 @@ use super::{Pooled, Reduce, graclus, kmis, nmf};
 use crate::error::{Error, Result};
 use crate::graph::GraphRef;
 
-/// What makes graphs smaller.
+/// The poolings.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pool {
-    /// Nothing: graphs stay as they are.
+    /// No pooling: graphs stay as they are.
     #[default]
     None,
     /// Clusters of one or two matched vertices: [`graclus`].
     Graclus,
     /// Soft clusters by factorising the adjacency: [`nmf`].
     Nmf,
-    /// One side of a large cut, joined by Kron reduction: [`ndp`](super::ndp).
+    /// One side of a large cut, linked by Kron reduction: [`ndp`](super::ndp).
     Ndp,
     /// Clusters around a maximal independent set: [`kmis`].
     #[serde(rename = "kmis")]
@@ -27,7 +27,7 @@ pub enum Pool {
 }
 
 impl Pool {
-    /// All that make graphs smaller.
+    /// All poolings that shrink graphs.
     pub const ALL: [Self; 4] = [Self::Graclus, Self::Nmf, Self::Ndp, Self::KMis];
 
     /// Its name, as users write it.
@@ -42,7 +42,7 @@ impl Pool {
     }
 }
 
-/// A pooling and the settings of all of them, of which it reads its own.
+/// A pooling with the settings of all poolings. It reads only its own.
 ///
 /// ```
 /// use stepwell::pool::{Pool, Pooling};
@@ -51,21 +51,20 @@ impl Pool {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pooling {
-    /// Which one it is.
+    /// The pooling.
     pub method: Pool,
-    /// Graclus, NMF, NDP: another seed visits vertices in another order, starts
-    /// from other factors, or finds the eigenvectors of large components from
-    /// another start.
+    /// Graclus, NMF, NDP: determines the order of visits, the initial factors, or the
+    /// starting vector of the eigenvector search in large components.
     #[serde(rename = "pool_seed")]
     pub seed: u64,
-    /// Graclus, k-MIS: how the states of a cluster become one.
+    /// Graclus, k-MIS: how the states of a cluster are combined.
     pub reduce: Reduce,
-    /// k-MIS: centres are more than this many steps apart; 0 keeps every vertex.
+    /// k-MIS: centres are more than this many steps apart. 0 keeps every vertex.
     pub k: usize,
-    /// NMF: how often both factors are updated, at most.
+    /// NMF: maximum number of iterations, each of which updates both factors.
     pub max_iterations: usize,
-    /// NMF: stops when the violation of the optimality conditions has fallen to
-    /// this part of what it was in the first iteration.
+    /// NMF: stops when the violation of the optimality conditions has fallen to this
+    /// share of that in the first iteration.
     pub tolerance: f64,
     /// NDP: links of the coarse graph with a smaller weight are dropped.
     pub delta: f64,
@@ -73,10 +72,11 @@ pub struct Pooling {
     pub sparsify: Sparsify,
     /// NDP: which side of the cut is kept.
     pub side: Side,
-    /// NDP: pairs of vertices that may be joined and held; each takes about 60 bytes.
+    /// NDP: maximum number of pairs of vertices to link and hold; each takes about 60
+    /// bytes.
     pub fill_budget: u64,
-    /// NDP: above that budget, drop small new weights during the elimination (the
-    /// [notes](super::Notes) count them) instead of refusing.
+    /// NDP: beyond that budget, drop small new weights during the elimination (the
+    /// [notes](super::Notes) count them) instead of failing.
     pub approximate: bool,
 }
 
@@ -99,14 +99,15 @@ impl Default for Pooling {
 }
 
 impl From<Pool> for Pooling {
-    /// With its usual settings.
+    /// The pooling with default settings.
     fn from(method: Pool) -> Self {
         Self { method, ..Self::default() }
     }
 }
 
 impl Serialize for Pooling {
-    /// Its name and its own settings, in an order that names of cached pyramids depend on.
+    /// Its name and its own settings. The names of cached pyramids depend on this
+    /// order.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;
@@ -137,7 +138,7 @@ impl Serialize for Pooling {
 }
 
 impl Pooling {
-    /// Whether all values can be used.
+    /// Checks all values.
     pub fn validate(&self) -> Result<()> {
         if self.delta.is_finite() && self.delta >= 0.0 {
             return Ok(());
@@ -146,7 +147,7 @@ impl Pooling {
         Err(Error::BadOption { name: "delta", expected, found: self.delta.to_string() })
     }
 
-    /// Pools one graph; `level` poolings came before.
+    /// Pools one graph. `level` is the number of earlier poolings.
     pub fn pool(&self, graph: GraphRef<'_>, level: usize) -> Result<Pooled> {
         self.validate()?;
         match self.method {
@@ -163,7 +164,7 @@ impl Pooling {
 mod tests {
     use super::*;
 
-    /// Names of cached pyramids are hashes of this text.
+    /// The names of cached pyramids are hashes of this text.
     #[test]
     fn what_is_written_of_a_pooling_is_its_name_and_its_own_settings() {
         let texts = [Pool::None, Pool::Graclus, Pool::Nmf, Pool::Ndp, Pool::KMis].map(|pool| {

@@ -1,4 +1,4 @@
-//! Graphs the poolings are tested on, and what must hold for all of them.
+//! Graphs for testing poolings, and the properties that must hold for all of them.
 
 use proptest::prelude::*;
 
@@ -11,8 +11,8 @@ pub fn weighted(n: usize, edges: &[(u32, u32, f64)]) -> Graph {
     Graph::new(&EdgeList { weights: Some(&weights), ..EdgeList::new(n, &sources, &targets) }).unwrap()
 }
 
-/// A number of vertices up to `most` and weighted edges, each listed once;
-/// self loops among them.
+/// A number of vertices up to `most` and weighted edges, each listed once, some of them
+/// self loops.
 pub fn edges(most: u32) -> impl Strategy<Value = (usize, Vec<(u32, u32, f64)>)> {
     (1..=most).prop_flat_map(move |n| {
         let edge = (0..n, 0..n, 0.1f64..5.0).prop_map(|(a, b, w)| (a.min(b), a.max(b), w));
@@ -25,7 +25,8 @@ pub fn star(leaves: u32) -> Graph {
     Graph::new(&EdgeList::new(leaves as usize + 1, &vec![0; leaves as usize], &targets)).unwrap()
 }
 
-/// Empty, tiny, without edges, complete, in two equal parts, with loops, directed.
+/// Graphs that are empty, tiny, without edges, complete, of two equal parts, with
+/// loops, directed.
 pub fn odd() -> Vec<(&'static str, Graph)> {
     let graph =
         |n, sources: &[u32], targets: &[u32]| Graph::new(&EdgeList::new(n, sources, targets)).unwrap();
@@ -52,8 +53,8 @@ pub fn odd() -> Vec<(&'static str, Graph)> {
     ]
 }
 
-/// Sizes fit, rows are sorted, weights are positive, `A'` is symmetric, entries
-/// of `S` are positive.
+/// Sizes match, rows are sorted, weights are positive, `A'` is symmetric, entries of
+/// `S` are positive.
 pub fn check(graph: GraphRef<'_>, pooled: &Pooled) {
     let (coarse, s) = (pooled.graph.view(), pooled.assignment.view());
     assert_eq!(s.num_fine(), graph.num_vertices());

@@ -1,10 +1,10 @@
-//! Poolings are defined on undirected graphs.
+//! Makes graphs undirected, because poolings are defined on undirected graphs.
 
 use crate::error::Result;
 use crate::graph::{EdgeList, Graph, GraphRef};
 
-/// `(A + Aᵀ)/2` of a directed graph, without labels and attributes; `None` if
-/// the graph is undirected already.
+/// `(A + Aᵀ)/2` of a directed graph, without labels and attributes. `None` if the graph
+/// is undirected already.
 ///
 /// ```
 /// use stepwell::graph::{EdgeList, Graph};
@@ -23,7 +23,7 @@ pub fn undirected(graph: GraphRef<'_>) -> Result<Option<Graph>> {
     }
     let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     for (row, column, weight) in graph.entries() {
-        // Listed the one way only, so that the two halves of an edge add up.
+        // List all edges in one direction, so that the two halves of an edge add up.
         sources.push(row.min(column) as u32);
         targets.push(row.max(column) as u32);
         weights.push(if row == column { weight } else { weight / 2.0 });

@@ -1,4 +1,5 @@
-//! Linear discriminants: where classes are apart, in units of their own spread.
+//! Linear discriminants: directions in which classes are far apart, relative to their
+//! own spread.
 
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -7,18 +8,18 @@ use super::{AxisKind, Projection, ProjectionOptions, check, energy, fix_sign};
 use crate::error::{Error, Result};
 use crate::linalg::{self, spectrum};
 
-/// Directions whose singular value is below this, or below this part of the
-/// largest, say nothing; as scikit-learn's `tol`.
+/// Directions whose singular value is below this, or below this share of the largest,
+/// carry no information; as scikit-learn's `tol`.
 const TOLERANCE: f64 = 1e-4;
 
 /// The directions in which classes differ most, as scikit-learn's
-/// `LinearDiscriminantAnalysis` finds them (`solver="svd"`): rows are scaled so
-/// that they vary by 1 in every direction inside a class, then the principal
-/// axes of the class means are taken. `classes` are counted from 0; a class
-/// without rows does not matter, one with a single row has no spread of its own.
+/// `LinearDiscriminantAnalysis` computes them (`solver="svd"`): rows are scaled to
+/// variance 1 in every direction within a class, then the principal axes of the class
+/// means are computed. `classes` are counted from 0. A class without rows has no
+/// effect, and a class with a single row has no spread of its own.
 ///
-/// `c` classes have at most `c - 1` discriminants; further axes are the principal
-/// components of what lies orthogonal to all before.
+/// `c` classes have at most `c - 1` discriminants. Further axes are the principal
+/// components of the part orthogonal to all earlier axes.
 pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOptions) -> Result<Projection> {
     options.validate()?;
     check(rows)?;
@@ -39,7 +40,7 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
     }
     let mean = groups.means.t().dot(&groups.sizes) / count as f64;
 
-    // Inside classes: scaled by column, then whitened.
+    // Within classes: scale by column, then whiten.
     let (within, deviations) = groups.within(rows);
     let inside = spectrum::of_few_rows((&within / (count as f64).sqrt()).view())?;
     let varying: Vec<usize> = (0..inside.values.len()).filter(|&k| inside.values[k] > TOLERANCE).collect();
@@ -51,7 +52,7 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
         inside.right[(varying[k], column)] / deviations[column] / inside.values[varying[k]]
     });
 
-    // Between classes: the axes of their means.
+    // Between classes: the principal axes of their means.
     let share = 1.0 / (present - 1) as f64;
     let apart = Array2::from_shape_fn((present, width), |(class, column)| {
         (groups.sizes[class] * share).sqrt() * (groups.means[(class, column)] - mean[column])
@@ -60,7 +61,7 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
     let most = (present - 1).min(width);
     let total: f64 = between.values.iter().map(|value| value * value).sum();
     let largest = between.values.iter().fold(0.0, |largest: f64, x| largest.max(*x));
-    // Means that agree but for rounding do not differ in any direction.
+    // Means that differ only by rounding do not differ in any direction.
     let least = (TOLERANCE * largest).max(1e-10);
     let mut projection = Projection {
         mean,
@@ -84,7 +85,7 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
     Ok(projection)
 }
 
-/// Makes the axes behind the first `found` principal components of what lies
+/// Sets the axes after the first `found` to the principal components of the part
 /// orthogonal to those.
 fn fill_up(rows: ArrayView2<'_, f64>, found: usize, projection: &mut Projection) -> Result<()> {
     let wanted = projection.kinds.len();
@@ -109,7 +110,7 @@ fn fill_up(rows: ArrayView2<'_, f64>, found: usize, projection: &mut Projection)
     Ok(())
 }
 
-/// Unit vectors that span the first axes (Gram–Schmidt, twice for its digits).
+/// Unit vectors that span the first axes (Gram–Schmidt, twice for accuracy).
 fn orthonormal(axes: &Array2<f64>, count: usize) -> Vec<Array1<f64>> {
     let mut basis: Vec<Array1<f64>> = Vec::with_capacity(count);
     for k in 0..count {
@@ -132,11 +133,11 @@ fn orthonormal(axes: &Array2<f64>, count: usize) -> Vec<Array1<f64>> {
 
 /// The classes that have rows.
 struct Groups {
-    /// Rows of each.
+    /// Number of rows of each class.
     sizes: Array1<f64>,
-    /// A row per class.
+    /// One row per class.
     means: Array2<f64>,
-    /// Which of them each row belongs to.
+    /// The class of each row.
     of_row: Vec<usize>,
 }
 
@@ -160,9 +161,9 @@ impl Groups {
         Self { sizes, means, of_row }
     }
 
-    /// Rows without their class's mean, divided by the columns' standard
-    /// deviations, and those; a column that is constant in every class is zero,
-    /// and divided by 1.
+    /// Rows minus the mean of their class, divided by the columns' standard deviations,
+    /// and those deviations. A column that is constant in every class is zero and
+    /// divided by 1.
     fn within(&self, rows: ArrayView2<'_, f64>) -> (Array2<f64>, Array1<f64>) {
         let mut within = rows.to_owned();
         for (mut row, &group) in within.rows_mut().into_iter().zip(&self.of_row) {

@@ -1,9 +1,9 @@
-//! Projections: vectors of any length to the few numbers a picture has room for.
+//! Projections: map vectors of any length to the few numbers that a picture can show.
 //!
-//! [`pca`] finds the directions in which rows vary most, [`lda`] those in which
-//! classes differ most, measured by how much each varies in itself (paper
-//! §6.4). Both follow scikit-learn, up to signs: here the entry of an axis that
-//! is largest in modulus, the first of them, is positive.
+//! [`pca`] finds the directions in which rows vary most. [`lda`] finds those in which
+//! classes differ most, relative to the spread of each class (paper §6.4). Both follow
+//! scikit-learn, up to signs: here the first entry of an axis with the largest modulus
+//! is positive.
 //!
 //! ```
 //! use ndarray::array;
@@ -31,10 +31,10 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use crate::error::{Error, Result};
 use crate::linalg;
 
-/// What a projection can be asked for.
+/// The options of a projection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectionOptions {
-    /// Numbers that each row becomes.
+    /// Number of components per row.
     pub components: usize,
 }
 
@@ -44,7 +44,7 @@ impl Default for ProjectionOptions {
     }
 }
 
-/// More than a picture, or the columns of anything, can have.
+/// More components than a picture, or the columns of any dataset, can have.
 const MAX_COMPONENTS: usize = 1 << 16;
 
 impl ProjectionOptions {
@@ -62,33 +62,34 @@ impl ProjectionOptions {
     }
 }
 
-/// What an axis shows.
+/// The meaning of an axis.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AxisKind {
-    /// How far classes are apart; rows of one class vary by 1.
+    /// A discriminant: the distance between classes; rows of one class have variance 1.
     Discriminant,
-    /// Where rows vary most, beside what the axes before it show.
+    /// A principal component: the direction of largest variance orthogonal to the
+    /// earlier axes.
     Principal,
-    /// Nothing: rows do not vary beside what the axes before it show.
+    /// Empty: rows have no variance orthogonal to the earlier axes.
     Nothing,
 }
 
 /// A linear map from rows to points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
-    /// What becomes the origin.
+    /// The point that is mapped to the origin.
     pub mean: Array1<f64>,
-    /// Columns of the rows by components; an axis that shows nothing is zero.
+    /// Columns of the rows by components. An empty axis is zero.
     pub axes: Array2<f64>,
-    /// What each axis shows.
+    /// The meaning of each axis.
     pub kinds: Vec<AxisKind>,
-    /// Its share: a discriminant's of the variance between classes, another
-    /// axis's of all variance.
+    /// The share of each axis: for a discriminant, of the variance between classes; for
+    /// other axes, of the total variance.
     pub explained: Vec<f64>,
 }
 
 impl Projection {
-    /// The points of rows.
+    /// Projects rows to points.
     pub fn apply(&self, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         check(rows)?;
         if rows.ncols() != self.mean.len() {
@@ -115,7 +116,7 @@ fn energy(rows: ArrayView2<'_, f64>) -> f64 {
     rows.iter().map(|x| x * x).sum()
 }
 
-/// Turns an axis so that its largest entry is positive.
+/// Flips an axis so that its largest entry is positive.
 fn fix_sign(axis: &mut [f64]) {
     let mut largest = 0.0f64;
     for &entry in axis.iter() {

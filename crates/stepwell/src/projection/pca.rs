@@ -6,12 +6,11 @@ use super::{AxisKind, Projection, ProjectionOptions, check, energy, fix_sign, me
 use crate::error::Result;
 use crate::linalg::spectrum;
 
-/// Singular values below this part of the largest are rounding.
+/// Singular values below this share of the largest are rounding error.
 const ROUNDING: f64 = 1e-13;
 
-/// The directions in which rows vary most, each orthogonal to the others, as
-/// scikit-learn's `PCA` finds them. Components beyond the rank of the rows are
-/// zero.
+/// The directions in which rows vary most, orthogonal to each other, as scikit-learn's
+/// `PCA` computes them. Components beyond the rank of the rows are zero.
 pub fn pca(rows: ArrayView2<'_, f64>, options: &ProjectionOptions) -> Result<Projection> {
     options.validate()?;
     check(rows)?;
@@ -33,15 +32,15 @@ pub fn pca(rows: ArrayView2<'_, f64>, options: &ProjectionOptions) -> Result<Pro
     Ok(projection)
 }
 
-/// The size below which differences between rows are rounding: constant columns
-/// that do not lie at 0 are not always centred to exact zeros.
+/// The size below which differences between rows are rounding error: centring does not
+/// always turn constant nonzero columns into exact zeros.
 pub(super) fn reach(rows: ArrayView2<'_, f64>) -> f64 {
     let largest = rows.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     ROUNDING * largest * (rows.nrows() as f64).sqrt()
 }
 
-/// At most `count` unit vectors along which centred rows vary most, and the sums
-/// of squares there; none for what is not above `reach`.
+/// At most `count` unit vectors along which centred rows vary most, with the sums of
+/// squares along them. Skips those not above `reach`.
 pub(super) fn principal(
     centred: ArrayView2<'_, f64>,
     count: usize,

@@ -1,5 +1,5 @@
-//! Projections by what they must be: formulas, and brute force over directions.
-//! The Python tests hold them beside scikit-learn.
+//! Tests projections by formulas and by brute force over directions. The Python tests
+//! compare them with scikit-learn.
 
 use ndarray::{Array1, Array2, array, concatenate, s};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn two() -> ProjectionOptions {
     ProjectionOptions::default()
 }
 
-/// Variance between classes over variance within them, along a direction.
+/// The ratio of variance between classes to variance within them, along a direction.
 fn ratio(rows: &Array2<f64>, classes: &[usize], direction: &Array1<f64>) -> f64 {
     let along = rows.dot(direction);
     let all = along.mean().unwrap();
@@ -66,7 +66,8 @@ fn two_classes_get_a_second_axis_orthogonal_to_the_first() {
     let (first, second) = (found.axes.column(0), found.axes.column(1));
     assert!(first.dot(&second).abs() < 1e-10 * first.dot(&first).sqrt());
     assert!((second.dot(&second) - 1.0).abs() < 1e-12 && second[2] > 0.9);
-    // By hand: the classes' difference, whitened, is the discriminant's direction.
+    // By hand: the whitened difference of the classes is the direction of the
+    // discriminant.
     let points = found.apply(rows.view()).unwrap();
     let spread = |range: std::ops::Range<usize>| points.slice(s![range, 0]).var(0.0) * 30.0;
     assert!(((spread(0..30) + spread(30..60)) / 60.0 - 1.0).abs() < 1e-10, "unit variance inside classes");
@@ -102,7 +103,7 @@ fn constant_columns_change_nothing() {
 
 #[test]
 fn what_is_not_there_is_not_shown() {
-    // Rows on a line, all alike, one alone, one column, none at all.
+    // Rows on a line, equal rows, a single row, a single column, no rows.
     let line = array![[0.1, 0.2], [0.2, 0.4], [0.3, 0.6]];
     assert_eq!(pca(line.view(), &two()).unwrap().kinds, [AxisKind::Principal, AxisKind::Nothing]);
     for rows in [Array2::from_elem((4, 3), 0.1), array![[7.0, 8.0]], Array2::zeros((0, 3))] {
@@ -138,7 +139,7 @@ fn what_cannot_be_told_apart_is_refused_by_name() {
     assert!(pca(array![[1e200, 0.0], [-1e200, 1.0]].view(), &two()).is_err());
     let none = ProjectionOptions { components: 0 };
     assert!(pca(rows.view(), &none).unwrap_err().to_string().starts_with("components"));
-    // A class of one and classes without rows are no trouble.
+    // A class of one row and classes without rows work.
     lda(rows.view(), &[0, 0, 9, 9, 9, 4], &two()).unwrap();
     let found = pca(rows.view(), &two()).unwrap();
     assert!(found.apply(random(2, 4, 1).view()).unwrap_err().to_string().contains("expected 3, found 4"));

@@ -4,7 +4,7 @@ use super::*;
 use crate::graph::EdgeList;
 use crate::pool::test_graphs::{self, weighted};
 
-/// Pairs and singles, whatever the clusters' numbers.
+/// Pairs and singles, independent of the clusters' numbers.
 fn pairs(clusters: &Clusters) -> Vec<Vec<usize>> {
     let mut members = vec![Vec::new(); clusters.count];
     clusters.of.iter().enumerate().for_each(|(v, &cluster)| members[cluster as usize].push(v));

@@ -1,28 +1,29 @@
-//! Eliminating vertices without ever holding all the pairs it joins.
+//! Eliminates vertices without ever holding all the pairs it joins.
 //!
-//! As in the exact elimination, but a new weight below a floor is dropped at
-//! once. The larger ones of a vertex's products come first, so what is dropped
-//! is never even looked at.
+//! Works like the exact elimination, but drops a new weight at once if it is below a
+//! floor. It visits a vertex's products in descending order and stops at the floor, so
+//! it never visits the dropped ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::rows::Rows;
 
-/// What an elimination with dropping leaves.
+/// The result of an elimination with dropping.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
-    /// Pairs of kept vertices, the lower first, and the weight each gained.
+    /// Pairs of kept vertices, the lower vertex first, with the weight each pair
+    /// gained.
     pub pairs: Vec<(u32, u32, f64)>,
-    /// How many new weights were dropped.
+    /// Number of new weights dropped.
     pub dropped: usize,
 }
 
-/// The weights of one vertex that waits for its elimination; repeats add up.
+/// The weights of a vertex that waits for its elimination. Repeated entries add up.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     entries: Vec<(u32, f64)>,
-    /// How many there were when repeats were last added up.
+    /// Number of entries when repeats were last merged.
     distinct: usize,
 }
 
@@ -41,8 +42,8 @@ impl Waiting {
     }
 }
 
-/// Eliminates every vertex not in `keep`, fewest neighbours first. `Err` holds
-/// the weights stored when they became more than `budget`.
+/// Eliminates every vertex not in `keep`, fewest neighbours first. `Err` holds the
+/// number of stored weights when it exceeded `budget`.
 pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -> Result<Joined, usize> {
     let n = rows.len();
     let mut gone = vec![false; n];
@@ -56,6 +57,7 @@ pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -
     }
     let mut held = 0;
     while let Some(Reverse((score, v))) = heap.pop() {
+        // Skip outdated heap entries: the vertex is gone, or has another score by now.
         if gone[v] || waiting[v].entries.len() != score {
             continue;
         }
@@ -95,6 +97,8 @@ pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -
         joined.dropped += row.len() * row.len().saturating_sub(1) / 2 - made;
         for &(u, _) in row.iter().filter(|&&(u, _)| !keep[u as usize]) {
             let list = &mut waiting[u as usize];
+            // Merge repeats only when they make up half of the list, so that merging stays
+            // cheap.
             if list.entries.len() > 2 * list.distinct + 16 {
                 let before = list.entries.len();
                 list.add_up(&gone);

@@ -1,8 +1,9 @@
-//! Which vertices to keep: one side of a cut that few heavy edges avoid.
+//! Chooses the vertices to keep: one side of a cut that most of the edge weight
+//! crosses.
 //!
-//! The signs of the top eigenvector of `I - Ã` give a spectral cut, component
-//! by component. A component without odd cycles needs no eigenvector: its
-//! two-colouring cuts every edge. Self loops cannot be cut and do not count.
+//! The signs of the top eigenvector of `I - Ã` give a spectral cut, component by
+//! component. A component without odd cycles needs no eigenvector: its two-colouring
+//! cuts every edge. Self loops cannot be cut and do not count.
 
 use super::Side;
 use super::rows::Rows;
@@ -11,45 +12,46 @@ use crate::linalg::lanczos::Lanczos;
 use crate::linalg::symmetric::top_eigenpair;
 use crate::rng::Stream;
 
-/// Components up to this many vertices get their exact eigenvector.
+/// Components of at most this many vertices get their exact eigenvector.
 const DENSE: usize = 128;
 
-/// Products with `Ã` for larger ones. A fully converged vector would be
-/// localised on few vertices and cut worse.
+/// Number of products with `Ã` for larger components. A fully converged vector would
+/// concentrate on few vertices and cut worse.
 const PRODUCTS: usize = 50;
 
-/// Components with more vertices than this are wider than those products reach:
-/// most of the vector still is its random start. Flips make a cut of it, and
-/// keep the sets of joined dropped vertices small.
+/// In components with more vertices than this, [`PRODUCTS`] products do not reach
+/// across, and most of the vector is still its random start. Flips turn it into a cut.
+/// They also keep the connected sets of dropped vertices small, which Kron reduction
+/// has to eliminate together.
 const FAR: usize = 1 << 13;
 
-/// Entries of an eigenvector below this part of the largest have no sign.
+/// Entries of an eigenvector below this share of the largest have no reliable sign.
 const NO_SIGN: f64 = 1e-8;
 
-/// Numbers closer than this, relatively, are a tie.
+/// Numbers with a relative difference below this are tied.
 const TIE: f64 = 1e-9;
 
-/// Gains below this part of a vertex's degree are rounding.
+/// Gains below this share of a vertex's degree are rounding error.
 const NO_GAIN: f64 = 1e-13;
 
-/// The place of a vertex of the component that is being found.
+/// Marks a vertex of the component that is being searched.
 const HERE: u32 = u32::MAX - 1;
 
 /// A partition of the vertices into two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
-    /// Each vertex's side; in every component `true` is the side that
+    /// Each vertex's side. In every component, `true` is the side that
     /// [`Side::Largest`] keeps.
     pub side: Vec<bool>,
-    /// Weight of the edges between the sides over the weight of all edges,
-    /// self loops aside; 1 when there are none. At least one half.
+    /// Weight of the edges between the sides divided by the weight of all edges,
+    /// without self loops; 1 if there are no edges. At least one half.
     pub value: f64,
     /// Whether the spectral cut was below one half and was improved by flipping
     /// vertices.
     pub improved: bool,
 }
 
-/// Cuts a graph, each component's sides turned by the rule `side`.
+/// Cuts a graph, and orients each component's sides by the rule `side`.
 pub(super) fn cut(rows: &Rows, side: Side, seed: u64, level: usize) -> Cut {
     let mut cutter = Cutter::new(rows);
     for root in 0..rows.len() {
@@ -78,12 +80,13 @@ pub(super) struct Cutter<'a> {
     crossing: f64,
     total: f64,
     degrees: Vec<f64>,
-    /// The vertices, component after component, and where components begin.
+    /// The vertices by component, and where components begin.
     order: Vec<u32>,
     components: Vec<usize>,
-    /// What sides are chosen by, in that order: moduli of eigenvector entries or degrees.
+    /// The scores that decide which side is kept, in that order: moduli of eigenvector
+    /// entries, or degrees.
     scores: Vec<f64>,
-    /// A vertex's place in its component; `u32::MAX` until it is seen.
+    /// A vertex's position in its component; `u32::MAX` until it is found.
     local: Vec<u32>,
 }
 
@@ -104,8 +107,8 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Appends the component of `root` to the order, its sides coloured in
-    /// turn; returns whether no edge stays on one side.
+    /// Appends the component of `root` to the order and two-colours it. Returns whether
+    /// the colouring is proper, that is, whether the component is bipartite.
     pub fn search(&mut self, root: usize) -> bool {
         let Self { rows, order, components, local, keep, .. } = self;
         let first = order.len();
@@ -127,6 +130,8 @@ impl<'a> Cutter<'a> {
             }
             head += 1;
         }
+        // Vertices must ascend within a component. For a large component, scanning all vertices
+        // is faster than sorting.
         if order.len() - first > (keep.len() - root) / 8 {
             order.truncate(first);
             order.extend((root as u32..keep.len() as u32).filter(|&v| local[v as usize] == HERE));
@@ -139,7 +144,7 @@ impl<'a> Cutter<'a> {
         bipartite
     }
 
-    /// Cuts the last component found.
+    /// Cuts the component found last.
     fn cut_component(&mut self, bipartite: bool, stream: [u64; 3]) {
         let first = self.scores.len();
         let members = &self.order[first..];
@@ -161,7 +166,8 @@ impl<'a> Cutter<'a> {
             self.flip(first);
             crossing = self.crossing_weight(first);
         }
-        // Both sides of an eigenvector have vertices, unless rounding took one away.
+        // Both sides of an eigenvector have vertices, unless rounding emptied one. An empty
+        // side would drop the whole component or keep all of it.
         if crossing == 0.0 {
             self.improved = true;
             self.flip(first);
@@ -170,7 +176,7 @@ impl<'a> Cutter<'a> {
         self.crossing += crossing;
     }
 
-    /// The top eigenvector of `-Ã`, which is that of `I - Ã`.
+    /// The top eigenvector of `-Ã`, which is also that of `I - Ã`.
     fn exact_vector(&self, first: usize) -> Vec<f64> {
         let Self { rows, order, local, degrees, .. } = self;
         let members = &order[first..];
@@ -187,7 +193,7 @@ impl<'a> Cutter<'a> {
         top_eigenpair(&mut matrix, n).1
     }
 
-    /// What some products with `-Ã` show of its top eigenvector.
+    /// An approximation of the top eigenvector of `-Ã` from a fixed number of products.
     fn krylov_vector(&self, first: usize, [seed, level, component]: [u64; 3]) -> Vec<f64> {
         let Self { rows, order, local, degrees, .. } = self;
         let members = &order[first..];
@@ -216,8 +222,9 @@ impl<'a> Cutter<'a> {
         vector
     }
 
-    /// Positive entries on one side, negative ones on the other; those without
-    /// a sign one by one, the heaviest first, where they cut more.
+    /// Puts positive entries on one side and negative ones on the other. Vertices
+    /// without a sign follow one by one, the heaviest first, to the side where they cut
+    /// more.
     fn place_by_sign(&mut self, mut vector: Vec<f64>, first: usize) {
         let Self { rows, order, local, keep, degrees, scores, .. } = self;
         let members = &order[first..];
@@ -253,9 +260,9 @@ impl<'a> Cutter<'a> {
         0.5 * self.order[first..].iter().map(of_vertex).sum::<f64>()
     }
 
-    /// Flips the vertex whose flip cuts the most more, the lowest of equals,
-    /// until none does. Then every vertex, hence the component, has at least
-    /// half of its weight in the cut.
+    /// Repeatedly flips the vertex whose flip increases the cut the most (the lowest of
+    /// equals), until no flip does. Then at least half of every vertex's weight crosses
+    /// the cut, and so does at least half of the component's.
     pub fn flip(&mut self, first: usize) {
         let Self { rows, order, keep, degrees, .. } = self;
         let gain = |keep: &[bool], v: usize| -> f64 {
@@ -269,7 +276,8 @@ impl<'a> Cutter<'a> {
             tournament.set(v, key(gains[v], v));
         }
         while let Some(v) = tournament.winner() {
-            // Summed anew, lest rounding that piled up makes a flip look good for ever.
+            // Recompute the gain: accumulated rounding could otherwise make a flip look
+            // profitable forever.
             gains[v] = gain(keep, v);
             if key(gains[v], v) > 0.0 {
                 keep[v] = !keep[v];
@@ -283,7 +291,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Turns a component's sides so that `keep` is the one the rule asks for.
+    /// Orients a component's sides so that `keep` is the side that the rule selects.
     fn choose_side(&mut self, component: usize, side: Side) {
         let Self { order, components, keep, scores, .. } = self;
         let end = components.get(component + 1).copied().unwrap_or(order.len());
@@ -310,7 +318,8 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// The product of a sparse row with `x`, in four lanes: rows of coarse graphs are long.
+/// The product of a sparse row with `x`, in four lanes, because rows of coarse graphs
+/// are long.
 fn gather(columns: &[u32], values: &[f64], x: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (columns, values) = (columns.chunks_exact(4), values.chunks_exact(4));

@@ -1,16 +1,17 @@
-//! Eliminating vertices of a small graph stored densely.
+//! Eliminates vertices of a small graph stored densely.
 //!
-//! Taking vertex d out of a network of conductances joins its neighbours
-//! pairwise: `a_ij += a_id a_dj / s`, where `s` is the sum of d's weights. (It is
-//! one step of Gaussian elimination on the Laplacian, whose diagonal is never
-//! stored but always the sum of the row, so nothing is ever subtracted: weights
-//! stay positive and keep all their digits.)
+//! Eliminating vertex d from a network of conductances joins its neighbours pairwise:
+//! `a_ij += a_id a_dj / s`, where `s` is the sum of d's weights. (This is one step of
+//! Gaussian elimination on the Laplacian. The diagonal is never stored, because it is
+//! always the row sum. So nothing is ever subtracted: weights stay positive and keep
+//! all their digits.)
 //!
-//! The weights of m vertices are the upper triangle of a matrix, row after row,
-//! without its diagonal: row a holds the pairs `(a, a+1), …, (a, m-1)`. The
-//! vertices to eliminate come first.
+//! The weights of m vertices form the upper triangle of a matrix without its diagonal,
+//! stored by row: row a holds the pairs `(a, a+1), …, (a, m-1)`. The vertices to
+//! eliminate come first.
 
-/// Pivots finished before the rest of the matrix is touched, once for all of them.
+/// Number of pivots eliminated before the rest of the matrix is updated, once for all of
+/// them.
 const PANEL: usize = 16;
 
 /// Where row `a` of a triangle of `m` vertices begins.
@@ -20,7 +21,7 @@ pub(super) fn row_start(m: usize, a: usize) -> usize {
     a * (2 * m - a).saturating_sub(1) / 2
 }
 
-/// Pairs among `m` vertices.
+/// Number of pairs among `m` vertices.
 pub(super) fn pairs(m: usize) -> usize {
     m * m.saturating_sub(1) / 2
 }
@@ -55,7 +56,8 @@ pub(super) fn eliminate(values: &mut [f64], m: usize, pivots: usize) {
     }
 }
 
-/// Adds to the row of `b` what the panel's pivots give it, four at a time.
+/// Adds the contributions of the panel's pivots to the row of `b`, four pivots at a
+/// time.
 fn add_panel(
     target: &mut [f64],
     panel: &[f64],

@@ -1,37 +1,37 @@
 //! The links of the coarse graph: Kron reduction.
 //!
-//! `L' = L_kk - L_kd L_dd⁻¹ L_dk` with `L = diag(A1) - A`, kept vertices k and
-//! dropped ones d; the new weights are the entries of `L'` off its diagonal,
-//! negated. Dropped vertices that are not joined to each other, most of them in
-//! a good cut, have nothing to solve: each adds `a_id a_dj / s_d` to its
-//! neighbours' pairs. Connected sets of them are eliminated [densely](super::front)
-//! when small, else [front by front](super::multifrontal).
+//! `L' = L_kk - L_kd L_dd⁻¹ L_dk` with `L = diag(A1) - A`, kept vertices k and dropped
+//! vertices d. The new weights are the off-diagonal entries of `L'`, negated. In a good
+//! cut most dropped vertices have no dropped neighbour. For them `L_dd` is diagonal and
+//! there is nothing to solve: each adds `a_id a_dj / s_d` to every pair of its
+//! neighbours. Connected sets of dropped vertices are eliminated
+//! [densely](super::front) if small, otherwise [front by front](super::multifrontal).
 
 use super::front::{self, pairs, row_start};
 use super::rows::Rows;
 use super::{approximate, multifrontal};
 
-/// No vertex, no group.
+/// No vertex or no group.
 const NONE: u32 = u32::MAX;
 
 /// The group of a dropped vertex without dropped neighbours.
 const SINGLE: u32 = u32::MAX - 1;
 
-/// A dense elimination up to this many operations is quicker than building fronts.
+/// A dense elimination of at most this many operations is faster than building fronts.
 const ONE_FRONT: usize = 1 << 17;
 
-/// Where the floor of an approximate reduction starts, in mean edge weights,
-/// and how much it grows until the budget suffices.
+/// The initial floor of an approximate reduction, in mean edge weights, and the factor
+/// by which it grows until the budget suffices.
 const FLOOR: (f64, f64) = (1e-3, 4.0);
 
-/// How much may be computed, and what becomes of small weights.
+/// The limits of a reduction, and the treatment of small weights.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Pairs of vertices that may be held.
+    /// Maximum number of pairs of vertices held in memory.
     pub budget: usize,
-    /// Whether new weights may be dropped when the budget is exceeded.
+    /// Whether new weights may be dropped if the budget is exceeded.
     pub approximate: bool,
-    /// Weights of the coarse graph below this are left out.
+    /// Weights of the coarse graph below this are dropped.
     pub delta: f64,
 }
 
@@ -43,8 +43,8 @@ pub(super) struct Reduced {
     pub fill_dropped: usize,
 }
 
-/// Eliminates the vertices not in `keep`. `Err` holds the pairs found to be
-/// needed when that is more than the budget.
+/// Eliminates the vertices not in `keep`. `Err` holds the number of pairs needed, as
+/// far as known, if it exceeds the budget.
 pub(super) fn reduce(rows: &Rows, keep: &[bool], limits: Limits) -> Result<Reduced, usize> {
     let mut kron = Kron::new(rows, keep);
     match kron.eliminate(limits.budget).and_then(|()| kron.gather(&[], limits)) {
@@ -56,20 +56,21 @@ pub(super) fn reduce(rows: &Rows, keep: &[bool], limits: Limits) -> Result<Reduc
 struct Kron<'a> {
     rows: &'a Rows,
     keep: &'a [bool],
-    /// Each kept vertex's number in the coarse graph, and how many there are.
+    /// Each kept vertex's number in the coarse graph, and the number of kept vertices.
     coarse: Vec<u32>,
     num_coarse: usize,
-    /// Each dropped vertex's group: its element, or `SINGLE`.
+    /// Each dropped vertex's group, or `SINGLE`.
     groups: Vec<u32>,
-    /// `s`, the sum of weights, of single dropped vertices.
+    /// `s`, the sum of weights, for dropped vertices without dropped neighbours.
     totals: Vec<f64>,
-    /// Vertices that groups touch, by group, ascending.
+    /// The kept vertices that each group touches, ascending.
     members: Vec<u32>,
     member_starts: Vec<usize>,
-    /// Triangles of weights among them.
+    /// The triangle of weights among them, for each group.
     values: Vec<f64>,
     value_starts: Vec<usize>,
-    /// How many members of each group have been passed, and the last of them.
+    /// Number of members of each group visited so far by `gather`, and the last of
+    /// them.
     passed: Vec<(u32, u32)>,
     position: Vec<u32>,
 }
@@ -105,7 +106,8 @@ impl<'a> Kron<'a> {
         }
     }
 
-    /// Finds the groups of dropped vertices and eliminates those of more than one.
+    /// Finds the groups of connected dropped vertices and eliminates those with more
+    /// than one vertex.
     fn eliminate(&mut self, budget: usize) -> Result<(), usize> {
         for v in 0..self.rows.len() {
             if self.keep[v] || self.groups[v] != NONE {
@@ -132,7 +134,8 @@ impl<'a> Kron<'a> {
         while let Some(&v) = dropped.get(head) {
             for &u in rows.row(v as usize).0 {
                 if keep[u as usize] {
-                    // Not unset afterwards: another group numbers its own members anew.
+                    // `position` serves as this group's mark here; the local numbers below
+                    // overwrite it.
                     if position[u as usize] != id {
                         position[u as usize] = id;
                         members.push(u);
@@ -151,7 +154,8 @@ impl<'a> Kron<'a> {
         if needed > budget {
             return Err(needed);
         }
-        // Few neighbours first: the simplest order that keeps fronts sparse.
+        // Eliminate vertices with few neighbours first: the simplest order that keeps fronts
+        // sparse.
         dropped.sort_by_key(|&v| rows.row(v as usize).0.len());
         for (at, &v) in dropped.iter().chain(&*members).enumerate() {
             position[v as usize] = at as u32;
@@ -173,7 +177,7 @@ impl<'a> Kron<'a> {
             multifrontal::eliminate(rows, &dropped, members.len(), position, budget - held, values)
                 .map_err(|found| held + found)?;
         }
-        // Numbers of members must not be taken for this mark by a later group.
+        // Reset the local numbers, so that a later group does not mistake them for its mark.
         members.iter().for_each(|&v| position[v as usize] = NONE);
         members.iter_mut().for_each(|v| *v = self.coarse[*v as usize]);
         member_starts.push(first + members.len());
@@ -182,8 +186,8 @@ impl<'a> Kron<'a> {
         Ok(())
     }
 
-    /// Adds up the rows of the coarse graph above its diagonal: old edges, what
-    /// groups and single vertices join, and `extra` pairs, sorted.
+    /// Sums the rows of the coarse graph above its diagonal: old edges, links through
+    /// groups and single vertices, and `extra` pairs, which must be sorted.
     fn gather(&mut self, mut extra: &[(u32, u32, f64)], limits: Limits) -> Result<Upper, usize> {
         let Self { rows, keep, coarse, groups, .. } = self;
         let mut upper = Upper { entries: Vec::new(), starts: vec![0] };
@@ -196,7 +200,7 @@ impl<'a> Kron<'a> {
             }
             *sum += weight;
         };
-        // Counted before weak ones are left out: it is also what the work grows with.
+        // Count links before weak ones are dropped, because the work grows with all of them.
         let mut joined = 0;
         for v in (0..rows.len()).filter(|&v| keep[v]) {
             groups_here.clear();
@@ -208,6 +212,8 @@ impl<'a> Kron<'a> {
                     continue;
                 }
                 match groups[u] {
+                    // Neighbours ascend, so walking backwards visits only pairs above the
+                    // diagonal.
                     SINGLE => {
                         let share = weight / self.totals[u];
                         for (x, weight) in rows.entries(u).rev().take_while(|&(x, _)| x > v) {
@@ -216,6 +222,8 @@ impl<'a> Kron<'a> {
                     }
                     NONE => {}
                     group => {
+                        // A row may touch a group through several dropped vertices; the group
+                        // counts once.
                         let last = &mut self.passed[group as usize].1;
                         if std::mem::replace(last, v as u32) != v as u32 {
                             groups_here.push(group);
@@ -265,7 +273,7 @@ impl<'a> Kron<'a> {
         let mut floor = FLOOR.0 * mean;
         loop {
             let joined = approximate::eliminate(self.rows, self.keep, floor, limits.budget);
-            // Once nothing new is large enough nothing is held, so this ends.
+            // This ends: a floor above every new weight leaves nothing to hold.
             let Ok(mut joined) = joined else {
                 floor *= FLOOR.1;
                 continue;
@@ -278,7 +286,7 @@ impl<'a> Kron<'a> {
 }
 
 impl Upper {
-    /// Both triangles.
+    /// The complete rows, with both triangles.
     fn mirrored(&self, fill_dropped: usize) -> Reduced {
         let n = self.starts.len() - 1;
         let rows = || self.starts.windows(2).map(|range| &self.entries[range[0]..range[1]]).enumerate();
@@ -289,7 +297,7 @@ impl Upper {
         }
         (0..n).for_each(|v| starts[v + 1] += starts[v]);
         let (mut columns, mut weights) = (vec![0; starts[n]], vec![0.0; starts[n]]);
-        // What lies below the diagonal comes from earlier rows, in their order.
+        // Entries below the diagonal come from earlier rows, in their order, so columns ascend.
         let mut next = starts[..n].to_vec();
         for (row, entries) in rows() {
             for (&(column, weight), at) in entries.iter().zip(next[row]..) {

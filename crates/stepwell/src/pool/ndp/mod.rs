@@ -1,10 +1,9 @@
-//! Node decimation pooling (paper §3.3): drop one side of a cut, join the rest.
+//! Node decimation pooling (paper §3.3): drops one side of a cut and links the rest.
 //!
-//! Vertices that exchange much information end on opposite sides of a large
-//! cut, so one side stands for both. [`maxcut`] finds such a cut from the top
-//! eigenvector of `I - Ã`; [`kron_reduce`] joins the kept vertices so that the
-//! electrical distances between them stay what they were; [`sparsify`] drops
-//! weak links. [`ndp`] is all three.
+//! Strongly coupled vertices end on opposite sides of a large cut, so one side can
+//! represent both. [`maxcut`] finds such a cut from the top eigenvector of `I - Ã`.
+//! [`kron_reduce`] links the kept vertices so that the electrical distances between
+//! them do not change. [`sparsify`] drops weak links. [`ndp`] does all three.
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -19,15 +18,15 @@
 //!
 //! # Several levels
 //!
-//! With [`Sparsify::EachLevel`] the graph of a [`Pooled`] is sparse already, is
-//! what a model uses and what the next level is made from. With
-//! [`Sparsify::Deferred`] it still has all its links: the next level is made
-//! from it as it is, and a model uses [`sparsify`] of it.
+//! With [`Sparsify::EachLevel`] the graph of a [`Pooled`] is sparse already: a model
+//! uses it, and the next level is made from it. With [`Sparsify::Deferred`] it still
+//! has all its links: the next level is made from it as it is, and a model uses
+//! [`sparsify`] of it.
 //!
 //! # Directed graphs
 //!
-//! are reduced as `(A + Aᵀ) / 2`. Self loops count in the degrees that `Ã` is
-//! normalised by; they cancel in the Laplacian, and coarse graphs have none.
+//! Directed graphs are reduced as `(A + Aᵀ) / 2`. Self loops count in the degrees that
+//! normalise `Ã`. They cancel in the Laplacian, so coarse graphs have none.
 
 mod approximate;
 mod cut;
@@ -53,25 +52,25 @@ use crate::graph::{Graph, GraphRef};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sparsify {
-    /// On every level, before the next is made from it: the paper's p(p(A)).
+    /// On every level, before the next level is made from it: the paper's p(p(A)).
     #[default]
     EachLevel,
-    /// On every level, after the next was made from it.
+    /// On every level, after the next level was made from it.
     Deferred,
 }
 
-/// Which side of a component's cut is kept.
+/// The side of a component's cut to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// That of the largest entry of the eigenvector, or of the largest degree
-    /// where the component is bipartite; of the smaller side, then of the
-    /// lowest vertex, if both sides have one.
+    /// The side with the largest entry of the eigenvector or, if the component is
+    /// bipartite, with the largest degree. If both sides have one, the smaller side; if
+    /// they are of equal size, the side of the lowest such vertex.
     #[default]
     Largest,
-    /// The one with fewer vertices; [`Largest`](Self::Largest) decides ties.
+    /// The side with fewer vertices; [`Largest`](Self::Largest) decides ties.
     Smaller,
-    /// The one with more vertices; [`Largest`](Self::Largest) decides ties.
+    /// The side with more vertices; [`Largest`](Self::Largest) decides ties.
     Larger,
 }
 
@@ -103,15 +102,14 @@ pub fn ndp(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Poole
     Ok(Pooled { assignment, graph: coarse, kept: Some(kept), notes })
 }
 
-/// A large cut, as [`ndp`] makes it on the first level with seed 0.
+/// A large cut, as [`ndp`] computes it on the first level with seed 0.
 pub fn maxcut(graph: GraphRef<'_>) -> Result<Cut> {
     Ok(cut::cut(&Rows::new(graph)?, Side::Largest, 0, 0))
 }
 
-/// Drops the vertices not in `keep` and joins the others so that resistance
-/// distances between them do not change (the Schur complement of the
-/// Laplacian). The result is undirected and without self loops. A component
-/// without a kept vertex vanishes.
+/// Drops the vertices not in `keep` and links the others so that resistance distances
+/// between them do not change (the Schur complement of the Laplacian). The result is
+/// undirected and has no self loops. A component without a kept vertex vanishes.
 pub fn kron_reduce(graph: GraphRef<'_>, keep: &[bool]) -> Result<Graph> {
     same_length("vertices kept or not", graph.num_vertices(), keep.len())?;
     let limits = Limits { budget: Pooling::default().fill_budget as usize, approximate: false, delta: 0.0 };
@@ -130,7 +128,7 @@ fn reduce(graph: GraphRef<'_>, rows: &Rows, keep: &[bool], limits: Limits) -> Re
     Ok((graph, reduced.fill_dropped))
 }
 
-/// The graph without its weights below `delta`, and without labels and attributes.
+/// The graph without weights below `delta`, and without labels and attributes.
 pub fn sparsify(graph: GraphRef<'_>, delta: f64) -> Result<Graph> {
     let (mut starts, mut columns, mut weights) = (vec![0], Vec::new(), Vec::new());
     for v in 0..graph.num_vertices() {

@@ -1,12 +1,12 @@
-//! Eliminating a large connected set of vertices.
+//! Eliminates a large connected set of vertices.
 //!
-//! Every elimination leaves its neighbours pairwise joined: an *element*, whose
-//! weights are kept densely and apart from others until a vertex they share is
-//! eliminated. Then the elements of that vertex and its own edges are added up
-//! in one [front], and with it go all vertices that see nothing outside. The
-//! vertex with the fewest neighbours, kept ones included, is next (by the upper
-//! bound that elements' sizes give), so that small elements merge first and the
-//! work stays near the size of the answer.
+//! Every elimination joins the neighbours of the eliminated vertices pairwise: an
+//! *element*. Its weights are stored densely and separately until a vertex that it
+//! shares with others is eliminated. Then the elements of that vertex and its own edges
+//! are summed in one [front], and all vertices without neighbours outside the front are
+//! eliminated with it. The vertex with the fewest neighbours, kept ones included, comes
+//! next (by the upper bound from the sizes of its elements). So small elements merge
+//! first, and the work stays near the size of the result.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,37 +17,37 @@ use super::rows::Rows;
 /// Vertices joined pairwise, ascending, with their weights.
 struct Element {
     members: Vec<u32>,
-    /// The front it was left in; its own triangle is the end, from `first`.
+    /// The front it was computed in. Its own triangle is the end, from `first`.
     front: Vec<f64>,
     first: usize,
 }
 
-/// A front that holds this part of all vertices left takes in the rest: what
-/// follows would be as large, again and again.
+/// A front with at least this share of the remaining vertices takes in all of them: the
+/// following fronts would be as large, one after the other.
 const NEARLY_ALL: (usize, usize) = (3, 4);
 
 struct Elimination<'a> {
     rows: &'a Rows,
     /// The vertices to eliminate, by local number.
     dropped: &'a [u32],
-    /// Local numbers by vertex: first the dropped ones, then those they touch.
+    /// Local numbers by vertex: first the dropped vertices, then those they touch.
     position: &'a [u32],
     eliminated: Vec<bool>,
     elements: Vec<Option<Element>>,
-    /// Elements each dropped vertex is in, ascending.
+    /// The elements that contain each dropped vertex, ascending.
     elements_of: Vec<Vec<u32>>,
     scores: Vec<usize>,
-    /// How many are not eliminated yet.
+    /// Number of vertices not eliminated yet.
     left: usize,
     heap: BinaryHeap<Reverse<(usize, u32)>>,
-    /// Which front a vertex was last seen in, and where.
+    /// The front that each vertex was last seen in, and its position there.
     seen: Vec<u32>,
     place: Vec<u32>,
 }
 
-/// Eliminates `dropped`, a connected set that touches `touched` others; appends
-/// the triangle of weights among those. `Err` holds the pairs found to be
-/// needed when that is more than `budget`.
+/// Eliminates `dropped`, a connected set that touches `touched` other vertices, and
+/// appends the triangle of weights among those. `Err` holds the number of pairs needed,
+/// as far as known, if it exceeds `budget`.
 pub(super) fn eliminate(
     rows: &Rows,
     dropped: &[u32],
@@ -79,7 +79,7 @@ pub(super) fn eliminate(
             last = Some(state.step(v, &mut held, budget)?);
         }
     }
-    // The set is connected: whatever was eliminated last has absorbed all the rest.
+    // The set is connected, so the last element has absorbed all others.
     if let Some(element) = last.and_then(|at| state.elements[at].take()) {
         answer.extend_from_slice(&element.front[element.first..]);
     }
@@ -87,8 +87,8 @@ pub(super) fn eliminate(
 }
 
 impl Elimination<'_> {
-    /// Eliminates `pivot` and all that see nothing but its neighbours; returns
-    /// the new element.
+    /// Eliminates `pivot` and all vertices without neighbours outside its front.
+    /// Returns the new element.
     fn step(&mut self, pivot: u32, held: &mut usize, budget: usize) -> Result<usize, usize> {
         let id = self.elements.len() as u32;
         let mut absorbed = std::mem::take(&mut self.elements_of[pivot as usize]);
@@ -119,7 +119,7 @@ impl Elimination<'_> {
             for (u, weight) in self.rows.entries(self.dropped[v as usize] as usize) {
                 let u = self.position[u] as usize;
                 let gone = self.eliminated.get(u) == Some(&true);
-                // Two pivots' edge is entered by the first of them.
+                // The first of two pivots enters their common edge.
                 if let (false, Some(k)) = (gone, (self.place[u] as usize).checked_sub(at + 1)) {
                     values[row + k] += weight;
                 }
@@ -183,7 +183,7 @@ impl Elimination<'_> {
             weights = later;
             for (&u, weight) in others.iter().zip(row) {
                 let other = self.place[u as usize] as usize;
-                // Members ascend as places do, pivots excepted.
+                // Members and positions ascend together, except for pivots.
                 let (low, high) =
                     if at < pivots || other < pivots { (at.min(other), at.max(other)) } else { (at, other) };
                 values[row_start(m, low) + high - low - 1] += weight;
@@ -191,7 +191,7 @@ impl Elimination<'_> {
         }
     }
 
-    /// Tells the dropped members of a new element about it.
+    /// Registers a new element with its dropped members and updates their scores.
     fn rescore(&mut self, id: u32) {
         let Self { rows, dropped, elements, elements_of, scores, heap, .. } = self;
         let Some(Some(new)) = elements.get(id as usize) else { return };

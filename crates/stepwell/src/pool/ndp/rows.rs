@@ -1,10 +1,10 @@
-//! A graph as the reduction sees it: symmetric, self loops set aside.
+//! A graph as the reduction sees it: symmetric, with self loops separate.
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphRef};
 use crate::pool::undirected;
 
-/// Rows of a symmetric matrix of weights without its diagonal.
+/// Rows of a symmetric weight matrix without its diagonal.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub starts: Vec<usize>,
@@ -31,12 +31,12 @@ impl Rows {
         columns.iter().zip(weights).map(|(&column, &weight)| (column as usize, weight))
     }
 
-    /// Row sum with the self loop, as in `D`.
+    /// Row sum including the self loop, as in `D`.
     pub fn degree(&self, vertex: usize) -> f64 {
         self.row(vertex).1.iter().sum::<f64>() + self.loops[vertex]
     }
 
-    /// Copies a graph; `(A + Aᵀ) / 2` if it is directed.
+    /// Copies a graph, or `(A + Aᵀ) / 2` if it is directed.
     pub fn new(graph: GraphRef<'_>) -> Result<Self> {
         let (index, made) = (graph.index(), undirected(graph)?);
         let graph = made.as_ref().map_or(graph, Graph::view);
@@ -55,7 +55,7 @@ impl Rows {
             }
             rows.starts.push(rows.columns.len());
         }
-        // Every number of the reduction is bounded by this sum.
+        // This sum bounds every number of the reduction.
         let value: f64 = rows.weights.iter().chain(&rows.loops).sum();
         if value.is_finite() {
             return Ok(rows);

@@ -7,7 +7,7 @@ use crate::linalg::oracle::jacobi;
 use crate::rng::Stream;
 
 fn graph(n: usize, edges: &[(u32, u32, f64)]) -> Graph {
-    // All the same way, so that repeats add up.
+    // List all edges in one direction, so that repeats add up.
     let sources: Vec<u32> = edges.iter().map(|e| e.0.max(e.1)).collect();
     let targets: Vec<u32> = edges.iter().map(|e| e.0.min(e.1)).collect();
     let weights: Vec<f64> = edges.iter().map(|e| e.2).collect();
@@ -31,7 +31,7 @@ fn random(n: usize, degree: f64, loops: bool, seed: u64) -> Graph {
     graph(n, &edges)
 }
 
-/// The same with a random tree below, so that it is connected.
+/// The same with a random spanning tree added, so that it is connected.
 fn connected(n: usize, degree: f64, seed: u64) -> Graph {
     let mut stream = Stream::new(seed, "tree", [0, 0]);
     let mut edges: Vec<_> =
@@ -101,7 +101,7 @@ fn assert_close(found: &[Vec<f64>], expected: &[Vec<f64>], tolerance: f64) {
     }
 }
 
-/// Random vertices to keep, one at least in every component.
+/// Random vertices to keep, at least one in every component.
 fn random_keep(graph: GraphRef<'_>, share: f64, seed: u64) -> Vec<bool> {
     let mut stream = Stream::new(seed, "keep", [0, 0]);
     let components = graph.components();
@@ -113,7 +113,8 @@ fn random_keep(graph: GraphRef<'_>, share: f64, seed: u64) -> Vec<bool> {
 fn resistances(graph: GraphRef<'_>, among: &[usize]) -> Vec<Vec<f64>> {
     let l = laplacian(graph);
     let n = l.len();
-    // L + J/n of a connected graph is regular and its inverse has the same distances as L⁺.
+    // L + J/n of a connected graph is regular, and its inverse has the same distances
+    // as L⁺.
     let m: Vec<Vec<f64>> = l.iter().map(|row| row.iter().map(|x| x + 1.0 / n as f64).collect()).collect();
     let eye: Vec<Vec<f64>> =
         (0..n).map(|i| (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect()).collect();
@@ -136,7 +137,7 @@ fn share_cut(graph: GraphRef<'_>, side: &[bool]) -> f64 {
     if total == 0.0 { 1.0 } else { crossing / total }
 }
 
-/// What must hold of every pooling.
+/// Properties that hold for every pooling.
 fn check_pooled(fine: GraphRef<'_>, pooled: &Pooled) {
     let kept = pooled.kept.as_ref().unwrap();
     let (s, coarse) = (pooled.assignment.view(), pooled.graph.view());
@@ -285,7 +286,7 @@ fn sides_by_rule() {
     assert_eq!(kept(Side::Largest), [3]);
     assert_eq!(kept(Side::Smaller), [3]);
     assert_eq!(kept(Side::Larger), [0, 1, 2, 4, 5]);
-    // A path of three between heavy leaves: the largest degree lies on the larger side.
+    // A path of three between heavy leaves: the largest degree is on the larger side.
     let path = graph(3, &[(0, 1, 1.0), (1, 2, 1.0), (0, 0, 9.0)]);
     let kept = |side| ndp(path.view(), &Pooling { side, ..exact() }, 0).unwrap().kept.unwrap();
     assert_eq!(kept(Side::Largest), [0, 2]);
@@ -344,7 +345,7 @@ fn the_same_bits_whatever_came_before() {
 
 #[test]
 fn large_components_depend_on_seed_and_level_only() {
-    // An odd ring: far from converged after the products allowed.
+    // An odd ring: far from converged after the permitted products.
     let mut stream = Stream::new(0, "ring", [0, 0]);
     let ring: Vec<_> = (0..2001).map(|v| (v, (v + 1) % 2001, stream.uniform_in(0.5, 1.0))).collect();
     let fine = graph(2001, &ring);
@@ -353,7 +354,8 @@ fn large_components_depend_on_seed_and_level_only() {
     assert_ne!(kept(0, 0), kept(1, 0));
     assert_ne!(kept(0, 0), kept(0, 1));
     assert!(maxcut(fine.view()).unwrap().value > 0.6);
-    // Too wide for the products to reach across: rows joined to the next, with diagonals.
+    // Too wide for the products to reach across: rows linked to the next, with
+    // diagonals.
     let (side, mut wide) = (100, Vec::new());
     for v in 0..side * side {
         let (x, y) = (v % side, v / side);
@@ -394,7 +396,7 @@ fn small_and_odd_graphs() {
         assert_eq!(edges, kept * (kept - 1) / 2);
         assert!(maxcut(complete.view()).unwrap().value >= 0.5);
     }
-    // Two equal triangles: the same is done to both.
+    // Two equal triangles: both must be treated in the same way.
     let (kept, _) = sizes(&plain(6, &[0, 1, 2, 3, 4, 5], &[1, 2, 0, 4, 5, 3]));
     assert!(kept == 2 || kept == 4, "{kept}");
     let notes = ndp(plain(2, &[0], &[1]).view(), &exact(), 0).unwrap().notes;
@@ -409,7 +411,7 @@ fn a_star_with_many_leaves() {
     let pooled = ndp(star.view(), &Pooling::default(), 0).unwrap();
     assert_eq!(pooled.kept.unwrap(), [0]);
     assert_eq!(pooled.notes.without_edges, 1);
-    // Keeping the leaves would join all of them.
+    // Keeping the leaves would link all of them.
     let larger = Pooling { side: Side::Larger, fill_budget: 1_000_000, ..Pooling::default() };
     let error = ndp(star.view(), &larger, 0).unwrap_err();
     assert!(matches!(error, Error::FillBudget { dropped: 1, num_vertices: 100_001, .. }), "{error}");
@@ -431,7 +433,7 @@ fn approximate_reductions_are_close_and_stay_within_the_budget() {
     check_pooled(fine.view(), &rough);
     assert!(rough.notes.fill_dropped > 0);
     assert_eq!(rough.kept, full.kept);
-    // Losing conductances can only lower what flows out of a vertex (Rayleigh).
+    // Removing conductances can only lower the flow out of a vertex (Rayleigh).
     let (before, after) = (full.graph.view().degrees(), rough.graph.view().degrees());
     for (x, y) in before.iter().zip(&after) {
         assert!(*y <= x + 1e-9 && *y > 0.5 * x, "{x} {y}");
@@ -441,7 +443,7 @@ fn approximate_reductions_are_close_and_stay_within_the_budget() {
 
 #[test]
 fn a_weight_of_exactly_delta_stays() {
-    // A dropped vertex with ten neighbours joins them by 1/10 each.
+    // A dropped vertex with ten neighbours links them by 1/10 each.
     let leaves: Vec<_> = (1..=10).map(|v| (0, v, 1.0)).collect();
     let star = graph(11, &leaves);
     let larger = Pooling { side: Side::Larger, ..Pooling::default() };
@@ -475,7 +477,7 @@ fn weights_of_any_size() {
     }
     let mixed = graph(5, &[(0, 1, 1e-300), (1, 2, 1e300), (2, 0, 1.0), (2, 3, 1e-8), (3, 4, 1e8)]);
     check_pooled(mixed.view(), &ndp(mixed.view(), &exact(), 0).unwrap());
-    // Each vertex's weights can be added up, those of the whole graph cannot.
+    // The weights of each vertex have a finite sum, those of the whole graph do not.
     let error = ndp(ring(f64::MAX / 2.5).view(), &exact(), 0).unwrap_err();
     assert_eq!(error.to_string(), "sum of weights of graph 0 is inf; expected a finite number");
 }

@@ -1,6 +1,6 @@
-//! The largest of many numbers that change one at a time.
+//! Finds the largest of many numbers that change one at a time.
 
-/// A tree of winners over numbers that are not negative; the lowest index wins ties.
+/// A tree of winners over non-negative numbers. The lowest index wins ties.
 pub(super) struct Tournament {
     keys: Vec<f64>,
     /// Node k has the children 2k and 2k + 1, node 1 is the root; the numbers

@@ -1,13 +1,13 @@
 //! Coordinate descent for `min ‖A - QF‖²` over non-negative factors.
 //!
-//! With F fixed, the rows of Q are independent. A row q has the gradient
-//! `g = q FFᵀ - a Fᵀ`, where a is the row of A; one coordinate t after the other
-//! moves to its minimum, `max(q_t - g_t / (FFᵀ)_tt, 0)`, and F follows in the
-//! same way, A being symmetric. The order and the stopping rule are those of
-//! scikit-learn's solver "cd" without shuffling, so that the same start gives
-//! the same factors; the work is not: a coordinate that is 0 adds nothing to a
-//! gradient, and after the first sweep most are. Only where scikit-learn divides
-//! rounding errors by rounding errors do the factors differ.
+//! With F fixed, the rows of Q are independent. A row q has the gradient `g = q FFᵀ - a
+//! Fᵀ`, where a is the row of A. The coordinates t move one after the other to their
+//! minimum, `max(q_t - g_t / (FFᵀ)_tt, 0)`. F follows in the same way, because A is
+//! symmetric. The order and the stopping rule are those of scikit-learn's solver "cd"
+//! without shuffling, so the same start gives the same factors. The work differs: a
+//! coordinate that is 0 adds nothing to a gradient, and after the first sweep most are
+//! 0. The factors differ only where scikit-learn divides rounding errors by rounding
+//! errors.
 
 use pulp::Arch;
 use rayon::prelude::*;
@@ -16,14 +16,14 @@ use super::factor::{Factor, Gram, Rows};
 use super::kernel::{ABREAST, Lanes, Multiply, UpdateAbreast, UpdateRow};
 use crate::graph::GraphRef;
 
-/// Rows that are updated in one piece; sums over pieces do not depend on threads.
+/// Rows updated as one piece. Sums over pieces do not depend on threads.
 const PIECE: usize = 64;
-/// A graph with more vertices than this is worth several threads.
+/// Graphs with more vertices than this use several threads.
 const PARALLEL: usize = 512;
 
-/// Alternates between the factors until the violation of the optimality
-/// conditions is `tolerance` times the first one's, at most `max_iterations`
-/// times. Returns how many it took.
+/// Alternates between the factors until the violation of the optimality conditions is
+/// `tolerance` times that of the first iteration, at most `max_iterations` times.
+/// Returns the number of iterations.
 pub fn descend(
     graph: GraphRef<'_>,
     q: &mut Factor,
@@ -55,18 +55,18 @@ pub fn descend(
 
 struct Sweep<'a> {
     graph: GraphRef<'a>,
-    /// A with its zeros, where it has few.
+    /// A including its zeros, if it has few.
     matrix: Option<Dense>,
     num_components: usize,
     gram: Gram,
     arch: Arch,
-    /// Buffers of the factor before.
+    /// Buffers of the previous factor.
     spare: Rows,
 }
 
 impl Sweep<'_> {
-    /// Moves every coordinate of `factor` once; returns how much they violated
-    /// the optimality conditions: the sum of the gradients' projections.
+    /// Moves every coordinate of `factor` once. Returns the violation of the optimality
+    /// conditions: the sum of the projected gradients.
     fn update(&mut self, factor: &mut Factor, other: &Factor) -> f64 {
         self.gram.of(other, self.num_components);
         let mut rows = std::mem::take(&mut self.spare);
@@ -154,7 +154,7 @@ impl Sweep<'_> {
         violation
     }
 
-    /// Updates what lies side by side, adds it to `rows` and leaves zeros.
+    /// Updates adjacent rows together, adds them to `rows` and leaves zeros.
     fn update_abreast(&self, count: usize, buffers: &mut Buffers, rows: &mut Rows) -> f64 {
         let Buffers { rows_abreast, targets_abreast: targets, .. } = buffers;
         let violations = self.arch.dispatch(UpdateAbreast { rows: rows_abreast, gram: &self.gram, targets });
@@ -200,14 +200,14 @@ struct Buffers {
     targets_abreast: Vec<Lanes>,
 }
 
-/// A matrix with its zeros; rows are padded to whole blocks.
+/// A matrix including its zeros. Rows are padded to whole blocks.
 struct Dense {
-    /// In a row.
+    /// Blocks per row.
     blocks: usize,
     values: Vec<Lanes>,
 }
 
-/// A in full, unless most of it is 0.
+/// The full matrix A, unless most of it is 0.
 fn dense_matrix(graph: GraphRef<'_>) -> Option<Dense> {
     let n = graph.num_vertices();
     if graph.num_entries() < n * n / 4 {

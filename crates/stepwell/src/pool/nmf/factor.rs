@@ -1,27 +1,27 @@
-//! Factors as sparse rows. Whatever they start from, coordinate descent leaves
-//! few entries per row that are not 0, and everything here costs by those.
+//! Factors as sparse rows. From any start, coordinate descent leaves few nonzero
+//! entries per row, and the cost of everything here grows with those.
 
 use pulp::Arch;
 use rayon::prelude::*;
 
 use super::kernel::{AddFour, Lanes, PANEL};
 
-/// Above this many components the Gram matrix is worth several threads.
+/// With more components than this, the Gram matrix uses several threads.
 const PARALLEL: usize = 512;
-/// Above this share of entries that are not 0, zeros are cheaper than indices:
-/// measured.
+/// Above this share of nonzero entries, storing zeros is cheaper than storing indices
+/// (measured).
 const DENSE: f64 = 0.25;
-/// A column this small beside the largest one holds rounding errors. Dividing by
-/// its square makes numbers of any size of them: on trees of hubs and leaves
-/// scikit-learn ends with entries of 1e15 and more, which would be all of `A'`.
+/// A column this small compared with the largest holds rounding errors. Dividing by its
+/// square would turn them into numbers of any size: on trees of hubs and leaves
+/// scikit-learn ends with entries of 1e15 and more, which would dominate `A'`.
 const ROUNDING: f64 = 1024.0 * f64::EPSILON;
 
-/// A factor, one row per vertex: all entries, or those that are not 0.
+/// A factor with one row per vertex: all entries, or only the nonzero ones.
 #[derive(Clone, Debug)]
 pub enum Factor {
-    /// Rows of all `columns`, which are `0..K`, one after the other.
+    /// Complete rows over `columns`, which are `0..K`, one after the other.
     Dense { columns: Vec<u32>, values: Vec<f64> },
-    /// Rows of entries that are not 0.
+    /// Rows of nonzero entries.
     Sparse(Rows),
 }
 
@@ -69,7 +69,7 @@ impl Factor {
         Self::Dense { columns: (0..num_components as u32).collect(), values }
     }
 
-    /// Whether zeros are cheaper than indices.
+    /// Whether storing zeros is cheaper than storing indices.
     pub fn has_few_zeros(&self, num_components: usize) -> bool {
         match self {
             Self::Dense { .. } => true,
@@ -110,7 +110,7 @@ impl Factor {
         }
     }
 
-    /// The entries that are not 0.
+    /// The nonzero entries.
     pub fn into_rows(self) -> Rows {
         let (columns, values) = match self {
             Self::Sparse(rows) => return rows,
@@ -129,15 +129,15 @@ impl Factor {
     }
 }
 
-/// The Gram matrix `FᵀF` of a factor in panels of [`PANEL`] columns: panel p
-/// holds the columns from `p · PANEL` on of every row, one row after the other.
-/// Rows below the diagonal are added up, the rest follows by symmetry.
+/// The Gram matrix `FᵀF` of a factor in panels of [`PANEL`] columns: panel p holds the
+/// columns from `p · PANEL` on of every row, one row after the other. Rows below the
+/// diagonal are summed; the rest follows by symmetry.
 #[derive(Debug, Default)]
 pub struct Gram {
     num_components: usize,
     panels: Vec<Lanes>,
-    /// Up to here an entry of the diagonal is that of a column of rounding
-    /// errors, which would be 0 without them.
+    /// A diagonal entry up to this value belongs to a column of rounding errors, which
+    /// would be 0 without them.
     negligible: f64,
 }
 
@@ -158,7 +158,7 @@ impl Gram {
         self.negligible = largest * ROUNDING * ROUNDING;
     }
 
-    /// The squared norm of a column, 0 if it is negligible beside others.
+    /// The squared norm of a column; 0 if it is negligible compared with others.
     #[inline]
     pub fn curvature(&self, column: usize) -> f64 {
         let square = self.square(column);
@@ -170,13 +170,13 @@ impl Gram {
         self.panels[column / PANEL * self.num_components + column][column % PANEL]
     }
 
-    /// The rows of panel `panel`.
+    /// The rows of one panel.
     #[inline]
     pub fn panel(&self, panel: usize) -> &[Lanes] {
         &self.panels[panel * self.num_components..(panel + 1) * self.num_components]
     }
 
-    /// Fills what lies above the diagonal from what lies below.
+    /// Copies the entries below the diagonal to those above.
     fn mirror(&mut self) {
         let n = self.num_components;
         for column in 1..n {

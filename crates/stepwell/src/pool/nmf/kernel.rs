@@ -1,9 +1,9 @@
-//! The inner loops of coordinate descent, with whatever vector instructions the
-//! machine has.
+//! The inner loops of coordinate descent, with the vector instructions that the machine
+//! has.
 //!
-//! Products are rounded before they are added, though some machines could do
-//! without. Where A is met exactly, gradients are then more often exactly 0, and
-//! fewer entries of `S` are rounding errors; and all machines give the same bits.
+//! Products are rounded before they are added, although some machines could fuse the
+//! two. If A is factorised exactly, gradients are then exactly 0 more often, and fewer
+//! entries of `S` are rounding errors. All machines give the same bits.
 
 use std::ops::{Deref, DerefMut};
 
@@ -11,15 +11,13 @@ use pulp::{Simd, WithSimd, bytemuck};
 
 use super::factor::{Gram, Rows};
 
-/// Columns of the Gram matrix that are worked on together: a row of a panel
-/// fits in registers.
+/// Columns of the Gram matrix processed together: a row of a panel fits in registers.
 pub const PANEL: usize = 16;
 /// Vertices whose rows are updated side by side.
 pub const ABREAST: usize = 16;
 
-/// Numbers that are worked on together, in whole cache lines: vectors that lie
-/// across two of them, as they may in memory from anywhere, take a quarter more
-/// time.
+/// Numbers processed together, aligned to cache lines. Unaligned vectors can straddle
+/// two lines and take a quarter more time.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct Lanes([f64; PANEL]);
@@ -40,10 +38,10 @@ impl DerefMut for Lanes {
     }
 }
 
-/// Moves the coordinates of one row to their minima, one after the other, and
-/// adds the row to `rows`. Gives how much it violated the optimality conditions.
+/// Moves the coordinates of one row to their minima, one after the other, and adds the
+/// row to `rows`. Returns the violation of the optimality conditions.
 pub struct UpdateRow<'a> {
-    /// Columns and values of the row as it was, without zeros.
+    /// Columns and values of the old row, without zeros.
     pub old: (&'a [u32], &'a [f64]),
     pub gram: &'a Gram,
     /// The part of the gradient that does not depend on the row, negated.
@@ -65,7 +63,8 @@ impl WithSimd for UpdateRow<'_> {
             // Lanes beyond the last column keep a gradient of 0, which moves nothing.
             let mut gradient = Lanes::default();
             gradient.iter_mut().zip(targets).for_each(|(slope, target)| *slope = -target);
-            // Left of the panel the new entries, from it on the old ones.
+            // The gradient uses new entries left of the panel, and old entries from the panel
+            // on.
             let new = rows.columns[begin..].iter().zip(&rows.values[begin..]);
             accumulate(simd, &mut gradient, new, gram);
             accumulate(simd, &mut gradient, columns.iter().zip(values), gram);
@@ -74,8 +73,9 @@ impl WithSimd for UpdateRow<'_> {
             let mut done = 0;
             for at in 0..=here {
                 let stop = if at < here { columns[at] as usize - first } else { PANEL };
-                // A coordinate at 0 stays there unless its gradient is negative. Few are: the
-                // processor goes on with the next entry before it knows.
+                // A coordinate at 0 stays there unless its gradient is negative. Few are
+                // negative, so branch prediction continues with the next entry before the
+                // result is known.
                 loop {
                     let falling = negative(simd, &gradient) & lanes(done, stop);
                     if falling == 0 {
@@ -97,7 +97,7 @@ impl WithSimd for UpdateRow<'_> {
     }
 }
 
-/// Moves one coordinate, follows with the gradient, and gives the violation.
+/// Moves one coordinate, updates the gradient, and returns the violation.
 #[inline(always)]
 fn step<S: Simd>(
     simd: S,
@@ -129,7 +129,7 @@ fn accumulate<'a, S: Simd>(
     gram: &[Lanes],
 ) {
     let (gradient, _) = S::as_mut_simd_f64s(gradient);
-    // As many of these vectors are used as a panel needs.
+    // Only as many of these vectors are used as a panel needs.
     let mut sums = [simd.splat_f64s(0.0); PANEL];
     sums.iter_mut().zip(&*gradient).for_each(|(sum, slope)| *sum = *slope);
     for (&column, &value) in entries {
@@ -142,13 +142,13 @@ fn accumulate<'a, S: Simd>(
     gradient.iter_mut().zip(&sums).for_each(|(slope, sum)| *slope = *sum);
 }
 
-/// The lanes `from..to`, as bits.
+/// The lanes `from..to`, as a bit mask.
 #[inline(always)]
 fn lanes(from: usize, to: usize) -> u64 {
     (1 << to) - (1 << from.min(to))
 }
 
-/// The lanes below 0, as bits.
+/// The negative lanes, as a bit mask.
 #[inline(always)]
 fn negative<S: Simd>(simd: S, gradient: &Lanes) -> u64 {
     const BITS: [u64; PANEL] = {
@@ -169,13 +169,13 @@ fn negative<S: Simd>(simd: S, gradient: &Lanes) -> u64 {
     bytemuck::cast_slice::<_, u64>(&found).iter().fold(0, |bits, more| bits | more)
 }
 
-/// What [`UpdateRow`] does, for [`ABREAST`] rows with few zeros at once: the
-/// columns of `rows` are updated in place. Gives each row's violation.
+/// Does the work of [`UpdateRow`] for [`ABREAST`] rows with few zeros at once: updates
+/// the columns of `rows` in place. Returns each row's violation.
 pub struct UpdateAbreast<'a> {
-    /// An entry of each row per column.
+    /// One entry of each row per column.
     pub rows: &'a mut [Lanes],
     pub gram: &'a Gram,
-    /// As in [`UpdateRow`], an entry of each row per column.
+    /// As in [`UpdateRow`], one entry of each row per column.
     pub targets: &'a [Lanes],
 }
 
@@ -188,7 +188,7 @@ impl WithSimd for UpdateAbreast<'_> {
         let zero = simd.splat_f64s(0.0);
         let mut violations = Lanes::default();
         for (column, targets) in targets.iter().enumerate() {
-            // As many of these vectors are used as there are rows.
+            // Only as many of these vectors are used as there are rows.
             let mut slopes = [zero; ABREAST];
             for (slope, &target) in slopes.iter_mut().zip(S::as_simd_f64s(targets).0) {
                 *slope = simd.neg_f64s(target);
@@ -254,10 +254,10 @@ impl WithSimd for AddFour<'_> {
 /// `sums[r] += Σ_j A_j · F_jr` for [`ABREAST`] columns of A that lie side by side
 /// in each of its rows j.
 pub struct Multiply<'a> {
-    /// A, symmetric, row after row, each of `blocks`.
+    /// A, symmetric, by row; each row has `blocks` blocks.
     pub matrix: &'a [Lanes],
     pub blocks: usize,
-    /// Which block of columns.
+    /// The block of columns.
     pub block: usize,
     pub factor: &'a Rows,
     pub sums: &'a mut [Lanes],

@@ -1,13 +1,12 @@
 //! NMF pooling (paper §3.2): soft clusters by non-negative matrix factorization.
 //!
-//! `A ≈ Q·F` with K = N/2 rows in `F`; then `S = Fᵀ`, and `A' = SᵀAS` is divided
-//! by its largest entry. The normalised adjacency does not change by that, and
-//! deep pyramids cannot overflow, which they do without. Coarse graphs are
-//! dense: a vertex is in several clusters, and each pair of clusters that share
-//! an edge or a vertex is joined.
+//! `A ≈ Q·F` with K = N/2 rows in `F`; then `S = Fᵀ`, and `A' = SᵀAS` is divided by its
+//! largest entry. The division does not change the normalised adjacency, and it
+//! prevents overflow in deep pyramids. Coarse graphs are dense: a vertex is in several
+//! clusters, and every pair of clusters that share an edge or a vertex is linked.
 //!
-//! The start is random and the descent is cut off after ten iterations, as in
-//! the paper's code. A graph of two vertices or without edges stays as it is.
+//! The start is random and the descent stops after ten iterations, as in the paper's
+//! code. A graph of two vertices or without edges stays as it is.
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -30,22 +29,22 @@ use super::{Assignment, Notes, Pooled, Pooling, undirected};
 use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
 
-/// Bytes both factors of a graph may have before they become sparse, which
-/// allows graphs of some 16,000 vertices: the start is random, hence dense.
+/// Maximum bytes of both factors of a graph before they become sparse. The limit
+/// permits graphs of about 16,000 vertices; the start is random and therefore dense.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// What [`factorize`] gives.
+/// The result of [`factorize`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factors {
     /// `Q`, vertices by components.
     pub q: Array2<f64>,
     /// `F`, components by vertices.
     pub f: Array2<f64>,
-    /// How many iterations it took.
+    /// Number of iterations.
     pub iterations: usize,
 }
 
-/// Pools one graph; `level` counts the poolings before this one.
+/// Pools one graph. `level` is the number of earlier poolings.
 pub fn nmf(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Pooled> {
     let n = graph.num_vertices();
     if n <= 2 || graph.num_entries() == 0 {
@@ -57,7 +56,7 @@ pub fn nmf(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Poole
     let k = (n / 2).max(2);
     check_size(n, k)?;
     let total: f64 = graph.entries().map(|(_, _, weight)| weight).sum();
-    // The scale at which Q·F is of the size of A on average.
+    // The scale at which Q·F has the size of A on average.
     let scale = (total / (n as f64 * n as f64) / k as f64).sqrt();
     let start =
         |which| Factor::dense(k, start::half_normals(options.seed, level as u64, which, n * k, scale));
@@ -72,8 +71,8 @@ pub fn nmf(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Poole
     Ok(Pooled { assignment, graph, kept: None, notes })
 }
 
-/// The factors [`nmf`] would find from a given start: `q` has a row per vertex
-/// and `f` a column, and both are not negative.
+/// The factors that [`nmf`] would find from a given start: `q` has a row per vertex and
+/// `f` a column. Both must be non-negative.
 pub fn factorize(
     graph: GraphRef<'_>,
     q: ArrayView2<'_, f64>,
@@ -121,7 +120,7 @@ fn check_size(num_vertices: usize, num_components: usize) -> Result<()> {
     }
 }
 
-/// `SᵀAS` divided by its largest entry, without the entries that are 0.
+/// `SᵀAS` divided by its largest entry, without zero entries.
 fn coarse_graph(
     graph: GraphRef<'_>,
     starts: &[usize],
@@ -133,7 +132,7 @@ fn coarse_graph(
         let range = starts[vertex]..starts[vertex + 1];
         columns[range.clone()].iter().map(|&column| column as usize).zip(&values[range])
     };
-    // One triangle only: both directions then hold the same bits.
+    // Compute one triangle only, so that both directions hold the same bits.
     let mut sums = vec![0.0; k * k];
     let mut gathered = vec![0.0; k];
     for vertex in 0..graph.num_vertices() {

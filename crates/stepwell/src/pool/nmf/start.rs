@@ -1,11 +1,11 @@
-//! Random starts. Their stream is found by seed and level and not by the graph,
-//! so that graph after graph begins with the same numbers: they are kept.
+//! Random starts. Seed and level identify their stream, not the graph. So every graph
+//! starts with the same numbers, and these are cached.
 
 use std::cell::RefCell;
 
 use crate::rng::Stream;
 
-/// Numbers of one stream that are kept, and streams per thread: at most 8 MiB.
+/// Cached numbers of one stream, and streams per thread: at most 8 MiB.
 const KEPT_NUMBERS: usize = 1 << 16;
 const KEPT_STREAMS: usize = 16;
 
@@ -16,8 +16,8 @@ thread_local! {
     static DRAWN: RefCell<Vec<Drawn>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The first `count` absolute values of standard normal numbers of a stream,
-/// times `scale`. `which` tells the two factors' streams apart.
+/// The first `count` absolute values of standard normal numbers of a stream, times
+/// `scale`. `which` selects the stream of one of the two factors.
 pub fn half_normals(seed: u64, level: u64, which: u64, count: usize, scale: f64) -> Vec<f64> {
     let key = (seed, [level, which]);
     DRAWN.with_borrow_mut(|drawn| {

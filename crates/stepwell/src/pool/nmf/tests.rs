@@ -13,11 +13,11 @@ fn dense(graph: GraphRef<'_>) -> Array2<f64> {
 }
 
 fn random(rows: usize, columns: usize, stream: &mut Stream) -> Array2<f64> {
-    // Some exact zeros, where coordinates may only rise.
+    // Some exact zeros, which coordinates can only increase.
     Array2::from_shape_simple_fn((rows, columns), || (stream.uniform() - 0.1).max(0.0))
 }
 
-/// Coordinate descent by the book: every gradient computed anew.
+/// Textbook coordinate descent: recomputes every gradient.
 fn by_the_book(a: &Array2<f64>, q: &mut Array2<f64>, f: &mut Array2<f64>, options: &Pooling) -> usize {
     fn update(a: &Array2<f64>, w: &mut Array2<f64>, h: &Array2<f64>) -> f64 {
         let (gram, target) = (h.dot(&h.t()), a.dot(&h.t()));
@@ -61,8 +61,9 @@ fn ring(n: u32) -> Graph {
 }
 
 proptest! {
-    // A matrix of higher rank than the factors: where it is met exactly, gradients are
-    // rounding errors, and so is what follows from them.
+    // The matrix has a higher rank than the factors. If it were factorised exactly,
+    // gradients would be rounding errors, and so would everything that follows from
+    // them.
     #[test]
     fn factors_are_those_of_plain_coordinate_descent(n in 4usize..70, more in 1usize..9, seed in 0u64..1000) {
         let mut stream = Stream::new(seed, "test start", [0, 0]);
@@ -77,8 +78,9 @@ proptest! {
         let factors = factorize(graph.view(), q.view(), f.view(), &options).unwrap();
         let (start_q, start_f) = (q.clone(), f.clone());
         let iterations = by_the_book(&dense(graph.view()), &mut q, &mut f, &options);
-        // Where small changes of the start change the answer, no answer is the right one: rounding
-        // decides whether a coordinate leaves 0, and that grows from iteration to iteration.
+        // If small changes of the start change the result, no result is the right one: rounding
+        // decides whether a coordinate leaves 0, and the difference grows from iteration to
+        // iteration.
         for _ in 0..3 {
             let mut near = |start: &Array2<f64>| start.mapv(|x| x * (1.0 + 1e-13 * stream.normal()));
             let (mut near_q, mut near_f) = (near(&start_q), near(&start_f));
@@ -136,7 +138,7 @@ fn threads_do_not_change_a_bit() {
         threads
             .install(|| nmf(graph.view(), &Pooling { max_iterations: 2, ..Default::default() }, 0).unwrap())
     };
-    // Enough vertices that rows and panels are spread over threads.
+    // Enough vertices to spread rows and panels over threads.
     let graph = ring(1100);
     let (one, three) = (pool(1, &graph), pool(3, &graph));
     assert!(one == three);
@@ -159,7 +161,8 @@ fn odd_graphs_are_pooled_too() {
 
 #[test]
 fn rounding_errors_do_not_become_clusters() {
-    // Hubs with many leaves have few distinct rows: components are left over, which hold rounding errors.
+    // Hubs with many leaves have few distinct rows: some components are superfluous and
+    // hold rounding errors.
     for seed in 0..40 {
         let mut stream = Stream::new(seed, "test tree", [0, 0]);
         let ends: Vec<(u32, u32)> = (1..200).map(|v| (v, stream.below((v as usize).min(9)) as u32)).collect();
