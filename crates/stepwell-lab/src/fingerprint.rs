@@ -35,8 +35,8 @@ impl Fingerprint {
         Self { checksum, settings: serde_json::from_str(&text).expect("just written") }
     }
 
-    /// What differs from this fingerprint if the checksums differ: `units = 10, not
-    /// 11`.
+    /// What differs from this fingerprint if the checksums differ:
+    /// `units = 10, not 11`.
     pub(crate) fn difference(&self, now: &Self) -> String {
         if self.settings.is_null() {
             return "another dataset, model or protocol".into();

@@ -7,13 +7,13 @@
 //! start leads to it, and its distance can be bounded. Otherwise nothing is guaranteed,
 //! and the functions here return `None`.
 //!
-//! If edges carry labels or attributes, a gate multiplies a neighbour's states: `Σ_j
-//! ã_ij·g_ij ∘ h_j` replaces `(ÃH)_i`. For unit k that is the matrix with the entries
-//! `ã_ij·g_ijk`. No gate exceeds 1 in modulus, so each entry is at most `ã_ij` in
-//! modulus. If the entries of a matrix are bounded by those of a non-negative matrix,
-//! so is its norm. So no unit's matrix has a norm above `‖Ã‖₂`, and K, the bounds
-//! derived from it, and the proofs stay valid. This does not extend to radii: the
-//! radius of a gated operator may be far below `rho(Ã)·rho(W)`, so there is no
+//! If edges carry labels or attributes, a gate multiplies a neighbour's states:
+//! `Σ_j ã_ij·g_ij ∘ h_j` replaces `(ÃH)_i`. For unit k that is the matrix with the
+//! entries `ã_ij·g_ijk`. No gate exceeds 1 in modulus, so each entry is at most `ã_ij`
+//! in modulus. If the entries of a matrix are bounded by those of a non-negative
+//! matrix, so is its norm. So no unit's matrix has a norm above `‖Ã‖₂`, and K, the
+//! bounds derived from it, and the proofs stay valid. This does not extend to radii:
+//! the radius of a gated operator may be far below `rho(Ã)·rho(W)`, so there is no
 //! necessary condition.
 //!
 //! `‖Ã‖₂` is exactly 1 for a graph with an edge and 0 for one without, directed or not.

@@ -177,9 +177,9 @@ unsafe fn fill_columns<V: Vector>(
     }
 }
 
-/// Taylor coefficients of `sin(π w)/w`, from the highest power of `w²` down. For `|w| ≤
-/// 1/2` the first omitted term is below the rounding error of f64; without the first
-/// four coefficients, of f32.
+/// Taylor coefficients of `sin(π w)/w`, from the highest power of `w²` down. For
+/// `|w| ≤ 1/2` the first omitted term is below the rounding error of f64; without the
+/// first four coefficients, of f32.
 const SERIES: [f64; 11] = [
     5.392_664_662_608_128e-10,
     -2.294_842_899_726_987_3e-8,

@@ -1,11 +1,11 @@
 //! The hyperbolic tangent: `f/(f+1)` with `f = (exp(2x)-1)/2`.
 //!
-//! `x = n·(ln 2)/2 + r` with integer n gives `f = 2ⁿ·g(r) + (2ⁿ-1)/2`, where `g(r) =
-//! (exp(2r)-1)/2 = r + r²·C(r)` and C is a short series. The formula loses nothing near
-//! 0, where f is close to x, nor near ±1, where an error of f hardly matters. Since `f
-//! ≤ f+1` and `f ≥ -1/2` hold after any rounding, no result exceeds 1 in modulus. (A
-//! quotient of polynomials in x² takes as many instructions, but near 1 it is off by 5
-//! to 6 units in the last place.)
+//! `x = n·(ln 2)/2 + r` with integer n gives `f = 2ⁿ·g(r) + (2ⁿ-1)/2`, where
+//! `g(r) = (exp(2r)-1)/2 = r + r²·C(r)` and C is a short series. The formula loses
+//! nothing near 0, where f is close to x, nor near ±1, where an error of f hardly
+//! matters. Since `f ≤ f+1` and `f ≥ -1/2` hold after any rounding, no result exceeds 1
+//! in modulus. (A quotient of polynomials in x² takes as many instructions, but near 1
+//! it is off by 5 to 6 units in the last place.)
 
 use super::Real;
 use super::vector::Vector;

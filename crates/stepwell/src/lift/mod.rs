@@ -26,26 +26,27 @@
 //! `B`.
 //!
 //! *Normalised.* The row sums `D` follow from the multiset, so they are equal within a
-//! class: `D^-1/2 P = P Δ^-1/2` with one number per class in `Δ`. Then `Ã P = D^-1/2 A
-//! D^-1/2 P = D^-1/2 P B Δ^-1/2 = P Δ^-1/2 B Δ^-1/2 = P B̃`. *Directed*, `Ã =
-//! D_out^-1/2 A D_in^-1/2`: a row does not determine the incoming weights, so the
-//! refinement starts from the in-degrees as well, and the same equation holds with
-//! `D_in` on the right. *Unnormalised*, `Ã = A`. A self loop is an entry whose column
-//! is in the row's own class, and a vertex without edges has an empty row; neither
-//! needs special treatment.
+//! class: `D^-1/2 P = P Δ^-1/2` with one number per class in `Δ`. Then
+//! `Ã P = D^-1/2 A D^-1/2 P = D^-1/2 P B Δ^-1/2 = P Δ^-1/2 B Δ^-1/2 = P B̃`.
+//! *Directed*, `Ã = D_out^-1/2 A D_in^-1/2`: a row does not determine the incoming
+//! weights, so the refinement starts from the in-degrees as well, and the same equation
+//! holds with `D_in` on the right. *Unnormalised*, `Ã = A`. A self loop is an entry
+//! whose column is in the row's own class, and a vertex without edges has an empty row;
+//! neither needs special treatment.
 //!
-//! *Gates.* If edges carry labels or attributes, the step is `tanh(Σ_g Ã_g H D_g W + X
-//! V)`: `Ã_g` has the entries whose edges carry g, and `D_g` has their gate on its
-//! diagonal. Rows are then multisets of a weight, the edge's labels and attributes, and
-//! the class of the column. The argument above holds for every `Ã_g`, and the quotient
-//! has an entry for each pair of class and g that occurs in a row.
+//! *Gates.* If edges carry labels or attributes, the step is
+//! `tanh(Σ_g Ã_g H D_g W + X V)`: `Ã_g` has the entries whose edges carry g, and `D_g`
+//! has their gate on its diagonal. Rows are then multisets of a weight, the edge's
+//! labels and attributes, and the class of the column. The argument above holds for
+//! every `Ã_g`, and the quotient has an entry for each pair of class and g that occurs
+//! in a row.
 //!
-//! *The iteration.* If `H = P G`, then `tanh(Ã H W + X V) = tanh(P (B̃ G W + Y V)) = P
-//! tanh(B̃ G W + Y V)`, since every row of `P` has a single 1. The iteration starts
-//! from `H = 0 = P 0`. So every Jacobi step, leaky or not, is the step of the quotient
-//! copied to the members, for any `W` and `V`. The same holds for the fixed point and
-//! for a further block whose input is `H`. Frobenius norms and sums over vertices
-//! weight each class by its size.
+//! *The iteration.* If `H = P G`, then
+//! `tanh(Ã H W + X V) = tanh(P (B̃ G W + Y V)) = P tanh(B̃ G W + Y V)`, since every row
+//! of `P` has a single 1. The iteration starts from `H = 0 = P 0`. So every Jacobi
+//! step, leaky or not, is the step of the quotient copied to the members, for any `W`
+//! and `V`. The same holds for the fixed point and for a further block whose input is
+//! `H`. Frobenius norms and sums over vertices weight each class by its size.
 //!
 //! # Rounding
 //!

@@ -168,8 +168,9 @@ impl Reflections<f64> {
         Self { basis, factor }
     }
 
-    /// Replaces the rest `B` of the matrix, from row and column `first` on, by `Qᵀ B
-    /// Q`: with `X = B V T⁻¹` and `W = X - V T⁻ᵀ VᵀX / 2` it is `B - V Wᵀ - W Vᵀ`.
+    /// Replaces the rest `B` of the matrix, from row and column `first` on, by
+    /// `Qᵀ B Q`: with `X = B V T⁻¹` and `W = X - V T⁻ᵀ VᵀX / 2` it is
+    /// `B - V Wᵀ - W Vᵀ`.
     fn apply_on_both_sides(&self, entries: &mut [f64], n: usize, first: usize) {
         let Self { basis, factor } = self;
         let (height, width) = (basis.nrows(), basis.ncols());

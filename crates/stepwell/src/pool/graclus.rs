@@ -3,8 +3,8 @@
 //! Vertices are visited in some order. An unmatched vertex is matched with the
 //! unmatched neighbour of largest gain `a_ij (1/d_i + 1/d_j)`, where d are weighted
 //! degrees. Without such a neighbour it stays its own cluster. The first level is
-//! visited in random order, later levels by ascending degree. The clusters give `A' =
-//! PᵀAP`, whose diagonal is kept.
+//! visited in random order, later levels by ascending degree. The clusters give
+//! `A' = PᵀAP`, whose diagonal is kept.
 //!
 //! The paper pads every level with fake vertices, so that each is exactly half of the
 //! previous one. Fake vertices hold noise and cost time, so there are none here.

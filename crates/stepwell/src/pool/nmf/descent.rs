@@ -1,13 +1,13 @@
 //! Coordinate descent for `min ‖A - QF‖²` over non-negative factors.
 //!
-//! With F fixed, the rows of Q are independent. A row q has the gradient `g = q FFᵀ - a
-//! Fᵀ`, where a is the row of A. The coordinates t move one after the other to their
-//! minimum, `max(q_t - g_t / (FFᵀ)_tt, 0)`. F follows in the same way, because A is
-//! symmetric. The order and the stopping rule are those of scikit-learn's solver "cd"
-//! without shuffling, so the same start gives the same factors. The work differs: a
-//! coordinate that is 0 adds nothing to a gradient, and after the first sweep most are
-//! 0. The factors differ only where scikit-learn divides rounding errors by rounding
-//! errors.
+//! With F fixed, the rows of Q are independent. A row q has the gradient
+//! `g = q FFᵀ - a Fᵀ`, where a is the row of A. The coordinates t move one after the
+//! other to their minimum, `max(q_t - g_t / (FFᵀ)_tt, 0)`. F follows in the same way,
+//! because A is symmetric. The order and the stopping rule are those of scikit-learn's
+//! solver "cd" without shuffling, so the same start gives the same factors. The work
+//! differs: a coordinate that is 0 adds nothing to a gradient, and most are 0 after the
+//! first sweep. The factors differ only where scikit-learn divides rounding errors by
+//! rounding errors.
 
 use pulp::Arch;
 use rayon::prelude::*;
