@@ -31,7 +31,7 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] stepwell_data::Error),
     /// A missing result needs graphs, but the graphs were not prepared.
-    #[error("graphs must be prepared before they are embedded")]
+    #[error("cannot embed graphs that were not prepared")]
     Unprepared,
     /// A file or folder could not be read or written.
     #[error("{}: {source}", path.display())]

@@ -97,7 +97,7 @@ fn whole(bytes: &[u8]) -> usize {
 fn text(line: &[u8]) -> Result<&str, String> {
     let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let (sum, text) = line.split_once(' ').unwrap_or(("", line));
-    if sum == digest(text) { Ok(text) } else { Err("its checksum differs, so it was edited".into()) }
+    if sum == digest(text) { Ok(text) } else { Err("its checksum differs: the line was edited".into()) }
 }
 
 /// More than the records of any run unpack to.

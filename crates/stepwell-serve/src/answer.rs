@@ -237,5 +237,5 @@ fn shape(ask: &Ask) -> Result<Shape, Refusal> {
 }
 
 fn unwritable(error: io::Error) -> Refusal {
-    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the answer cannot be written: {error}"))
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot write the response: {error}"))
 }

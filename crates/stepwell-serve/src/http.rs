@@ -133,7 +133,7 @@ async fn answer(
     let path = request.uri().path();
     let Some(&(path, takes_graphs)) = PATHS.iter().find(|(known, _)| *known == path) else {
         let known = PATHS.map(|(path, _)| path).join(", ");
-        return Err(Refusal::new(StatusCode::NOT_FOUND, format!("no such path; there are {known}")));
+        return Err(Refusal::new(StatusCode::NOT_FOUND, format!("unknown path; expected one of {known}")));
     };
     let allowed = match request.method() {
         &Method::POST => takes_graphs,
@@ -141,7 +141,7 @@ async fn answer(
         _ => false,
     };
     if !allowed {
-        let reason = format!("{path} takes {}", if takes_graphs { "POST" } else { "GET" });
+        let reason = format!("{path} accepts only {}", if takes_graphs { "POST" } else { "GET" });
         return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, reason));
     }
     if path != "/health" {
@@ -178,9 +178,9 @@ fn authorise(shared: &Shared, request: &Request<Incoming>) -> Result<(), Refusal
     let given = given.filter(|value| value.len() > 7 && value[..7].eq_ignore_ascii_case(b"bearer "));
     match given.map(|value| sum(value[7..].trim_ascii())) {
         Some(found) if found == *expected => Ok(()),
-        Some(_) => Err(Refusal::new(StatusCode::UNAUTHORIZED, "the token is wrong")),
+        Some(_) => Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong token")),
         None => {
-            let reason = "a token is needed: send 'Authorization: Bearer TOKEN'";
+            let reason = "missing token: send the header 'Authorization: Bearer TOKEN'";
             Err(Refusal::new(StatusCode::UNAUTHORIZED, reason))
         }
     }
@@ -226,14 +226,14 @@ async fn graphs(
     let answer = match timeout_at(deadline, &mut pending.answer).await {
         Ok(Ok(answer)) => answer?,
         Ok(Err(_)) => {
-            let reason = "the answer was lost; this is a mistake in Stepwell, not in the request";
+            let reason = "the response was lost; this is a bug in Stepwell, not in the request";
             return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, reason));
         }
         Err(_) if pending.has_started() => {
-            let reason = format!("the request takes longer than {seconds} s; send fewer or smaller graphs");
+            let reason = format!("the request took longer than {seconds} s; send fewer or smaller graphs");
             return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, reason));
         }
-        Err(_) => return Err(Refusal::busy("the request waited too long; try again later")),
+        Err(_) => return Err(Refusal::busy("the request waited too long in the queue; try again later")),
     };
     let Answer { media_type, body, graphs, skipped, notes } = answer;
     (story.graphs, story.skipped) = (graphs, skipped);
@@ -263,7 +263,7 @@ impl Held<'_> {
         let all = self.shared.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.bytes += bytes;
         if all > 4 * body {
-            return Err(Refusal::busy("too many large requests at a time; try again later"));
+            return Err(Refusal::busy("too many large requests at once; try again later"));
         }
         Ok(())
     }
@@ -276,7 +276,9 @@ impl Drop for Held<'_> {
 }
 
 fn too_long(limit: usize) -> Refusal {
-    Refusal::too_large(format!("request: the body is longer than {limit} bytes; send fewer graphs at a time"))
+    Refusal::too_large(format!(
+        "request: the body is longer than {limit} bytes; send fewer graphs per request"
+    ))
 }
 
 /// Receives a body, up to the limit.
@@ -289,7 +291,7 @@ async fn collect(body: &mut Incoming, held: &mut Held<'_>) -> Result<Bytes, Refu
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame =
-            frame.map_err(|error| Refusal::bad(format!("the body could not be received: {error}")))?;
+            frame.map_err(|error| Refusal::bad(format!("cannot receive the request body: {error}")))?;
         if let Ok(data) = frame.into_data() {
             if let Err(refusal) = held.more(data.len()) {
                 drop(all);

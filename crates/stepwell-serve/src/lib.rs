@@ -85,7 +85,7 @@ pub enum Error {
     #[error(transparent)]
     Model(#[from] stepwell_data::Error),
     /// The service cannot listen on the address.
-    #[error("cannot listen at {address}: {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: String,

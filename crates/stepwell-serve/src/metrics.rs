@@ -77,13 +77,13 @@ impl Metrics {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             lines(&mut text);
         };
-        family("stepwell_requests_total", "counter", "Answered requests.", &|text| {
+        family("stepwell_requests_total", "counter", "Requests answered.", &|text| {
             for ((path, status), count) in &counts.requests {
                 let _ =
                     writeln!(text, "stepwell_requests_total{{path=\"{path}\",status=\"{status}\"}} {count}");
             }
         });
-        let help = "Time from a request's head to its answer.";
+        let help = "Seconds from a request's head to its response.";
         family("stepwell_request_seconds", "histogram", help, &|text| {
             for (path, Times { buckets, sum, count }) in &counts.times {
                 for (bucket, end) in buckets.iter().zip(BUCKETS) {
@@ -100,12 +100,12 @@ impl Metrics {
                 );
             }
         });
-        family("stepwell_graphs_total", "counter", "Answered graphs.", &|text| {
+        family("stepwell_graphs_total", "counter", "Graphs answered.", &|text| {
             for ((path, model), count) in &counts.graphs {
                 let _ = writeln!(text, "stepwell_graphs_total{{path=\"{path}\",model=\"{model}\"}} {count}");
             }
         });
-        family("stepwell_reloads_total", "counter", "Times that models were read again.", &|text| {
+        family("stepwell_reloads_total", "counter", "Reloads of the models.", &|text| {
             for (result, count) in &counts.reloads {
                 let _ = writeln!(text, "stepwell_reloads_total{{result=\"{result}\"}} {count}");
             }
@@ -114,8 +114,13 @@ impl Metrics {
             ("stepwell_connections", "gauge", "Open connections.", load(&self.connections)),
             ("stepwell_requests_in_flight", "gauge", "Requests being answered.", load(&self.in_flight)),
             ("stepwell_requests_waiting", "gauge", "Requests in the queue.", waiting as u64),
-            ("stepwell_batches_total", "counter", "Batches worked on.", load(&self.batches)),
-            ("stepwell_batched_requests_total", "counter", "Requests in them.", load(&self.batched)),
+            ("stepwell_batches_total", "counter", "Batches processed.", load(&self.batches)),
+            (
+                "stepwell_batched_requests_total",
+                "counter",
+                "Requests processed in batches.",
+                load(&self.batched),
+            ),
         ];
         for (name, kind, help, number) in numbers {
             family(name, kind, help, &|text| {

@@ -79,18 +79,18 @@ fn paths() -> Table {
     let rows = [
         (
             "POST /predict",
-            "a prediction per graph; proba=1 and coverage=0.9 add to it, precision=0.9 or recall=0.9 move the threshold",
+            "a prediction per graph; proba=1 adds probabilities, coverage=0.9 adds sets or intervals, precision=0.9 or recall=0.9 moves the threshold",
         ),
         ("POST /embed", "a vector per graph"),
-        ("POST /explain", "what every vertex adds to a decision value; class= chooses it"),
+        ("POST /explain", "each vertex's contribution to a decision value; class= selects the class"),
         ("GET /models", "this page as JSON"),
         ("GET /health", "whether the service is up"),
         ("GET /metrics", "counts and times for Prometheus"),
     ];
     let row = |(path, what)| vec![Cell::text(path), Cell::text(what)];
     Table {
-        caption: "The first three take skip_bad=1, and model= where several models are served".into(),
-        header: vec!["path".into(), "answer".into()],
+        caption: "The first three accept skip_bad=1, and model= if several models are served".into(),
+        header: vec!["path".into(), "response".into()],
         rows: rows.into_iter().map(row).collect(),
     }
 }

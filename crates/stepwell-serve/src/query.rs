@@ -97,7 +97,7 @@ impl Ask {
             if !known.contains(&name.as_str()) {
                 let known = known.join(", ");
                 return Err(Refusal::bad(format!(
-                    "unknown parameter '{shown}'; {} takes {known}",
+                    "unknown parameter '{shown}'; {} accepts {known}",
                     endpoint.path()
                 )));
             }
@@ -119,7 +119,7 @@ impl Ask {
         };
         ask.asked.coverage = share("coverage", value("coverage"))?;
         if let (Some(_), Some(_)) = (value("precision"), value("recall")) {
-            return Err(Refusal::bad("give precision or recall, not both"));
+            return Err(Refusal::bad("pass precision= or recall=, not both"));
         }
         let wanted = share("precision", value("precision"))?.map(Wanted::Precision);
         if let Some(wanted) = wanted.or(share("recall", value("recall"))?.map(Wanted::Recall)) {
@@ -206,6 +206,6 @@ fn output(headers: &HeaderMap, input: Format, endpoint: Endpoint) -> Result<Form
         }
     }
     let arrow = if endpoint == Endpoint::Explain { String::new() } else { format!(" or {ARROW}") };
-    let expected = format!("Accept: answers are {}{arrow}", JSON[0]);
+    let expected = format!("Accept: responses are {}{arrow}", JSON[0]);
     Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, expected))
 }

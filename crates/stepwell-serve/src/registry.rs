@@ -27,7 +27,7 @@ impl Entry {
         match &self.saved {
             Saved::Trained(trained) => Ok(trained),
             Saved::Untrained(_) => Err(Refusal::bad(format!(
-                "model '{}' has no readout: it embeds (/embed), but does not predict",
+                "model '{}' has no readout and cannot predict; use /embed",
                 self.name
             ))),
         }
@@ -53,7 +53,7 @@ impl Registry {
         match (name, &self.0[..]) {
             (None, [only]) => Ok(only),
             (None, _) => {
-                Err(Refusal::bad(format!("several models are served; add ?model= and one of {}", names())))
+                Err(Refusal::bad(format!("several models are served; add ?model= with one of {}", names())))
             }
             (Some(name), all) => all.iter().find(|entry| entry.name == name).ok_or_else(|| {
                 let reason = format!("model: expected one of {}, found '{}'", names(), name.escape_debug());

@@ -94,7 +94,7 @@ impl Rows {
         match &mut self.source {
             Source::Lines(reader) => match reader.next() {
                 None if reader.rows() == 0 && self.bad.is_empty() => {
-                    let reason = "request: expected a graph per line, found an empty body";
+                    let reason = "request: expected one graph per line, found an empty body";
                     Some(Err((None, reason.into())))
                 }
                 found => Some(found?.map_err(|error| {
@@ -129,7 +129,7 @@ impl Rows {
         }
         if self.vertices > vertices {
             let reason =
-                format!("request: more than {vertices} vertices in all; send fewer graphs at a time");
+                format!("request: more than {vertices} vertices in total; send fewer graphs per request");
             return Err(Refusal::too_large(reason));
         }
         Ok(())
@@ -137,7 +137,7 @@ impl Rows {
 }
 
 fn too_many(rows: usize) -> Refusal {
-    Refusal::too_large(format!("request: more than {rows} graphs; send fewer at a time"))
+    Refusal::too_large(format!("request: more than {rows} graphs; send fewer per request"))
 }
 
 impl Iterator for Rows {

@@ -71,7 +71,8 @@ async fn serve(options: &Options, shared: &Arc<Shared>, ready: impl FnOnce(Socke
     let names: Vec<&str> = options.models.iter().map(|(name, _)| name.as_str()).collect();
     shared.log.info("listening", json!({ "address": address.to_string(), "models": names }));
     if !address.ip().is_loopback() && shared.token.is_none() {
-        let reason = "anyone who reaches this address may use the models; set a token or listen at 127.0.0.1";
+        let reason =
+            "anyone who can reach this address can use the models; set a token or listen on 127.0.0.1";
         shared.log.warning("no token", json!({ "address": address.to_string(), "reason": reason }));
     }
     ready(address);
@@ -102,12 +103,12 @@ async fn serve(options: &Options, shared: &Arc<Shared>, ready: impl FnOnce(Socke
             ended = &mut all => {
                 match ended {
                     Ok(()) => shared.log.info("stopped", json!({})),
-                    Err(_) => shared.log.warning("stopped", json!({ "reason": "some connections did not end" })),
+                    Err(_) => shared.log.warning("stopped", json!({ "reason": "some connections did not close in time" })),
                 }
                 return Ok(());
             }
             signal = signals.next() => if signal == Signal::Stop {
-                shared.log.warning("stopped", json!({ "reason": "told to stop twice" }));
+                shared.log.warning("stopped", json!({ "reason": "received a second signal to stop" }));
                 return Ok(());
             },
         }
@@ -173,7 +174,7 @@ fn reload(options: &Options, shared: &Arc<Shared>) {
                 shared.log.info("reloaded", json!({ "sha256": sums }));
             }
             Err(error) => {
-                let reason = format!("{error}; the models stay as they are");
+                let reason = format!("{error}; the previous models stay in use");
                 shared.log.error("reload failed", json!({ "error": reason }));
             }
         }

@@ -93,7 +93,7 @@ fn guarded<T>(shared: &Shared, work: impl FnOnce() -> Result<T, Refusal>) -> Res
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(|words| (*words).to_owned()));
-        let reason = "this is a mistake in Stepwell, not in the request";
+        let reason = "internal error; this is a bug in Stepwell, not in the request";
         shared.log.error("panic", json!({ "reason": words.unwrap_or_default() }));
         Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, reason))
     })

@@ -124,7 +124,7 @@ pub(super) fn baselines(rows: &[PoolResult]) -> Table {
     let names = Baseline::ALL.map(|baseline| baseline.name());
     let header = ["dataset", "best reservoir", "pooling", "blocks"].into_iter().chain(names);
     let mut table =
-        Table::new("The best model with reservoirs beside the baselines, accuracy in percent", header);
+        Table::new("The best model with reservoirs next to the baselines, accuracy in percent", header);
     for dataset in datasets(rows) {
         let here = || rows.iter().filter(|row| row.ours.dataset == dataset);
         if here().all(PoolResult::is_papers) {

@@ -43,7 +43,7 @@ fn trade_off(run: &PaperRun<'_>) -> Option<Picture> {
         .collect();
     let mut picture = frontier("Accuracy against time", &fields, 4);
     picture.notes.push(
-        "Each point is a model. Those on the Pareto front are beaten by no other in both accuracy and time."
+        "Each point is a model. No other model beats those on the Pareto front in both accuracy and time."
             .to_owned(),
     );
     (!fields.is_empty()).then_some(picture)
@@ -143,8 +143,8 @@ fn saved(run: &PaperRun<'_>) -> Option<Picture> {
     (!rows.is_empty()).then(|| {
         let mut picture = ratios("Time without pooling over time with it", &rows);
         picture.notes.push(
-            "To the right of 1, pooling makes a pass faster. Time that pooling itself takes, once per \
-             dataset, is in the table below."
+            "To the right of 1, pooling makes a pass faster. The table below shows the time of \
+             pooling itself, once per dataset."
                 .to_owned(),
         );
         picture

@@ -40,23 +40,24 @@ impl PaperFigure {
             Self::Benchmark => (
                 "benchmark.svg",
                 "The benchmark: points and graphs of three classes",
-                "A class is where the three shapes lie: two moons, a split Gaussian, a blob. Every point is \
-                 joined to its nearest ones. Colours are the vertices' features, equally many in all classes.",
+                "The positions of three shapes define the class: two moons, a split Gaussian, a blob. Every point \
+                 is linked to its nearest neighbours. Colours are the vertices' features, equally frequent in \
+                 all classes.",
             ),
             Self::Embeddings => (
                 "embeddings.svg",
                 "Embeddings, projected by linear discriminants",
-                "Every graph is a point, its colour its class. All architectures have rho 0.9, omega_in 0.5, \
+                "Every graph is a point, coloured by class. All architectures have rho 0.9, omega_in 0.5, \
                  omega_hid 0.8, 100 units and 3 blocks, as in the paper (§6.4). Axes are the first two \
-                 discriminants, each panel its own.",
+                 discriminants of each panel.",
             ),
             Self::Bound => (
                 "bound.svg",
-                "Sweeps: what the theorem allows, and what it took",
+                "Sweeps: the theorem's bound, and the measured number",
                 "Mean sweeps until states change by less than 1e-5 (first block, 50 units, double precision), \
-                 against the spectral radius asked for. Where ‖W‖ reaches 1 the theorem says nothing, and its \
+                 against the requested spectral radius. Where ‖W‖ reaches 1 the theorem gives no bound, and its \
                  line ends; orthogonal weights have a norm equal to their radius. The theorem bounds the distance \
-                 to the fixed point and the rule stops on the change, so that Jacobi may take one sweep more.",
+                 to the fixed point, but the iteration stops on the change, so Jacobi may take one sweep more.",
             ),
         }
     }
@@ -82,7 +83,7 @@ pub(super) fn section(page: &mut Page, known: &Known, figures: &BTreeMap<PaperFi
         page.subheading(&picture.title);
         page.figure(
             &picture.svg,
-            "The least of three runs on one thread, with a fixed number of sweeps on the grids.",
+            "The minimum of three runs on one thread, with a fixed number of sweeps on the grids.",
         );
     }
 }

@@ -62,7 +62,7 @@ pub fn reproduction(known: &Known, provenance: &Provenance, drawn: &BTreeMap<Pap
         ("time", "Accuracy and time", !run.times.is_empty()),
         ("claims", "The paper's claims", !claims.is_empty()),
         ("baselines", "Baselines", has_baselines),
-        ("tests", "Differences that are more than luck", !comparisons(&run.results).is_empty()),
+        ("tests", "Significant differences", !comparisons(&run.results).is_empty()),
         ("statistics", "Tables 1 and 4: the graphs", !known.paper.statistics.is_empty()),
         ("figures", "Figures", has_figures),
         ("datasets", "Dataset by dataset", !run.datasets.is_empty()),
@@ -70,7 +70,7 @@ pub fn reproduction(known: &Known, provenance: &Provenance, drawn: &BTreeMap<Pap
     ];
     parts.retain(|(.., is_present)| *is_present);
 
-    let mut page = Page::new("Pyramidal reservoirs: the paper's tables, and what we found");
+    let mut page = Page::new("Pyramidal reservoirs: the paper's tables and our results");
     summary(&mut page, &run, &claims, provenance);
     let links: Vec<_> =
         parts.iter().map(|(name, title, _)| ((*name).to_owned(), (*title).to_owned())).collect();
@@ -103,7 +103,7 @@ pub fn reproduction(known: &Known, provenance: &Provenance, drawn: &BTreeMap<Pap
 fn summary(page: &mut Page, run: &PaperRun<'_>, claims: &[Claim], provenance: &Provenance) {
     page.paragraph(
         "Pyramidal Reservoir Graph Neural Networks (Bianchi, Gallicchio, Micheli): every dataset, pooling \
-         and number of blocks through the paper's protocol, with the paper's figures beside ours.",
+         and number of blocks by the paper's protocol, with the paper's figures next to ours.",
     );
     let tables = run.tables();
     let cells: Vec<(&String, &str, usize)> = run
@@ -122,13 +122,14 @@ fn summary(page: &mut Page, run: &PaperRun<'_>, claims: &[Claim], provenance: &P
     }
     if !differences.is_empty() {
         let reached = finished.iter().filter(|row| row.is_reached() == Some(true)).count();
-        let words = "reach the paper's accuracy, less its spread or 1.5 points";
+        let words = "reach the paper's accuracy minus its spread or 1.5 points";
         tiles.push((format!("{reached} of {}", differences.len()), words.to_owned()));
         let mean = differences.iter().sum::<f64>() / differences.len() as f64;
         tiles.push((format!("{mean:+.1}"), "points above the paper on average".to_owned()));
     }
     if let Some(median) = times_as_fast(run) {
-        let words = "times as fast as the paper's figures (median; other machines, one thread here)";
+        let words =
+            "times as fast as in the paper (median; the paper used other machines, we use one thread)";
         tiles.push((format!("{median:.0}"), words.to_owned()));
     }
     if !claims.is_empty() {
@@ -173,9 +174,9 @@ fn missing(page: &mut Page, run: &PaperRun<'_>, cells: &[(&String, &str, usize)]
     let mut done = run.known.cells.iter().filter(|(key, state)| key.is_papers() && state.is_done());
     if done.any(|(key, _)| !timed(key)) {
         page.paragraph(if run.times.is_empty() {
-            "No times have been taken yet."
+            "No times have been measured yet."
         } else {
-            "Times of some models have not been taken yet."
+            "Times of some models have not been measured yet."
         });
     }
 }

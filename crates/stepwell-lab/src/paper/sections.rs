@@ -41,7 +41,7 @@ pub(super) fn table(page: &mut Page, run: &PaperRun<'_>, blocks: usize) {
         }
         cells
     };
-    let caption = format!("Accuracies with {blocks} blocks, ours beside the paper's Table {blocks}");
+    let caption = format!("Accuracies with {blocks} blocks, next to the paper's Table {blocks}");
     let rows = run.datasets.iter().filter(begun).map(row).collect();
     page.grouped_table(&Table { caption, header, rows }, &groups);
 }
@@ -85,10 +85,10 @@ fn difference(row: &PoolResult) -> Cell {
 /// Accuracy against time, accuracy per second, and the time that pooling saves.
 pub(super) fn time(page: &mut Page, run: &PaperRun<'_>) {
     page.paragraph(
-        "Times are of the winners' training and testing on one thread of the machine below, pooling \
-         apart; the paper's were taken on another machine.",
+        "Times cover training and testing the winners on one thread of the machine below, without \
+         pooling; the paper's times come from another machine.",
     );
-    let legend = "Point at a mark to see what it is; click an architecture in the legend to hide it.";
+    let legend = "Point at a mark for its values; click an architecture in the legend to hide it.";
     for (_, picture) in charts::of_times(run) {
         page.subheading(&picture.title);
         picture.notes.iter().for_each(|note| page.paragraph(note));
@@ -102,9 +102,9 @@ pub(super) fn time(page: &mut Page, run: &PaperRun<'_>) {
         }
     });
     page.paragraph(
-        "In the table: seconds of training and testing; how many times as fast as without pooling, with our \
-         sweeps, with the paper's sweeps (Jacobi, every vertex computed) and in the paper; seconds of pooling \
-         all graphs, and the passes over them that pay for it.",
+        "The table shows seconds of training and testing; the speed relative to no pooling with our sweeps, \
+         with the paper's sweeps (Jacobi, every vertex computed) and in the paper; seconds of pooling all \
+         graphs, and the number of passes over them after which pooling pays off.",
     );
     page.table(&times::table(&run.times));
 }
@@ -119,7 +119,7 @@ pub(super) fn claims(page: &mut Page, claims: &[Claim]) {
         let verdict = Cell { emphasis, ..Cell::text(format!("{sign} {}", claim.verdict.text())) };
         vec![Cell::sentence(&claim.claim), verdict, Cell::sentence(&claim.found)]
     };
-    let caption = "What the paper says, and what was found here";
+    let caption = "The paper's claims and our findings";
     let mut table = Table::new(caption, ["the paper's claim", "verdict", "found"]);
     table.rows.extend(claims.iter().map(row));
     page.table(&table);
@@ -127,7 +127,7 @@ pub(super) fn claims(page: &mut Page, claims: &[Claim]) {
 
 pub(super) fn baselines(page: &mut Page, run: &PaperRun<'_>) {
     page.paragraph(
-        "Simple models in the same protocol: the most frequent class; the sum of the vertices' features; \
+        "Simple models by the same protocol: the most frequent class; the sum of the vertices' features; \
          histograms of the local degree profile; Weisfeiler–Lehman subtree counts.",
     );
     let mut table = accuracies::baselines(&run.results);
@@ -144,8 +144,8 @@ pub(super) fn baselines(page: &mut Page, run: &PaperRun<'_>) {
 
 pub(super) fn tests(page: &mut Page, run: &PaperRun<'_>) {
     page.paragraph(
-        "Corrected resampled t-tests over folds, two-sided, of every two architectures: the mean \
-         difference in points, t, and p. No correction for their number.",
+        "Two-sided corrected resampled t-tests over folds for every pair of architectures: the mean \
+         difference in points, t, and p, without correction for multiple tests.",
     );
     let pairs = comparisons(&run.results);
     let sure = pairs.iter().filter(|pair| pair.test.p < 0.05).count();
@@ -163,7 +163,7 @@ pub(super) fn statistics(page: &mut Page, known: &Known) {
         *name = if column % 2 == 1 { "ours" } else { "paper" }.to_owned();
     }
     page.paragraph(
-        "Edges are undirected and without self loops here. The paper counts both directions of B-easy and \
+        "Our counts are of undirected edges without self loops. The paper counts both directions of B-easy and \
          B-hard, and vertices and self loops with the edges of Mutagenicity.",
     );
     page.grouped_table(&table, &groups);
@@ -173,7 +173,7 @@ pub(super) fn statistics(page: &mut Page, known: &Known) {
     }
     page.paragraph(
         "Table 4 of the paper mixes undirected edges (original graphs) with stored entries and self loops \
-         (pooled ones); its 7014 edges of B-easy after one NDP pooling must be 701.4; and its rho is not the \
+         (pooled graphs). Its 7014 edges of B-easy after one NDP pooling must be 701.4, and its rho is not the \
          spectral radius of the normalised adjacency, which is 1 for every undirected graph with an edge.",
     );
     let summary = format!("Table 4: graphs before and after pooling, {} rows", pooled.rows.len());
@@ -206,7 +206,7 @@ pub(super) fn dataset(page: &mut Page, run: &PaperRun<'_>, name: &str, anchor: &
         let beside: Option<models::Beside<'_>> =
             if is_papers { Some((&["paper", "difference"], &cells)) } else { None };
         models::section(page, &models, Metric::Accuracy, beside, |page| {
-            let caption = "Seconds of training and testing on one thread here, and as the paper has them.";
+            let caption = "Seconds of training and testing: ours on one thread, and the paper's.";
             charts::both(run, name).iter().for_each(|picture| page.figure(&picture.svg, caption));
         });
     });

@@ -92,7 +92,7 @@ pub(super) fn datasets_table(rows: &[DatasetRow<'_>]) -> Table {
         ("labels", |row| yes(Some(row.ours.node_labels > 0))),
         ("paper", |row| yes(row.paper.map(|paper| paper.labels))),
     ];
-    Table::of("Table 1: the datasets, ours beside the paper's", rows, &columns)
+    Table::of("Table 1: the datasets, ours next to the paper's", rows, &columns)
 }
 
 /// Table 4.
@@ -110,5 +110,5 @@ pub(super) fn pooled_table(rows: &[PooledRow<'_>]) -> Table {
         ("paper", |row| Cell::optional(row.paper.and_then(|paper| paper.rho), 2)),
         ("bipartite", |row| Cell::number(row.ours.bipartite, 2)),
     ];
-    Table::of("Means over graphs, ours beside the paper's Table 4", rows, &columns)
+    Table::of("Means over graphs, next to the paper's Table 4", rows, &columns)
 }

@@ -81,14 +81,14 @@ impl Demo<'_> {
         let spots = self.architectures.iter().map(spot).collect();
         let field = Field { name: shortened(&self.dataset.name, 60), spots };
         page.section("time", "Accuracy against time");
-        let caption = "Seconds of preparing, embedding and training, pooling apart.";
+        let caption = "Seconds of preparing, embedding and training, without pooling.";
         page.figure(&frontier("Accuracy against time", &[field], 1).svg, caption);
         page.section("embeddings", "Graphs as points");
-        let caption = "The sums of the last states of all graphs, projected by linear discriminants; colours are classes.";
+        let caption = "The summed states of the last block, projected by linear discriminants; one point per graph, coloured by class.";
         page.figure(&clouds("Embeddings", std::slice::from_ref(&self.embeddings)).svg, caption);
-        page.section("benchmark", "What the graphs are");
-        let caption = "A class is where two moons, a split Gaussian and a blob lie; every point is joined to its \
-                       nearest ones.";
+        page.section("benchmark", "The graphs");
+        let caption = "The positions of two moons, a split Gaussian and a blob define the class; every point is \
+                       linked to its nearest neighbours.";
         page.figure(&benchmark("Points and graphs", std::slice::from_ref(self.dataset)).svg, caption);
         page.section("made", "How this was made");
         provenance.section(&mut page, &Known::default());
@@ -108,7 +108,7 @@ impl Demo<'_> {
             ("vertices", |found| levels(found, |level| level.avg_vertices)),
             ("edges", |found| levels(found, |level| level.avg_edges)),
         ];
-        let caption = "Accuracy on the test graphs; sizes are means, level by level";
+        let caption = "Accuracy on the test graphs; sizes are means for each level";
         Table::of(caption, self.architectures, &columns)
     }
 }

@@ -36,9 +36,9 @@ pub(crate) fn evaluated(models: &Models<'_>) -> Vec<(String, Predictions)> {
 /// classes, a confusion matrix for several, predicted against true numbers.
 pub(crate) fn pictures(said: &Predictions) -> Vec<(Picture, String)> {
     let of = if said.kept < said.tested {
-        format!("Of {} of the {} test graphs of all folds, drawn at random.", said.kept, said.tested)
+        format!("A random sample of {} of the {} test graphs of all folds.", said.kept, said.tested)
     } else {
-        format!("Of the {} test graphs of all folds together.", said.tested)
+        format!("All {} test graphs of all folds.", said.tested)
     };
     match said.task {
         Task::Regression { .. } => said.targets.iter().map(|pairs| (predicted(pairs), of.clone())).collect(),
@@ -68,7 +68,7 @@ fn two_classes(said: &Predictions, of: &str) -> Vec<(Picture, String)> {
     let curve =
         |index: usize| Curve { name: &names[index], scores: &scores[index], positive: &positive[index] };
     let curves: Vec<Curve<'_>> = (0..said.targets.len()).map(curve).collect();
-    let pooled = format!("{of} Folds are pooled here; tables hold means over folds.");
+    let pooled = format!("{of} Curves pool the folds; tables show means over folds.");
     let mut pictures = vec![
         (roc("ROC", &curves), pooled.clone()),
         (precision_recall("Precision and recall", &curves), pooled),
@@ -77,7 +77,7 @@ fn two_classes(said: &Predictions, of: &str) -> Vec<(Picture, String)> {
         let (scores, positive) = (scores.concat(), positive.concat());
         let name = if names.len() == 1 { names[0].as_str() } else { "" };
         let all = Curve { name, scores: &scores, positive: &positive };
-        let together = if names.len() > 1 { " All targets together." } else { "" };
+        let together = if names.len() > 1 { " All targets are pooled." } else { "" };
         pictures.push((calibration("Calibration", &all), format!("{of}{together}")));
     }
     pictures
@@ -94,7 +94,7 @@ fn several_classes(said: &Predictions, of: &str) -> Vec<(Picture, String)> {
             expected.iter().zip(&found).map(|(expected, found)| expected == found).collect();
         let curve = Curve { name: "predicted class", scores: &wide(&pairs.probability), positive: &right };
         let caption =
-            format!("{of} The probability of the predicted class; positive where it is the true one.");
+            format!("{of} The probability of the predicted class; positive if it is the true class.");
         pictures.push((calibration("Calibration", &curve), caption));
     }
     pictures

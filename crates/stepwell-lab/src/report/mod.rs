@@ -61,7 +61,7 @@ pub fn evaluation(known: &Known, provenance: &Provenance) -> String {
             }
         });
         for (subject, said) in judged::evaluated(&models) {
-            let title = format!("{name}: what {subject} said of test graphs");
+            let title = format!("{name}: predictions of {subject} for the test graphs");
             judged_section(&mut page, &anchor("said", &title, &mut used), &title, &judged::pictures(&said));
         }
     }

@@ -171,10 +171,7 @@ pub(crate) fn folds(models: &Models<'_>, metric: Metric) -> Table {
             })
         })
         .collect();
-    Table {
-        caption: "Every fold, on graphs its model was not trained on".to_owned(),
-        ..fold_table(&rows, metric)
-    }
+    Table { caption: "Every fold, scored on held-out graphs".to_owned(), ..fold_table(&rows, metric) }
 }
 
 /// The part of a page about one dataset: its models and their folds, or a note that
@@ -187,7 +184,7 @@ pub(crate) fn section(
     middle: impl FnOnce(&mut Page),
 ) {
     if models.is_empty() {
-        return page.paragraph("No model has been started.");
+        return page.paragraph("No evaluation has started yet.");
     }
     page.table(&results(models, metric, beside));
     middle(page);

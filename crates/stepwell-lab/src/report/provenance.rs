@@ -83,14 +83,14 @@ impl Provenance {
         } else if cells.all(CellState::is_searched) {
             "all graphs, without labels"
         } else {
-            "all graphs, without labels, where configurations were searched, and otherwise on the training \
-             graphs of each fold"
+            "all graphs, without labels, for searched models, and on the training graphs of each fold for the \
+             others"
         };
         page.paragraph(&format!(
             "Features are fitted on {fitted_on}. Results do not depend on the number of threads."
         ));
         if !known.cells.is_empty() {
-            page.paragraph("Records may come from several commands and machines; these are the last ones.");
+            page.paragraph("Records may come from several commands and machines; the command and machine above are the last.");
         }
     }
 }
@@ -124,7 +124,7 @@ fn protocol(known: &Known) -> Vec<(String, String)> {
         found.push(("passes".to_owned(), format!("{passes} in {}", duration(seconds))));
     }
     if let Some(peak) = known.cells.values().filter_map(|state| state.effort.peak_memory_bytes).max() {
-        found.push(("most memory held".to_owned(), format!("{:.0} MiB", peak as f64 / 1024f64.powi(2))));
+        found.push(("peak memory".to_owned(), format!("{:.0} MiB", peak as f64 / 1024f64.powi(2))));
     }
     found
 }

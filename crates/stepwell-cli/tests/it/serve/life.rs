@@ -102,6 +102,6 @@ fn what_cannot_be_served_is_said_at_once() {
     };
     assert!(failure(&["-m", "absent.safetensors"], 1).contains("absent.safetensors"));
     assert!(failure(&["-m", &model, "-m", &model], 2).contains("two models are called 'model'"));
-    assert!(failure(&["-m", &model, "--listen", "nowhere"], 1).contains("cannot listen at nowhere"));
+    assert!(failure(&["-m", &model, "--listen", "nowhere"], 1).contains("cannot listen on nowhere"));
     assert!(failure(&[], 2).contains("--model"));
 }
