@@ -658,7 +658,7 @@ impl<T: Real> Stretch<T> {
     /// Updates `len` states.
     ///
     /// # Safety
-    /// As for [`Vector`]; so many must exist, a multiple of [`Real::COLUMN_STEP`].
+    /// As for [`Vector`]; `len` states must exist, a multiple of [`Real::COLUMN_STEP`].
     #[inline(always)]
     unsafe fn renew<V: Vector<Scalar = T>>(&self, len: usize) -> Change<V> {
         /// Vectors processed at the same time, to hide the latency of the tanh.

@@ -304,7 +304,7 @@ fn relabelled_graphs_give_isomorphic_pyramids() {
         let mut names = names;
         for level in 0..3 {
             if a.view().num_vertices() < 3 {
-                break; // Two vertices cannot be told apart.
+                break; // Two vertices cannot be distinguished.
             }
             let (x, y) = (ndp(a.view(), &exact(), level).unwrap(), ndp(b.view(), &exact(), level).unwrap());
             let (kept_x, kept_y) = (x.kept.unwrap(), y.kept.unwrap());
