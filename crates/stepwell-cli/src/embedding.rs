@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
-use stepwell::config::{EdgeGate, ModelConfig};
+use stepwell::config::{EdgeGate, Level, ModelConfig};
 use stepwell::graph::GraphBatch;
 use stepwell::model::Model;
 use stepwell::pool::Notes;
 use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{Convergence, Embedding, Prepared, Run};
-use stepwell_data::Dataset;
 use stepwell_data::cache::{self, PyramidCache};
+use stepwell_data::{Dataset, memory};
 
 use crate::commands::stats::describe_notes;
 use crate::terminal::Terminal;
@@ -34,6 +34,9 @@ pub struct Embedder<'a> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     pub graphs: usize,
+    /// Vertices that have vectors, where those are what is embedded.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub vertices: usize,
     pub coarsen_seconds: f64,
     pub prepare_seconds: f64,
     pub embed_seconds: f64,
@@ -53,6 +56,10 @@ pub struct Tally {
     /// What happened while graphs were pooled.
     #[serde(skip)]
     pub pooling: Notes,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl<'a> Embedder<'a> {
@@ -96,11 +103,37 @@ impl<'a> Embedder<'a> {
         tally.ignored = tally.ignored.or_else(|| features.ignored_of_edges(graphs));
     }
 
-    /// Pools, prepares and embeds the graphs of a piece.
-    pub fn embed(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Embedding> {
+    /// Pools, prepares and embeds the graphs of a piece; of a model of vertices, some of the
+    /// vertices, or all.
+    pub fn embed(
+        &mut self,
+        graphs: &GraphBatch,
+        rows: Option<&[usize]>,
+        progress: Progress<'_>,
+    ) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, progress)?;
+        self.check_memory(graphs, rows)?;
         let prepared = self.prepare(graphs, pyramid, progress)?;
-        self.embed_prepared(&prepared, progress)
+        self.embed_prepared(&prepared, rows, progress)
+    }
+
+    /// Refuses vectors of vertices that memory cannot hold: a failed allocation would end the
+    /// program.
+    fn check_memory(&self, graphs: &GraphBatch, rows: Option<&[usize]>) -> Result<()> {
+        if self.model.config.level == Level::Graph {
+            return Ok(());
+        }
+        let rows = rows.map_or(graphs.num_vertices(), <[usize]>::len);
+        let needed = 8.0 * rows as f64 * self.model.width() as f64;
+        match memory::available().map(|bytes| bytes as f64) {
+            Some(available) if needed > available => bail!(
+                "vectors of {rows} vertices with {} numbers each need {:.1} GB of memory, and {:.1} GB are available; use fewer --units or --fixed-sweeps",
+                self.model.width(),
+                needed / 1e9,
+                available / 1e9
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// The graphs of a piece one by one, without those that cannot be embedded, and the reasons.
@@ -114,17 +147,31 @@ impl<'a> Embedder<'a> {
         self.look_at(graphs);
         self.tally.embed_seconds += start.elapsed().as_secs_f64();
         self.tally.add(&embedding.runs);
+        self.tally.vertices += self.vertices_in(&embedding);
         Ok((embedding, bad))
     }
 
+    fn vertices_in(&self, embedding: &Embedding) -> usize {
+        match self.model.config.level {
+            Level::Graph => 0,
+            Level::Vertex => embedding.vectors.nrows(),
+        }
+    }
+
     /// Embeds graphs made ready before.
-    pub fn embed_prepared(&mut self, prepared: &Prepared, progress: Progress<'_>) -> Result<Embedding> {
+    pub fn embed_prepared(
+        &mut self,
+        prepared: &Prepared,
+        rows: Option<&[usize]>,
+        progress: Progress<'_>,
+    ) -> Result<Embedding> {
         let before = self.tally.graphs;
         let start = Instant::now();
         let done = |graphs: usize| progress(before + graphs);
-        let embedding = self.model.embed_prepared(prepared, None, done)?;
+        let embedding = self.model.embed_prepared(prepared, rows, done)?;
         self.tally.embed_seconds += start.elapsed().as_secs_f64();
         self.tally.add(&embedding.runs);
+        self.tally.vertices += self.vertices_in(&embedding);
         Ok(embedding)
     }
 
@@ -133,9 +180,10 @@ impl<'a> Embedder<'a> {
         &mut self,
         piece: &Dataset,
         before: usize,
+        rows: Option<&[usize]>,
         progress: Progress<'_>,
     ) -> Result<Embedding> {
-        self.embed(&piece.graphs, progress).map_err(|error| match blamed(&error) {
+        self.embed(&piece.graphs, rows, progress).map_err(|error| match blamed(&error) {
             Some(graph) => {
                 let name = ids(piece, before).swap_remove(graph);
                 error.context(format!("graph '{name}' of {}", piece.name))

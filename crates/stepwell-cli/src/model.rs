@@ -19,7 +19,8 @@ use crate::options::{ConfigFile, ModelFlags, PoolFlags, blamed};
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Start from a named set of options: paper, accurate (several wide reservoirs, read in
-    /// several ways), reference (as the paper's public code) [paper]. Brackets below show the
+    /// several ways), vertices (predictions for vertices; with --level vertex), reference (as
+    /// the paper's public code) [paper]. Brackets below show the
     /// value of paper, and that of accurate where it differs
     #[arg(long, value_name = "NAME", value_parser = named::<Preset>)]
     preset: Option<Preset>,
@@ -82,7 +83,9 @@ impl ModelArgs {
     pub fn config_with(&self, preset: Preset, readout: &ReadoutArgs) -> Result<ModelConfig> {
         let flags: Map<String, Value> = self.flags().into_iter().chain(readout.given.clone()).collect();
         let given: Map<String, Value> = self.given().into_iter().chain(flags.clone()).collect();
-        let config = ModelConfig::preset(self.preset.unwrap_or(preset)).overlay(&given);
+        let usual =
+            if given.get("level").is_some_and(|level| level == "vertex") { Preset::Vertices } else { preset };
+        let config = ModelConfig::preset(self.preset.unwrap_or(usual)).overlay(&given);
         let config = config.map_err(|error| blamed(error, &flags, self.config.as_ref()))?;
         check_memory(&config)?;
         Ok(config)

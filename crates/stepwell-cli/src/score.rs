@@ -57,11 +57,23 @@ pub fn key(metric: Metric) -> String {
 }
 
 impl Score {
-    /// Takes predictions in, and what is known of the same graphs.
-    pub fn add(&mut self, model: &TrainedModel, predictions: &Predictions, piece: &Dataset) -> Result<()> {
+    /// Takes predictions in, and what is known of the same graphs, or of these of their vertices.
+    pub fn add(
+        &mut self,
+        model: &TrainedModel,
+        predictions: &Predictions,
+        piece: &Dataset,
+        vertices: Option<&[usize]>,
+    ) -> Result<()> {
+        if let Some(vertices) = vertices {
+            let known = piece.vertices.as_ref().map(|all| all.known.among(vertices)).unwrap_or_default();
+            self.without += vertices.len() - known.rows.len();
+            let decisions = predictions.decisions.select(Axis(0), &known.rows);
+            return self.compare(model, decisions.view(), &known.targets);
+        }
         match &piece.some_classes {
             None => self.compare(model, predictions.decisions.view(), &piece.targets),
-            Some(Known { targets, graphs }) => {
+            Some(Known { targets, rows: graphs }) => {
                 self.without += piece.len() - graphs.len();
                 self.compare(model, predictions.decisions.select(Axis(0), graphs).view(), targets)
             }

@@ -1,5 +1,9 @@
 //! A set of graphs with what is known about them.
 
+mod vertices;
+
+pub use vertices::Vertices;
+
 use ndarray::Array2;
 use sha2::{Digest, Sha256};
 use stepwell::graph::GraphBatch;
@@ -43,11 +47,11 @@ impl Part {
     }
 }
 
-/// Targets of some graphs, when others have none.
+/// Targets of some graphs, or vertices, when others have none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
-    /// The graphs that have a target, ascending.
-    pub graphs: Vec<usize>,
+    /// Those that have a target, ascending.
+    pub rows: Vec<usize>,
     /// A target for each of them.
     pub targets: Targets,
 }
@@ -56,7 +60,7 @@ impl Known {
     /// The same for all of `len` graphs. Numbers are NaN where they are not known;
     /// classes have no such value, and stay what is known of some.
     pub(crate) fn spread(self, len: usize) -> (Targets, Option<Self>) {
-        let Self { graphs, targets } = self;
+        let Self { rows: graphs, targets } = self;
         if len == 0 {
             return (Targets::None, None);
         }
@@ -75,15 +79,16 @@ impl Known {
             Targets::Numbers(values) => (Targets::Numbers(all(values)), None),
             Targets::Binary(values) => (Targets::Binary(all(values)), None),
             targets if graphs.is_empty() => (targets.select(&[]), None),
-            targets => (Targets::None, Some(Self { graphs, targets })),
+            targets => (Targets::None, Some(Self { rows: graphs, targets })),
         }
     }
 
-    fn select(&self, graphs: &[usize]) -> Self {
-        let place = |graph: &usize| self.graphs.binary_search(graph).ok();
-        let (graphs, places): (Vec<usize>, Vec<usize>) =
+    /// What is known of some of them, by their positions among these.
+    pub fn among(&self, graphs: &[usize]) -> Self {
+        let place = |graph: &usize| self.rows.binary_search(graph).ok();
+        let (rows, places): (Vec<usize>, Vec<usize>) =
             graphs.iter().enumerate().filter_map(|(at, graph)| Some((at, place(graph)?))).unzip();
-        Self { graphs, targets: self.targets.select(&places) }
+        Self { rows, targets: self.targets.select(&places) }
     }
 }
 
@@ -103,6 +108,8 @@ pub struct Dataset {
     pub target_names: Vec<String>,
     /// The classes of some graphs, where others have none; there are no `targets` then.
     pub some_classes: Option<Known>,
+    /// What is to be predicted of vertices.
+    pub vertices: Option<Vertices>,
     /// Graphs of a group belong together: none is for training where another is for
     /// testing. Read where a column is named for it.
     pub groups: Option<Vec<String>>,
@@ -126,8 +133,13 @@ impl Dataset {
         add("graphs", format!("{:?}", self.graphs.keys()));
         add("attributes", format!("{:?}", self.graphs.attribute_names()));
         let known = self.some_classes.as_ref();
-        add("known", format!("{:?}", known.map(|known| &known.graphs)));
-        for targets in [Some(&self.targets), known.map(|known| &known.targets)].into_iter().flatten() {
+        add("known", format!("{:?}", known.map(|known| &known.rows)));
+        let of_vertices = self.vertices.as_ref();
+        if let Some(Vertices { known, splits }) = of_vertices {
+            add("vertices", format!("{:?} {splits:?}", known.rows));
+        }
+        let known = [Some(&self.targets), known.map(|known| &known.targets)];
+        for targets in known.into_iter().chain([of_vertices.map(|all| &all.known.targets)]).flatten() {
             // What ndarray prints of a long array is not all of it.
             let (kind, classes, values) = match targets {
                 Targets::None => ("none", None, None),
@@ -186,15 +198,21 @@ impl Dataset {
             let (expected, found) = if mine { ("as before", "none") } else { ("none, as before", "some") };
             Error::malformed(place.clone(), format!("{what} {expected}"), found)
         };
-        self.graphs.append(&other.graphs).map_err(|source| Error::Graph { place: place.clone(), source })?;
         let refused = |source| Error::Graph { place: place.clone(), source };
+        let before = self.graphs.num_vertices();
+        self.graphs.append(&other.graphs).map_err(refused)?;
+        if self.vertices.is_some() || other.vertices.is_some() {
+            let more = other.vertices.unwrap_or_default();
+            let mine = self.vertices.get_or_insert_default();
+            mine.append(before, more, other.graphs.num_vertices()).map_err(refused)?;
+        }
         if self.targets.len() == graphs && other.targets.len() == other.graphs.len() {
             self.targets.append(other.targets).map_err(refused)?;
         } else {
             let mut known = known_of(std::mem::take(&mut self.targets), self.some_classes.take(), graphs);
             let count = other.graphs.len();
             let more = known_of(other.targets, other.some_classes, count);
-            known.graphs.extend(more.graphs.iter().map(|graph| graphs + graph));
+            known.rows.extend(more.rows.iter().map(|graph| graphs + graph));
             known.targets.append(more.targets).map_err(refused)?;
             (self.targets, self.some_classes) = known.spread(self.len());
         }
@@ -217,7 +235,7 @@ impl Dataset {
             graphs.iter().flat_map(|&graph| all[vertices(graph)].iter().copied()).collect()
         };
         let (targets, some_classes) = match &self.some_classes {
-            Some(known) => known.select(graphs).spread(graphs.len()),
+            Some(known) => known.among(graphs).spread(graphs.len()),
             None => (self.targets.select(graphs), None),
         };
         Self {
@@ -226,6 +244,7 @@ impl Dataset {
             targets,
             target_names: self.target_names.clone(),
             some_classes,
+            vertices: self.vertices.as_ref().map(|all| all.select(self.graphs.vertex_offsets(), graphs)),
             groups: self.groups.as_ref().map(|groups| chosen(groups, graphs)),
             left_out: self.left_out,
             ids: self.ids.as_ref().map(|ids| chosen(ids, graphs)),
@@ -243,7 +262,7 @@ impl Dataset {
                 let is_known = |row: &usize| values.row(*row).iter().any(|value| !value.is_nan());
                 (0..values.nrows()).filter(is_known).collect()
             }
-            (_, Some(known)) => known.graphs.clone(),
+            (_, Some(known)) => known.rows.clone(),
             _ => (0..self.len()).collect(),
         }
     }
@@ -294,7 +313,7 @@ fn known_of(targets: Targets, some: Option<Known>, graphs: usize) -> Known {
     match some {
         Some(known) => known,
         None if targets.is_empty() => Known::default(),
-        None => Known { graphs: (0..graphs).collect(), targets },
+        None => Known { rows: (0..graphs).collect(), targets },
     }
 }
 
@@ -330,7 +349,7 @@ mod tests {
         let whole =
             joined(vec![bare(Targets::None, 1), bare(classes(vec![7, 8]), 2), bare(Targets::None, 1)]);
         assert_eq!(whole.targets, Targets::None);
-        let known = Known { graphs: vec![1, 2], targets: classes(vec![7, 8]) };
+        let known = Known { rows: vec![1, 2], targets: classes(vec![7, 8]) };
         assert_eq!((whole.some_classes.as_ref(), whole.untargeted()), (Some(&known), 2));
         assert_eq!(whole.select(&[2, 1]).targets, classes(vec![8, 7]), "all of them are known");
         let some = whole.select(&[0, 2]);

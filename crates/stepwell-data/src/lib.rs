@@ -37,7 +37,7 @@ mod text;
 pub mod tud;
 pub mod vectors;
 
-pub use dataset::{Dataset, Known, Part};
+pub use dataset::{Dataset, Known, Part, Vertices};
 pub use error::{Error, Place, Result};
 pub use rows::{Expected, ReadOptions, Untargeted};
 pub use source::{Source, Survey};

@@ -25,6 +25,7 @@
 use ndarray::{Array2, ArrayView2, Axis};
 use serde_json::{Value, json};
 use stepwell::colours::Colours;
+use stepwell::config::Level;
 use stepwell::model::{Predictions, TrainedModel};
 use stepwell::readout::{Threshold, Wanted};
 use stepwell::reservoir::Embedding;
@@ -70,7 +71,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// All that is said of some graphs.
+    /// All that is said of some graphs, or vertices.
     pub fn new(model: &TrainedModel, predictions: &Predictions, asked: &Asked) -> Result<Self> {
         let task = model.readout.task();
         let decisions = predictions.decisions.view();
@@ -127,7 +128,10 @@ impl Columns {
             colours: Some(Colours::default()),
         })?;
         let Self { named, .. } = Self::new(model, &nothing, asked)?;
-        let mut keys = vec!["id".to_owned()];
+        let mut keys: Vec<String> = match model.model.config.level {
+            Level::Graph => vec!["id".into()],
+            Level::Vertex => vec!["graph".into(), "vertex".into()],
+        };
         keys.extend(named.into_iter().map(|(name, _)| name));
         let repeated = keys.iter().enumerate().find(|(at, name)| keys[..*at].contains(name));
         if let Some((_, name)) = repeated {
@@ -143,7 +147,7 @@ impl Columns {
         Ok(Shape { keys, vector: "scores", columns, double: true })
     }
 
-    /// The columns behind the ids.
+    /// The columns behind those that say what a row is of.
     pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
         self.named.iter().map(|(_, column)| match column {
             Column::Whole(values) => Key::Whole(values),

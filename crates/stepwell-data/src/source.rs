@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use stepwell::config::Level;
 use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
 use stepwell::targets::Targets;
 
@@ -64,8 +65,11 @@ pub struct Source {
     pub expected: Option<Expected>,
     /// What becomes of graphs without a target where others have one.
     pub untargeted: Untargeted,
-    /// The part of a fixed split that is gone through; all of it unless said.
+    /// The part of a fixed split that is gone through; all of it unless said. Where vertices
+    /// are split and are what is wanted, all graphs are gone through.
     pub part: Option<Part>,
+    /// What targets are wanted of.
+    pub level: Level,
     options: ReadOptions,
     kind: Kind,
 }
@@ -81,7 +85,7 @@ enum Kind {
 impl Source {
     fn new(name: String, kind: Kind, options: &ReadOptions) -> Self {
         let (untargeted, options) = (options.untargeted, options.clone());
-        Self { name, expected: None, untargeted, part: None, options, kind }
+        Self { name, expected: None, untargeted, part: None, level: Level::Graph, options, kind }
     }
 
     /// As [`open_with`](Self::open_with), but graphs on standard input are handed on
@@ -198,8 +202,8 @@ impl Source {
             let before = seen;
             seen += piece.len();
             match self.part {
-                None => visit(piece),
-                Some(part) => visit(&self.part_of(piece, part, before)?),
+                Some(part) if !self.splits_vertices(piece) => visit(&self.part_of(piece, part, before)?),
+                _ => visit(piece),
             }
         };
         match &self.kind {
@@ -233,6 +237,10 @@ impl Source {
                 self.read(pieces, rayon::current_num_threads() > 1, visit, bad)
             }
         }
+    }
+
+    fn splits_vertices(&self, piece: &Dataset) -> bool {
+        self.level == Level::Vertex && piece.vertices.as_ref().is_some_and(|all| !all.splits.is_empty())
     }
 
     /// Hands on pieces; those `ahead` are read meanwhile.
@@ -316,6 +324,10 @@ impl Source {
             fit.observe(&piece.graphs).map_err(refused)?;
             survey.notes.extend(piece.notes.iter().cloned());
             survey.has_parts |= piece.parts.is_some();
+            if let Some(vertices) = &piece.vertices {
+                survey.known_vertices += vertices.known.rows.len();
+                survey.splits_vertices |= !vertices.splits.is_empty();
+            }
             survey.real_targets |= matches!(piece.targets, Targets::Numbers(_));
             let kept = if piece.known_targets().is_empty() { piece.len() } else { piece.untargeted() };
             survey.untargeted += kept;
@@ -382,6 +394,10 @@ pub struct Survey {
     pub real_targets: bool,
     /// Whether there is a fixed split.
     pub has_parts: bool,
+    /// Vertices with a target.
+    pub known_vertices: usize,
+    /// Whether there is a fixed split of vertices.
+    pub splits_vertices: bool,
     /// What targets are called, where they have names.
     pub target_names: Vec<String>,
     /// Graphs without a target, left out or not.

@@ -17,13 +17,14 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::json;
-use stepwell::config::Metric;
+use stepwell::config::{Level, Metric};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::ClassWeight;
 use stepwell::rng::Stream;
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
+use crate::baselines::Rows;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::metrics::{Quality, Said};
@@ -83,9 +84,10 @@ impl<'a> Evaluation<'a> {
         folds: Option<Vec<Fold>>,
     ) -> Result<Self> {
         let protocol = subject.protocol(protocol);
-        let targets = targets::of(dataset)?;
+        let level = subject.config().level;
+        let targets = targets::of(dataset, level)?;
         let metric = targets::headline(protocol.metric, &targets)?;
-        let folds = protocol.split(&targets, dataset.groups.as_deref(), folds)?;
+        let folds = protocol.split(&targets, targets::groups(dataset, level).as_deref(), folds)?;
         let key = CellKey::new(&dataset.name, subject, protocol.seed);
         let fingerprint = match subject {
             Subject::Baseline(baseline) => {
@@ -145,7 +147,11 @@ impl<'a> Evaluation<'a> {
 
     /// What features are fitted on; it sees no labels in any case.
     pub fn features_fitted_on(&self) -> &'static str {
-        if self.protocol.searches() { "all graphs, without labels" } else { "training graphs of each fold" }
+        match self.subject.config().level {
+            _ if self.protocol.searches() => "all graphs, without labels",
+            Level::Graph => "training graphs of each fold",
+            Level::Vertex => "graphs with training vertices of each fold, without labels",
+        }
     }
 
     /// What is known of the cell.
@@ -274,8 +280,13 @@ impl<'a> Evaluation<'a> {
             (Drawn::Model { model, .. }, Shown::Vectors(vectors)) => {
                 let config = &model.config;
                 if !self.protocol.searches() || config.landmarks + config.random_features > 0 {
-                    let keys: Vec<u64> =
-                        graphs.iter().map(|&graph| self.dataset.graphs.graph(graph).key()).collect();
+                    let keys: Vec<u64> = match self.vertices() {
+                        None => graphs.iter().map(|&graph| self.dataset.graphs.graph(graph).key()).collect(),
+                        Some(vertices) => {
+                            let all = self.dataset.graphs.vertex_keys();
+                            graphs.iter().map(|&row| all[vertices[row]]).collect()
+                        }
+                    };
                     return Readouts::own((**model).clone(), vectors, &known, &keys);
                 }
                 (config.class_weight.clone(), config.standardize)
@@ -409,6 +420,12 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// The vertices that rows are of, where they are not of graphs.
+    fn vertices(&self) -> Option<&[usize]> {
+        let known = self.dataset.vertices.as_ref().map(|all| &all.known.rows[..]);
+        known.filter(|_| self.subject.config().level == Level::Vertex)
+    }
+
     /// The graphs that a fold's model is trained on, and those it is tested on.
     fn parts(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
         let fold = &self.folds[fold];
@@ -429,14 +446,26 @@ impl<'a> Evaluation<'a> {
         let drawn = ready.draw(&self.protocol, UnitKey { configuration, initialisation: draw })?;
 
         let clock = Instant::now();
-        let design = Design::new(drawn.rows(&learnt)?)?;
+        // Vertices of one graph are embedded together: it is gone through as a whole in any case.
+        let mut together: Vec<usize> = learnt.iter().chain(&judged).copied().collect();
+        together.sort_unstable();
+        let all = self.vertices().map(|_| drawn.rows(&together)).transpose()?;
+        let rows_of = |some: &[usize]| match &all {
+            Some(Rows::Vectors(vectors)) => {
+                let places: Vec<usize> =
+                    some.iter().map(|row| together.partition_point(|other| other < row)).collect();
+                Ok(Rows::Vectors(vectors.select(&places)))
+            }
+            _ => drawn.rows(some),
+        };
+        let design = Design::new(rows_of(&learnt)?)?;
         let rows: Vec<usize> = (0..learnt.len()).collect();
         let readouts = self.train(&drawn, &design, &rows, &learnt)?;
         let solved = readouts.solve(winner.map_or(0, |winner| winner.alpha))?;
         let train_seconds = clock.elapsed().as_secs_f64();
 
         let clock = Instant::now();
-        let decisions = solved.decisions(&design.of_new(drawn.rows(&judged)?)?)?;
+        let decisions = solved.decisions(&design.of_new(rows_of(&judged)?)?)?;
         let test_seconds = clock.elapsed().as_secs_f64();
         let (decisions, chances) = (decisions.view(), solved.probabilities(decisions.view())?);
         let chances = chances.as_ref().map(|chances| chances.view());
@@ -540,7 +569,9 @@ mod tests {
         let options = BenchmarkOptions { graphs_per_class: 20, ..BenchmarkOptions::named("b-hard").unwrap() };
         let dataset = generate(&options).unwrap();
         let other = generate(&BenchmarkOptions { seed: 9, ..options }).unwrap();
-        let folds = splits::stratified(&targets::strata(&targets::of(&dataset).unwrap()), 4, 0.2, 3).unwrap();
+        let folds =
+            splits::stratified(&targets::strata(&targets::of(&dataset, Level::Graph).unwrap()), 4, 0.2, 3)
+                .unwrap();
         for bare in [false, true] {
             let made = |replaced: &[usize]| {
                 let mut made = carrying(&dataset, &other, replaced);

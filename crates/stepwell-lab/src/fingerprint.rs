@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use stepwell::config::{EdgeGate, ModelConfig, Pool};
+use stepwell::config::{EdgeGate, Level, ModelConfig, Pool};
 use stepwell::targets::{Labels, Targets};
 use stepwell_data::{Dataset, cache, identity};
 
@@ -72,6 +72,16 @@ fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &s
         other => format!("{other:?}"),
     };
     sum.update(targets + "FeatureOptions { raw: false, structure: [] }");
+    if let Some(all) = dataset.vertices.as_ref().filter(|_| model.level == Level::Vertex) {
+        sum.update(format!("{:?}", all.known.rows));
+        match &all.known.targets {
+            // What is printed of a long array is not all of it.
+            Targets::Numbers(values) | Targets::Binary(values) => {
+                values.iter().for_each(|value| sum.update(value.to_le_bytes()));
+            }
+            targets => sum.update(format!("{targets:?}")),
+        }
+    }
     for fold in folds {
         sum.update(format!("{fold:?}"));
     }

@@ -37,6 +37,12 @@ impl Fold {
         Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
     }
 
+    /// A split of vertices, of which some have a target: positions among those.
+    pub fn of_vertices(parts: &[Option<Part>], known: &[usize]) -> Self {
+        let of = |part| (0..known.len()).filter(|&row| parts[known[row]] == Some(part)).collect();
+        Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
+    }
+
     /// All graphs that the chosen configuration may be trained on: training and
     /// validation graphs.
     pub fn learnt(&self) -> Vec<usize> {

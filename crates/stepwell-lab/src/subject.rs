@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use stepwell::config::ModelConfig;
+use stepwell::config::{Level, ModelConfig};
 use stepwell::features::{FeatureMap, Inputs};
 use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, choose};
@@ -16,6 +16,7 @@ use stepwell_data::Dataset;
 use crate::baselines::{Baseline, Rows, Vectors};
 use crate::error::Result;
 use crate::protocol::{Protocol, UnitKey};
+use crate::targets;
 
 /// The subject of an evaluation.
 #[derive(Clone, Debug)]
@@ -51,14 +52,14 @@ impl Subject {
     pub(crate) fn chosen(
         &self,
         dataset: &Dataset,
-        targets: &Encoded,
+        encoded: &Encoded,
         learnt: &[usize],
     ) -> Result<Cow<'_, Self>> {
         let Self::Model(name, config) = self else { return Ok(Cow::Borrowed(self)) };
         if config.choose.is_empty() {
             return Ok(Cow::Borrowed(self));
         }
-        let (graphs, targets) = (dataset.graphs.select(learnt), targets.select(learnt));
+        let (graphs, targets) = (dataset.graphs.select(learnt), encoded.select(learnt));
         let going = || ControlFlow::Continue(());
         let (config, _) = choose(config, &graphs, &targets, Sample::default(), going)?;
         Ok(Cow::Owned(Self::Model(name.clone(), Box::new(config))))
@@ -67,13 +68,23 @@ impl Subject {
 
 /// All graphs of a dataset, prepared once for many passes of a subject.
 pub(crate) enum Ready<'a> {
-    Model { config: &'a ModelConfig, features: Box<FeatureMap>, prepared: Box<Prepared> },
-    Baseline { baseline: Baseline, graphs: &'a GraphBatch, inputs: Box<Inputs> },
+    Model {
+        config: &'a ModelConfig,
+        features: Box<FeatureMap>,
+        prepared: Box<Prepared>,
+        /// The vertices that rows are of, where they are not of graphs.
+        vertices: Option<&'a [usize]>,
+    },
+    Baseline {
+        baseline: Baseline,
+        graphs: &'a GraphBatch,
+        inputs: Box<Inputs>,
+    },
 }
 
 /// A subject with one configuration and one draw of its weights.
 pub(crate) enum Drawn<'r> {
-    Model { model: Box<Model>, prepared: &'r Prepared },
+    Model { model: Box<Model>, prepared: &'r Prepared, vertices: Option<&'r [usize]> },
     Baseline { baseline: Baseline, setting: usize, graphs: &'r GraphBatch, inputs: &'r Inputs },
 }
 
@@ -88,8 +99,18 @@ impl<'a> Ready<'a> {
     ) -> Result<Self> {
         let graphs = &dataset.graphs;
         let options = subject.config().features();
+        let vertices = dataset.vertices.as_ref().map(|all| &all.known.rows[..]);
+        let vertices = vertices.filter(|_| subject.config().level == Level::Vertex);
         let features = match fitted_on {
-            Some(some) => FeatureMap::fit(&graphs.select(some), &options)?,
+            Some(some) => {
+                let graphs_of = |vertices: &[usize]| {
+                    let some: Vec<usize> = some.iter().map(|&row| vertices[row]).collect();
+                    let mut graphs = targets::graphs_of(dataset, &some);
+                    graphs.dedup();
+                    graphs
+                };
+                FeatureMap::fit(&graphs.select(&vertices.map_or_else(|| some.to_vec(), graphs_of)), &options)?
+            }
             None => FeatureMap::fit(graphs, &options)?,
         };
         let inputs = features.apply(graphs)?;
@@ -98,7 +119,7 @@ impl<'a> Ready<'a> {
                 let prepared = Box::new(Prepared::with_pyramid(graphs, &inputs, pyramid, config, || {
                     ControlFlow::Continue(())
                 })?);
-                Self::Model { config, features: Box::new(features), prepared }
+                Self::Model { config, features: Box::new(features), prepared, vertices }
             }
             Subject::Baseline(baseline) => {
                 Self::Baseline { baseline: *baseline, graphs, inputs: Box::new(inputs) }
@@ -122,9 +143,10 @@ impl<'a> Ready<'a> {
     /// Draws one configuration and initialisation.
     pub fn draw(&self, protocol: &Protocol, key: UnitKey) -> Result<Drawn<'_>> {
         Ok(match self {
-            Self::Model { config, features, prepared } => {
+            Self::Model { config, features, prepared, vertices } => {
                 let config = protocol.configure(config, key.configuration, key.initialisation);
-                Drawn::Model { model: Box::new(Model::new(config, (**features).clone())?), prepared }
+                let model = Box::new(Model::new(config, (**features).clone())?);
+                Drawn::Model { model, prepared, vertices: *vertices }
             }
             Self::Baseline { baseline, graphs, inputs } => {
                 Drawn::Baseline { baseline: *baseline, setting: key.configuration, graphs, inputs }
@@ -134,13 +156,17 @@ impl<'a> Ready<'a> {
 }
 
 impl Drawn<'_> {
-    /// The rows of some graphs. Their positions must ascend.
+    /// The rows of some graphs, or vertices. Their positions must ascend.
     pub fn rows(&self, chosen: &[usize]) -> Result<Rows> {
         match self {
-            Self::Model { model, prepared } => {
+            Self::Model { model, prepared, vertices } => {
                 let going = |_| ControlFlow::Continue(());
+                let rows: Vec<usize> = match vertices {
+                    Some(vertices) => chosen.iter().map(|&row| vertices[row]).collect(),
+                    None => chosen.to_vec(),
+                };
                 let Embedding { vectors, colours, .. } =
-                    model.embed_prepared(prepared, Some(chosen), going)?;
+                    model.embed_prepared(prepared, Some(&rows), going)?;
                 Ok(Rows::Vectors(Vectors { numbers: vectors, colours }))
             }
             Self::Baseline { baseline, setting, graphs, inputs } => {

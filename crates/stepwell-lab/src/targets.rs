@@ -1,18 +1,46 @@
 //! The targets of a dataset, and the scores of predictions of them.
 
 use ndarray::{Array2, ArrayView2};
-use stepwell::config::Metric;
+use stepwell::config::{Level, Metric};
 use stepwell::metrics::mean;
-use stepwell::targets::{Encoded, Task, decode_classes};
+use stepwell::targets::{Encoded, Targets, Task, decode_classes};
 use stepwell_data::Dataset;
 
 use crate::error::{Error, Result};
 use crate::metrics::Said;
 
 /// The targets of a dataset: a class for every graph, or values, some of which may be
-/// unknown.
-pub fn of(dataset: &Dataset) -> Result<Encoded> {
-    Ok(Encoded::named(&dataset.targets, dataset.target_names.clone())?)
+/// unknown; or those of the vertices that have one.
+pub fn of(dataset: &Dataset, level: Level) -> Result<Encoded> {
+    match level {
+        Level::Graph => Ok(Encoded::named(&dataset.targets, dataset.target_names.clone())?),
+        Level::Vertex => {
+            let known = dataset.vertices.as_ref().map(|all| &all.known.targets);
+            Ok(Encoded::new(known.unwrap_or(&Targets::None))?)
+        }
+    }
+}
+
+/// What must not be torn apart by folds: the groups of graphs, where they have some; of
+/// vertices, their graphs, where there are several, or the groups of those.
+pub fn groups(dataset: &Dataset, level: Level) -> Option<Vec<String>> {
+    match (level, &dataset.vertices) {
+        (Level::Vertex, Some(all)) if dataset.len() > 1 => {
+            let graph_of = graphs_of(dataset, &all.known.rows);
+            let name = |graph: usize| {
+                dataset.groups.as_ref().map_or_else(|| dataset.id(graph), |all| all[graph].clone())
+            };
+            Some(graph_of.into_iter().map(name).collect())
+        }
+        (Level::Vertex, _) => None,
+        (Level::Graph, _) => dataset.groups.clone(),
+    }
+}
+
+/// The graph of each of some vertices.
+pub fn graphs_of(dataset: &Dataset, vertices: &[usize]) -> Vec<usize> {
+    let offsets = dataset.graphs.vertex_offsets();
+    vertices.iter().map(|&vertex| offsets.partition_point(|&first| first <= vertex) - 1).collect()
 }
 
 /// The headline metric: the requested metric, or the default for the targets.
@@ -109,7 +137,6 @@ pub fn score(
 #[cfg(test)]
 mod tests {
     use ndarray::array;
-    use stepwell::targets::Targets;
 
     use super::*;
 

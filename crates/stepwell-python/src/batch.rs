@@ -27,6 +27,11 @@ impl RawBatch {
 
 #[pymethods]
 impl RawBatch {
+    /// How many vertices each graph has.
+    fn sizes(&self) -> Vec<usize> {
+        self.batch.iter().map(|graph| graph.num_vertices()).collect()
+    }
+
     /// Graphs from anywhere; vertices and edges of all of them carry the same. Graphs
     /// without vertices fit beside any, and so do those without edges as far as edges go.
     #[staticmethod]

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use stepwell::graph::GraphBatch;
 use stepwell::targets::Targets;
 use stepwell_data::catalog::{self, Catalog};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_data::{Dataset, Error, Part, ReadOptions};
+use stepwell_data::{Dataset, Error, Known, Part, ReadOptions, Vertices};
 
 use crate::batch::RawBatch;
 use crate::model::{Values, names};
@@ -29,6 +29,7 @@ pub struct RawDataset {
     ids: Option<Vec<String>>,
     split: Option<Vec<&'static str>>,
     notes: Vec<String>,
+    vertices: Option<Vertices>,
 }
 
 impl From<Dataset> for RawDataset {
@@ -42,6 +43,7 @@ impl From<Dataset> for RawDataset {
             groups: dataset.groups,
             ids: dataset.ids,
             notes: dataset.notes,
+            vertices: dataset.vertices,
             split: dataset.parts.map(|parts| parts.into_iter().map(|part| part.name()).collect()),
         }
     }
@@ -53,15 +55,23 @@ impl RawDataset {
         RawBatch { batch: self.batch.clone(), places: self.places.clone() }
     }
 
+    /// The vertices with a target, counted over all graphs, and the targets.
+    fn node_y<'py>(&self, py: Python<'py>) -> PyResult<Option<KnownVertices<'py>>> {
+        let Some(known) = self.vertices.as_ref().map(|all| &all.known) else { return Ok(None) };
+        let Some(values) = values(py, &known.targets)? else { return Ok(None) };
+        let rows: Vec<i64> = known.rows.iter().map(|&row| row as i64).collect();
+        Ok(Some((rows.into_pyarray(py), values)))
+    }
+
+    /// The parts of all vertices, split by split; nothing where a vertex is in none.
+    fn node_split(&self) -> Vec<Vec<Option<&'static str>>> {
+        let splits = self.vertices.as_ref().map_or(&[][..], |all| &all.splits);
+        let named = |split: &Vec<Option<Part>>| split.iter().map(|part| part.map(Part::name)).collect();
+        splits.iter().map(named).collect()
+    }
+
     fn y<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(match &self.targets {
-            Targets::None => None,
-            Targets::Classes(labels) => Some(names(py, labels)?),
-            Targets::Numbers(values) | Targets::Binary(values) => Some(match self.targets.column() {
-                Some(column) => column.into_pyarray(py).into_any(),
-                None => values.clone().into_pyarray(py).into_any(),
-            }),
-        })
+        values(py, &self.targets)
     }
 
     fn target_names(&self) -> Vec<String> {
@@ -83,6 +93,21 @@ impl RawDataset {
     fn split(&self) -> Option<Vec<&'static str>> {
         self.split.clone()
     }
+}
+
+/// Vertices that have a target, and an array of the targets.
+type KnownVertices<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>);
+
+/// Targets as an array.
+fn values<'py>(py: Python<'py>, targets: &Targets) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Ok(match targets {
+        Targets::None => None,
+        Targets::Classes(labels) => Some(names(py, labels)?),
+        Targets::Numbers(values) | Targets::Binary(values) => Some(match targets.column() {
+            Some(column) => column.into_pyarray(py).into_any(),
+            None => values.clone().into_pyarray(py).into_any(),
+        }),
+    })
 }
 
 /// Which columns hold targets and groups.
@@ -112,7 +137,8 @@ pub fn load_dataset(
 
 /// Writes graphs down in the format that the path's ending tells.
 #[pyfunction]
-#[pyo3(signature = (path, graphs, y, ids, split))]
+#[pyo3(signature = (path, graphs, y, ids, split, node_y=None, node_split=vec![]))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn save_dataset(
     py: Python<'_>,
     path: PathBuf,
@@ -120,13 +146,24 @@ pub fn save_dataset(
     y: Option<Values<'_>>,
     ids: Option<Vec<String>>,
     split: Option<Vec<String>>,
+    node_y: Option<(Vec<usize>, Values<'_>)>,
+    node_split: Vec<Vec<Option<String>>>,
 ) -> PyResult<()> {
+    let some = node_y.is_some() || !node_split.is_empty();
+    let known = node_y.map_or_else(Known::default, |(rows, values)| Known {
+        rows,
+        targets: Values::written(Some(values), false),
+    });
+    let part = |name: Option<String>| name.map(|name| parts(vec![name]).map(|parts| parts[0])).transpose();
+    let splits = node_split.into_iter().map(|names| names.into_iter().map(part).collect());
+    let splits = splits.collect::<PyResult<Vec<Vec<Option<Part>>>>>()?;
     let dataset = Dataset {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         graphs: GraphBatch::clone(&graphs.batch),
         targets: Values::written(y, false),
         ids,
         parts: split.map(parts).transpose()?,
+        vertices: some.then_some(Vertices { known, splits }),
         ..Dataset::default()
     };
     let written = threads::run_owned(py, 0, None, move |_| catalog::write(&dataset, &path, false))?;

@@ -65,12 +65,18 @@ impl Passed {
     }
 }
 
-/// Pools, prepares and embeds; how many are pooled goes to `watch`, then how many embedded.
-fn embed(model: &Model, graphs: &GraphBatch, watch: &Watch) -> stepwell::Result<(Embedding, Passed)> {
+/// Pools, prepares and embeds, of a model of vertices some of them or all; how many graphs are
+/// pooled goes to `watch`, then how many embedded.
+fn embed(
+    model: &Model,
+    graphs: &GraphBatch,
+    rows: Option<&[usize]>,
+    watch: &Watch,
+) -> stepwell::Result<(Embedding, Passed)> {
     let pyramid = model.coarsen(graphs, |done| watch.at(done))?;
     let (notes, losses) = (pyramid.notes(), pool::losses(graphs, &pyramid));
     let prepared = model.prepare(graphs, pyramid, || watch.go_on())?;
-    let mut embedding = model.embed_prepared(&prepared, None, |done| watch.at(done))?;
+    let mut embedding = model.embed_prepared(&prepared, rows, |done| watch.at(done))?;
     let runs = std::mem::take(&mut embedding.runs);
     Ok((embedding, Passed { runs, notes, losses }))
 }
@@ -190,9 +196,9 @@ impl RawModel {
         Ok(Self::new(Saved::Untrained(model)))
     }
 
-    /// Embeds graphs and trains a readout on their vectors. Rows of numbers are 0 and 1
-    /// if they are `binary`; their columns may have names.
-    #[pyo3(signature = (graphs, targets, sample_weight, n_threads, report=None, binary=false, names=vec![]))]
+    /// Embeds graphs, or some of their vertices, and trains a readout on the vectors. Rows of
+    /// numbers are 0 and 1 if they are `binary`; their columns may have names.
+    #[pyo3(signature = (graphs, targets, sample_weight, n_threads, report=None, binary=false, names=vec![], vertices=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn train<'py>(
         &self,
@@ -204,12 +210,19 @@ impl RawModel {
         report: Option<Py<PyAny>>,
         binary: bool,
         names: Vec<String>,
+        vertices: Option<Vec<usize>>,
     ) -> PyResult<(Self, Journey<'py>)> {
         let targets = Encoded::named(&targets.targets(binary), names).map_err(refused)?;
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let weights = sample_weight.map(|weights| weights.as_array().to_vec());
         let trained = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
-            let keys = batch.keys();
+            let keys = match &vertices {
+                None => batch.keys(),
+                Some(vertices) => {
+                    let all = batch.vertex_keys();
+                    vertices.iter().filter_map(|&vertex| all.get(vertex).copied()).collect()
+                }
+            };
             let sample = Sample { weights: weights.as_deref(), keys: Some(&keys) };
             let mut model = saved.model().clone();
             let (config, choices) =
@@ -217,7 +230,7 @@ impl RawModel {
             if config != model.config {
                 model = Model { molecules: model.molecules, ..Model::fit(config, &batch)? };
             }
-            let (embedding, passed) = embed(&model, &batch, watch)?;
+            let (embedding, passed) = embed(&model, &batch, vertices.as_deref(), watch)?;
             if watch.go_on() == ControlFlow::Break(()) {
                 return Err(stepwell::Error::Cancelled);
             }
@@ -239,7 +252,7 @@ impl RawModel {
     ) -> PyResult<(Matrix<'py>, Journey<'py>)> {
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
-            embed(saved.model(), &batch, watch)
+            embed(saved.model(), &batch, None, watch)
         })?;
         let (embedding, passed) = found.map_err(refused)?;
         Ok((embedding.vectors.into_pyarray(py), passed.told(py)))
@@ -316,7 +329,7 @@ impl RawModel {
         self.trained()?;
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
-            let (embedding, passed) = embed(saved.model(), &batch, watch)?;
+            let (embedding, passed) = embed(saved.model(), &batch, None, watch)?;
             let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
             Ok((trained.readout.predict(&embedding)?, passed))
         })?;

@@ -16,6 +16,8 @@ def test_types_of_parameters_are_those_of_the_options():
         (stepwell.PyramidalReservoir, _parameters.ReservoirParameters),
         (stepwell.PyramidalReservoirRegressor, _parameters.RegressorParameters),
         (stepwell.PyramidalReservoirClassifier, _parameters.ClassifierParameters),
+        (stepwell.PyramidalReservoirNodeRegressor, _parameters.NodeRegressorParameters),
+        (stepwell.PyramidalReservoirNodeClassifier, _parameters.NodeClassifierParameters),
     ]:
         assert sorted(kind().get_params()) == sorted(types.__annotations__)
         for name in types.__annotations__:
@@ -24,12 +26,18 @@ def test_types_of_parameters_are_those_of_the_options():
 
 def test_every_option_is_a_parameter_with_its_default():
     known = stepwell.PyramidalReservoirClassifier().get_params()
+    of_nodes, vertices = stepwell.PyramidalReservoirNodeClassifier().get_params(), preset_options("vertices")
     accurate, paper = preset_options("accurate"), preset_options("paper")
     for name, group, annotation, doc in option_table():
         assert group in ("Model", "Pooling", "Readout") and annotation and doc.endswith(".")
         assert check_options({name: paper[name]}) == paper, name
-        value = known[_options.spelled(name)]
-        if name != "class_weight":
+        if name == "level":  # what the class says
+            continue
+        of_vertices = name in _options.OF_VERTICES
+        value = (of_nodes if of_vertices else known)[_options.spelled(name)]
+        if of_vertices:
+            assert value == vertices[name], name
+        elif name != "class_weight":
             assert (list(value) if isinstance(value, tuple) else value) == accurate[name], name
         with pytest.raises(ValueError, match=f"^{name}: expected "):
             check_options({name: {"no": "value"}})

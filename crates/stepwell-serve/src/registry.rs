@@ -41,6 +41,9 @@ impl Registry {
     pub fn read(models: &[(String, PathBuf)]) -> Result<Self> {
         let entry = |(name, path): &(String, PathBuf)| {
             let (saved, card) = models::read_with_card(path)?;
+            if let Err(error) = saved.model().expect_graphs("be served") {
+                return Err(stepwell_data::Error::Unsupported(format!("{}: {error}", path.display())));
+            }
             let expected = Expected::from(saved.model());
             Ok(Arc::new(Entry { name: name.clone(), saved, card, expected }))
         };

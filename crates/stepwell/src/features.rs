@@ -75,6 +75,10 @@ pub struct FeatureOptions {
     /// Leave attributes as they are instead of z-scoring them. Structural
     /// columns are z-scored in any case.
     pub raw: bool,
+    /// Divide attributes by one number, the root mean square of the length of their rows,
+    /// instead of z-scoring them. One-hot rows are left as they are: their length is 1.
+    #[serde(skip_serializing_if = "is_false")]
+    pub by_length: bool,
     /// Columns added behind the attributes.
     pub structure: Vec<StructuralFeature>,
     /// Columns of vertices that carry neither attributes nor labels, where
@@ -278,6 +282,10 @@ pub struct FeatureMap {
     labels: Vec<Vec<i32>>,
     #[serde(skip_serializing_if = "EdgeMap::is_empty")]
     edges: EdgeMap,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn is_zero(value: &usize) -> bool {

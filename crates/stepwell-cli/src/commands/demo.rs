@@ -190,7 +190,8 @@ fn measure(
         let model = model(draw)?;
         let mut embedder = Embedder { tally, ..Embedder::new(&model, None, terminal) };
         let what = format!("{name}, draw {} of {DRAWS}", draw + 1);
-        let embedding = terminal.counting(&what, |progress| embedder.embed_prepared(&prepared, progress))?;
+        let embedding =
+            terminal.counting(&what, |progress| embedder.embed_prepared(&prepared, None, progress))?;
         tally = embedder.tally;
         let start = Instant::now();
         accuracies.push(split.accuracy(model, &embedding)?);

@@ -7,7 +7,7 @@ use clap::Args;
 use ndarray::s;
 use serde::Serialize;
 use serde_json::json;
-use stepwell::config::Precision;
+use stepwell::config::{Level, Precision};
 use stepwell::model::Model;
 use stepwell::reservoir::Prepared;
 use stepwell::targets::{Labels, Targets};
@@ -117,6 +117,10 @@ impl Embed {
             }
             None => Model::new(config, survey.features.clone())?,
         };
+        if model.config.level == Level::Vertex && !self.nodes {
+            let refusal = "this model has vectors of vertices, not of graphs: add --nodes for the states of all vertices";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
         let bytes = if self.resume.resume { model.to_bytes()? } else { Vec::new() };
         let settings = json!({ "command": "embed", "targets": with_targets });
         let (read, made) = ((&self.input, &source), (&model.config, &bytes[..]));
@@ -228,7 +232,7 @@ impl Work {
                 }
                 let mut write = |block: &Block<'_>| output.write(block, seen);
                 if !self.nodes {
-                    let embedding = embedder.embed_piece(piece, before, progress)?;
+                    let embedding = embedder.embed_piece(piece, before, None, progress)?;
                     self.write_vectors(piece, before, embedding.vectors.view(), &mut write)?;
                     return output.flush();
                 }

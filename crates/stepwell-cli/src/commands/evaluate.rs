@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use stepwell::config::{EdgeGate, Metric, Preset};
+use stepwell::config::{EdgeGate, Level, Metric, Preset};
 use stepwell::features::FeatureMap;
 use stepwell_data::{Dataset, ReadOptions, Untargeted};
 use stepwell_lab::baselines::Baseline;
@@ -14,6 +14,7 @@ use stepwell_lab::report::{FoldRow, evaluation, fold_table};
 use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold, rare_classes};
 use stepwell_lab::subject::Subject;
+use stepwell_lab::targets::graphs_of;
 
 use super::train::real_classes;
 use crate::BadUsage;
@@ -29,6 +30,10 @@ use crate::terminal::{Terminal, shown, table};
 /// trained anew in every fold (features, weights and readout, on training and
 /// validation graphs) and scored on the fold's test graphs. A dataset that comes
 /// with a split is scored on that split, unless --folds, --groups or --splits is given.
+///
+/// With --level vertex, vertices take the place of graphs: splits are those of 'node_split'
+/// (of several, each is a fold); folds are over the vertices of one graph, and keep those of a
+/// graph together where there are several.
 ///
 /// Every metric that the targets have is reported, with its spread over folds. The
 /// first, which models are compared by, is --metric: accuracy of classes; ROC-AUC where
@@ -49,9 +54,10 @@ use crate::terminal::{Terminal, shown, table};
   stepwell evaluate mols.csv --smiles smiles --target logS --groups scaffold --folds 5
   stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --repeats 3 --json
   stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   (a cell of the paper's Table 2)
+  stepwell evaluate cora.npz --level vertex --inits 1
   stepwell evaluate NCI1 --baseline wl",
-    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, reference \
-        (as the paper's public code) [accurate]; in brackets below is what paper has, and what accurate has where that differs")))]
+    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, vertices (for predictions of \
+        vertices), reference (as the paper's public code) [accurate; with --level vertex, vertices]; in brackets below is what paper has, and what accurate has where that differs")))]
 pub struct Evaluate {
     #[command(flatten)]
     input: Input,
@@ -104,11 +110,31 @@ impl Evaluate {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
-        let reading = ReadOptions { groups: self.groups.clone(), ..self.input.reading(Untargeted::Skip) };
+        let level = config.level;
+        if level == Level::Vertex && (self.baselines || self.baseline.is_some() || self.splits.is_some()) {
+            let refusal = "--baselines, --baseline and --splits are for graphs, not for --level vertex";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
+        let untargeted = if level == Level::Vertex { Untargeted::Keep } else { Untargeted::Skip };
+        let reading = ReadOptions { groups: self.groups.clone(), ..self.input.reading(untargeted) };
         let mut dataset = terminal.load_with(&self.input, &reading)?;
+        let known = dataset.vertices.as_ref().map_or(0, |all| all.known.rows.len());
+        if level == Level::Vertex {
+            ensure!(known > 0, "{}: no vertex has a target ('node_y') to learn from", dataset.name);
+        } else if known > 0 {
+            ensure!(
+                !dataset.targets.is_empty(),
+                "{}: no graph has a target ('y') to learn from; vertices have ('node_y'): --level vertex",
+                dataset.name
+            );
+        }
         if self.regression {
-            let targets = std::mem::take(&mut dataset.targets).into_numbers();
-            dataset.targets = targets.with_context(|| dataset.name.clone()).context(BadUsage)?;
+            let all = match dataset.vertices.as_mut().filter(|_| level == Level::Vertex) {
+                Some(all) => &mut all.known.targets,
+                None => &mut dataset.targets,
+            };
+            *all =
+                std::mem::take(all).into_numbers().with_context(|| dataset.name.clone()).context(BadUsage)?;
         }
         // What a map that knows nothing of edges ignores is all that they carry.
         let carried = FeatureMap::default().ignored_of_edges(&dataset.graphs);
@@ -120,8 +146,9 @@ impl Evaluate {
         if (self.baselines || self.baseline.is_some()) && dataset.graphs.edge_attributes().is_some() {
             terminal.note("note: edges carry attributes, which the baselines ignore");
         }
-        let folds = self.folds(&dataset, protocols[0].folds, terminal)?;
-        let subject = match (self.baseline, self.evaluated.model.preset().unwrap_or(Preset::Accurate)) {
+        let folds = self.folds(&dataset, level, protocols[0].folds, terminal)?;
+        let usual = if level == Level::Vertex { Preset::Vertices } else { Preset::Accurate };
+        let subject = match (self.baseline, self.evaluated.model.preset().unwrap_or(usual)) {
             (Some(baseline), _) => Subject::Baseline(baseline),
             // What the paper's tables call it.
             (None, Preset::Paper) if searches => Subject::Model("reservoir".into(), Box::new(config)),
@@ -152,13 +179,19 @@ impl Evaluate {
             crate::report::write(&path, &evaluation(&Run::read(folder)?, &crate::report::provenance()))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
-        terminal.notes("note", &self.remarks(&found, &dataset));
+        terminal.notes("note", &self.remarks(&found, &dataset, level));
         if self.json { terminal.json(&found) } else { terminal.print(&describe(&found)) }
     }
 
     /// The folds that are given: in a file, or by the dataset itself. Says what
     /// a person may not expect of them.
-    fn folds(&self, dataset: &Dataset, folds: usize, terminal: &Terminal) -> Result<Option<Vec<Fold>>> {
+    fn folds(
+        &self,
+        dataset: &Dataset,
+        level: Level,
+        folds: usize,
+        terminal: &Terminal,
+    ) -> Result<Option<Vec<Fold>>> {
         if let Some(path) = &self.splits {
             // Splits name graphs by their position among all.
             ensure!(
@@ -171,6 +204,9 @@ impl Evaluate {
             return read_splits(path, dataset.len()).map(Some).with_context(|| path.display().to_string());
         }
         let draws = self.evaluated.protocol.folds.is_some() || self.groups.is_some();
+        if level == Level::Vertex {
+            return Ok(if draws { None } else { folds_of_vertices(dataset, terminal) });
+        }
         if let Some(parts) = dataset.parts.as_ref().filter(|_| !draws) {
             let fold = Fold::of_parts(parts);
             let sizes = [(&fold.train, "train"), (&fold.validation, "validation"), (&fold.test, "test")];
@@ -198,17 +234,22 @@ impl Evaluate {
     }
 
     /// What a person may not expect, or should try next.
-    fn remarks(&self, found: &EvaluationResult, dataset: &Dataset) -> Vec<String> {
+    fn remarks(&self, found: &EvaluationResult, dataset: &Dataset, level: Level) -> Vec<String> {
         let mut remarks = Vec::new();
-        if let Some(values) = dataset.targets.look_like_classes().filter(|_| !self.regression) {
-            remarks.push(real_classes(values));
+        let targets = match dataset.vertices.as_ref().filter(|_| level == Level::Vertex) {
+            Some(all) => &all.known.targets,
+            None => &dataset.targets,
+        };
+        if let Some(values) = targets.look_like_classes().filter(|_| !self.regression) {
+            remarks.push(real_classes(values, level));
         }
         match found.folds_without_value() {
             0 => {}
             folds => remarks.push(format!(
-                "{} has no value in {folds} of {} folds: their test graphs have one class alone, or the model has no probabilities",
+                "{} has no value in {folds} of {} folds: their test {} have one class alone, or the model has no probabilities",
                 found.metric.title(),
-                found.folds.len()
+                found.folds.len(),
+                level.items()
             )),
         }
         let better = found.baselines.iter().filter(|simple| simple.is_better(found));
@@ -220,6 +261,30 @@ impl Evaluate {
         }
         remarks
     }
+}
+
+/// The splits of vertices that a dataset comes with, or that of its graphs; nothing where
+/// there are none.
+fn folds_of_vertices(dataset: &Dataset, terminal: &Terminal) -> Option<Vec<Fold>> {
+    let all = dataset.vertices.as_ref()?;
+    let known = &all.known.rows;
+    let folds: Vec<Fold> = match (&all.splits[..], &dataset.parts) {
+        ([], None) => return None,
+        ([], Some(parts)) => {
+            let graphs = graphs_of(dataset, known);
+            vec![Fold::of_parts(&graphs.iter().map(|&graph| parts[graph]).collect::<Vec<_>>())]
+        }
+        (splits, _) => splits.iter().map(|split| Fold::of_vertices(split, known)).collect(),
+    };
+    let count = if folds.len() == 1 { "split".to_owned() } else { format!("{} splits", folds.len()) };
+    let Fold { train, validation, test } = &folds[0];
+    terminal.note(&format!(
+        "using the dataset's {count} of vertices: {} train, {} validation, {} test (pass --folds to cross-validate)",
+        train.len(),
+        validation.len(),
+        test.len()
+    ));
+    Some(folds)
 }
 
 fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {

@@ -77,6 +77,7 @@ impl Plot {
             }
             None => Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?,
         };
+        model.expect_graphs("plot").context(BadUsage)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);
         let (mut numbers, mut targets) = (Vec::new(), Targets::None);
@@ -84,7 +85,7 @@ impl Plot {
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
-                numbers.extend(embedder.embed_piece(piece, before, progress)?.vectors.iter());
+                numbers.extend(embedder.embed_piece(piece, before, None, progress)?.vectors.iter());
                 names.extend(ids(piece, before));
                 sizes.extend(piece.graphs.iter().map(|graph| graph.num_vertices()));
                 Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?)

@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
+use ndarray::Axis;
 use serde::Serialize;
 use serde_json::json;
-use stepwell::config::Metric;
+use stepwell::config::{Level, Metric};
 use stepwell::model::TrainedModel;
 use stepwell::readout::Wanted;
+use stepwell::reservoir::Embedding;
 use stepwell_data::predictions::{Asked, Columns, thresholds};
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, VectorWriter};
 use stepwell_data::{Dataset, Error, Expected, Source, Untargeted, files};
@@ -31,13 +33,15 @@ use crate::terminal::Terminal;
 /// (.jsonl, .parquet) are read piece by piece and may be larger than memory;
 /// graphs on standard input (-) are predicted as they come: whenever no further line
 /// is there yet, those so far are answered.
-/// Where targets are known, metrics are reported as well.
+/// Where targets are known, metrics are reported as well. A model of vertices (--level vertex
+/// in training) gives a row per vertex: graph, vertex, prediction and the rest.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell predict MUTAG -m mutag.safetensors
   stepwell predict new.parquet -m model.safetensors -o predictions.csv --skip-bad
   stepwell predict new.jsonl -m model.safetensors --proba --coverage 0.9
   stepwell predict screen.parquet -m hits.safetensors --precision 0.8 -o hits.csv
+  stepwell predict cora.npz -m cora.safetensors --part test --proba
   stepwell predict b-hard --part test -m model.safetensors --json")]
 pub struct Predict {
     #[command(flatten)]
@@ -124,7 +128,7 @@ impl Predict {
         let model = read_model(&self.model)?;
         self.input.molecules.fit(&model.model)?;
         let mut source = terminal.open_once(&self.input, Untargeted::Keep)?;
-        source.part = self.part.get();
+        (source.part, source.level) = (self.part.get(), model.model.config.level);
         source.expected = Some(Expected::from(&model.model));
 
         let asked = self.asked(&model, terminal).context(BadUsage)?;
@@ -147,7 +151,8 @@ impl Predict {
                     Ok(())
                 })?;
                 partial.map_or(Ok(()), Partial::finish)?;
-                terminal.note(&format!("{} predictions to {}", report.tally.graphs, path.display()));
+                let count = report.tally.vertices.max(report.tally.graphs);
+                terminal.note(&format!("{count} predictions to {}", path.display()));
                 report
             }
         };
@@ -181,6 +186,15 @@ impl Predict {
         Ok(Asked { proba: self.proba, coverage: self.coverage, thresholds })
     }
 
+    /// The vertices that are predicted, where the model is one of vertices.
+    fn vertices(&self, piece: &Dataset, level: Level) -> Option<Vec<usize>> {
+        let count = piece.graphs.num_vertices();
+        (level == Level::Vertex).then(|| match &piece.vertices {
+            Some(vertices) => vertices.of_part_or_all(self.part.get(), count),
+            None => (0..count).collect(),
+        })
+    }
+
     fn predict(
         &self,
         (model, asked): (&TrainedModel, &Asked),
@@ -188,7 +202,7 @@ impl Predict {
         terminal: &Terminal,
         writer: Option<Box<dyn VectorWriter + '_>>,
     ) -> Result<(PredictionSummary, Option<Partial>)> {
-        let start = Instant::now();
+        let (start, level) = (Instant::now(), model.model.config.level);
         let bytes = if self.resume.resume { model.to_bytes()? } else { Vec::new() };
         let settings = json!({
             "command": "predict",
@@ -222,7 +236,9 @@ impl Predict {
                     if seen <= output.done {
                         return Ok(());
                     }
-                    let embedding = match embedder.embed_piece(&piece, before, progress) {
+                    let mut vertices = self.vertices(&piece, level);
+                    let embedding = match embedder.embed_piece(&piece, before, vertices.as_deref(), progress)
+                    {
                         Err(error) if self.skip_bad && blamed(&error).is_some() => {
                             let (embedding, bad) = embedder.embed_alone(&piece.graphs, progress)?;
                             let names = ids(&piece, before);
@@ -235,14 +251,29 @@ impl Predict {
                             let rest = (0..piece.len()).filter(|graph| bad.iter().all(|(at, _)| at != graph));
                             let named = Dataset { ids: Some(names), ..piece.into_owned() };
                             piece = Cow::Owned(named.select(&rest.collect::<Vec<_>>()));
-                            embedding
+                            vertices = self.vertices(&piece, level);
+                            match &vertices {
+                                // All of their vertices were embedded.
+                                Some(rows) => Embedding {
+                                    vectors: embedding.vectors.select(Axis(0), rows),
+                                    ..embedding
+                                },
+                                None => embedding,
+                            }
                         }
                         embedding => embedding?,
                     };
                     let predictions = model.read(embedding)?;
-                    score.add(model, &predictions, &piece)?;
-                    let (columns, ids) = (Columns::new(model, &predictions, asked)?, ids(&piece, before));
-                    let keys = [Key::Text(&ids)].into_iter().chain(columns.keys()).collect();
+                    score.add(model, &predictions, &piece, vertices.as_deref())?;
+                    let columns = Columns::new(model, &predictions, asked)?;
+                    let mut ids = ids(&piece, before);
+                    let mut places = Vec::new();
+                    if let Some(rows) = &vertices {
+                        (ids, places) = places_of(rows, piece.graphs.vertex_offsets(), &ids);
+                    }
+                    let of = [Key::Text(&ids)].into_iter();
+                    let vertex = vertices.is_some().then_some(Key::Whole(&places));
+                    let keys = of.chain(vertex).chain(columns.keys()).collect();
                     output.write(&Block { keys, rows: columns.scores() }, seen)?;
                     output.flush()
                 },
@@ -266,8 +297,9 @@ impl Predict {
         }
         if score.strange > 0 {
             terminal.note(&format!(
-                "note: {} graphs have a class that the model does not know (it knows {})",
+                "note: {} {} have a class that the model does not know (it knows {})",
                 score.strange,
+                level.items(),
                 shortened(&model.classes.names())
             ));
         }
@@ -281,10 +313,11 @@ impl Predict {
             ));
             quality = Metrics::default();
         } else if without > 0 && known > 0 {
-            terminal.note(&format!("note: metrics are those of {known} graphs; {without} have no target"));
+            let items = level.items();
+            terminal.note(&format!("note: metrics are those of {known} {items}; {without} have no target"));
         }
         if beyond > 0 {
-            terminal.note(&format!("note: metrics are those of the first {known} graphs"));
+            terminal.note(&format!("note: metrics are those of the first {known} {}", level.items()));
         }
         let partial = output.finish()?;
         embedder.note(" when training");
@@ -300,6 +333,15 @@ impl Predict {
         };
         Ok((report, partial))
     }
+}
+
+/// The graph of every vertex, by its name, and its place there.
+fn places_of(rows: &[usize], offsets: &[usize], names: &[String]) -> (Vec<String>, Vec<i64>) {
+    let place = |&row: &usize| {
+        let graph = offsets.partition_point(|&first| first <= row) - 1;
+        (names[graph].clone(), (row - offsets[graph]) as i64)
+    };
+    rows.iter().map(place).unzip()
 }
 
 /// The first few names of a list.

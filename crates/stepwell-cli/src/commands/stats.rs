@@ -104,6 +104,54 @@ struct Oddities {
     weighted: bool,
     /// Graphs of each part of a fixed split: train, validation, test.
     split: Option<[usize; 3]>,
+    /// What is known of vertices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_targets: Option<NodeTargets>,
+}
+
+/// What is to be predicted of vertices.
+#[derive(Serialize)]
+struct NodeTargets {
+    /// Vertices with a target.
+    known: usize,
+    /// How many classes they are of, if they have classes.
+    classes: Option<usize>,
+    /// Targets of a vertex.
+    columns: usize,
+    /// Vertices of each part of every split: train, validation, test.
+    splits: Vec<[usize; 3]>,
+}
+
+impl NodeTargets {
+    fn of(dataset: &Dataset) -> Option<Self> {
+        let all = dataset.vertices.as_ref()?;
+        let count =
+            |split: &Vec<Option<Part>>, part| split.iter().filter(|each| **each == Some(part)).count();
+        Some(Self {
+            known: all.known.rows.len(),
+            classes: all.known.targets.labels().map(|labels| labels.distinct().len()),
+            columns: all.known.targets.width(),
+            splits: all.splits.iter().map(|split| Part::NAMES.map(|(part, _)| count(split, part))).collect(),
+        })
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let kind = match (self.classes, self.columns) {
+            (Some(classes), _) => format!(", {classes} classes"),
+            (None, columns) if columns > 1 => format!(", {columns} targets"),
+            _ => String::new(),
+        };
+        let mut lines = vec![format!("  node targets {} known{kind}", self.known)];
+        if let Some([train, validation, test]) = self.splits.first() {
+            let count = if self.splits.len() > 1 {
+                format!("{} of them, the first: ", self.splits.len())
+            } else {
+                String::new()
+            };
+            lines.push(format!("  node split   {count}{train} train, {validation} validation, {test} test"));
+        }
+        lines
+    }
 }
 
 impl Oddities {
@@ -113,6 +161,7 @@ impl Oddities {
             empty: dataset.graphs.iter().filter(|graph| graph.num_vertices() == 0).count(),
             directed: dataset.graphs.iter().filter(|graph| graph.is_directed()).count(),
             weighted: dataset.graphs.weights().is_some(),
+            node_targets: NodeTargets::of(dataset),
             split: dataset.parts.as_ref().map(|parts| Part::NAMES.map(|(part, _)| count(parts, part))),
         }
     }
@@ -128,6 +177,7 @@ impl Oddities {
         if let Some([train, validation, test]) = self.split {
             lines.push(format!("  split        {train} train, {validation} validation, {test} test"));
         }
+        lines.extend(self.node_targets.iter().flat_map(NodeTargets::lines));
         lines
     }
 }

@@ -6,13 +6,13 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use ndarray::ArrayView2;
 use serde::Serialize;
-use stepwell::config::{Metric, ModelConfig, Preset};
+use stepwell::config::{Level, Metric, ModelConfig, Preset};
 use stepwell::metrics::{Judged, Truth};
 use stepwell::model::{Choice, Drawn, Model, TrainedModel, choose_on};
 use stepwell::readout::{Assessment, Sample};
 use stepwell::targets::{Encoded, Targets, Task};
 use stepwell_data::vectors::Spilled;
-use stepwell_data::{Source, Untargeted, files, models};
+use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, files, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
@@ -33,13 +33,18 @@ use crate::terminal::Terminal;
 /// most 1,000 of the graphs: see --choose. The file holds all that 'stepwell predict' needs.
 /// Files of rows (.jsonl, .parquet) may be larger than memory: they are read
 /// up to three times, and vectors that are many wait in a temporary file.
+///
+/// With --level vertex, targets are those of vertices ('node_y', null where they are not
+/// known), vertices take the place of graphs in all of this, and --part is a part of
+/// 'node_split', where there is one.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
   stepwell train graphs.parquet -m model.safetensors --pool graclus --units 75
+  stepwell train cora.npz --level vertex --part train -m cora.safetensors
   stepwell train b-hard --part train -m model.safetensors --preset paper --alpha 0.1",
-    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, reference \
-        (as the paper's public code) [accurate]; in brackets below is what paper has, and what accurate has where that differs")))]
+    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, vertices (for predictions of \
+        vertices), reference (as the paper's public code) [accurate; with --level vertex, vertices]; in brackets below is what paper has, and what accurate has where that differs")))]
 pub struct Train {
     #[command(flatten)]
     input: Input,
@@ -120,11 +125,13 @@ impl Train {
         let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
         let start = Instant::now();
         files::check_writable(&self.model)?;
-        let mut source = terminal.open(&self.input, Untargeted::Skip)?;
-        source.part = self.part.get();
+        let level = config.level;
+        let untargeted = if level == Level::Vertex { Untargeted::Keep } else { Untargeted::Skip };
+        let mut source = terminal.open(&self.input, untargeted)?;
+        (source.part, source.level) = (self.part.get(), level);
         let (config, choices) = self.chosen(&mut source, config, terminal)?;
         let survey = terminal.survey(&source, true, &config)?;
-        ensure!(survey.has_targets, "{}: no graph has a target ('y') to learn from", source.name);
+        check_targets(level, &survey, &source.name)?;
         let molecules = self.input.molecules.feature_set();
         let model = Model { molecules, ..Model::new(config, survey.features)? };
 
@@ -134,23 +141,47 @@ impl Train {
         terminal.counting("embedding", |progress| {
             source.visit(|piece| {
                 let before = embedder.tally.graphs;
-                let embedding = embedder.embed_piece(piece, before, progress)?;
+                if level == Level::Graph {
+                    let embedding = embedder.embed_piece(piece, before, None, progress)?;
+                    vectors.append(embedding).context("keeping vectors")?;
+                    keys.extend(piece.graphs.keys());
+                    return Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?);
+                }
+                let Some(known) = learnt(piece, source.part).filter(|known| !known.rows.is_empty()) else {
+                    return Ok(());
+                };
+                let embedding = embedder.embed_piece(piece, before, Some(&known.rows), progress)?;
                 vectors.append(embedding).context("keeping vectors")?;
-                keys.extend(piece.graphs.keys());
-                Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?)
+                let all = piece.graphs.vertex_keys();
+                keys.extend(known.rows.iter().map(|&vertex| all[vertex]));
+                Ok(targets.append(known.targets)?)
             })
         })?;
         embedder.note("");
-        if survey.has_parts && source.part.is_none() {
+        let splits = if level == Level::Vertex {
+            survey.splits_vertices || survey.has_parts
+        } else {
+            survey.has_parts
+        };
+        if splits && source.part.is_none() {
             terminal.note("note: trained on all parts of the dataset's split; --part train takes one");
         }
         let tally = embedder.tally;
-        ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
+        match level {
+            Level::Graph => {
+                ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
+            }
+            Level::Vertex => ensure!(
+                !targets.is_empty(),
+                "{}: no vertex of this part has a target ('node_y') to learn from",
+                source.name
+            ),
+        }
         if self.regression {
             targets = targets.into_numbers().with_context(|| source.name.clone()).context(BadUsage)?;
         }
         if let Some(values) = targets.look_like_classes().filter(|_| !self.regression) {
-            terminal.note(&format!("note: {}", real_classes(values)));
+            terminal.note(&format!("note: {}", real_classes(values, level)));
         }
         let (columns, ignored) = (model.width(), model.features.ignored());
         let targets = Encoded::named(&targets, survey.target_names).with_context(|| source.name.clone())?;
@@ -164,7 +195,10 @@ impl Train {
             terminal.note(&format!("note: all {ignored} vertex attributes are constant, and ignored"));
         }
         if trained.readout.is_blind() {
-            terminal.note("warning: all training graphs have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure");
+            terminal.note(&format!(
+                "warning: all training {} have the same vector, so every prediction is the same; give vertices attributes or labels, or add --structure",
+                level.items()
+            ));
         }
         let (training_accuracy, training_r2) = fitted(values.view(), &targets);
         let (metric, leave_one_out) = match trained.readout.estimate() {
@@ -230,10 +264,32 @@ impl Train {
     }
 }
 
+/// Whether there is anything to learn from.
+fn check_targets(level: Level, survey: &Survey, name: &str) -> Result<()> {
+    match level {
+        Level::Graph if survey.known_vertices > 0 => ensure!(
+            survey.has_targets,
+            "{name}: no graph has a target ('y') to learn from; vertices have ('node_y'): --level vertex"
+        ),
+        Level::Graph => ensure!(survey.has_targets, "{name}: no graph has a target ('y') to learn from"),
+        Level::Vertex => {
+            ensure!(survey.known_vertices > 0, "{name}: no vertex has a target ('node_y') to learn from");
+        }
+    }
+    Ok(())
+}
+
+/// The vertices of a piece that are learnt from, and their targets.
+fn learnt(piece: &Dataset, part: Option<Part>) -> Option<Known> {
+    let vertices = piece.vertices.as_ref()?;
+    Some(part.map_or_else(|| vertices.known.clone(), |part| vertices.of_part(part).known))
+}
+
 /// What to say of targets that are classes, it seems, but not stored as such.
-pub fn real_classes(values: usize) -> String {
+pub fn real_classes(values: usize, level: Level) -> String {
+    let column = if level == Level::Vertex { "node_y" } else { "y" };
     format!(
-        "'y' has {values} distinct integer values stored as floats: treated as regression; store integers or strings for classes"
+        "'{column}' has {values} distinct integer values stored as floats: treated as regression; store integers or strings for classes"
     )
 }
 
@@ -272,7 +328,11 @@ fn chosen_value(choice: &Choice) -> String {
 }
 
 fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
-    let TrainingSummary { columns, alpha, seconds, tally: Tally { graphs, .. }, .. } = report;
+    let TrainingSummary { columns, alpha, seconds, tally: Tally { graphs, vertices, .. }, .. } = report;
+    let learnt = match vertices {
+        0 => format!("{graphs} graphs"),
+        vertices => format!("{vertices} vertices of {graphs} graph{}", if *graphs == 1 { "" } else { "s" }),
+    };
     let kind = match (report.targets.len(), report.classes.len()) {
         (0, 0) => String::new(),
         (0, classes) => format!(", {classes} classes"),
@@ -290,7 +350,7 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
         None => "no leave-one-out value: targets do not vary".to_owned(),
     };
     format!(
-        "{graphs} graphs, {columns} numbers each{kind}{alpha}: {fit}; written to {} after {seconds:.2} s",
+        "{learnt}, {columns} numbers each{kind}{alpha}: {fit}; written to {} after {seconds:.2} s",
         path.display()
     )
 }

@@ -15,6 +15,7 @@ mod runs;
 mod serve;
 mod streams;
 mod targets;
+mod vertices;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 
 use crate::error::quote;
 use crate::rows::{
-    Fault, Ignored, Key, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets,
+    Fault, Ignored, Key, NodeParts, NodeTargets, ReadOptions, Row, Target, no_such_column, ragged,
+    texts_among_targets,
 };
 
 /// What a line said.
@@ -36,6 +37,8 @@ pub(super) struct Line {
     y: Option<Y>,
     group: Option<String>,
     split: Option<String>,
+    node_y: Option<NodeTargets>,
+    node_split: Option<NodeParts>,
     directed: Option<bool>,
     /// What outlives a line.
     kept: Kept,
@@ -211,6 +214,8 @@ impl Line {
                 Y::Several(values) => Target::Several(values),
             }),
             split: self.split.as_deref(),
+            node_y: self.node_y.as_ref(),
+            node_split: self.node_split.as_ref(),
             directed: self.directed == Some(true),
             group: self.group.as_deref(),
         })
@@ -254,6 +259,8 @@ impl Line {
             Key::X => self.x = map.next_value()?,
             Key::Pos => self.pos = map.next_value()?,
             Key::Split => self.split = map.next_value()?,
+            Key::NodeY => self.node_y = node_targets(map.next_value()?).map_err(A::Error::custom)?,
+            Key::NodeSplit => self.node_split = node_parts(map.next_value()?).map_err(A::Error::custom)?,
             Key::Directed => self.directed = map.next_value()?,
             // A graph may be called by a number; nothing else that is a text may be one.
             Key::Id => match map.next_value()? {
@@ -290,6 +297,68 @@ fn target(text: &str, column: &str, options: &ReadOptions) -> Result<Option<Y>, 
         _ if text.contains(['.', 'e', 'E']) => Y::Real(serde_json::from_str(text).map_err(|_| wrong())?),
         _ => Y::Int(text.parse().map_err(|_| wrong())?),
     }))
+}
+
+/// The targets of vertices. What is wrong is said as serde says it.
+fn node_targets(values: Option<Vec<Value>>) -> Result<Option<NodeTargets>, String> {
+    let Some(values) = values else { return Ok(None) };
+    let mut found = NodeTargets::default();
+    for value in &values {
+        let several: Vec<f64>;
+        let target = match value {
+            Value::Null => None,
+            Value::Bool(value) => Some(Target::Bool(*value)),
+            Value::String(text) => Some(Target::Text(text)),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(value), _) => Some(Target::Int(value)),
+                (None, Some(value)) if number.is_f64() => Some(Target::Real(value)),
+                _ => return Err(misfit(format!("{} in 'node_y'", Key::NodeY.holds()), number)),
+            },
+            Value::Array(values) => {
+                let number = |value: &Value| match value {
+                    Value::Null => Some(f64::NAN),
+                    Value::Bool(value) => Some(f64::from(u8::from(*value))),
+                    value => value.as_f64(),
+                };
+                let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+                several = numbers.ok_or_else(|| misfit("numbers in the lists of 'node_y'".into(), value))?;
+                Some(Target::Several(&several))
+            }
+            Value::Object(_) => return Err(misfit(format!("{} in 'node_y'", Key::NodeY.holds()), value)),
+        };
+        found.push(target).map_err(|fault| said(&fault))?;
+    }
+    Ok(Some(found))
+}
+
+/// The parts of vertices, in one split or in several.
+fn node_parts(values: Option<Vec<Value>>) -> Result<Option<NodeParts>, String> {
+    let Some(values) = values else { return Ok(None) };
+    let mut found = NodeParts::default();
+    let name = |value: &Value| match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text.clone())),
+        other => Err(misfit(format!("{} in 'node_split'", Key::NodeSplit.holds()), other)),
+    };
+    for value in &values {
+        let names: Vec<Option<String>> = match value {
+            Value::Array(names) => names.iter().map(name).collect::<Result<_, _>>()?,
+            one => vec![name(one)?],
+        };
+        found.push(names.iter().map(Option::as_deref)).map_err(|fault| said(&fault))?;
+    }
+    Ok(Some(found))
+}
+
+fn misfit(expected: String, found: impl fmt::Display) -> String {
+    format!("invalid value: {}, expected {expected}", quote(found.to_string().as_bytes()))
+}
+
+fn said(fault: &Fault) -> String {
+    match fault {
+        Fault::Malformed { expected, found } => format!("invalid value: {found}, expected {expected}"),
+        other => other.to_string(),
+    }
 }
 
 /// A group from its text.
@@ -344,6 +413,8 @@ impl<'de> Visitor<'de> for &mut Line {
             }
             self.met |= 1 << key as u32;
             self.value(key, &mut map).map_err(|error| match parts(&error.to_string()) {
+                // What vertices have is described in full.
+                _ if matches!(key, Key::NodeY | Key::NodeSplit) => error,
                 // Which key it was, and all that it may hold, the parser does not know.
                 Some((found, _)) => A::Error::custom(Wrong(key, found)),
                 None => error,

@@ -391,7 +391,7 @@ fn rows_without_a_target_are_refused_left_out_or_kept() {
     let kept = read(&more, Untargeted::Keep).unwrap();
     assert_eq!((&kept.targets, kept.len(), kept.untargeted()), (&Targets::None, 5, 3));
     let known = kept.some_classes.unwrap();
-    assert_eq!((known.graphs, known.targets), (vec![1, 3], Targets::integers(vec![7, 8])));
+    assert_eq!((known.rows, known.targets), (vec![1, 3], Targets::integers(vec![7, 8])));
     let nothing = read(&["", ""], Untargeted::Skip).unwrap();
     assert_eq!((nothing.len(), nothing.left_out), (0, 2));
     let several = ["\"y\":[1,0]", "\"y\":[null,null]", "\"y\":[null,1]"];

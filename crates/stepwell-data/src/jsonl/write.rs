@@ -1,12 +1,13 @@
 //! From datasets to JSON lines.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 
 use stepwell::targets::{Labels, Targets};
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Known, Part};
 use crate::error::{Error, Place, Result};
 use crate::rows::{EdgeWriter, Key, check_writable, lists_once};
 
@@ -77,28 +78,79 @@ impl<W: Write> Writer<W> {
             let offsets = dataset.graphs.vertex_offsets();
             object.put(Key::Pos, all[offsets[index]..offsets[index + 1]].as_flattened())?;
         }
-        match &dataset.targets {
-            Targets::None => {}
-            Targets::Classes(Labels::Int(values)) => object.put(Key::Y, &values[index])?,
-            Targets::Classes(Labels::Bool(values)) => object.put(Key::Y, &values[index])?,
-            Targets::Classes(Labels::Float(values)) => object.put(Key::Y, &values[index])?,
-            Targets::Classes(Labels::Text(values)) => object.put(Key::Y, &values[index])?,
-            Targets::Binary(values) => {
-                let label = |&value: &f64| (!value.is_nan()).then_some(u8::from(value != 0.0));
-                object.put(Key::Y, &values.row(index).iter().map(label).collect::<Vec<_>>())?;
-            }
-            // NaN is written as null.
-            Targets::Numbers(values) if values.ncols() == 1 => object.put(Key::Y, &values[(index, 0)])?,
-            Targets::Numbers(values) => object.put(Key::Y, &values.row(index).to_vec())?,
+        if dataset.targets != Targets::None {
+            object.put(Key::Y, &OneTarget(&dataset.targets, index))?;
         }
         if let Some(parts) = &dataset.parts {
             object.put(Key::Split, parts[index].name())?;
+        }
+        if let Some(all) = &dataset.vertices {
+            let offsets = dataset.graphs.vertex_offsets();
+            let vertices = offsets[index]..offsets[index + 1];
+            if !all.known.rows.is_empty() {
+                object.put(Key::NodeY, &NodeY(&all.known, vertices.clone()))?;
+            }
+            match &all.splits[..] {
+                [] => {}
+                [split] => object.put(Key::NodeSplit, &names(&split[vertices]))?,
+                splits => {
+                    let of = |vertex: usize| splits.iter().map(|split| name(split[vertex])).collect();
+                    object.put(Key::NodeSplit, &vertices.map(of).collect::<Vec<Vec<_>>>())?;
+                }
+            }
         }
         if graph.is_directed() {
             object.put(Key::Directed, &true)?;
         }
         self.line.extend_from_slice(b"}\n");
         Ok(())
+    }
+}
+
+fn name(part: Option<Part>) -> Option<&'static str> {
+    part.map(Part::name)
+}
+
+fn names(parts: &[Option<Part>]) -> Vec<Option<&'static str>> {
+    parts.iter().map(|&part| name(part)).collect()
+}
+
+/// The targets of a graph's vertices, null where they are not known.
+struct NodeY<'a>(&'a Known, Range<usize>);
+
+impl Serialize for NodeY<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self(known, vertices) = self;
+        let mut place = known.rows.partition_point(|&vertex| vertex < vertices.start);
+        let places = vertices.clone().map(|vertex| {
+            let is_known = known.rows.get(place) == Some(&vertex);
+            place += usize::from(is_known);
+            is_known.then(|| place - 1)
+        });
+        serializer.collect_seq(places.map(|place| place.map(|place| OneTarget(&known.targets, place))))
+    }
+}
+
+/// One row of targets.
+struct OneTarget<'a>(&'a Targets, usize);
+
+impl Serialize for OneTarget<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self(targets, index) = *self;
+        match targets {
+            Targets::None => serializer.serialize_none(),
+            Targets::Classes(Labels::Int(values)) => values[index].serialize(serializer),
+            Targets::Classes(Labels::Bool(values)) => values[index].serialize(serializer),
+            Targets::Classes(Labels::Float(values)) => values[index].serialize(serializer),
+            Targets::Classes(Labels::Text(values)) => values[index].serialize(serializer),
+            Targets::Binary(values) => {
+                let label = |&value: &f64| (!value.is_nan()).then_some(u8::from(value != 0.0));
+                serializer.collect_seq(values.row(index).iter().map(label))
+            }
+            // NaN is written as null.
+            Targets::Numbers(values) if values.ncols() == 1 => values[(index, 0)].serialize(serializer),
+            Targets::Numbers(values) => serializer.collect_seq(values.row(index)),
+        }
     }
 }
 

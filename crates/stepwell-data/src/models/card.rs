@@ -256,7 +256,8 @@ fn nearest(config: &ModelConfig) -> (Preset, Map<String, Value>) {
         let differs = options().iter().filter(|option| option.value(&base) != option.value(config));
         differs.map(|option| (option.name.to_owned(), option.value(config))).collect::<Map<_, _>>()
     };
-    let all = [Preset::Accurate, Preset::Paper, Preset::Reference].map(|preset| (preset, changed(preset)));
+    let all = [Preset::Accurate, Preset::Paper, Preset::Vertices, Preset::Reference]
+        .map(|preset| (preset, changed(preset)));
     let best = all.into_iter().min_by_key(|(_, changed)| changed.len());
     best.unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! The benchmark's `.npz` files: zip archives of nine NumPy arrays.
+//! `.npz` files: zip archives of NumPy arrays. The benchmark's have nine; those of one graph
+//! whose vertices have targets are described in `nodes.rs`.
 //!
 //! For each part `tr`, `val` and `te` of a fixed split there are the members
 //! `_adj` (an array of pickled SciPy sparse matrices), `_feat` (an array of
@@ -24,6 +25,7 @@ mod limits;
 mod make;
 mod matrix;
 mod names;
+mod nodes;
 mod npy;
 mod objects;
 mod pickle;
@@ -59,6 +61,10 @@ pub fn read(path: &Path) -> Result<Dataset> {
 /// Reads a benchmark file from anywhere; `name` is what messages call it.
 pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     let mut archive = Archive::open(reader, name)?;
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if archive.parts().iter().any(|member| member == nodes::MARK) {
+        return Ok(Dataset { name: stem, ..nodes::read(&mut archive)? });
+    }
     let limit = archive.limit();
     let mut allowance = Allowance::new("the size of its graphs", limit);
     let mut graphs = BatchBuilder::default();
@@ -78,9 +84,8 @@ pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
         classes.read(&numbers, graphs.len() - before, &mut allowance)?;
         parts.resize(graphs.len(), part);
     }
-    let stem = Path::new(name).file_stem().unwrap_or_default();
     Ok(Dataset {
-        name: stem.to_string_lossy().into_owned(),
+        name: stem,
         graphs: graphs.finish(),
         targets: Targets::integers(classes.values),
         parts: Some(parts),

@@ -11,7 +11,9 @@ use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Schema};
 
-use crate::rows::{Fault, Key, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets};
+use crate::rows::{
+    Fault, Key, NodeParts, NodeTargets, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets,
+};
 
 /// A fault, and the row of the batch it was found in where it was in one.
 pub(super) struct Located {
@@ -56,6 +58,8 @@ pub(super) struct Columns {
     pos: Option<Lists<Float64Type>>,
     y: Option<TargetColumn>,
     split: Option<LargeStringArray>,
+    node_y: Option<Vec<Option<NodeTargets>>>,
+    node_split: Option<Vec<Option<NodeParts>>>,
     directed: Option<BooleanArray>,
     group: Option<LargeStringArray>,
 }
@@ -128,6 +132,11 @@ impl Columns {
             pos: column.optional(Key::Pos, Lists::new)?,
             y: TargetColumn::find(&column, wanted)?,
             split: column.optional(Key::Split, texts)?,
+            node_y: match column.named(Key::NodeY.name())? {
+                Some(array) => Some(node_targets(&array, &wanted.options)?),
+                None => None,
+            },
+            node_split: column.optional(Key::NodeSplit, |_, array| node_parts(array))?,
             directed: column.optional(Key::Directed, truths)?,
             group: match &wanted.options.groups {
                 Some(name) => column.named(name)?.map(|array| groups(name, &array)).transpose()?,
@@ -141,13 +150,6 @@ impl Columns {
         fn list<T: ArrowPrimitiveType>(column: &Option<Lists<T>>, row: usize) -> Option<&[T::Native]> {
             column.as_ref()?.get(row)
         }
-        fn number<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
-            column.is_valid(row).then(|| column.value(row))
-        }
-        fn text(column: &LargeStringArray, row: usize) -> Option<&str> {
-            column.is_valid(row).then(|| column.value(row))
-        }
-        let truth = |column: &BooleanArray| column.is_valid(row).then(|| column.value(row));
         Row {
             id: self.id.as_ref().and_then(|column| text(column, row)),
             num_nodes: self.num_nodes.value(row),
@@ -161,23 +163,74 @@ impl Columns {
             x: list(&self.x, row),
             x_dim: self.x_dim.as_ref().and_then(|column| number(column, row)),
             pos: list(&self.pos, row),
-            y: self.y.as_ref().and_then(|targets| match targets {
-                TargetColumn::Int(values) => number(values, row).map(Target::Int),
-                TargetColumn::Bool(values) => truth(values).map(Target::Bool),
-                TargetColumn::Real(values) => {
-                    number(values, row).filter(|value| !value.is_nan()).map(Target::Real)
-                }
-                TargetColumn::Text(values) => text(values, row).map(Target::Text),
-                TargetColumn::Several { lists, starts, values } => {
-                    let listed = lists.as_ref().is_none_or(|lists| lists.is_valid(row));
-                    listed.then(|| Target::Several(&values[starts[row]..starts[row + 1]]))
-                }
-            }),
+            y: self.y.as_ref().and_then(|targets| targets.get(row)),
             split: self.split.as_ref().and_then(|column| text(column, row)),
-            directed: self.directed.as_ref().and_then(truth) == Some(true),
+            node_y: self.node_y.as_ref().and_then(|rows| rows[row].as_ref()),
+            node_split: self.node_split.as_ref().and_then(|rows| rows[row].as_ref()),
+            directed: self.directed.as_ref().and_then(|column| truth(column, row)) == Some(true),
             group: self.group.as_ref().and_then(|column| text(column, row)),
         }
     }
+}
+
+fn number<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+fn text(column: &LargeStringArray, row: usize) -> Option<&str> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+fn truth(column: &BooleanArray, row: usize) -> Option<bool> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+/// One list of targets per row, an element for every vertex.
+fn node_targets(array: &ArrayRef, options: &ReadOptions) -> Result<Vec<Option<NodeTargets>>> {
+    let (starts, elements) = taken_apart(array).ok_or_else(|| wrong_type(Key::NodeY, array))?;
+    let nothing = *elements.data_type() == DataType::Null;
+    let targets =
+        if nothing { None } else { Some(TargetColumn::new(Key::NodeY.name(), &elements, options)?) };
+    let of_row = |row: usize| {
+        if array.is_null(row) {
+            return Ok(None);
+        }
+        let mut found = NodeTargets::default();
+        for at in starts[row]..starts[row + 1] {
+            let target = targets.as_ref().and_then(|targets| targets.get(at));
+            found.push(target).map_err(|fault| Located { row: Some(row), fault })?;
+        }
+        Ok(Some(found))
+    };
+    (0..array.len()).map(of_row).collect()
+}
+
+/// One list of names per row, a name or several for every vertex.
+fn node_parts(array: &ArrayRef) -> Result<Vec<Option<NodeParts>>> {
+    let wrong = || wrong_type(Key::NodeSplit, array);
+    let (starts, elements) = taken_apart(array).ok_or_else(wrong)?;
+    let (inner, names) = match taken_apart(&elements) {
+        Some((inner, names)) => (Some(inner), names),
+        None => (None, elements.clone()),
+    };
+    let names = if *names.data_type() == DataType::Null {
+        LargeStringArray::new_null(names.len())
+    } else {
+        as_texts(&names, false).ok_or_else(wrong)?
+    };
+    let of_row = |row: usize| {
+        if array.is_null(row) {
+            return Ok(None);
+        }
+        let mut found = NodeParts::default();
+        for at in starts[row]..starts[row + 1] {
+            let these = inner.as_ref().map_or(at..at + 1, |inner| inner[at]..inner[at + 1]);
+            let pushed = found.push(these.map(|at| text(&names, at)));
+            pushed.map_err(|fault| Located { row: Some(row), fault })?;
+        }
+        Ok(Some(found))
+    };
+    (0..array.len()).map(of_row).collect()
 }
 
 /// Looks columns up by key.
@@ -416,6 +469,20 @@ impl TargetColumn {
         }
         let starts = (0..=rows).map(|row| row * width).collect();
         Ok(Some(Self::Several { lists: None, starts, values }))
+    }
+
+    /// The target of a row, if it has one.
+    fn get(&self, row: usize) -> Option<Target<'_>> {
+        match self {
+            Self::Int(values) => number(values, row).map(Target::Int),
+            Self::Bool(values) => truth(values, row).map(Target::Bool),
+            Self::Real(values) => number(values, row).filter(|value| !value.is_nan()).map(Target::Real),
+            Self::Text(values) => text(values, row).map(Target::Text),
+            Self::Several { lists, starts, values } => {
+                let listed = lists.as_ref().is_none_or(|lists| lists.is_valid(row));
+                listed.then(|| Target::Several(&values[starts[row]..starts[row + 1]]))
+            }
+        }
     }
 
     fn new(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Self> {

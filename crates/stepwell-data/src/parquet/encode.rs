@@ -10,12 +10,12 @@ use arrow_array::{
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
-use ndarray::Axis;
+use ndarray::{Array2, Axis};
 use stepwell::graph::Table;
 use stepwell::targets::{Labels, Targets};
 
 use super::layout::Layout;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Known, Part};
 use crate::error::{Error, Place, Result};
 use crate::rows::{EdgeWriter, Key, check_writable, lists_once};
 
@@ -74,6 +74,11 @@ pub(super) fn encode(
             Key::Split => {
                 let parts = &dataset.parts.as_deref().unwrap_or_default()[range.clone()];
                 texts(parts.iter().map(|part| part.name()))
+            }
+            Key::NodeY => node_y(dataset.vertices.as_ref().map(|all| &all.known), kind, starts),
+            Key::NodeSplit => {
+                let splits = dataset.vertices.as_ref().map_or(&[][..], |all| &all.splits);
+                node_split(splits, kind, starts)
             }
             Key::Directed => Arc::new(BooleanArray::from(graphs.directed()[range.clone()].to_vec())),
         }
@@ -138,6 +143,80 @@ fn targets(targets: &Targets, kind: &DataType, range: Range<usize>) -> ArrayRef 
             Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), numbers, None))
         }
     }
+}
+
+/// The targets of vertices, which begin at `starts`, null where they are not known.
+fn node_y(known: Option<&Known>, kind: &DataType, starts: &[usize]) -> ArrayRef {
+    let DataType::List(field) = kind else { return arrow_array::new_empty_array(kind) };
+    let nothing = Known::default();
+    let known = known.unwrap_or(&nothing);
+    let vertices = starts[0]..starts[starts.len() - 1];
+    let mut place = known.rows.partition_point(|&vertex| vertex < vertices.start);
+    let places: Vec<Option<usize>> = vertices
+        .map(|vertex| {
+            let is_known = known.rows.get(place) == Some(&vertex);
+            place += usize::from(is_known);
+            is_known.then(|| place - 1)
+        })
+        .collect();
+    let count = places.len();
+    let mut places = places.into_iter();
+    let elements: ArrayRef = match &known.targets {
+        Targets::None => arrow_array::new_null_array(field.data_type(), count),
+        Targets::Classes(Labels::Int(values)) if *field.data_type() == DataType::Float64 => {
+            Arc::new(places.map(|at| at.map(|at| values[at] as f64)).collect::<Float64Array>())
+        }
+        Targets::Classes(Labels::Int(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at])).collect::<Int64Array>())
+        }
+        Targets::Classes(Labels::Text(values)) => {
+            Arc::new(places.map(|at| at.map(|at| &values[at])).collect::<StringArray>())
+        }
+        Targets::Classes(Labels::Bool(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at])).collect::<BooleanArray>())
+        }
+        Targets::Classes(Labels::Float(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at])).collect::<Float64Array>())
+        }
+        Targets::Numbers(values) | Targets::Binary(values) => match field.data_type() {
+            DataType::List(_) => {
+                let all: Vec<usize> = places.by_ref().map(|at| at.unwrap_or(usize::MAX)).collect();
+                let mut rows = Array2::from_elem((count, values.ncols()), f64::NAN);
+                for (mut row, at) in rows.rows_mut().into_iter().zip(all) {
+                    if at < values.nrows() {
+                        row.assign(&values.row(at));
+                    }
+                }
+                let rows = match &known.targets {
+                    Targets::Binary(_) => Targets::Binary(rows),
+                    _ => Targets::Numbers(rows),
+                };
+                targets(&rows, field.data_type(), 0..count)
+            }
+            _ => Arc::new(places.map(|at| at.map(|at| values[(at, 0)])).collect::<Float64Array>()),
+        },
+    };
+    let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
+    Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), elements, None))
+}
+
+/// The names of vertices' parts, in one split or in several.
+fn node_split(splits: &[Vec<Option<Part>>], kind: &DataType, starts: &[usize]) -> ArrayRef {
+    let DataType::List(field) = kind else { return arrow_array::new_empty_array(kind) };
+    let vertices = starts[0]..starts[starts.len() - 1];
+    let name = |vertex: usize, split: &Vec<Option<Part>>| split[vertex].map(Part::name);
+    let names = vertices.clone().flat_map(|vertex| splits.iter().map(move |split| name(vertex, split)));
+    let elements: ArrayRef = match field.data_type() {
+        _ if splits.is_empty() => arrow_array::new_null_array(field.data_type(), vertices.len()),
+        DataType::List(inner) => {
+            let names = Arc::new(names.collect::<StringArray>());
+            let lengths = std::iter::repeat_n(splits.len(), vertices.len());
+            Arc::new(ListArray::new(inner.clone(), OffsetBuffer::from_lengths(lengths), names, None))
+        }
+        _ => Arc::new(names.collect::<StringArray>()),
+    };
+    let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
+    Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), elements, None))
 }
 
 /// Lists of equally many values for each item; `starts` counts the items before

@@ -52,7 +52,11 @@ impl Layout {
             (Some(mine), Some(theirs)) => mine == theirs || widens(theirs, mine),
             (None, None) => true,
             // Without weights they are 1, and without directions there are none.
-            (_, theirs) => theirs.is_none() && matches!(key, Key::Weight | Key::Directed),
+            // Nor is anything known of vertices of which nothing is said.
+            (_, theirs) => {
+                let optional = [Key::Weight, Key::Directed, Key::NodeY, Key::NodeSplit];
+                theirs.is_none() && optional.contains(&key)
+            }
         };
         // What nothing carries fits anywhere.
         let carried = |key: Key| match key {
@@ -101,6 +105,20 @@ fn kind(dataset: &Dataset, key: Key) -> Option<DataType> {
             _ => Some(DataType::Float64),
         },
         Key::Split => dataset.parts.as_ref().map(|_| DataType::Utf8),
+        Key::NodeY => match &dataset.vertices.as_ref()?.known.targets {
+            Targets::None => None,
+            Targets::Classes(Labels::Int(_)) => Some(several(DataType::Int64)),
+            Targets::Classes(Labels::Text(_)) => Some(several(DataType::Utf8)),
+            Targets::Classes(Labels::Bool(_)) => Some(several(DataType::Boolean)),
+            Targets::Binary(_) => Some(several(several(DataType::Int8))),
+            Targets::Numbers(values) if values.ncols() != 1 => Some(several(several(DataType::Float64))),
+            _ => Some(several(DataType::Float64)),
+        },
+        Key::NodeSplit => match dataset.vertices.as_ref()?.splits.len() {
+            0 => None,
+            1 => Some(several(DataType::Utf8)),
+            _ => Some(several(several(DataType::Utf8))),
+        },
         Key::Directed => graphs.any_directed().then_some(DataType::Boolean),
     }
 }

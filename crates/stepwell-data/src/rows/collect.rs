@@ -6,8 +6,9 @@ use stepwell::targets::{Labels, Targets};
 
 use ndarray::Array2;
 
+use super::vertices::{NodeParts, NodeTargets, vertices};
 use super::{Fault, Key, MAX_TARGETS, MAX_VERTICES, MAX_WIDTH, ReadOptions, Untargeted, quoted};
-use crate::dataset::{Dataset, Known, Part};
+use crate::dataset::{Dataset, Known, Part, Vertices};
 
 /// Vertices after which a piece is handed out.
 const PIECE_VERTICES: usize = 1 << 16;
@@ -38,7 +39,7 @@ pub(crate) enum Target<'a> {
 }
 
 impl Target<'_> {
-    fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
             Self::Int(_) | Self::Real(_) => Kind::Number,
             Self::Bool(_) => Kind::Boolean,
@@ -48,14 +49,14 @@ impl Target<'_> {
     }
 
     /// Whether it says nothing.
-    fn is_unknown(self) -> bool {
+    pub(super) fn is_unknown(self) -> bool {
         matches!(self, Self::Several(values) if values.iter().all(|value| value.is_nan()))
     }
 }
 
 /// What a target is beside those of other rows: numbers go together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     Number,
     Boolean,
     Text,
@@ -63,7 +64,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn words(self) -> String {
+    pub(super) fn words(self) -> String {
         match self {
             Self::Number => "a number".into(),
             Self::Boolean => "a boolean".into(),
@@ -93,6 +94,8 @@ pub(crate) struct Row<'a> {
     pub pos: Option<&'a [f64]>,
     pub y: Option<Target<'a>>,
     pub split: Option<&'a str>,
+    pub node_y: Option<&'a NodeTargets>,
+    pub node_split: Option<&'a NodeParts>,
     pub directed: bool,
     /// Looked at where groups are asked for.
     pub group: Option<&'a str>,
@@ -131,7 +134,9 @@ impl<'a> Row<'a> {
         let labels = [self.edge_label, self.node_label];
         let numbers = self.src.len()
             + lists.iter().flatten().map(|list| list.len()).sum::<usize>()
-            + labels.iter().flatten().map(|(list, _)| list.len()).sum::<usize>();
+            + labels.iter().flatten().map(|(list, _)| list.len()).sum::<usize>()
+            + self.node_split.map_or(0, NodeParts::len)
+            + self.node_y.map_or(0, NodeTargets::len);
         vertices_within_reason(self.num_nodes, numbers as u64)
     }
 }
@@ -362,6 +367,8 @@ pub(crate) struct Collector {
     groups: Vec<String>,
     ids: Vec<String>,
     parts: Vec<Part>,
+    /// What is known of the vertices collected; nothing until a row says something of them.
+    vertices: Option<Vertices>,
     coordinates: Vec<[f64; 2]>,
     notes: Vec<String>,
 }
@@ -469,7 +476,16 @@ impl Collector {
         });
         let group = group.transpose()?;
         check_finite(row, &self.options)?;
+        let of_vertices = vertices(row.node_y, row.node_split, edges.num_vertices)?;
+        if let (Some(all), Some(more)) = (&self.vertices, &of_vertices) {
+            all.check_fits(more).map_err(Fault::Graph)?;
+        }
+        let before = self.builder.num_vertices();
         self.builder.push(&edges).map_err(Fault::Graph)?;
+        if of_vertices.is_some() || self.vertices.is_some() {
+            let (all, more) = (self.vertices.get_or_insert_default(), of_vertices.unwrap_or_default());
+            all.append(before, more, edges.num_vertices).map_err(Fault::Graph)?;
+        }
         self.groups.extend(group.map(str::to_owned));
         self.any_vertices |= any_vertices;
         self.any_edges |= any_edges;
@@ -537,7 +553,7 @@ impl Collector {
             _ if self.any_real && graphs.is_empty() => Targets::numbers(Vec::new()),
             _ => std::mem::take(&mut self.targets),
         };
-        Known { graphs, targets }.spread(self.builder.len())
+        Known { rows: graphs, targets }.spread(self.builder.len())
     }
 
     pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
@@ -571,6 +587,7 @@ impl Collector {
             targets,
             target_names,
             some_classes,
+            vertices: self.vertices.as_mut().map(std::mem::take),
             groups: self.options.groups.as_ref().map(|_| std::mem::take(&mut self.groups)),
             left_out: std::mem::take(&mut self.left_out),
             ids: named.then(|| std::mem::take(&mut self.ids)),
@@ -608,7 +625,7 @@ fn check_finite(row: &Row<'_>, options: &ReadOptions) -> Result<(), Fault> {
 }
 
 /// Adds a target of the kind the shape admits. Integers give way to real numbers.
-fn push_target(targets: &mut Targets, target: Target<'_>) {
+pub(super) fn push_target(targets: &mut Targets, target: Target<'_>) {
     match (&mut *targets, target) {
         (Targets::Classes(Labels::Int(values)), Target::Int(value)) => values.push(value),
         (Targets::Classes(Labels::Bool(values)), Target::Bool(value)) => values.push(value),

@@ -5,7 +5,7 @@ use stepwell::targets::Targets;
 
 use super::MAX_TARGETS;
 use super::collect::vertices_within_reason;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Vertices};
 use crate::error::{Error, Place, Result};
 
 /// The edges of graphs, one after the other, as rows list them.
@@ -96,13 +96,22 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     if let Some(known) = &dataset.some_classes {
         return Err(Error::Unsupported(format!(
             "{place}: {} of {graphs} graphs have no class, and rows cannot hold classes of some graphs",
-            graphs - known.graphs.len()
+            graphs - known.rows.len()
         )));
     }
     counted("ids", dataset.ids.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
     counted("parts of a split", dataset.parts.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
     let vertices = dataset.graphs.num_vertices();
     counted("coordinates", dataset.coordinates.as_ref().map_or(vertices, Vec::len), vertices, "vertices")?;
+
+    if let Some(Vertices { known, splits }) = &dataset.vertices {
+        counted("targets", known.targets.len(), known.rows.len(), "vertices with a target")?;
+        let beyond = known.rows.last().is_some_and(|&last| last >= vertices);
+        counted("vertices with a target beyond the last", usize::from(beyond), 0, "such")?;
+        for split in splits {
+            counted("parts of vertices", split.len(), vertices, "vertices")?;
+        }
+    }
 
     let infinite = |what: &str, index: usize, value: &dyn std::fmt::Debug| {
         Error::Unsupported(format!("{place}: the {what} {index} is {value:?}; expected finite numbers"))
@@ -133,6 +142,7 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
 fn numbers_listed(dataset: &Dataset, graph: GraphRef<'_>) -> u64 {
     let width = graph.vertex_attributes().map_or(0, |(_, width)| width)
         + graph.vertex_labels().map_or(0, |(_, width)| width)
-        + 2 * usize::from(dataset.coordinates.is_some());
+        + 2 * usize::from(dataset.coordinates.is_some())
+        + usize::from(dataset.vertices.as_ref().is_some_and(|all| !all.splits.is_empty()));
     graph.num_vertices() as u64 * width as u64 + graph.num_entries() as u64 / 2
 }

@@ -13,12 +13,15 @@
 //! | `pos` | two coordinates per vertex, for drawing |
 //! | `y` | what is to be predicted: a whole number, a real number, a truth value or a text; or a list of numbers, truth values and nulls |
 //! | `split` | `train`, `validation` or `test` |
+//! | `node_y` | what is to be predicted of every vertex: as `y`, or null where it is not known |
+//! | `node_split` | `train`, `validation`, `test` or null for every vertex; of several splits a list of them |
 //! | `directed` | whether edges have a direction; not, unless said |
 //!
 //! Other columns may be named to hold targets in place of `y` ([`ReadOptions`]), and
 //! one to hold groups.
 //!
-//! All but the first three may be absent, from every row or from none; an edge
+//! All but the first three may be absent, from every row or from none (`node_y` and
+//! `node_split` from any row, whose vertices are then of no known target or part); an edge
 //! without a weight has weight 1. What edges carry does not matter in a row without
 //! edges, nor what vertices carry in one without vertices: it fits beside all. Here are the rules of a row ([`Collector`])
 //! and how edges are listed when they are written ([`EdgeWriter`]); what the
@@ -29,12 +32,14 @@ mod edges;
 mod options;
 #[cfg(test)]
 pub(crate) mod tests;
+mod vertices;
 
 pub use collect::Expected;
 pub(crate) use collect::{Collector, Row, Target, ragged};
 pub(crate) use edges::{EdgeWriter, check_writable, lists_once};
 pub(crate) use options::no_such_column;
 pub use options::{ReadOptions, Untargeted};
+pub(crate) use vertices::{NodeParts, NodeTargets};
 
 use crate::error::{Error, Place};
 
@@ -61,13 +66,15 @@ pub(crate) enum Key {
     Pos,
     Y,
     Split,
+    NodeY,
+    NodeSplit,
     Directed,
 }
 
 impl Key {
     /// All keys in the order they are written in, with their names and what
     /// they hold, as error messages say it.
-    const ALL: [(Self, &'static str, &'static str); 15] = [
+    const ALL: [(Self, &'static str, &'static str); 17] = [
         (Self::Id, "id", "a text or a whole number"),
         (Self::NumNodes, "num_nodes", "a whole number that is not negative"),
         (Self::Src, "src", "a list of whole numbers from 0 to 4294967295"),
@@ -82,6 +89,12 @@ impl Key {
         (Self::Pos, "pos", "a list of numbers"),
         (Self::Y, "y", "a whole number of 64 bits, a real number, a text or a list of numbers"),
         (Self::Split, "split", "a text"),
+        (
+            Self::NodeY,
+            "node_y",
+            "a list of whole numbers, of real numbers, of texts, of truth values or of lists of numbers",
+        ),
+        (Self::NodeSplit, "node_split", "a list of texts, or of lists of texts,"),
         (Self::Directed, "directed", "true or false"),
     ];
 

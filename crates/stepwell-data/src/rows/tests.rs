@@ -4,7 +4,7 @@ use stepwell::rng::Stream;
 use stepwell::targets::{Labels, Targets};
 
 use super::*;
-use crate::dataset::{Dataset, Part};
+use crate::dataset::{Dataset, Known, Part, Vertices};
 use crate::{Result, jsonl};
 
 /// A file that `testdata/rows/make.py` wrote.
@@ -273,7 +273,7 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
         Dataset { targets: Targets::numbers(vec![1.0, f64::INFINITY]), ..whole.clone() },
         "out: the target of graph 1 is inf; expected finite numbers",
     );
-    let some = crate::Known { graphs: vec![1], targets: Targets::integers(vec![7]) };
+    let some = Known { rows: vec![1], targets: Targets::integers(vec![7]) };
     check(
         Dataset { some_classes: Some(some), ..whole.clone() },
         "out: 1 of 2 graphs have no class, and rows cannot hold classes of some graphs",
@@ -284,4 +284,86 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
         "out, row 1: 'num_nodes', beside the few numbers listed, is 1048577, more than the limit of 1048576",
     );
     assert!(check_writable(&whole, &Place::file("out")).is_ok());
+}
+
+/// Graphs of one, two and three vertices of which something is known.
+fn with_vertices(rows: Vec<usize>, targets: Targets, splits: Vec<Vec<Option<Part>>>) -> Dataset {
+    let dataset = fixture_dataset(&[1, 2, 3]);
+    Dataset { vertices: Some(Vertices { known: Known { rows, targets }, splits }), ..dataset }
+}
+
+#[test]
+fn what_is_known_of_vertices_goes_through_formats() {
+    let parts = [Some(Part::Train), None, Some(Part::Test), Some(Part::Validation), None, Some(Part::Train)];
+    let nan = f64::NAN;
+    let several = ndarray::array![[0.0, nan], [1.0, 1.0]];
+    for (rows, targets) in [
+        (vec![0, 3, 5], Targets::integers(vec![7, -1, 7])),
+        (vec![1, 4], Targets::Classes(Labels::Bool(vec![true, false]))),
+        (vec![2, 3], Targets::Classes(["a", "é"].into_iter().collect())),
+        ((0..6).collect(), Targets::numbers(vec![0.5, -1.0, 2.0, 1e-9, 3.0, 4.5])),
+        (vec![0, 5], Targets::Binary(several.clone())),
+        (vec![0, 5], Targets::Numbers(several * 0.5)),
+        (vec![], Targets::None),
+    ] {
+        for splits in [vec![], vec![parts.to_vec()], vec![parts.to_vec(), vec![None; 6], parts.to_vec()]] {
+            if rows.is_empty() && splits.is_empty() {
+                continue;
+            }
+            let dataset = with_vertices(rows.clone(), targets.clone(), splits);
+            let text = to_jsonl(&dataset);
+            let place = Place::file("in");
+            let again = Dataset::collect(jsonl::Reader::new(&text[..], place.clone()), &place).unwrap();
+            // NaN is not itself.
+            assert_eq!(format!("{:?}", again.vertices), format!("{:?}", dataset.vertices));
+            #[cfg(feature = "parquet")]
+            {
+                let bytes = crate::parquet::write(Vec::new(), &dataset, &place).unwrap();
+                let bytes = bytes::Bytes::from(bytes);
+                let reader = crate::parquet::Reader::new(bytes, place.clone()).unwrap();
+                let again = Dataset::collect(reader, &place).unwrap();
+                assert_eq!(format!("{:?}", again.vertices), format!("{:?}", dataset.vertices));
+            }
+            // Graphs keep what is known of their vertices.
+            let turned = dataset.select(&[2, 0]).vertices.unwrap();
+            let (offset, mine) = ([3, 4, 5, 0], dataset.vertices.as_ref().unwrap());
+            let expected: Vec<usize> = (0..4).filter(|&v| mine.known.rows.contains(&offset[v])).collect();
+            assert_eq!(turned.known.rows, expected);
+            for (split, whole) in turned.splits.iter().zip(&mine.splits) {
+                assert_eq!(*split, offset.map(|v| whole[v]));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_vertices_is_said() {
+    let check = |more: &str, expected: &str| {
+        let text = format!("{{\"num_nodes\":2,\"src\":[0],\"dst\":[1],{more}}}\n");
+        let place = Place::file("in");
+        let read = Dataset::collect(jsonl::Reader::new(text.as_bytes(), place.clone()), &place);
+        let error = read.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check("\"node_y\":[1]", "expected 2 values in 'node_y', one per vertex, found 1");
+    check(
+        "\"node_y\":[1,\"a\"]",
+        "expected a number for every vertex in 'node_y', as for those before, found a string",
+    );
+    check("\"node_y\":[[1],[1,2]]", "a list of one target for every vertex");
+    check("\"node_y\":[[1],[\"x\"]]", "expected numbers in the lists of 'node_y'");
+    check("\"node_y\":7", "'node_y'");
+    check(
+        "\"node_split\":[\"dev\",null]",
+        "expected one of 'train', 'validation', 'test' or null in 'node_split', found 'dev'",
+    );
+    check(
+        "\"node_split\":[[\"train\"],[]]",
+        "expected 1 names in every list of 'node_split', found 0 for vertex 1",
+    );
+    check("\"node_split\":[\"train\"]", "expected 2 values in 'node_split'");
+    let place = Place::file("in");
+    let rows = "{\"num_nodes\":1,\"src\":[],\"dst\":[],\"node_y\":[1]}\n{\"num_nodes\":1,\"src\":[],\"dst\":[],\"node_y\":[\"a\"]}\n";
+    let error = Dataset::collect(jsonl::Reader::new(rows.as_bytes(), place.clone()), &place).unwrap_err();
+    assert!(error.to_string().contains("targets"), "{error}");
 }

@@ -25,6 +25,7 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
     );
     check(dataset.ids.is_some(), "graph ids");
     check(dataset.parts.is_some(), "the fixed split");
+    check(dataset.vertices.is_some(), "targets and parts of vertices");
     check(dataset.coordinates.is_some(), "coordinates");
     lost
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._reservoir import PyramidalReservoir
     from ._saving import save_dataset
     from ._tables import from_edges
+    from ._vertices import PyramidalReservoirNodeClassifier, PyramidalReservoirNodeRegressor
 
 __all__ = [
     "Dataset",
@@ -23,6 +24,8 @@ __all__ = [
     "Picture",
     "PyramidalReservoir",
     "PyramidalReservoirClassifier",
+    "PyramidalReservoirNodeClassifier",
+    "PyramidalReservoirNodeRegressor",
     "PyramidalReservoirRegressor",
     "__version__",
     "as_graph",
@@ -52,6 +55,7 @@ _HOMES = {
     "_reservoir": ["PyramidalReservoir"],
     "_saving": ["save_dataset"],
     "_tables": ["from_edges"],
+    "_vertices": ["PyramidalReservoirNodeClassifier", "PyramidalReservoirNodeRegressor"],
 }
 
 

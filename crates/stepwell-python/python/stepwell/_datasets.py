@@ -97,6 +97,12 @@ class Dataset:
     target_names: list[str] = field(default_factory=list)
     #: The group of each graph, where a column was named for it.
     groups: NDArray[np.str_] | Any = None
+    #: What is to be predicted of vertices: an array per graph, with -1 (integers), NaN (floats)
+    #: or None (others) where it is not known; None where nothing is known of any.
+    node_y: list[NDArray[Any]] | None = None
+    #: "train", "validation", "test" or "" for every vertex, an array per graph, where vertices
+    #: are split; of several splits an array of shape (splits, vertices).
+    node_split: list[NDArray[np.str_]] | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -109,15 +115,39 @@ def _wrap(raw):
     split, groups = raw.split(), raw.groups()
     for note in raw.notes():
         warnings.warn(note, stacklevel=3)
+    graphs = raw.graphs()
+    node_y, node_split = _of_vertices(raw, np.cumsum(graphs.sizes())[:-1], sum(graphs.sizes()))
     return Dataset(
         name=raw.name,
-        graphs=_Graphs(raw.graphs()),
+        graphs=_Graphs(graphs),
         y=raw.y(),
         ids=raw.ids(),
         split=None if split is None else np.array(split),
         target_names=raw.target_names(),
         groups=None if groups is None else np.array(groups, dtype=np.str_),
+        node_y=node_y,
+        node_split=node_split,
     )
+
+
+def _of_vertices(raw, ends, count):
+    """Targets and parts of vertices, an array per graph."""
+    known, splits = raw.node_y(), raw.node_split()
+    targets = None
+    if known is not None:
+        rows, values = known
+        whole = values
+        if len(rows) < count:
+            kind = values.dtype.kind
+            unknown = -1 if kind == "i" and not (values == -1).any() else np.nan if kind == "f" else None
+            whole = np.full((count, *values.shape[1:]), unknown, dtype=object if unknown is None else values.dtype)
+            whole[rows] = values
+        targets = np.split(whole, ends)
+    parts = None
+    if splits:
+        names = np.array([[name or "" for name in split] for split in splits])
+        parts = [part[0] if len(splits) == 1 else part for part in np.split(names, ends, axis=1)]
+    return targets, parts
 
 
 def seed_of(random_state: RandomState) -> int:

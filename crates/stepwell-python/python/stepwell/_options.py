@@ -12,6 +12,10 @@ from typing import Any
 
 from ._stepwell import option_table, preset_options
 
+#: Options that mean nothing for graphs, and for vertices.
+OF_VERTICES = ("level", "concat_sweeps", "own_inputs")
+OF_GRAPHS = ("level", "aggregate", "pool_after", "pool_last", "kernel", "wl_rounds", "wl_weight", "choose")
+
 #: Options that scikit-learn calls otherwise, or means otherwise: name, type, doc.
 _SPELLED = {
     "seed": (
@@ -127,9 +131,11 @@ def source() -> str:
         "",
     ]
     classes = [
-        ("ReservoirParameters", "TypedDict, total=False", ("Model", "Pooling"), ()),
+        ("ReservoirParameters", "TypedDict, total=False", ("Model", "Pooling"), OF_VERTICES),
         ("RegressorParameters", "ReservoirParameters, total=False", ("Readout",), ("class_weight",)),
         ("ClassifierParameters", "RegressorParameters, total=False", ("Readout",), None),
+        ("NodeRegressorParameters", "TypedDict, total=False", ("Model", "Readout"), (*OF_GRAPHS, "class_weight")),
+        ("NodeClassifierParameters", "NodeRegressorParameters, total=False", ("Readout",), None),
     ]
     for name, base, groups, without in classes:
         lines += ["", f"class {name}({base}):"]

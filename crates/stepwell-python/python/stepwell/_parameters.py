@@ -41,6 +41,7 @@ class ReservoirParameters(TypedDict, total=False):
     fill_budget: int
     aggregate: Literal["sum", "mean", "max", "std"] | Sequence[Literal["sum", "mean", "max", "std"]]
     concat: bool
+    by_length: bool
     raw: bool
     structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
     bare_structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
@@ -63,4 +64,49 @@ class RegressorParameters(ReservoirParameters, total=False):
 
 
 class ClassifierParameters(RegressorParameters, total=False):
+    class_weight: Literal["balanced", "auto"] | Mapping[Any, float] | None
+
+
+class NodeRegressorParameters(TypedDict, total=False):
+    blocks: int
+    units: int | Sequence[int]
+    spectral_radius: float | Sequence[float]
+    scaling: Literal["radius", "norm"]
+    input_scaling: float
+    hidden_scaling: float | Sequence[float]
+    recurrence: Literal["dense", "sparse", "ring", "orthogonal", "diagonal"]
+    input_pattern: Literal["uniform", "signs", "sparse", "one-per-unit"]
+    edge_gate: Literal["none", "signs", "uniform"]
+    density: float
+    tied: bool
+    reservoirs: int
+    stacks: int
+    random_state: int | np.integer[Any] | np.random.RandomState | None
+    normalize: bool
+    lift: bool
+    precision: Literal["f32", "f64"]
+    solver: Literal["gauss-seidel", "jacobi"]
+    leak: float
+    tol: float
+    max_iter: int
+    fixed_sweeps: int | None
+    concat: bool
+    concat_sweeps: bool
+    own_inputs: bool
+    by_length: bool
+    raw: bool
+    structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
+    bare_structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
+    alpha: float | Sequence[float] | Literal["loo"]
+    metric: Literal["auto", "accuracy", "balanced-accuracy", "macro-f1", "roc-auc", "average-precision", "log-loss", "brier", "rmse", "mae", "r2"]
+    standardize: bool
+    random_features: int
+    landmarks: int
+    gaussian_width: float
+    n_jobs: int | None
+    verbose: bool
+    input: Literal["graphs", "smiles", "smiles:ogb"]
+
+
+class NodeClassifierParameters(NodeRegressorParameters, total=False):
     class_weight: Literal["balanced", "auto"] | Mapping[Any, float] | None

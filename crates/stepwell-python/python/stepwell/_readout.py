@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._options import with_parameters
+from ._options import OF_VERTICES, with_parameters
 from ._parameters import ClassifierParameters, RegressorParameters
 from ._reservoir import PyramidalReservoir, _as_parameters, _threads
 from ._stepwell import RawModel, decode_classes
@@ -104,9 +104,9 @@ class _WithReadout(PyramidalReservoir):
         with self._progress(batch) as report:
             return self._model.explain(batch, _threads(self.n_jobs), report)
 
-    def _trained(self, batch, targets, sample_weight, binary=False, names=(), **options):
+    def _trained(self, batch, targets, sample_weight, binary=False, names=(), vertices=None, **options):
         """Trains a copy: should anything fail, the model is what it was."""
-        count = len(batch)
+        count = len(batch) if vertices is None else len(vertices)
         for what, values in (("y", targets), ("sample_weight", sample_weight)):
             if values is not None and len(values) != count:
                 raise ValueError(f"{what}: expected {count} values, one per graph, found {len(values)}")
@@ -114,7 +114,7 @@ class _WithReadout(PyramidalReservoir):
         trained = copy.copy(self)
         with self._progress(batch) as report:
             model, journey = untrained.train(
-                batch, targets, sample_weight, _threads(self.n_jobs), report, binary, list(names)
+                batch, targets, sample_weight, _threads(self.n_jobs), report, binary, list(names), vertices
             )
         unknown = np.isnan(targets).all(axis=1).sum() if isinstance(targets, np.ndarray) else 0
         if unknown:
@@ -125,8 +125,9 @@ class _WithReadout(PyramidalReservoir):
         if ignored:
             warnings.warn(f"all {ignored} vertex features are constant, and ignored", stacklevel=3)
         if model.is_blind:
+            items = "graphs" if vertices is None else "vertices"
             warnings.warn(
-                "all training graphs have the same vector, so every prediction is the same; "
+                f"all training {items} have the same vector, so every prediction is the same; "
                 "give vertices features or labels, or add structure=",
                 stacklevel=3,
             )
@@ -134,7 +135,7 @@ class _WithReadout(PyramidalReservoir):
         return self
 
 
-@with_parameters(("Model", "Pooling", "Readout"), "accurate")
+@with_parameters(("Model", "Pooling", "Readout"), "accurate", without=OF_VERTICES)
 class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
     """Tells classes of graphs apart: reservoirs, then a ridge classifier.
 
@@ -228,10 +229,14 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             How much each graph counts.
         """
         batch = self._given(graphs)
-        sample_weight = _as_weights(sample_weight, len(batch))
+        return self._fit(batch, _given(y, self), _as_weights(sample_weight, len(batch)))
+
+    def _fit(self, batch, y, sample_weight, names=(), **known):
+        """Trains on what is known of graphs, or of these vertices."""
         weight = self.class_weight or "none"
-        if is_matrix(_given(y, self)):
-            y, names = as_matrix(y)
+        if is_matrix(y):
+            y, columns = as_matrix(y)
+            names = columns or names
             found = np.unique(y[~np.isnan(y)])
             if not np.isin(found, (0, 1)).all():
                 other = found[~np.isin(found, (0, 1))][0]
@@ -241,7 +246,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
                 )
             if isinstance(weight, Mapping):
                 weight = [float(weight.get(label, 1.0)) for label in (0, 1)]
-            self._trained(batch, y, sample_weight, binary=True, names=names, class_weight=weight)
+            self._trained(batch, y, sample_weight, binary=True, names=names, class_weight=weight, **known)
             self._flat = False
             return self
         y = column_or_1d(as_array(y), warn=True)
@@ -251,7 +256,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
         if isinstance(weight, Mapping):
             weight = compute_class_weight(dict(weight), classes=classes, y=y).tolist()
-        self._trained(batch, as_labels(y), sample_weight, class_weight=weight)
+        self._trained(batch, as_labels(y), sample_weight, class_weight=weight, **known)
         self._flat = True
         return self
 
@@ -305,7 +310,7 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         return found[0] if self._flat else np.array(found)
 
 
-@with_parameters(("Model", "Pooling", "Readout"), "accurate", without=("class_weight",))
+@with_parameters(("Model", "Pooling", "Readout"), "accurate", without=(*OF_VERTICES, "class_weight"))
 class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
     """Predicts numbers of graphs: reservoirs, then ridge regression.
 
@@ -380,15 +385,18 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
             How much each graph counts.
         """
         batch = self._given(graphs)
-        sample_weight = _as_weights(sample_weight, len(batch))
-        names: list[str] = []
-        if np.ndim(_given(y, self)) == 2:
-            y, names = as_matrix(y)
+        return self._fit(batch, _given(y, self), _as_weights(sample_weight, len(batch)))
+
+    def _fit(self, batch, y, sample_weight, names=(), **known):
+        """Trains on what is known of graphs, or of these vertices."""
+        if np.ndim(y) == 2:
+            y, columns = as_matrix(y)
+            names = columns or names
         else:
             y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim > 2:
             raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")
-        self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight, names=names)
+        self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight, names=names, **known)
         self._flat = y.ndim == 1
         return self
 
@@ -417,8 +425,8 @@ def load(
     """The fitted estimator of a model's file.
 
     Files are those that an estimator's ``save`` or ``stepwell train`` wrote,
-    whatever they are called. What comes back is a classifier, a regressor, or a
-    :class:`PyramidalReservoir` if there is no readout in it.
+    whatever they are called. What comes back is a classifier or a regressor, of graphs
+    or of vertices, or a :class:`PyramidalReservoir` if there is no readout in it.
 
     Examples
     --------
@@ -441,6 +449,12 @@ def load(
         "regression": PyramidalReservoirRegressor,
     }
     cls = kinds[model.task]
+    if model.options["level"] == "vertex":
+        from ._vertices import PyramidalReservoirNodeClassifier, PyramidalReservoirNodeRegressor
+
+        if model.task is None:
+            raise ValueError(f"{os.fspath(path)}: a model of vertices without a readout has no estimator here")
+        cls = PyramidalReservoirNodeRegressor if model.task == "regression" else PyramidalReservoirNodeClassifier
     parameters = _as_parameters(cls, model.asked)
     if isinstance(parameters.get("class_weight"), tuple):
         labels = (0, 1) if model.task == "binary" else model.classes.tolist()

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from ._batches import as_input, molecule_features
 from ._coarsen import warn_of_losses
 from ._datasets import seed_of
-from ._options import frozen, spelled, with_parameters
+from ._options import OF_VERTICES, frozen, spelled, with_parameters
 from ._parameters import ReservoirParameters
 from ._progress import Progress
 from ._stepwell import RawModel, check_options, preset_options
 from ._types import AnyGraphs, Floats, Preset
 
 
-@with_parameters(("Model", "Pooling"), "paper")
+@with_parameters(("Model", "Pooling"), "paper", without=OF_VERTICES)
 class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turns graphs into vectors, without training.
 
@@ -75,6 +75,8 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     #: Parameters that are not options of the model.
     _not_options = ("n_jobs", "verbose", "input")
+    #: Options that are what they are.
+    _fixed: dict[str, Any] = {"level": "graph"}
     #: The fitted model.
     _model: RawModel
     _defaults: dict[str, Any]
@@ -85,7 +87,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def from_preset(cls, preset: Preset, **changes: Any) -> Self:
         """An estimator with a named set of options: "paper" (the paper's model),
         "accurate" (several wide reservoirs, read in several ways) or "reference"
-        (what the paper's public code does)."""
+        (what the paper's public code does); "vertices" for estimators of vertices."""
+        if preset == "vertices" and cls._fixed["level"] != "vertex":
+            raise ValueError(f"preset: 'vertices' is for PyramidalReservoirNodeClassifier and …Regressor, not {cls.__name__}")
         return cls(**{**_as_parameters(cls, preset_options(preset)), **changes})
 
     def fit(self, graphs: AnyGraphs, y: object = None) -> Self:
@@ -190,6 +194,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _checked(self):
         """All options of the model, with those left out."""
         options = {name: getattr(self, name) for name in self._defaults if name not in self._not_options}
+        options |= self._fixed
         options["seed"] = seed_of(options.pop("random_state"))
         if options.get("random_features") and options["landmarks"] == self._defaults["landmarks"]:
             options["landmarks"] = 0  # one of the two is enough: these take the place of a preset's landmarks
@@ -222,7 +227,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._n_features_out = model.width
 
     def _progress(self, batch):
-        pooled = self._model.options["pool"] if hasattr(self, "_model") else self.pool
+        pooled = self._model.options["pool"] if hasattr(self, "_model") else getattr(self, "pool", "none")
         return Progress(self.verbose, "embedding" if pooled == "none" else "pooling and embedding", len(batch))
 
     def _arrived(self, batch, journey):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from . import _stepwell
 from ._batches import as_batch
 from ._datasets import Dataset
-from ._targets import as_array, as_labels, as_matrix
+from ._targets import as_array, as_labels, as_matrix, known_vertices
 from ._types import AnyGraphs
 
 
@@ -21,6 +21,8 @@ def save_dataset(
     *,
     ids: Iterable[Any] | None = None,
     split: Iterable[str] | None = None,
+    node_y: ArrayLike | list[Any] | None = None,
+    node_split: ArrayLike | list[Any] | None = None,
 ) -> None:
     """Writes graphs to a file that the command line and :func:`load_dataset` read.
 
@@ -33,8 +35,8 @@ def save_dataset(
         layout, which is refused where it has no place for something.
     graphs : sequence of graphs
         As models take them. Their features become attributes (``x``), labels
-        ``node_label``; ``edge_label`` and ``edge_attr`` keep their names. Of a whole :class:`Dataset`, ``y``, ``ids`` and ``split``
-        are written too, unless given.
+        ``node_label``; ``edge_label`` and ``edge_attr`` keep their names. Of a whole :class:`Dataset`, ``y``, ``ids``, ``split``,
+        ``node_y`` and ``node_split`` are written too, unless given.
     y : array, optional
         What is to be predicted, one per graph: integers, strings or booleans
         for classes, floats for numbers. With two dimensions, several targets:
@@ -43,6 +45,12 @@ def save_dataset(
         The graphs' names.
     split : sequence of str, optional
         "train", "validation" or "test" for each graph.
+    node_y : list of arrays, optional
+        What is to be predicted of vertices, an array per graph; -1, NaN or None where it
+        is not known.
+    node_split : list of arrays, optional
+        "train", "validation", "test" or "" for each vertex, an array per graph; of several
+        splits an array of shape (splits, vertices).
 
     Examples
     --------
@@ -59,6 +67,8 @@ def save_dataset(
         y = graphs.y if y is None else y
         ids = graphs.ids if ids is None else ids
         split = graphs.split if split is None else split
+        node_y = graphs.node_y if node_y is None else node_y
+        node_split = graphs.node_split if node_split is None else node_split
     batch = as_batch(graphs)
     targets = None if y is None else _as_targets(y)
     names = None if ids is None else [str(name) for name in ids]
@@ -66,7 +76,24 @@ def save_dataset(
     for what, values in (("y", targets), ("ids", names), ("split", parts)):
         if values is not None and len(values) != len(batch):
             raise ValueError(f"{what}: expected {len(batch)} values, one per graph, found {len(values)}")
-    _stepwell.save_dataset(os.fspath(path), batch, targets, names, parts)
+    of_vertices = None
+    if node_y is not None:
+        rows, values, _ = known_vertices(batch.sizes(), node_y)
+        of_vertices = rows, _as_targets(values)
+    splits = [] if node_split is None else _as_splits(node_split, batch.sizes())
+    _stepwell.save_dataset(os.fspath(path), batch, targets, names, parts, of_vertices, splits)
+
+
+def _as_splits(given, sizes):
+    """The names of parts, a list for every split; None where a vertex is in none."""
+    if len(given) != len(sizes):
+        raise ValueError(f"node_split: expected {len(sizes)} arrays, one per graph, found {len(given)}")
+    rows = [np.atleast_2d(np.asarray(part, dtype=np.str_)) for part in given]
+    for graph, (row, size) in enumerate(zip(rows, sizes)):
+        if row.shape[1] != size or len(row) != len(rows[0]):
+            expected = f"({len(rows[0])}, {size})"
+            raise ValueError(f"node_split: expected an array of shape {expected} for graph {graph}, found {row.shape}")
+    return [[name or None for name in split] for split in np.concatenate(rows, axis=1).tolist()]
 
 
 def _as_targets(y):

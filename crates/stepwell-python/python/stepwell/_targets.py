@@ -66,3 +66,69 @@ def as_labels(y):
     if y.dtype.kind == "u" and y.size and y.max() >= 2**63:
         raise ValueError(f"y: expected integers below 2**63, found {y.max()}")
     return y.tolist()
+
+
+def known_vertices(sizes, y, mask=None, alone=False):
+    """The vertices whose target is known, counted over all graphs, their targets, and what
+    the targets are called.
+
+    ``y`` and ``mask`` are lists with an array per graph; of one graph ``alone`` the arrays
+    themselves. Not known are NaN, None and, without a mask, the integer -1; of several
+    targets, vertices of which none is known.
+    """
+    names = [str(name) for name in y.columns] if hasattr(y, "columns") else []
+    y, mask = _per_graph("y", y, sizes, alone), _per_graph("mask", mask, sizes, alone)
+    values = np.concatenate(y) if y else np.zeros(0)
+    if values.dtype.kind == "u":
+        values = values.astype(np.int64)
+    if mask is not None:
+        known = np.concatenate(mask) if mask else np.zeros(0, bool)
+        if known.dtype != bool or known.ndim != 1:
+            raise TypeError(f"mask: expected an array of booleans with one dimension, found {known.dtype} with {known.ndim}")
+    else:
+        known = np.ones(len(values), bool)
+    if values.ndim == 2:
+        numbers, _ = as_matrix(values)
+        if mask is None and values.dtype.kind == "i":
+            numbers[values == -1] = math.nan
+        values = numbers
+        known &= ~np.isnan(values).all(axis=1)
+    elif values.dtype.kind == "f":
+        known &= ~np.isnan(values)
+    elif values.dtype.kind == "i" and mask is None:
+        known &= values != -1
+    elif values.dtype.kind == "O":
+        known &= np.array([not _is_gap(value) for value in values], dtype=bool)
+    if not known.any():
+        raise ValueError("y: expected the target of at least one vertex, found none that is known")
+    values = values[known]
+    if values.dtype.kind == "O":
+        values = as_array(values)
+        if mask is None and values.dtype.kind == "i":  # -1 among None
+            kept = values != -1
+            known[np.flatnonzero(known)[~kept]] = False
+            values = values[kept]
+    return np.flatnonzero(known).tolist(), values, names
+
+
+def _is_gap(value):
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value))
+
+
+def _per_graph(what, values, sizes, alone):
+    """An array for each graph, one value per vertex."""
+    if values is None:
+        return None
+    parts = [values] if alone else list(values)
+    if len(parts) != len(sizes):
+        raise ValueError(f"{what}: expected {len(sizes)} arrays, one per graph, found {len(parts)}")
+    found = []
+    for graph, (part, size) in enumerate(zip(parts, sizes)):
+        for step in ("detach", "cpu", "numpy", "to_numpy"):  # of tensors and of columns
+            part = getattr(part, step)() if hasattr(part, step) else part
+        part = np.asarray(part)
+        if part.ndim == 0 or len(part) != size:
+            count = "a single value" if part.ndim == 0 else len(part)
+            raise ValueError(f"{what}: expected {size} values for graph {graph}, one per vertex, found {count}")
+        found.append(part)
+    return found

@@ -23,4 +23,4 @@ Pooling: TypeAlias = Literal["graclus", "nmf", "ndp", "kmis"]
 #: What atoms and bonds carry, and what becomes of SMILES that cannot be read.
 MoleculeFeatures: TypeAlias = Literal["default", "ogb"]
 SmilesErrors: TypeAlias = Literal["raise", "skip", "keep"]
-Preset: TypeAlias = Literal["paper", "accurate", "reference"]
+Preset: TypeAlias = Literal["paper", "accurate", "vertices", "reference"]

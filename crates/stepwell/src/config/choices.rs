@@ -146,6 +146,27 @@ pub enum Aggregate {
     Std,
 }
 
+/// What a model gives vectors and predictions of.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Graphs: the states of their vertices are aggregated.
+    #[default]
+    Graph,
+    /// Vertices: each is read off its own states.
+    Vertex,
+}
+
+impl Level {
+    /// What there is a row of, in words: graphs or vertices.
+    pub fn items(self) -> &'static str {
+        match self {
+            Self::Graph => "graphs",
+            Self::Vertex => "vertices",
+        }
+    }
+}
+
 /// What landmarks are compared by.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -212,6 +233,9 @@ pub enum Preset {
     /// deviation, gates for what edges carry, degree and clustering coefficient
     /// where vertices carry nothing, and a kernel in front of the regression.
     Accurate,
+    /// For vertices in place of graphs: one wide block, a few sweeps beyond contraction, all of
+    /// them read beside the vertex's own inputs, and a kernel in front of the regression.
+    Vertices,
     /// What the paper's public code does where that is a setting: Jacobi
     /// sweeps, `W` scaled by its norm, later blocks tied, one more pooling
     /// behind the last block, weak links dropped below 0.01 after the next

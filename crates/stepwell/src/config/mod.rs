@@ -19,8 +19,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use choices::{
-    Aggregate, Choose, EdgeGate, InputPattern, Kernel, Metric, PerBlock, Precision, Preset, Recurrence,
-    Scaling, Solver,
+    Aggregate, Choose, EdgeGate, InputPattern, Kernel, Level, Metric, PerBlock, Precision, Preset,
+    Recurrence, Scaling, Solver,
 };
 use options::OptionValue;
 pub use options::{Group, Kind, OptionInfo, Range, option, variants};
@@ -48,6 +48,9 @@ define_options! {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
+    /// What has a vector and a prediction: graph, or vertex for every vertex of a graph.
+    #[serde(skip_serializing_if = "is_of_graphs")]
+    Model level: Level = Level::Graph;
     /// Number of blocks, L: reservoirs stacked on top of each other.
     Model blocks: usize = 2, Range::Between(1, MAX_BLOCKS);
     /// Units of a reservoir, H.
@@ -127,6 +130,17 @@ pub struct ModelConfig {
     Model aggregate: Vec<Aggregate> = vec![Aggregate::Sum], Range::Count(1, 4);
     /// Concatenate the vectors of all blocks instead of using the last block's.
     Model concat: bool = false;
+    /// Level vertex: concatenate the states after every sweep, not only after the last, which
+    /// needs `fixed_sweeps`.
+    #[serde(skip_serializing_if = "is_false")]
+    Model concat_sweeps: bool = false;
+    /// Level vertex: read a vertex's own inputs beside its states.
+    #[serde(skip_serializing_if = "is_false")]
+    Model own_inputs: bool = false;
+    /// Divide vertex attributes by one number, the root mean square of the length of their
+    /// rows, instead of z-scoring each of them: for many that are mostly 0, as words.
+    #[serde(skip_serializing_if = "is_false")]
+    Model by_length: bool = false;
     /// Use vertex attributes as they are instead of z-scoring them.
     #[serde(with = "null_for_false")]
     Model raw: bool = false;
@@ -213,6 +227,14 @@ fn is_auto(value: &Metric) -> bool {
     *value == Metric::Auto
 }
 
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+fn is_of_graphs(value: &Level) -> bool {
+    *value == Level::Graph
+}
+
 fn is_none(value: &EdgeGate) -> bool {
     *value == EdgeGate::None
 }
@@ -269,6 +291,25 @@ impl ModelConfig {
                 choose: vec![Choose::Structure, Choose::WlWeight, Choose::GaussianWidth],
                 ..Self::default()
             },
+            Preset::Vertices => Self {
+                level: Level::Vertex,
+                blocks: 1,
+                units: 600.into(),
+                // Beyond contraction: what is some steps away must not fade.
+                spectral_radius: 2.0.into(),
+                input_scaling: 0.17,
+                // A sweep reaches one step further; the first sees the vertex alone.
+                solver: Solver::Jacobi,
+                fixed_sweeps: Some(6),
+                concat_sweeps: true,
+                own_inputs: true,
+                by_length: true,
+                edge_gate: EdgeGate::Signs,
+                bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
+                class_weight: ClassWeight::Auto,
+                landmarks: 2000,
+                ..Self::default()
+            },
             Preset::Reference => Self {
                 scaling: Scaling::Norm,
                 tied: true,
@@ -320,6 +361,7 @@ impl ModelConfig {
     pub fn features(&self) -> FeatureOptions {
         FeatureOptions {
             raw: self.raw,
+            by_length: self.by_length,
             structure: self.structure.clone(),
             bare_structure: self.bare_structure.clone(),
             edges: self.edge_gate != EdgeGate::None,
@@ -379,6 +421,18 @@ impl ModelConfig {
             let expected = format!("1 to {}, since nothing would be pooled", self.blocks - 1);
             return Err(bad("pool_after", expected, self.pool_after));
         }
+        match self.level {
+            Level::Vertex => self.validate_vertices()?,
+            Level::Graph => {
+                let given = [("own_inputs", self.own_inputs), ("concat_sweeps", self.concat_sweeps)];
+                if let Some((name, _)) = given.into_iter().find(|(_, given)| *given) {
+                    return Err(bad(name, "false, since the level is graph, not vertex", "true"));
+                }
+            }
+        }
+        if self.raw && self.by_length {
+            return Err(bad("by_length", "false, since attributes are taken as they are (raw)", "true"));
+        }
         let units = |block| self.units.get(block);
         if self.tied && (2..self.blocks).any(|block| units(block) != units(1) || units(0) != units(1)) {
             return Err(bad("units", "one value, since blocks are tied", "several"));
@@ -398,6 +452,39 @@ impl ModelConfig {
             return Err(bad("landmarks", expected, self.landmarks));
         }
         Ok(())
+    }
+
+    /// What reads graphs as a whole has no meaning for their vertices.
+    fn validate_vertices(&self) -> Result<()> {
+        const WHY: &str = "at level vertex";
+        if self.pool != Pool::None {
+            return Err(bad(
+                "pool",
+                format!("none {WHY}: coarse graphs have other vertices"),
+                self.pool.name(),
+            ));
+        }
+        if self.landmarks > 0 && self.kernel.has_colours() {
+            let expected =
+                format!("states {WHY}: colours are compared of whole graphs; --preset vertices has it");
+            return Err(bad("kernel", expected, "colours"));
+        }
+        if self.concat_sweeps && self.fixed_sweeps.is_none() {
+            return Err(bad("fixed_sweeps", "a number, since the states of all sweeps are read", "none"));
+        }
+        if self.concat_sweeps && self.reservoirs > 1 {
+            return Err(bad("reservoirs", "1, since the states of all sweeps are read", self.reservoirs));
+        }
+        if let Some(choose) = self.choose.first() {
+            let expected = format!("nothing {WHY}; --preset vertices has that");
+            return Err(bad("choose", expected, choose.option()));
+        }
+        Ok(())
+    }
+
+    /// How many states of a block are read: those after every sweep, or after the last.
+    pub(crate) fn sweeps_read(&self) -> usize {
+        if self.concat_sweeps { self.fixed_sweeps.unwrap_or(1) } else { 1 }
     }
 
     /// Blocks that go into the embedding.
@@ -424,7 +511,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_valid_and_bad_values_are_named() {
-        for preset in [Preset::Paper, Preset::Accurate, Preset::Reference] {
+        for preset in [Preset::Paper, Preset::Accurate, Preset::Reference, Preset::Vertices] {
             ModelConfig::preset(preset).validate().unwrap();
         }
         assert_eq!(refused(|o| o.units = 0.into()), "units: expected 1 to 32768, found 0");
@@ -465,6 +552,10 @@ mod tests {
     #[test]
     fn the_table_names_every_field_once() {
         let unusual = ModelConfig {
+            level: Level::Vertex,
+            concat_sweeps: true,
+            own_inputs: true,
+            by_length: true,
             pool_after: 2,
             edge_gate: EdgeGate::Signs,
             bare_structure: vec![StructuralFeature::Degree],
@@ -481,7 +572,7 @@ mod tests {
         let mut names: Vec<&str> = options().iter().map(|option| option.name).collect();
         names.sort_unstable();
         assert_eq!(names, fields.keys().collect::<Vec<_>>());
-        for preset in [Preset::Paper, Preset::Accurate, Preset::Reference] {
+        for preset in [Preset::Paper, Preset::Accurate, Preset::Reference, Preset::Vertices] {
             let config = ModelConfig::preset(preset);
             let all =
                 options().iter().map(|option| (option.name.to_owned(), option.value(&config))).collect();

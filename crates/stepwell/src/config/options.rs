@@ -20,8 +20,8 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use super::{
-    Aggregate, Alpha, Choose, ClassWeight, EdgeGate, InputPattern, Kernel, Metric, ModelConfig, PerBlock,
-    Pool, Precision, Recurrence, Scaling, Solver, options,
+    Aggregate, Alpha, Choose, ClassWeight, EdgeGate, InputPattern, Kernel, Level, Metric, ModelConfig,
+    PerBlock, Pool, Precision, Recurrence, Scaling, Solver, options,
 };
 use crate::error::{Error, Result};
 use crate::features::StructuralFeature;
@@ -300,6 +300,7 @@ option_values! {
     EdgeGate => Kind::Choice(variants::<Self>());
     Metric => Kind::Choice(variants::<Self>());
     Kernel => Kind::Choice(variants::<Self>());
+    Level => Kind::Choice(variants::<Self>());
     InputPattern => Kind::Choice(variants::<Self>());
     Precision => Kind::Choice(variants::<Self>());
     Solver => Kind::Choice(variants::<Self>());
@@ -338,7 +339,7 @@ impl<T: Copy + OptionValue> OptionValue for PerBlock<T> {
 ///
 /// ```
 /// use stepwell::config::{Preset, variants};
-/// assert_eq!(variants::<Preset>(), ["paper", "accurate", "reference"]);
+/// assert_eq!(variants::<Preset>(), ["paper", "accurate", "vertices", "reference"]);
 /// ```
 pub fn variants<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &[&str] = &[];

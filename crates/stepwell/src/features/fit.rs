@@ -197,7 +197,18 @@ impl FeatureFit {
         }
         let mut map = FeatureMap { edges, ..self.map.unwrap_or_default() };
         map.labels = self.labels.into_iter().map(|known| known.into_iter().collect()).collect();
-        let as_they_are = if self.options.raw || self.one_hot { map.attributes } else { 0 };
+        let by_length = self.options.by_length && !self.options.raw && !self.one_hot;
+        let as_they_are = if self.options.raw || self.one_hot || by_length { map.attributes } else { 0 };
+        if by_length {
+            let square = |column: &Spread| {
+                let (mean, deviation) = column.mean_and_deviation();
+                mean * mean + deviation * deviation
+            };
+            let length = self.columns.iter().take(map.attributes).map(square).sum::<f64>().sqrt();
+            if length.is_finite() && length > 0.0 {
+                map.scales[..map.attributes].fill(length);
+            }
+        }
         let mut varies = as_they_are > 0;
         for column in as_they_are..map.means.len().min(self.columns.len()) {
             // A column that never changed says nothing, whatever it is later.

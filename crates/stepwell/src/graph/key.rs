@@ -1,4 +1,4 @@
-//! A hash of a graph's content.
+//! Hashes of a graph's content, and of what surrounds a vertex.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,49 @@ impl GraphBatch {
     pub fn keys(&self) -> Vec<u64> {
         (0..self.len()).into_par_iter().map(|index| self.graph(index).key()).collect()
     }
+
+    /// A number for every vertex, of what it and those within [`STEPS`] steps of it carry:
+    /// the same wherever the vertex stands in its graph and the graph in its batch. Vertices
+    /// that see the same have the same number.
+    pub fn vertex_keys(&self) -> Vec<u64> {
+        let own = |vertex: usize| {
+            let labels = self.vertex_labels.as_ref().map(|labels| labels.rows(vertex..vertex + 1));
+            let key = mixed(0, labels.unwrap_or_default().iter().map(|&label| label as u64));
+            let attributes = self.vertex_attributes.as_ref().map(|all| all.rows(vertex..vertex + 1));
+            mixed(key, attributes.unwrap_or_default().iter().map(|number| number.to_bits()))
+        };
+        let mut keys: Vec<u64> = (0..self.num_vertices()).into_par_iter().map(own).collect();
+        for _ in 0..STEPS {
+            let graphs: Vec<Vec<u64>> =
+                (0..self.len()).into_par_iter().map(|graph| self.one_step_further(graph, &keys)).collect();
+            keys = graphs.concat();
+        }
+        keys
+    }
+
+    /// The keys of a graph's vertices, each with those of its neighbours, in any order, mixed in.
+    fn one_step_further(&self, graph: usize, keys: &[u64]) -> Vec<u64> {
+        let (first, end) = (self.vertex_offsets[graph], self.vertex_offsets[graph + 1]);
+        let along = |entry: usize| {
+            let neighbour = keys[first + self.neighbours[entry] as usize];
+            let weight = self.weights.as_ref().map(|weights| weights[entry].to_bits());
+            let labels = self.edge_labels.as_ref().map(|labels| labels.rows(entry..entry + 1));
+            let attributes = self.edge_attributes.as_ref().map(|all| all.rows(entry..entry + 1));
+            let labels = labels.unwrap_or_default().iter().map(|&label| label as u64);
+            let attributes = attributes.unwrap_or_default().iter().map(|number| number.to_bits());
+            mixed(neighbour, weight.into_iter().chain(labels).chain(attributes))
+        };
+        let of = |vertex: usize| {
+            let entries = self.row_offsets[vertex]..self.row_offsets[vertex + 1];
+            let sum = entries.clone().map(along).fold(0, u64::wrapping_add);
+            mixed(keys[vertex], [sum, entries.len() as u64].into_iter())
+        };
+        (first..end).into_par_iter().map(of).collect()
+    }
 }
+
+/// How far a vertex sees, for its key.
+pub const STEPS: usize = 3;
 
 impl GraphRef<'_> {
     /// A number that is equal for equal graphs on every machine, and differs for others

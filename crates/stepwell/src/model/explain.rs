@@ -139,6 +139,7 @@ impl TrainedModel {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Vec<Explanation>> {
         let Self { model, readout, .. } = self;
+        model.expect_graphs("be explained")?;
         let (config, weights) = (&model.config, &model.weights);
         let inputs = model.features.apply(graphs)?;
         let prepared = Prepared::with_pyramid(graphs, &inputs, pyramid, config, || progress(0))?;

@@ -1,5 +1,5 @@
-//! A whole model: from graphs as they come to one vector each, and, with a
-//! [readout](TrainedModel) behind it, to a class or a number.
+//! A whole model: from graphs as they come to one vector each, or one for each of
+//! their vertices, and, with a [readout](TrainedModel) behind it, to a class or a number.
 //!
 //! ```
 //! use std::ops::ControlFlow::Continue;
@@ -22,6 +22,8 @@ mod sure;
 #[cfg(test)]
 mod tests;
 mod trained;
+#[cfg(test)]
+mod vertices;
 
 pub use choosing::{Candidate, Choice, Drawn, MOST_GRAPHS, choose, choose_on};
 pub use explain::{Contributions, Explanation};
@@ -35,7 +37,7 @@ use ndarray::{Array2, Axis};
 use rayon::prelude::*;
 
 use crate::colours::Colours;
-use crate::config::ModelConfig;
+use crate::config::{Level, ModelConfig};
 use crate::error::{Error, Result, same_length};
 use crate::features::FeatureMap;
 use crate::graph::GraphBatch;
@@ -94,7 +96,18 @@ impl Model {
         same_length("frequencies of gates", expected.edge_attributes, found.edge_attributes)
     }
 
-    /// Numbers in a graph's vector.
+    /// Refuses a model of vertices where one of graphs is needed, for what.
+    pub fn expect_graphs(&self, what: &str) -> Result<()> {
+        match self.config.level {
+            Level::Graph => Ok(()),
+            Level::Vertex => {
+                let (expected, found) = (format!("graph, to {what}"), "vertex".into());
+                Err(Error::BadOption { name: "level", expected, found })
+            }
+        }
+    }
+
+    /// Numbers in the vector of a graph, or of a vertex.
     pub fn width(&self) -> usize {
         self.weights.embedding_width(&self.config)
     }
@@ -146,6 +159,7 @@ impl Model {
         graphs: &GraphBatch,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<(Embedding, Vec<(usize, Error)>)> {
+        self.expect_graphs("answer graph by graph")?;
         match self.embed(graphs, &progress) {
             Ok(embedding) => Ok((embedding, Vec::new())),
             Err(error) if error.graph().is_none() => Err(error),
@@ -189,14 +203,15 @@ impl Model {
         Ok((embedding, bad))
     }
 
-    /// Embeds prepared graphs: some of them, whose positions ascend, or all.
+    /// Embeds prepared graphs: some of them, whose positions ascend, or all; some of their
+    /// vertices, where the model is one of vertices.
     pub fn embed_prepared(
         &self,
         prepared: &Prepared,
-        graphs: Option<&[usize]>,
+        rows: Option<&[usize]>,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Embedding> {
-        reservoir::embed_some(&self.weights, prepared, &self.config, graphs, progress)
+        reservoir::embed_some(&self.weights, prepared, &self.config, rows, progress)
     }
 
     /// The states of all vertices of prepared graphs: see [`reservoir::states`].

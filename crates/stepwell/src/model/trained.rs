@@ -5,14 +5,16 @@ use std::ops::ControlFlow;
 use ndarray::Array2;
 
 use super::{Choice, Model};
-use crate::config::{ClassWeight, ModelConfig, option};
+use crate::config::{ClassWeight, Level, ModelConfig, option};
 use crate::error::{Error, Result, same_length};
 use crate::graph::GraphBatch;
+use crate::pyramid::Pyramid;
 use crate::readout::{Fitted, Readout, Rows, Sample};
 use crate::reservoir::Embedding;
 use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 
-/// A model whose readout was trained: graphs in, classes or numbers out. It
+/// A model whose readout was trained: graphs in, classes or numbers of graphs, or of
+/// their vertices, out. It
 /// goes to a file and back by [`to_bytes`](Self::to_bytes) and
 /// [`from_bytes`](Self::from_bytes).
 ///
@@ -56,16 +58,16 @@ pub struct TrainedModel {
     pub choices: Vec<Choice>,
 }
 
-/// What a trained model says of some graphs.
+/// What a trained model says of some graphs, or of their vertices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
-    /// A row per graph. For classification a column per class, the highest
+    /// A row per graph, or per vertex. For classification a column per class, the highest
     /// wins (two classes: the decision value and its negative); else a column per
     /// target: predicted numbers, or decision values, which are above 0 for 1.
     pub scores: Array2<f64>,
     /// What the readout itself says: see [`Readout::predict`].
     pub decisions: Array2<f64>,
-    /// The class of each graph; empty where there are no classes.
+    /// The class of each; empty where there are no classes.
     pub classes: Vec<usize>,
     /// The vectors that were read and how they converged.
     pub embedding: Embedding,
@@ -80,12 +82,59 @@ impl TrainedModel {
         targets: &Targets,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Self> {
+        if config.level == Level::Vertex {
+            let all: Vec<usize> = (0..graphs.num_vertices()).collect();
+            return Self::train_vertices(config, graphs, &all, targets, progress);
+        }
         let (keys, targets) = (graphs.keys(), Encoded::new(targets)?);
         let sample = Sample::with_keys(&keys);
         let (config, choices) = super::choose(config, graphs, &targets, sample, || progress(0))?;
         let model = Model::fit(config, graphs)?;
         let embedding = model.embed(graphs, progress)?;
         Ok(Self { choices, ..Self::fit_encoded(model, &embedding, &targets, sample)? })
+    }
+
+    /// Trains a model of vertices on those whose targets are known: their positions among
+    /// the vertices of all graphs ascend, and each has a row of `targets`. The other vertices
+    /// are seen, since states pass through them.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Continue;
+    /// use stepwell::config::{ModelConfig, Preset};
+    /// use stepwell::graph::{EdgeList, Graph};
+    /// use stepwell::model::TrainedModel;
+    /// use stepwell::targets::{Labels, Targets};
+    ///
+    /// // Two stars, joined at a leaf: which vertices are centres?
+    /// let ends = ([0, 0, 0, 0, 5, 5, 5, 5, 4], [1, 2, 3, 4, 6, 7, 8, 9, 9]);
+    /// let stars = Graph::new(&EdgeList::new(10, &ends.0, &ends.1))?;
+    /// let known = Targets::Classes(["centre", "leaf", "leaf", "leaf"].into_iter().collect());
+    /// let config = ModelConfig::preset(Preset::Vertices);
+    /// let graphs = stars.as_batch();
+    /// let trained = TrainedModel::train_vertices(&config, graphs, &[0, 1, 2, 3], &known, |_| Continue(()))?;
+    /// let predicted = trained.predict(graphs, |_| Continue(()))?;
+    /// assert_eq!(predicted.classes[5], 0, "the other centre");
+    /// assert_eq!(predicted.classes[6..9], [1, 1, 1]);
+    /// # Ok::<(), stepwell::Error>(())
+    /// ```
+    pub fn train_vertices(
+        config: &ModelConfig,
+        graphs: &GraphBatch,
+        vertices: &[usize],
+        targets: &Targets,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<Self> {
+        if config.level != Level::Vertex {
+            let (expected, found) = ("vertex, to train on vertices".into(), "graph".into());
+            return Err(Error::BadOption { name: "level", expected, found });
+        }
+        same_length("targets of vertices", vertices.len(), targets.len())?;
+        let model = Model::fit(config.clone(), graphs)?;
+        let prepared = model.prepare(graphs, Pyramid::default(), || progress(0))?;
+        let embedding = model.embed_prepared(&prepared, Some(vertices), progress)?;
+        let all = graphs.vertex_keys();
+        let keys: Vec<u64> = vertices.iter().map(|&vertex| all[vertex]).collect();
+        Self::fit(model, &embedding, targets, Sample::with_keys(&keys))
     }
 
     /// Trains the readout on the vectors the model gave. `sample` says how much

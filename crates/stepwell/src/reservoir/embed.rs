@@ -1,4 +1,4 @@
-//! Prepared graphs through a model: one vector per graph, or one state per vertex.
+//! Prepared graphs through a model: one vector per graph or vertex, or the states of all vertices.
 //!
 //! Threads take parts of the batch in turn; inside a part, graphs go through
 //! all stacks and blocks one by one, in buffers that grow to the largest graph
@@ -15,7 +15,7 @@ use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
 use crate::colours::Colours;
-use crate::config::ModelConfig;
+use crate::config::{Level, ModelConfig};
 use crate::error::{Error, Result, same_length};
 use crate::features::InputShape;
 use crate::kernel::{
@@ -25,7 +25,8 @@ use crate::kernel::{
 /// What [`embed`] answers with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding {
-    /// A row per graph; columns by stack, block, aggregate and unit.
+    /// A row per graph, or per vertex where the model is one of vertices; columns by
+    /// stack, block, aggregate (of graphs) and unit.
     pub vectors: Array2<f64>,
     /// A row per graph; columns by stack, block and reservoir.
     pub runs: Array2<Run>,
@@ -34,7 +35,7 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// That of some of the graphs.
+    /// That of some of the graphs, where rows are graphs.
     pub fn select(&self, graphs: &[usize]) -> Self {
         Self {
             vectors: self.vectors.select(Axis(0), graphs),
@@ -44,7 +45,7 @@ impl Embedding {
     }
 }
 
-/// Embeds all graphs.
+/// Embeds all graphs, or all of their vertices.
 ///
 /// `progress` is called now and then, from any thread, with the number of
 /// graphs done; when it breaks, the answer is [`Error::Cancelled`].
@@ -57,41 +58,54 @@ pub fn embed(
     embed_some(weights, prepared, options, None, progress)
 }
 
-/// Embeds some of the graphs, whose positions ascend; all, unless said.
+/// Embeds some of the graphs, or of the vertices, whose positions ascend; all, unless said.
 pub fn embed_some(
     weights: &Weights,
     prepared: &Prepared,
     options: &ModelConfig,
-    graphs: Option<&[usize]>,
+    rows: Option<&[usize]>,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Embedding> {
     check(weights, prepared, options)?;
-    if let Some(graphs) = graphs {
-        if let Some(position) = graphs.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(Error::NotAscending { what: "graphs to embed", position: position + 1 });
+    let offsets = prepared.vertex_offsets(0);
+    let all = match options.level {
+        Level::Graph => prepared.len(),
+        Level::Vertex => offsets[prepared.len()],
+    };
+    let (graphs, graph) = match options.level {
+        Level::Graph => ("graphs to embed", "graph to embed"),
+        Level::Vertex => ("vertices to embed", "vertex to embed"),
+    };
+    if let Some(rows) = rows {
+        if let Some(position) = rows.windows(2).position(|pair| pair[0] >= pair[1]) {
+            return Err(Error::NotAscending { what: graphs, position: position + 1 });
         }
-        if let Some(&last) = graphs.last().filter(|&&last| last >= prepared.len()) {
-            let (what, limit) = ("graph to embed", (prepared.len() as u64).saturating_sub(1));
-            return Err(Error::TooLarge { what, limit, found: last as u64 });
+        if let Some(&last) = rows.last().filter(|&&last| last >= all) {
+            let limit = (all as u64).saturating_sub(1);
+            return Err(Error::TooLarge { what: graph, limit, found: last as u64 });
         }
     }
-    let rows = graphs.map_or(prepared.len(), <[usize]>::len);
+    let chosen = match options.level {
+        Level::Graph => Chosen::graphs(rows, prepared.len()),
+        Level::Vertex => Chosen::vertices(rows, &offsets),
+    };
+    let count = rows.map_or(all, <[usize]>::len);
     let width = weights.embedding_width(options);
     let num_runs = weights.iter().count();
     let mut embedding = Embedding {
-        vectors: Array2::zeros((rows, width)),
-        runs: Array2::default((rows, num_runs)),
-        colours: prepared.colours(graphs),
+        vectors: Array2::zeros((count, width)),
+        runs: Array2::default((chosen.len(), num_runs)),
+        colours: prepared.colours(rows),
     };
     let watch = Watch::new(&progress);
     match &prepared.parts {
         Parts::F32(parts) => {
             let model = Model::<f32>::new(weights, options, prepared, parts.first(), Isa::in_use());
-            embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
+            embed_parts(&model, parts, &chosen, options, &watch, &mut embedding)
         }
         Parts::F64(parts) => {
             let model = Model::<f64>::new(weights, options, prepared, parts.first(), Isa::in_use());
-            embed_parts(&model, parts, graphs, options, &watch, &mut embedding)
+            embed_parts(&model, parts, &chosen, options, &watch, &mut embedding)
         }
     }?;
     Ok(embedding)
@@ -289,6 +303,8 @@ struct Settled<'a, T> {
     rows: Rows<'a, T>,
     stack: usize,
     block: usize,
+    /// Whether no sweep follows.
+    last: bool,
     state: &'a [T],
     stride: usize,
     units: usize,
@@ -307,7 +323,7 @@ struct Passage<'a, T> {
 
 impl<T: Real> Passage<'_, T> {
     /// Takes one graph through all stacks and blocks, handing the states of every
-    /// block to `visit`.
+    /// block to `visit`: after the last sweep, or after every one, if those are read.
     fn run(
         &self,
         graph: usize,
@@ -365,9 +381,22 @@ impl<T: Real> Passage<'_, T> {
                     };
                     space.buffers.clear(len);
                     let equation = Equation::new(rows, drive, gates, &weights.recurrent, options.leak);
-                    let run = solve(&equation, model.rule, &mut space.buffers, true, || watch.ends(0))?;
-                    if run.change.is_nan() {
-                        return Err(Error::NotFinite { precision: options.precision.name(), graph });
+                    let (read, mut run) = (options.sweeps_read(), Run::default());
+                    let rule = if read > 1 { model.rule.one_sweep() } else { model.rule };
+                    for sweep in 0..read {
+                        let before = run;
+                        run = solve(&equation, rule, &mut space.buffers, sweep == 0, || watch.ends(0))?;
+                        if run.change.is_nan() {
+                            return Err(Error::NotFinite { precision: options.precision.name(), graph });
+                        }
+                        if sweep > 0 {
+                            run.first_change = before.first_change;
+                            run.sweeps += before.sweeps;
+                        }
+                        if sweep + 1 < read {
+                            let state = &space.buffers.state[..len];
+                            visit(Settled { rows, stack, block, last: false, state, stride, units });
+                        }
                     }
                     if let Some(slot) = slots.next() {
                         *slot = run;
@@ -385,9 +414,10 @@ impl<T: Real> Passage<'_, T> {
                     carry(part, level + 1, graph, stride, space);
                     let rows = part.levels[level + 1].operator.graph(graph);
                     let state = &space.below[..rows.len() * stride];
-                    visit(Settled { rows, stack, block, state, stride, units });
+                    visit(Settled { rows, stack, block, last: true, state, stride, units });
                 } else {
-                    visit(Settled { rows, stack, block, state: &space.output[..len], stride, units });
+                    let state = &space.output[..len];
+                    visit(Settled { rows, stack, block, last: true, state, stride, units });
                 }
             }
         }
@@ -442,32 +472,81 @@ fn drive_from_inputs<'a, T: Real>(
     Drive::rows(space)
 }
 
+/// The graphs that are embedded, and what becomes rows of each.
+enum Chosen {
+    /// The graphs themselves, in order.
+    Graphs(Vec<usize>),
+    /// Some vertices of some graphs, counted from the first of the graph.
+    Vertices(Vec<(usize, Vec<u32>)>),
+}
+
+impl Chosen {
+    fn graphs(rows: Option<&[usize]>, count: usize) -> Self {
+        Self::Graphs(rows.map_or_else(|| (0..count).collect(), <[usize]>::to_vec))
+    }
+
+    /// Graphs of whose vertices none is wanted are left out.
+    fn vertices(rows: Option<&[usize]>, offsets: &[usize]) -> Self {
+        let mut rest = rows.unwrap_or_default();
+        let mut of_graph = |graph: usize| {
+            let (first, end) = (offsets[graph], offsets[graph + 1]);
+            if rows.is_none() {
+                return Some((graph, (0..(end - first) as u32).collect()));
+            }
+            let (these, others) = rest.split_at(rest.partition_point(|&row| row < end));
+            rest = others;
+            (!these.is_empty()).then(|| (graph, these.iter().map(|&row| (row - first) as u32).collect()))
+        };
+        Self::Vertices((0..offsets.len() - 1).filter_map(&mut of_graph).collect())
+    }
+
+    /// How many graphs there are.
+    fn len(&self) -> usize {
+        match self {
+            Self::Graphs(graphs) => graphs.len(),
+            Self::Vertices(graphs) => graphs.len(),
+        }
+    }
+
+    fn graph(&self, at: usize) -> usize {
+        match self {
+            Self::Graphs(graphs) => graphs[at],
+            Self::Vertices(graphs) => graphs[at].0,
+        }
+    }
+
+    /// How many rows a graph has.
+    fn rows(&self, at: usize) -> usize {
+        match self {
+            Self::Graphs(_) => 1,
+            Self::Vertices(graphs) => graphs[at].1.len(),
+        }
+    }
+}
+
 fn embed_parts<T: Real>(
     model: &Model<T>,
     parts: &[Part<T>],
-    chosen: Option<&[usize]>,
+    chosen: &Chosen,
     options: &ModelConfig,
     watch: &Watch<'_>,
     embedding: &mut Embedding,
 ) -> Result<()> {
     let (mut vectors, mut runs) = (embedding.vectors.view_mut(), embedding.runs.view_mut());
-    let (mut first, mut rest) = (0, chosen.unwrap_or_default());
+    let (mut first, mut next) = (0, 0);
     let mut work = Vec::with_capacity(parts.len());
     for part in parts {
         let (start, end) = (first, first + part.len());
-        let graphs: Vec<usize> = match chosen {
-            None => (0..part.len()).collect(),
-            Some(_) => {
-                let (these, others) = rest.split_at(rest.partition_point(|&graph| graph < end));
-                rest = others;
-                these.iter().map(|&graph| graph - first).collect()
-            }
-        };
+        let from = next;
+        while next < chosen.len() && chosen.graph(next) < end {
+            next += 1;
+        }
         first = end;
-        let (these, others) = vectors.split_at(Axis(0), graphs.len());
-        let (their_runs, other_runs) = runs.split_at(Axis(0), graphs.len());
+        let rows = (from..next).map(|at| chosen.rows(at)).sum();
+        let (these, others) = vectors.split_at(Axis(0), rows);
+        let (their_runs, other_runs) = runs.split_at(Axis(0), next - from);
         (vectors, runs) = (others, other_runs);
-        work.push((part, start, graphs, these, their_runs));
+        work.push((part, start, from..next, these, their_runs));
     }
     let embedded = options.embedded_blocks();
     work.into_par_iter().with_max_len(1).try_for_each_init(
@@ -477,22 +556,47 @@ fn embed_parts<T: Real>(
                 return Err(Error::Cancelled);
             }
             let passage = Passage { model, part, options, watch, pool_last: true };
-            let rows = vectors.rows_mut().into_iter().zip(runs.rows_mut());
-            for (&graph, (mut vector, mut runs)) in graphs.iter().zip(rows) {
-                let vector = vector.as_slice_mut().expect("a row of a table");
+            let width = vectors.ncols();
+            let mut rest = vectors.as_slice_mut().expect("rows of a table");
+            let count = graphs.len();
+            for (at, mut runs) in graphs.zip(runs.rows_mut()) {
+                let graph = chosen.graph(at) - start;
+                let (vectors, others) = rest.split_at_mut(chosen.rows(at) * width);
+                rest = others;
                 let mut filled = 0;
+                if let (true, Chosen::Vertices(graphs)) = (options.own_inputs, chosen) {
+                    filled = part.inputs.width();
+                    let (first, places) = part.levels[0].rows_of(graph);
+                    for (vector, &vertex) in vectors.chunks_exact_mut(width).zip(&graphs[at].1) {
+                        part.inputs.write(first + places[vertex as usize] as usize, &mut vector[..filled]);
+                    }
+                }
                 let runs = runs.as_slice_mut().expect("a row of a table");
                 let embedded = passage.run(graph, space, runs, |settled| {
-                    if embedded.contains(&settled.block) {
-                        let Settled { rows, state, stride, units, .. } = settled;
-                        let columns = &mut vector[filled..filled + units * options.aggregate.len()];
-                        aggregate(&options.aggregate, rows, state, stride, units, columns);
-                        filled += columns.len();
+                    if !embedded.contains(&settled.block) {
+                        return;
+                    }
+                    let Settled { rows, state, stride, units, .. } = settled;
+                    match chosen {
+                        Chosen::Graphs(_) => {
+                            let columns = &mut vectors[filled..filled + units * options.aggregate.len()];
+                            aggregate(&options.aggregate, rows, state, stride, units, columns);
+                            filled += columns.len();
+                        }
+                        Chosen::Vertices(graphs) => {
+                            let (_, places) = part.levels[0].rows_of(graph);
+                            for (vector, &vertex) in vectors.chunks_exact_mut(width).zip(&graphs[at].1) {
+                                let line = &state[places[vertex as usize] as usize * stride..][..units];
+                                let columns = &mut vector[filled..filled + units];
+                                columns.iter_mut().zip(line).for_each(|(to, from)| *to = from.to_f64());
+                            }
+                            filled += units;
+                        }
                     }
                 });
                 embedded.map_err(|error| error.of_graph(start + graph))?;
             }
-            watch.ends(graphs.len());
+            watch.ends(count);
             Ok(())
         },
     )
@@ -523,17 +627,15 @@ fn states_of_parts<T: Real>(
             let passage = Passage { model, part, options, watch, pool_last };
             for (graph, runs) in runs.chunks_exact_mut(num_runs).enumerate() {
                 let settled = passage.run(graph, space, runs, |settled| {
-                    let Settled { stack, block, state, stride, units, .. } = settled;
-                    if embedded.contains(&block) {
+                    let Settled { stack, block, last, state, stride, units, .. } = settled;
+                    if last && embedded.contains(&block) {
                         let highest = part.levels.len() - 1;
                         let level = if pool_last {
                             level_read(block, highest, options)
                         } else {
                             options.level_of(block, highest)
                         };
-                        let level = &part.levels[level];
-                        let places =
-                            &level.places[level.vertex_starts[graph]..level.vertex_starts[graph + 1]];
+                        let (_, places) = part.levels[level].rows_of(graph);
                         let table = &mut tables[stack * embedded.len() + block - embedded.start];
                         for &place in places {
                             let line = &state[place as usize * stride..][..units];

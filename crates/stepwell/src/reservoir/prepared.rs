@@ -435,6 +435,12 @@ impl<T: Real> PartLevel<T> {
         Self { operator: Operator::new(), carry, vertex_starts: vec![0], places: Vec::new() }
     }
 
+    /// Where the rows of a graph begin, and which of them computes each of its vertices.
+    pub fn rows_of(&self, graph: usize) -> (usize, &[u32]) {
+        let vertices = self.vertex_starts[graph]..self.vertex_starts[graph + 1];
+        (self.operator.graph_starts()[graph], &self.places[vertices])
+    }
+
     fn size(&self) -> Size {
         Size { rows: self.operator.num_rows(), entries: self.operator.num_entries() }
     }
@@ -490,6 +496,24 @@ fn too_large(precision: Precision, what: &'static str, graph: GraphRef<'_>) -> i
 }
 
 impl<T: Real> PartInputs<T> {
+    /// Columns of a row, the one-hot ones included.
+    pub fn width(&self) -> usize {
+        self.dense_width + self.one_hot_width
+    }
+
+    /// Writes a row out.
+    pub fn write(&self, row: usize, out: &mut [f64]) {
+        let (dense, one_hot) = out.split_at_mut(self.dense_width);
+        let values = &self.dense[row * self.dense_width..][..self.dense_width];
+        dense.iter_mut().zip(values).for_each(|(to, from)| *to = from.to_f64());
+        one_hot.fill(0.0);
+        for &column in &self.one_hot[row * self.labels..(row + 1) * self.labels] {
+            if let Some(value) = one_hot.get_mut(column as usize) {
+                *value = 1.0;
+            }
+        }
+    }
+
     /// Appends the inputs of vertices of the batch; answers with the first
     /// that is not finite in `T`.
     fn push(&mut self, inputs: &Inputs, vertices: impl Iterator<Item = usize>) -> Result<(), f64> {

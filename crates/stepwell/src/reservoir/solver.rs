@@ -44,6 +44,13 @@ pub(super) struct Rule {
     fixed_sweeps: Option<usize>,
 }
 
+impl Rule {
+    /// The same for one sweep.
+    pub fn one_sweep(self) -> Self {
+        Self { fixed_sweeps: Some(1), ..self }
+    }
+}
+
 impl From<&ModelConfig> for Rule {
     fn from(options: &ModelConfig) -> Self {
         let &ModelConfig { solver, tol, max_iter, fixed_sweeps, .. } = options;

@@ -9,7 +9,7 @@
 
 use ndarray::{Array1, Array2};
 
-use crate::config::{EdgeGate, InputPattern, ModelConfig, Recurrence, Scaling};
+use crate::config::{EdgeGate, InputPattern, Level, ModelConfig, Recurrence, Scaling};
 use crate::error::{Error, Result, same_length};
 use crate::features::InputShape;
 use crate::linalg;
@@ -220,13 +220,20 @@ impl Weights {
         same_length("reservoirs in a block of the weights", options.reservoirs, self.num_reservoirs())
     }
 
-    /// Numbers in the vector of a graph, under these options.
+    /// Numbers in the vector of a graph, or of a vertex, under these options.
     pub fn embedding_width(&self, options: &ModelConfig) -> usize {
         let units =
             |stack: &Stack, block: usize| stack.get(block).map_or(0, |block| block[0].recurrent.ncols());
         let blocks =
             |stack: usize| options.embedded_blocks().map(move |block| units(&self.stacks[stack], block));
-        (0..self.stacks.len()).flat_map(blocks).sum::<usize>() * options.aggregate.len()
+        let units = (0..self.stacks.len()).flat_map(blocks).sum::<usize>();
+        match options.level {
+            Level::Graph => units * options.aggregate.len(),
+            Level::Vertex => {
+                let own = if options.own_inputs { self.inputs().features } else { 0 };
+                own + units * options.sweeps_read()
+            }
+        }
     }
 }
 

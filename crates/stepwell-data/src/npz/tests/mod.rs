@@ -2,6 +2,7 @@
 
 mod broken;
 mod hostile;
+mod nodes;
 
 use std::fs;
 use std::io::{Cursor, Read, Write};

@@ -1,0 +1,104 @@
+//! Predictions for vertices.
+
+use std::fs;
+
+use super::{Folder, failure, json, output, stepwell};
+
+/// Wheels of growing size whose hubs, rims and handles are to be told apart; every fifth
+/// vertex is of an unknown class.
+fn wheels(folder: &Folder, name: &str, graphs: usize, split: bool) -> String {
+    let mut text = String::new();
+    for graph in 0..graphs {
+        let rim = 6 + graph % 5;
+        let n = 2 * rim + 1;
+        let (mut src, mut dst) = (Vec::new(), Vec::new());
+        for v in 1..=rim {
+            src.extend([0, v, v]);
+            dst.extend([v, 1 + v % rim, v + rim]);
+        }
+        let class = |v: usize| {
+            if v == 0 {
+                "hub"
+            } else if v <= rim {
+                "rim"
+            } else {
+                "handle"
+            }
+        };
+        let y = |v: usize| if v % 5 == 4 { "null".to_owned() } else { format!("\"{}\"", class(v)) };
+        let list = |what: &dyn Fn(usize) -> String| (0..n).map(what).collect::<Vec<_>>().join(",");
+        let part = |v: usize| format!("\"{}\"", ["train", "train", "test"][(v + graph) % 3]);
+        let more = if split { format!(",\"node_split\":[{}]", list(&part)) } else { String::new() };
+        text += &format!(
+            "{{\"id\":\"w{graph}\",\"num_nodes\":{n},\"src\":{src:?},\"dst\":{dst:?},\"node_y\":[{}]{more}}}\n",
+            list(&y)
+        );
+    }
+    let path = folder.at(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+const SMALL: [&str; 4] = ["--level", "vertex", "--units", "20"];
+
+#[test]
+fn vertices_are_trained_and_predicted() {
+    let folder = Folder::new();
+    let data = wheels(&folder, "w.jsonl", 12, true);
+    let model = folder.at("m.safetensors");
+    let mut train = vec!["train", &data, "-m", &model, "--part", "train", "--json"];
+    train.extend(SMALL);
+    let report = json(&train);
+    assert_eq!(report["classes"], serde_json::json!(["handle", "hub", "rim"]));
+    assert!(report["vertices"].as_u64().unwrap() > 80 && report["leave_one_out"].as_f64().unwrap() > 0.9);
+    let table = output(&["predict", &data, "-m", &model, "--proba"]);
+    let mut lines = table.lines();
+    let header = lines.next().unwrap();
+    assert!(header.starts_with("graph,vertex,prediction,probability_handle,probability_hub"), "{header}");
+    assert!(header.ends_with("score_handle,score_hub,score_rim"), "{header}");
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("w0,0,hub,"), "{first}");
+    // A part is its vertices alone, and they are scored.
+    let tested = json(&["predict", &data, "-m", &model, "--part", "test", "--json"]);
+    let all = json(&["predict", &data, "-m", &model, "--json"]);
+    assert!(tested["vertices"].as_u64().unwrap() * 2 < all["vertices"].as_u64().unwrap());
+    assert!(tested["accuracy"].as_f64().unwrap() > 0.9, "{tested}");
+    // The same from a Parquet file, to the last digit.
+    let (rows, written) = (folder.at("w.parquet"), folder.at("p.parquet"));
+    stepwell().args(["convert", &data, &rows]).assert().success();
+    assert_eq!(output(&["predict", &rows, "-m", &model, "--proba"]), table);
+    stepwell().args(["predict", &rows, "-m", &model, "-o", &written]).assert().success();
+    let refused = failure(&["embed", &data, "-m", &model], 2);
+    assert!(refused.contains("vectors of vertices, not of graphs"), "{refused}");
+    assert!(output(&["embed", &data, "-m", &model, "--nodes"]).starts_with("graph,block,vertex"));
+    let refused = failure(&["convert", &data, &folder.at("w.zip")], 1);
+    assert!(refused.contains("targets and parts of vertices"), "{refused}");
+}
+
+#[test]
+fn vertices_are_evaluated_by_masks_and_folds() {
+    let folder = Folder::new();
+    let evaluate = |data: &str, more: &[&str]| {
+        let mut arguments = vec!["evaluate", data, "--inits", "1", "--json"];
+        arguments.extend(SMALL);
+        arguments.extend(more);
+        json(&arguments)
+    };
+    let masks = evaluate(&wheels(&folder, "m.jsonl", 12, true), &[]);
+    assert_eq!((masks["folds"].as_array().unwrap().len(), &masks["model"]), (1, &"vertices".into()));
+    assert!(masks["accuracy_mean"].as_f64().unwrap() > 0.9, "{masks}");
+    // Over graphs where there are several, over vertices where there is one.
+    let bare = wheels(&folder, "b.jsonl", 12, false);
+    assert_eq!(evaluate(&bare, &["--folds", "3"])["folds"].as_array().unwrap().len(), 3);
+    let one = wheels(&folder, "o.jsonl", 1, false);
+    assert_eq!(evaluate(&one, &["--folds", "2"])["folds"].as_array().unwrap().len(), 2);
+    let refused = failure(&["evaluate", &bare], 1);
+    assert!(refused.contains("--level vertex"), "{refused}");
+    let refused = failure(&["train", &bare, "-m", &folder.at("x")], 1);
+    assert!(refused.contains("no graph has a target ('y') to learn from; vertices have"), "{refused}");
+    let refused = failure(&["train", &bare, "-m", &folder.at("x"), "--level", "vertex", "--pool", "ndp"], 2);
+    assert!(refused.contains("--pool: expected none at level vertex"), "{refused}");
+    let stats = json(&["stats", &bare, "--json"]);
+    assert_eq!(stats["node_targets"]["classes"], 3);
+    assert!(output(&["stats", &bare]).contains("node targets"));
+}

@@ -1,0 +1,266 @@
+"""Models that predict vertices: reservoirs with a readout for every vertex."""
+
+from typing import Any, Self, Unpack
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.metrics import accuracy_score, r2_score
+
+from ._foreign import as_array as as_numpy
+from ._foreign import is_foreign, is_joined
+from ._graphs import Graph
+from ._options import OF_GRAPHS, with_parameters
+from ._parameters import NodeClassifierParameters, NodeRegressorParameters
+from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, _WithReadout
+from ._targets import known_vertices
+from ._types import AnyGraph, AnyGraphs
+
+
+class _OfVertices(_WithReadout):
+    """A reservoir and what a linear map makes of the vectors of vertices."""
+
+    _fixed = {"level": "vertex"}
+
+    def _learnt(self, graphs, y, mask, sample_weight):
+        """The batch, the vertices to learn from, their targets and weights."""
+        given, alone = _as_list(graphs)
+        batch = self._given(given)
+        if y is None:
+            y, mask = _carried(given, "y", mask)
+            alone = False
+        rows, values, names = known_vertices(batch.sizes(), y, mask, alone)
+        if sample_weight is not None:
+            weights = [sample_weight] if alone else list(sample_weight)
+            weights = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in weights])
+            if len(weights) != sum(batch.sizes()):
+                expected = sum(batch.sizes())
+                raise ValueError(f"sample_weight: expected {expected} values, one per vertex, found {len(weights)}")
+            sample_weight = np.ascontiguousarray(weights[rows])
+        return batch, rows, values, names, sample_weight
+
+    def _each(self, graphs, method):
+        """What a method says of all vertices: an array for one graph, a list of them for several."""
+        given, alone = _as_list(graphs)
+        batch = self._seen(given)
+        found = np.split(method(batch), np.cumsum(batch.sizes())[:-1])
+        return found[0] if alone else found
+
+    def _compared(self, graphs, y, mask, sample_weight):
+        """Targets that are known, what is predicted, and the weights, for a score."""
+        given, alone = _as_list(graphs)
+        batch = self._seen(given)
+        if y is None:
+            y, mask = _carried(given, "y", mask)
+            alone = False
+        rows, values, _ = known_vertices(batch.sizes(), y, mask, alone)
+        if sample_weight is not None:
+            parts = [sample_weight] if alone else list(sample_weight)
+            sample_weight = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])[rows]
+        return batch, rows, values, sample_weight
+
+    def transform(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
+        """The vectors that are read, a row per vertex: an array for one graph, a list for several."""
+        return self._each(graphs, super().transform)
+
+    def fit_transform(self, graphs: AnyGraph | AnyGraphs, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
+        """The same as ``fit``, then ``transform`` of the same graphs."""
+        return self.fit(graphs, y, **fit_params).transform(graphs)
+
+
+@with_parameters(("Model", "Readout"), "vertices", without=OF_GRAPHS)
+class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier):
+    """Tells classes of vertices apart: reservoirs, then a ridge classifier.
+
+    Every vertex is read off its own states, which hold what is around it. What is
+    trained is a linear map, as in :class:`PyramidalReservoirClassifier`; vertices
+    take the place of graphs. The defaults are those of the preset "vertices".
+
+    One graph goes with one array of labels, several graphs with a list of arrays,
+    and so it is with all that comes back. Vertices without a known label are seen,
+    since states pass through them, and are not learnt from. Graphs that the model
+    has not met are predicted like any others.
+
+    Parameters
+    ----------
+    **parameters
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, alpha_, metric_, loo_score_, landmarks_, random_features_
+        As in :class:`PyramidalReservoirClassifier`.
+    weights_, feature_map_, iterations_, converged_
+        As in :class:`PyramidalReservoir`.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np
+    >>> from stepwell import PyramidalReservoirNodeClassifier
+    >>> club = nx.karate_club_graph()
+    >>> truth = np.array([club.nodes[v].pop("club") for v in club])
+    >>> known = np.zeros(34, bool)
+    >>> known[[0, 1, 2, 3, 7, 13, 33, 32, 31, 30, 29, 28]] = True
+    >>> model = PyramidalReservoirNodeClassifier(units=50, random_state=0)
+    >>> model = model.fit(club, truth, mask=known)
+    >>> model.predict(club).shape, model.predict_proba(club).shape
+    ((34,), (34, 2))
+    """
+
+    def __init__(self, **parameters: Unpack[NodeClassifierParameters]) -> None: ...  # made by the decorator
+
+    def fit(  # type: ignore[override]
+        self,
+        graphs: AnyGraph | AnyGraphs,
+        y: ArrayLike | list[Any] | None = None,
+        mask: ArrayLike | list[Any] | None = None,
+        sample_weight: ArrayLike | list[Any] | None = None,
+    ) -> Self:
+        """Fits the feature map, draws the weights of the reservoirs and trains the readout.
+
+        Parameters
+        ----------
+        graphs : a graph, or a sequence of graphs
+        y : array of labels, or list of arrays
+            One label per vertex: integers, strings, booleans or floats; or a row of
+            targets that are 0 or 1. Not known are NaN, None and, without a mask, the
+            integer -1. Without y, graphs of PyTorch Geometric have it: ``data.y``.
+        mask : array of bool, or list of arrays, optional
+            Which vertices to learn from; then -1 is a label like any other. Without y,
+            ``data.train_mask`` where there is one.
+        sample_weight : array of float, or list of arrays, optional
+            How much each vertex counts.
+        """
+        batch, rows, y, names, weights = self._learnt(graphs, y, mask, sample_weight)
+        self._fit(batch, y, weights, names=names, vertices=rows)
+        return self
+
+    def decision_function(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
+        """How much speaks for each class; of two classes, for the second one."""
+        return self._each(graphs, super().decision_function)
+
+    def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
+        """A label for each vertex: an array for one graph, a list of arrays for several."""
+        return self._each(graphs, super().predict)
+
+    def predict_proba(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
+        """The probability of every class, a row per vertex, calibrated on leave-one-out
+        decision values of the vertices learnt from."""
+        return self._each(graphs, super().predict_proba)
+
+    def predict_set(self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9) -> Any:  # type: ignore[override]
+        """Which classes cannot be ruled out, a row per vertex."""
+        return self._each(graphs, lambda batch: super(PyramidalReservoirNodeClassifier, self).predict_set(batch, coverage))
+
+    def score(  # type: ignore[override]
+        self,
+        graphs: AnyGraph | AnyGraphs,
+        y: ArrayLike | list[Any] | None = None,
+        sample_weight: ArrayLike | list[Any] | None = None,
+        mask: ArrayLike | list[Any] | None = None,
+    ) -> float:
+        """The accuracy on vertices whose label is known, or that the mask names."""
+        batch, rows, y, weights = self._compared(graphs, y, mask, sample_weight)
+        found = super().predict(batch)[rows]
+        return float(accuracy_score(y, found, sample_weight=weights))
+
+
+@with_parameters(("Model", "Readout"), "vertices", without=(*OF_GRAPHS, "class_weight"))
+class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
+    """Predicts numbers of vertices: reservoirs, then ridge regression.
+
+    As :class:`PyramidalReservoirNodeClassifier`, with numbers in place of labels.
+
+    Parameters
+    ----------
+    **parameters
+
+    Attributes
+    ----------
+    coef_, intercept_, alpha_, metric_, loo_score_, landmarks_, random_features_
+        As in :class:`PyramidalReservoirRegressor`.
+    weights_, feature_map_, iterations_, converged_
+        As in :class:`PyramidalReservoir`.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np
+    >>> from stepwell import PyramidalReservoirNodeRegressor
+    >>> graph = nx.barabasi_albert_graph(300, 2, seed=0)
+    >>> rank = np.array(list(nx.pagerank(graph).values()))
+    >>> known = np.where(np.arange(300) < 200, rank, np.nan)
+    >>> model = PyramidalReservoirNodeRegressor(units=50, random_state=0).fit(graph, known)
+    >>> model.score(graph, rank, mask=np.isnan(known)) > 0.8
+    True
+    """
+
+    def __init__(self, **parameters: Unpack[NodeRegressorParameters]) -> None: ...  # made by the decorator
+
+    def fit(  # type: ignore[override]
+        self,
+        graphs: AnyGraph | AnyGraphs,
+        y: ArrayLike | list[Any] | None = None,
+        mask: ArrayLike | list[Any] | None = None,
+        sample_weight: ArrayLike | list[Any] | None = None,
+    ) -> Self:
+        """Fits the feature map, draws the weights of the reservoirs and trains the readout.
+
+        Parameters
+        ----------
+        graphs : a graph, or a sequence of graphs
+        y : array of numbers, or list of arrays
+            One number, or a row of them, per vertex; NaN where it is not known.
+        mask : array of bool, or list of arrays, optional
+            Which vertices to learn from.
+        sample_weight : array of float, or list of arrays, optional
+            How much each vertex counts.
+        """
+        batch, rows, y, names, weights = self._learnt(graphs, y, mask, sample_weight)
+        self._fit(batch, y, weights, names=names, vertices=rows)
+        return self
+
+    def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
+        """A number, or a row of them, for each vertex."""
+        return self._each(graphs, super().predict)
+
+    def predict_interval(self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9) -> Any:  # type: ignore[override]
+        """Lower and upper ends, a row per vertex."""
+        return self._each(
+            graphs, lambda batch: super(PyramidalReservoirNodeRegressor, self).predict_interval(batch, coverage)
+        )
+
+    def score(  # type: ignore[override]
+        self,
+        graphs: AnyGraph | AnyGraphs,
+        y: ArrayLike | list[Any] | None = None,
+        sample_weight: ArrayLike | list[Any] | None = None,
+        mask: ArrayLike | list[Any] | None = None,
+    ) -> float:
+        """R² on vertices whose number is known, or that the mask names."""
+        batch, rows, y, weights = self._compared(graphs, y, mask, sample_weight)
+        found = super().predict(batch)[rows]
+        return float(r2_score(y, found, sample_weight=weights))
+
+
+def _as_list(graphs):
+    """Graphs as a sequence, and whether it is of one that came alone."""
+    pair = isinstance(graphs, tuple) and len(graphs) == 2 and not _is_graph(graphs[1])
+    alone = not is_joined(graphs) and (_is_graph(graphs) or pair)
+    return ([graphs], True) if alone else (graphs, False)
+
+
+def _is_graph(value):
+    return isinstance(value, Graph) or sp.issparse(value) or is_foreign(value)
+
+
+def _carried(graphs, name, mask):
+    """Targets, and masks unless given, that graphs of PyTorch Geometric carry."""
+    graphs = list(graphs) if isinstance(graphs, (list, tuple)) else [graphs]
+    missing = [position for position, graph in enumerate(graphs) if getattr(graph, name, None) is None]
+    if missing:
+        raise ValueError(f"y: expected the targets of vertices, found none, and graph {missing[0]} carries no '{name}'")
+    if mask is None and all(getattr(graph, "train_mask", None) is not None for graph in graphs):
+        mask = [as_numpy(graph.train_mask) for graph in graphs]
+    elif mask is not None and np.ndim(mask) == 1 and len(graphs) == 1:
+        mask = [mask]
+    return [as_numpy(getattr(graph, name)) for graph in graphs], mask
+
