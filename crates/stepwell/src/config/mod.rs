@@ -297,7 +297,7 @@ impl ModelConfig {
                 units: 600.into(),
                 // Beyond contraction: what is some steps away must not fade.
                 spectral_radius: 2.0.into(),
-                input_scaling: 0.17,
+                input_scaling: 0.1,
                 // A sweep reaches one step further; the first sees the vertex alone.
                 solver: Solver::Jacobi,
                 fixed_sweeps: Some(6),
@@ -308,6 +308,7 @@ impl ModelConfig {
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 class_weight: ClassWeight::Auto,
                 landmarks: 2000,
+                gaussian_width: 0.7,
                 ..Self::default()
             },
             Preset::Reference => Self {
