@@ -11,11 +11,11 @@ from . import _stepwell
 from ._batches import as_batch
 from ._datasets import Dataset
 from ._targets import as_array, as_labels, as_matrix
-from ._types import AnyGraphs
+from ._types import AnyGraphs, AnyPath
 
 
 def save_dataset(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     graphs: AnyGraphs,
     y: ArrayLike | None = None,
     *,
@@ -66,7 +66,7 @@ def save_dataset(
     for what, values in (("y", targets), ("ids", names), ("split", parts)):
         if values is not None and len(values) != len(batch):
             raise ValueError(f"{what}: expected {len(batch)} values, one per graph, found {len(values)}")
-    _stepwell.save_dataset(os.fspath(path), batch, targets, names, parts)
+    _stepwell.save_dataset(os.fsdecode(path), batch, targets, names, parts)
 
 
 def _as_targets(y):
