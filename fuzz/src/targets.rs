@@ -131,12 +131,22 @@ fn read_parquet(data: &[u8]) {
     }
 }
 
-/// A pyramid of a path of four vertices, sealed again, so that a changed byte reaches the parser.
+/// A pyramid of a path of four vertices, sealed again with the secret of its folder, so that a
+/// changed byte reaches the parser.
 fn read_cache(data: &[u8]) {
     let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3])).expect("a path");
     let key = cache::key(path.as_batch(), &Pooling::from(Pool::Graclus), 1);
     let folder = tempfile::tempdir().expect("a folder");
-    let sealed = [data, Sha256::digest(data).as_slice()].concat();
+    let secret = folder.path().join("seal");
+    std::fs::write(&secret, [7; 32]).expect("a file");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).expect("permissions");
+    }
+    let inner = Sha256::digest([key.as_bytes(), Sha256::digest(data).as_slice()].concat());
+    let seal = Sha256::digest([&[7; 32], inner.as_slice()].concat());
+    let sealed = [data, seal.as_slice()].concat();
     std::fs::write(folder.path().join(format!("{key}.pyramid")), sealed).expect("a file");
     drop(PyramidCache::new(folder.path()).load(&key, path.as_batch(), 1));
 }

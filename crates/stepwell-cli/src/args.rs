@@ -1,5 +1,7 @@
 //! The arguments all commands share. Each command's own are in its file.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +9,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, Parser};
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::catalog::{Catalog, Location};
+use stepwell_data::memory::Budget;
 use stepwell_data::{Part, ReadOptions, Untargeted};
 
 use crate::BadUsage;
@@ -37,6 +40,11 @@ pub struct Arguments {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
+    /// Hold at most this much memory, as 4G or 512M; what needs more is refused before it
+    /// is allocated (default: STEPWELL_MEMORY, or four fifths of what is free)
+    #[arg(long, global = true, value_name = "SIZE")]
+    pub memory: Option<Budget>,
+
     #[command(subcommand)]
     pub command: Command,
 }
@@ -65,7 +73,7 @@ pub struct Input {
     /// A path (.zip, a folder, .npz, .jsonl, .parquet; - for JSON lines on
     /// standard input) or a name (see 'stepwell datasets')
     #[arg(value_name = "DATASET")]
-    pub dataset: String,
+    pub dataset: OsString,
 
     /// Seed of generated datasets
     #[arg(long, value_name = "SEED", default_value_t = 0)]
@@ -87,6 +95,11 @@ impl Input {
     /// How rows are read, with or without those that have no target.
     pub fn reading(&self, untargeted: Untargeted) -> ReadOptions {
         ReadOptions { targets: self.target.clone(), untargeted, ..ReadOptions::default() }
+    }
+
+    /// The dataset as it is shown.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.dataset.to_string_lossy()
     }
 
     /// Refuses to write where the dataset is read from.

@@ -23,6 +23,8 @@ use std::io;
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches};
+use stepwell::config::ModelConfig;
+use stepwell_data::memory::Budget;
 
 pub use crate::molecules::{MoleculeTable, ReadMolecules};
 
@@ -61,7 +63,8 @@ pub fn run_with_molecules(
     silence_expected_panics();
     let terminal = Terminal::new(arguments.quiet, molecules);
     let run = || with_threads(arguments.threads, || commands::run(&arguments.command, &terminal));
-    match use_chosen_instructions().and_then(|()| run()) {
+    let chosen = use_chosen_instructions().and_then(|()| use_memory(arguments.memory));
+    match chosen.and_then(|()| run()) {
         Ok(()) => 0,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
@@ -78,6 +81,29 @@ pub fn use_chosen_instructions() -> anyhow::Result<()> {
         Some(name) => stepwell::use_instruction_set(&name.to_string_lossy()).context("STEPWELL_ISA"),
         None => Ok(()),
     }
+}
+
+/// Has readers and models keep to a memory budget: the one given, or the one that the
+/// environment variable `STEPWELL_MEMORY` names, if there is one.
+pub fn use_memory(given: Option<Budget>) -> anyhow::Result<()> {
+    let named = std::env::var_os("STEPWELL_MEMORY").filter(|size| !size.is_empty());
+    let budget = match (given, named) {
+        (Some(budget), _) => Some(budget),
+        (None, Some(size)) => {
+            Some(size.to_string_lossy().parse().map_err(anyhow::Error::msg).context("STEPWELL_MEMORY")?)
+        }
+        (None, None) => None,
+    };
+    match budget {
+        Some(budget) => budget.set(),
+        None => drop(Budget::in_force()),
+    }
+    Ok(())
+}
+
+/// The model that a TOML file of options ([`--config`](run)) makes of the default one.
+pub fn parse_config(text: &str) -> anyhow::Result<ModelConfig> {
+    Ok(ModelConfig::default().overlay(&options::parse(text)?)?)
 }
 
 /// Arguments that make no sense together or in themselves, beyond what their

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use stepwell::Unreadable;
 use stepwell::config::{ModelConfig, Preset};
 use stepwell::model::{Saved, TrainedModel};
-use stepwell_data::{Error, memory, models};
+use stepwell::reservoir::Weights;
+use stepwell_data::{Error, models};
 use stepwell_lab::protocol::Searched;
 
 pub use crate::options::ReadoutArgs;
@@ -87,7 +88,8 @@ impl ModelArgs {
             if given.get("level").is_some_and(|level| level == "vertex") { Preset::Vertices } else { preset };
         let config = ModelConfig::preset(self.preset.unwrap_or(usual)).overlay(&given);
         let config = config.map_err(|error| blamed(error, &flags, self.config.as_ref()))?;
-        check_memory(&config)?;
+        // Before anything is read; inputs are asked for when they are known.
+        Weights::ask(&config, 0)?;
         Ok(config)
     }
 
@@ -104,24 +106,6 @@ impl ModelArgs {
     fn given(&self) -> Map<String, Value> {
         let file = self.config.iter().flat_map(|file| file.given.clone());
         file.chain(self.flags()).collect()
-    }
-}
-
-/// Refuses weights that memory cannot hold: a failed allocation would end the program.
-fn check_memory(config: &ModelConfig) -> Result<()> {
-    let square = |block: usize| config.units.get(block).map_or(0.0, |units| (units as f64).powi(2));
-    let all: f64 = (0..config.blocks).map(square).sum();
-    let largest = (0..config.blocks).map(square).fold(0.0, f64::max);
-    // All matrices W, the kernel's copies of them, and what scaling the largest takes.
-    let needed = 8.0 * (1.5 * all * (config.stacks * config.reservoirs) as f64 + 4.0 * largest);
-    let gigabytes = |bytes: f64| bytes / 1e9;
-    match memory::available().map(|bytes| bytes as f64) {
-        Some(available) if needed > available => bail!(
-            "--units: these weights need about {:.1} GB of memory, and {:.1} GB are available",
-            gigabytes(needed),
-            gigabytes(available)
-        ),
-        _ => Ok(()),
     }
 }
 

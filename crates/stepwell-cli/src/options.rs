@@ -215,17 +215,22 @@ impl ConfigFile {
             text.len() as u64 <= LONGEST,
             "more than {LONGEST} bytes: this is no file of options"
         );
-        let entries: std::collections::BTreeMap<String, toml::Spanned<Value>> = toml::from_str(&text)?;
-        let mut given = Map::new();
-        for (name, value) in entries {
-            let line = 1 + text[..value.span().start].matches('\n').count();
-            option(&name)
-                .and_then(|option| option.set(&mut ModelConfig::default(), value.get_ref().clone()))
-                .map_err(|error| anyhow!("line {line}: {error}"))?;
-            given.insert(name, value.into_inner());
-        }
-        Ok(Self { path: path.to_owned(), given })
+        Ok(Self { path: path.to_owned(), given: parse(&text)? })
     }
+}
+
+/// The options that a TOML file gives, each of which can have its value.
+pub fn parse(text: &str) -> Result<Map<String, Value>> {
+    let entries: std::collections::BTreeMap<String, toml::Spanned<Value>> = toml::from_str(text)?;
+    let mut given = Map::new();
+    for (name, value) in entries {
+        let line = 1 + text[..value.span().start].matches('\n').count();
+        option(&name)
+            .and_then(|option| option.set(&mut ModelConfig::default(), value.get_ref().clone()))
+            .map_err(|error| anyhow!("line {line}: {error}"))?;
+        given.insert(name, value.into_inner());
+    }
+    Ok(given)
 }
 
 #[cfg(test)]

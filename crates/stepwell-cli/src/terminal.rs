@@ -1,6 +1,7 @@
 //! The one place that decides what a person sees: messages, bars, tables.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -159,6 +160,7 @@ impl Terminal {
         };
         self.notes("note", &dataset.notes);
         let left_out = dataset.left_out;
+        let name = input.name();
         ensure!(!dataset.is_empty() || left_out == 0, "{name}: no graph has a target ({})", targets(input));
         self.note_left_out(left_out);
         Ok(dataset)
@@ -230,11 +232,13 @@ impl Terminal {
     fn fetching<T>(
         &self,
         catalog: &Catalog,
-        name: &str,
+        name: &OsStr,
         read: impl FnOnce(&mut dyn FnMut(Fetched) -> ControlFlow<()>) -> stepwell_data::Result<T>,
     ) -> Result<T> {
-        if matches!(catalog.locate(name)?, Location::Remote(_)) {
-            return Ok(self.downloading(name, read)?);
+        let location = catalog.locate(name)?;
+        let name = name.to_string_lossy();
+        if matches!(location, Location::Remote(_)) {
+            return Ok(self.downloading(&name, read)?);
         }
         Ok(self.busy(&format!("reading {name}"), || read(&mut |_| ControlFlow::Continue(())))?)
     }

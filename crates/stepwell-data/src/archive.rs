@@ -22,8 +22,9 @@ const ALWAYS_ALLOWED: u64 = 64 << 20;
 /// compresses five- to thirtyfold, pickled matrices some twentyfold.
 const MAX_RATIO: u64 = 200;
 
-/// The share of memory, one in so many, that may be unpacked.
-const MEMORY_SHARE: u64 = 8;
+/// The share of the memory that is left, one in so many, that whole members may unpack to:
+/// they become objects of some times their size.
+const WHOLE_SHARE: u64 = 8;
 
 /// An open archive and how much may still be unpacked of it.
 pub(crate) struct Archive<R> {
@@ -41,13 +42,13 @@ impl<R: Read + Seek> Archive<R> {
         reader.rewind().map_err(io)?;
         let zip = ZipArchive::new(reader).map_err(|error| refused(name, Place::file(name), error))?;
         let limit = size.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED);
-        // Text becomes graphs of some times its size.
-        let limit = memory::available().map_or(limit, |bytes| limit.min(bytes / MEMORY_SHARE));
         Ok(Self { name: name.to_owned(), zip, limit, spent: 0 })
     }
 
-    /// What the archive may unpack to, in bytes.
-    pub(crate) fn limit(&self) -> u64 {
+    /// Has members that are unpacked as a whole fit into memory, with what becomes of them,
+    /// and says what they may unpack to, in bytes.
+    pub(crate) fn limit_whole(&mut self) -> u64 {
+        self.limit = self.limit.min(memory::left().bytes / WHOLE_SHARE);
         self.limit
     }
 

@@ -8,6 +8,7 @@
 //! downloaded.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -146,18 +147,23 @@ impl Catalog {
     }
 
     /// Understands an argument and looks where the dataset is.
-    pub fn locate(&self, argument: &str) -> Result<Location> {
+    pub fn locate(&self, argument: impl AsRef<OsStr>) -> Result<Location> {
+        let path = Path::new(argument.as_ref());
+        let as_path = || {
+            if path.exists() {
+                Ok(Location::Path(path.to_owned()))
+            } else {
+                Err(Error::NotFound(format!("{}: no such file or folder", path.display())))
+            }
+        };
+        // What is no text cannot be a name.
+        let Some(argument) = argument.as_ref().to_str() else { return as_path() };
         if argument == "-" {
             return Ok(Location::Stdin);
         }
-        let path = Path::new(argument);
         let known_ending = path.extension().is_some() && Format::of(path).is_ok();
         if argument.contains(['/', '\\']) || argument.starts_with('.') || known_ending {
-            return if path.exists() {
-                Ok(Location::Path(path.to_owned()))
-            } else {
-                Err(Error::NotFound(format!("{argument}: no such file or folder")))
-            };
+            return as_path();
         }
         if let Some(options) = BenchmarkOptions::named(argument) {
             return Ok(Location::Benchmark(options));
@@ -258,27 +264,28 @@ impl Catalog {
 
     /// Loads a dataset, downloading it first if need be. `seed` serves the
     /// generated ones.
-    pub fn load(&self, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Dataset> {
+    pub fn load(&self, argument: impl AsRef<OsStr>, seed: u64, progress: Progress<'_>) -> Result<Dataset> {
         self.load_with(argument, seed, &ReadOptions::default(), progress)
     }
 
     /// The same with named columns, where the dataset has rows.
     pub fn load_with(
         &self,
-        argument: &str,
+        argument: impl AsRef<OsStr>,
         seed: u64,
         options: &ReadOptions,
         progress: Progress<'_>,
     ) -> Result<Dataset> {
-        match self.locate(argument)? {
+        let name = argument.as_ref().to_string_lossy();
+        match self.locate(&argument)? {
             Location::Benchmark(_) | Location::Family(_) if options.name_columns() => {
-                Err(no_columns(argument, "a generated dataset"))
+                Err(no_columns(name, "a generated dataset"))
             }
             Location::Benchmark(options) => synthetic::generate(&BenchmarkOptions { seed, ..options }),
             Location::Family(family) => {
                 let Generated { graph, coordinates } = family.generate(seed)?;
                 let graphs = graph.into_batch();
-                Ok(Dataset { name: argument.into(), graphs, coordinates, ..Dataset::default() })
+                Ok(Dataset { name: name.into(), graphs, coordinates, ..Dataset::default() })
             }
             Location::Path(path) => read_with(&path, options),
             Location::Stdin => {

@@ -11,6 +11,7 @@ use stepwell::targets::Targets;
 
 use crate::error::{Error, Place, Result};
 use crate::identity::hexadecimal;
+use crate::memory;
 
 fn chosen<T: Clone>(values: &[T], graphs: &[usize]) -> Vec<T> {
     graphs.iter().map(|&graph| values[graph].clone()).collect()
@@ -303,7 +304,10 @@ impl Dataset {
     pub fn collect(pieces: impl IntoIterator<Item = Result<Self>>, place: &Place) -> Result<Self> {
         let mut whole = Self::default();
         for piece in pieces {
-            whole.append(piece?, place)?;
+            let piece = piece?;
+            // Names and targets come on top; small pieces are many.
+            memory::ask(place, "the dataset", piece.graphs.bytes().saturating_mul(2).max(2 << 20))?;
+            whole.append(piece, place)?;
         }
         Ok(whole)
     }

@@ -45,22 +45,45 @@ impl Drop for Unfinished {
 /// What may come through a pipe or from a device, which do not say how long they are.
 const LONGEST_PIPE: u64 = 1 << 30;
 
-/// Reads a whole file, if memory can hold it; of what is no file, a gigabyte at most.
-pub fn read(path: &Path) -> Result<Vec<u8>> {
-    let io = |source| Error::io(path, source);
-    let file = File::open(path).map_err(io)?;
-    let known = file.metadata().map_err(io)?;
-    let limit = if known.is_file() { memory::available().unwrap_or(u64::MAX) } else { LONGEST_PIPE };
-    let too_large = |found| {
+/// Bytes that are read between two looks at the memory that is left.
+const AT_ONCE: u64 = 16 << 20;
+
+/// Reads a whole file, if the memory budget allows it: `times` its size, where what is made
+/// of its bytes needs more than they do.
+pub fn read(path: &Path, times: u64) -> Result<Vec<u8>> {
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    read_open(&file, path, times)
+}
+
+/// The same for a file that is open.
+pub fn read_open(file: &File, path: &Path, times: u64) -> Result<Vec<u8>> {
+    let known = file.metadata().map_err(|source| Error::io(path, source))?;
+    if known.is_file() {
         let place = Place::file(path.display().to_string());
-        Error::TooLarge { place, what: "its size in bytes", limit, found }
-    };
-    if known.is_file() && known.len() > limit {
-        return Err(too_large(known.len()));
+        memory::ask(&place, "the file", known.len().saturating_mul(times))?;
+        read_all(file, path, times, u64::MAX)
+    } else {
+        read_all(file, path, times, LONGEST_PIPE)
     }
+}
+
+/// Reads until the end, which may come late or never: of a device, or of what was packed.
+/// More than `limit` bytes are refused, whatever the budget.
+pub fn read_all(mut from: impl Read, path: &Path, times: u64, limit: u64) -> Result<Vec<u8>> {
+    let place = Place::file(path.display().to_string());
     let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
-    if bytes.len() as u64 > limit { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
+    loop {
+        let found = bytes.len() as u64;
+        if found > limit {
+            return Err(Error::TooLarge { place, what: "its size in bytes", limit, found });
+        }
+        // Vectors grow to twice their size, but only what is written to is taken.
+        memory::ask(&place, "the file", AT_ONCE.max(found.saturating_mul(times.saturating_sub(1))))?;
+        let count = from.by_ref().take(AT_ONCE).read_to_end(&mut bytes);
+        if count.map_err(|source| Error::io(path, source))? == 0 {
+            return Ok(bytes);
+        }
+    }
 }
 
 /// Writes a file aside and renames it into place once `fill` has succeeded. A

@@ -12,14 +12,17 @@ use stepwell::model::Saved;
 use crate::error::{Error, Result};
 use crate::files;
 
+/// How often the bytes of a model are in memory while it is read.
+const COPIES: u64 = 3;
+
 /// Reads a model.
 pub fn read(path: &Path) -> Result<Saved> {
-    parse(path, &files::read(path)?)
+    parse(path, &files::read(path, COPIES)?)
 }
 
 /// Reads a model, and says what it is.
 pub fn read_with_card(path: &Path) -> Result<(Saved, Card)> {
-    let bytes = files::read(path)?;
+    let bytes = files::read(path, COPIES)?;
     let saved = parse(path, &bytes)?;
     let unreadable = |source| Error::Model { path: path.to_owned(), source };
     let card = Card::new(&saved, Saved::version(&bytes).map_err(unreadable)?, &bytes);

@@ -1,5 +1,6 @@
 //! A dataset to go through, as often as need be, without holding it all.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -92,12 +93,12 @@ impl Source {
     /// as they come, and can be gone through only once.
     pub fn once(
         catalog: &Catalog,
-        argument: &str,
+        argument: impl AsRef<OsStr>,
         seed: u64,
         options: &ReadOptions,
         progress: Progress<'_>,
     ) -> Result<Self> {
-        match catalog.locate(argument)? {
+        match catalog.locate(&argument)? {
             Location::Stdin => {
                 let kind = Kind::Once(AtomicBool::new(false));
                 Ok(Self::new("stdin".into(), kind, options))
@@ -144,19 +145,24 @@ impl Source {
     }
 
     /// Finds a dataset as [`Catalog::load`] does.
-    pub fn open(catalog: &Catalog, argument: &str, seed: u64, progress: Progress<'_>) -> Result<Self> {
+    pub fn open(
+        catalog: &Catalog,
+        argument: impl AsRef<OsStr>,
+        seed: u64,
+        progress: Progress<'_>,
+    ) -> Result<Self> {
         Self::open_with(catalog, argument, seed, &ReadOptions::default(), progress)
     }
 
     /// The same with named columns, where the dataset has rows.
     pub fn open_with(
         catalog: &Catalog,
-        argument: &str,
+        argument: impl AsRef<OsStr>,
         seed: u64,
         options: &ReadOptions,
         progress: Progress<'_>,
     ) -> Result<Self> {
-        if let Location::Path(path) = catalog.locate(argument)? {
+        if let Location::Path(path) = catalog.locate(&argument)? {
             return Self::file_with(&path, options);
         }
         let dataset = catalog.load_with(argument, seed, options, progress)?;

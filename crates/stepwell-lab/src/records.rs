@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use flate2::read::MultiGzDecoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use stepwell_data::files;
 
 use crate::error::{Error, Result};
 
@@ -40,9 +41,8 @@ impl Journal {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(refused)?;
         }
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(refused)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
+        let bytes = files::read_open(&file, path, 1)?;
         let whole = whole(&bytes);
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(refused)?;
@@ -103,11 +103,14 @@ fn text(line: &[u8]) -> Result<&str, String> {
 /// More than the records of any run unpack to.
 const MOST_UNPACKED: u64 = 1 << 32;
 
+/// How often the bytes of records are held while they are read, including what is made of them.
+const COPIES: u64 = 4;
+
 /// Reads all records of a folder of files ending in `.jsonl` or `.jsonl.gz`, in the
 /// order of their names, without incomplete ends.
 pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     let mut records = Vec::new();
-    for (path, bytes) in files(folder)? {
+    for (path, bytes) in contents(folder)? {
         for (index, line) in bytes[..whole(&bytes)].split(|&byte| byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
@@ -121,7 +124,7 @@ pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
 }
 
 /// The files and their contents. Empty if the folder does not exist.
-fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let refused = |path: &Path| {
         let path = path.to_owned();
         move |source| Error::Io { path, source }
@@ -130,7 +133,7 @@ fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         entries => entries.map_err(refused(folder))?,
     };
-    let mut files = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for entry in entries {
         let path = entry.map_err(refused(folder))?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -138,17 +141,15 @@ fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         if !packed && !name.ends_with(".jsonl") {
             continue;
         }
-        let mut bytes = Vec::new();
         let file = File::open(&path).map_err(refused(&path))?;
-        let read = if packed {
-            MultiGzDecoder::new(&file).take(MOST_UNPACKED).read_to_end(&mut bytes)
+        let bytes = if packed {
+            files::read_all(MultiGzDecoder::new(&file), &path, COPIES, MOST_UNPACKED)?
         } else {
-            (&file).read_to_end(&mut bytes)
+            files::read_open(&file, &path, COPIES)?
         };
-        read.map_err(refused(&path))?;
-        files.insert(path, bytes);
+        found.insert(path, bytes);
     }
-    Ok(files)
+    Ok(found)
 }
 
 fn digest(text: &str) -> String {

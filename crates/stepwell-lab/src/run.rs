@@ -344,7 +344,7 @@ impl Run {
                 Record::Made { cell, making } => cells.entry(cell).or_default().making = Some(making),
                 Record::Search { cell, effort } => {
                     let all = &mut cells.entry(cell).or_default().effort;
-                    all.passes += effort.passes;
+                    all.passes = all.passes.saturating_add(effort.passes);
                     all.seconds += effort.seconds;
                     all.embedding_seconds += effort.embedding_seconds;
                     all.peak_memory_bytes = all.peak_memory_bytes.max(effort.peak_memory_bytes);

@@ -1,10 +1,11 @@
 //! Datasets, loaded or generated.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use stepwell::graph::GraphBatch;
 use stepwell::targets::Targets;
@@ -120,7 +121,7 @@ pub(crate) fn reading(targets: Vec<String>, groups: Option<String>) -> ReadOptio
 #[pyo3(signature = (name, data_dir, download, targets, groups))]
 pub fn load_dataset(
     py: Python<'_>,
-    name: &str,
+    name: OsString,
     data_dir: Option<PathBuf>,
     download: bool,
     targets: Vec<String>,
@@ -128,7 +129,6 @@ pub fn load_dataset(
 ) -> PyResult<RawDataset> {
     let catalog = Catalog { online: download, ..Catalog::from_environment(data_dir) };
     let options = reading(targets, groups);
-    let name = name.to_owned();
     let loaded = threads::run_owned(py, 0, None, move |watch| {
         catalog.load_with(&name, 0, &options, &mut |_| watch.go_on())
     })?;
@@ -204,6 +204,7 @@ pub fn make_benchmark(
 pub(crate) fn exception(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
+        Error::Graph { source: stepwell::Error::Memory { .. }, .. } => PyMemoryError::new_err(text),
         Error::NotFound(_) => PyFileNotFoundError::new_err(text),
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             PyFileNotFoundError::new_err(text)

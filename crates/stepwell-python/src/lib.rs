@@ -50,6 +50,7 @@ mod _stepwell {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let chosen = stepwell_cli::use_chosen_instructions();
+        let chosen = chosen.and_then(|()| stepwell_cli::use_memory(None));
         chosen.map_err(|error| PyValueError::new_err(format!("{error:#}")))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
@@ -66,6 +67,20 @@ mod _stepwell {
     #[pyfunction]
     fn instruction_set() -> &'static str {
         stepwell::instruction_set()
+    }
+
+    /// The memory this process may hold, in bytes.
+    ///
+    /// What needs more is refused by a ``MemoryError`` that says how much it needs. It is
+    /// four fifths of what was free when the package was imported, unless the environment
+    /// variable ``STEPWELL_MEMORY`` named a size (``"4G"``, ``"512M"``) then.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    #[pyfunction]
+    fn memory_budget() -> u64 {
+        stepwell_data::memory::Budget::in_force().0
     }
 
     /// Runs the command line and returns its exit code.

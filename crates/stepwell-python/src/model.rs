@@ -156,7 +156,7 @@ impl RawModel {
         features: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let (config, features) = (config(options)?, from_python(features)?);
-        let model = threads::run(py, 1, |_| Model::new(config, features))?;
+        let model = threads::run_owned(py, 1, None, move |_| Model::new(config, features))?;
         Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
     }
 
@@ -617,12 +617,14 @@ impl RawModel {
     /// The model of a file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        threads::run(py, 0, |_| models::read(&path))?.map(Self::new).map_err(dataset::exception)
+        let read = threads::run_owned(py, 0, None, move |_| models::read(&path))?;
+        read.map(Self::new).map_err(dataset::exception)
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let saved = threads::run(py, 0, |_| Saved::from_bytes(bytes))?;
+        let bytes = bytes.to_vec();
+        let saved = threads::run_owned(py, 0, None, move |_| Saved::from_bytes(&bytes))?;
         Ok(Self::new(saved.map_err(|error| PyValueError::new_err(error.to_string()))?))
     }
 

@@ -1,6 +1,6 @@
 //! Options as dictionaries, and values of serde's kind as Python's.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::Serialize;
@@ -129,12 +129,22 @@ pub fn option_table() -> Vec<(&'static str, &'static str, String, String)> {
     options().iter().map(row).collect()
 }
 
+/// Whether the memory budget would be exceeded, by the pooling of a graph or otherwise.
+pub(crate) fn out_of_memory(error: &Error) -> bool {
+    match error {
+        Error::Memory { .. } => true,
+        Error::Pooling { source, .. } => out_of_memory(source),
+        _ => false,
+    }
+}
+
 /// The exception for an error. One that a single graph is to blame for has its
 /// position as `graph`.
 pub(crate) fn refused(error: Error) -> PyErr {
     let blamed = error.graph();
     let exception = match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
+        error if out_of_memory(&error) => PyMemoryError::new_err(error.to_string()),
         error => PyValueError::new_err(error.to_string()),
     };
     if let Some(graph) = blamed {

@@ -3,7 +3,7 @@
 use std::iter;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stepwell::Error;
@@ -12,7 +12,7 @@ use stepwell::pool::{Assignments, Notes, Pool, Pooling, factorize, ndp};
 use stepwell::pyramid::{Level, Pyramid};
 
 use crate::graph::{Csr, RawGraph};
-use crate::options::{from_python, to_python};
+use crate::options::{from_python, out_of_memory, to_python};
 use crate::threads;
 
 /// The names of all poolings.
@@ -140,6 +140,7 @@ pub fn nmf_factors<'py>(
 fn refused(error: Error) -> PyErr {
     match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
+        error if out_of_memory(&error) => PyMemoryError::new_err(error.to_string()),
         // The one graph there is need not be counted.
         Error::Pooling { level, source, .. } => PyValueError::new_err(format!("pooling {level}: {source}")),
         error => PyValueError::new_err(error.to_string()),

@@ -27,10 +27,7 @@ const KEPT: usize = 4;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long work that was told to stop is waited for.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// Says to work in progress whether to go on.
-pub type GoOn<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What work in progress and the thread that waits for it tell each other.
 #[derive(Default)]
@@ -54,29 +51,9 @@ impl Watch {
     }
 }
 
-/// Runs `work` on `threads` threads (0: one per core) of this process, without
-/// the interpreter's lock, and watches for Ctrl-C meanwhile.
-pub fn run<T: Send>(py: Python<'_>, threads: usize, work: impl FnOnce(GoOn<'_>) -> T + Send) -> PyResult<T> {
-    let pool = pool(threads).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    let watch = Watch::default();
-    py.detach(|| {
-        thread::scope(|scope| {
-            let (sender, receiver) = channel();
-            let watch = &watch;
-            let worker = scope.spawn(move || {
-                // Nobody listens any more only if the other end has failed.
-                let _ = sender.send(pool.install(|| work(&|| watch.go_on())));
-            });
-            let result = wait(receiver, watch, None, Duration::MAX);
-            // A panic must not travel on as one: no `except Exception` would catch it.
-            let _ = worker.join();
-            result
-        })
-    })
-}
-
-/// The same for work that owns all it needs. How far it is goes to `report`, a
-/// Python function, from time to time. When Ctrl-C comes and the work does not
+/// Runs `work`, which owns all it needs, on `threads` threads (0: one per core) of this
+/// process, without the interpreter's lock, and watches for Ctrl-C meanwhile. How far it is
+/// goes to `report`, a Python function, from time to time. When Ctrl-C comes and the work does not
 /// stop soon, because it is where it cannot, it is left to end unheard, on
 /// threads that nothing else will wait for.
 pub fn run_owned<T: Send + 'static>(
@@ -94,7 +71,7 @@ pub fn run_owned<T: Send + 'static>(
     let worker = move || drop(sender.send(busy.install(|| work(&watched))));
     thread::Builder::new().spawn(worker).map_err(|error| failed(error.to_string()))?;
     py.detach(move || {
-        let result = wait(receiver, &watch, report, PATIENCE);
+        let result = wait(receiver, &watch, report);
         if result.is_err() {
             give_up(&pool);
         }
@@ -102,13 +79,8 @@ pub fn run_owned<T: Send + 'static>(
     })
 }
 
-/// Waits for the result; for `patience` once Ctrl-C has come.
-fn wait<T>(
-    result: Receiver<T>,
-    watch: &Watch,
-    report: Option<&Py<PyAny>>,
-    patience: Duration,
-) -> PyResult<T> {
+/// Waits for the result; for a moment once Ctrl-C has come.
+fn wait<T>(result: Receiver<T>, watch: &Watch, report: Option<&Py<PyAny>>) -> PyResult<T> {
     let mut interrupted: Option<(PyErr, Instant)> = None;
     let mut reported = 0;
     loop {
@@ -118,7 +90,7 @@ fn wait<T>(
             (Err(RecvTimeoutError::Disconnected), _) => {
                 return Err(PyRuntimeError::new_err("an error inside Stepwell; please report it"));
             }
-            (Err(RecvTimeoutError::Timeout), Some((error, since))) => match since.elapsed() < patience {
+            (Err(RecvTimeoutError::Timeout), Some((error, since))) => match since.elapsed() < PATIENCE {
                 true => interrupted = Some((error, since)),
                 false => return Err(error),
             },

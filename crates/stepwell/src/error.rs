@@ -1,5 +1,7 @@
 //! What can be wrong with input to the library.
 
+use std::fmt;
+
 /// Why a graph, a batch or a matrix was refused.
 ///
 /// Not converging is a result, not an error; see the convergence status of a
@@ -146,6 +148,20 @@ pub enum Error {
         /// The number found.
         found: u64,
     },
+    /// Something needs more memory than may be taken.
+    #[error(
+        "{what}: {} of memory needed, {} of the budget of {} left; raise it by --memory or STEPWELL_MEMORY", Bytes(*needed), Bytes(*left), Bytes(*budget)
+    )]
+    Memory {
+        /// What needs it.
+        what: &'static str,
+        /// Bytes it needs.
+        needed: u64,
+        /// Bytes that may still be taken.
+        left: u64,
+        /// Bytes that may be taken in all.
+        budget: u64,
+    },
     /// Offsets or the columns of a row are out of order.
     #[error("{what} must ascend, but the one at position {position} does not")]
     NotAscending {
@@ -289,6 +305,22 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error unless there are as many as there should be.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}
+
+/// Bytes as a person reads them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as f64;
+        match self.0 {
+            0..1024 => write!(f, "{bytes} bytes"),
+            1024..0x10_0000 => write!(f, "{:.1} KB", bytes / 1024.0),
+            0x10_0000..0x4000_0000 => write!(f, "{:.1} MB", bytes / 1024f64.powi(2)),
+            _ => write!(f, "{:.1} GB", bytes / 1024f64.powi(3)),
+        }
+    }
 }
 
 /// Why bytes are not a model.

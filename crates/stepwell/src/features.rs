@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef};
+use crate::memory;
 
 /// A column (or five) computed from a vertex's place in the graph.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -467,6 +468,7 @@ impl FeatureMap {
             }
             return Err(Error::Unfit { what: "vertex labels", expected, found: told });
         }
+        memory::ask_array("the inputs of all vertices", &[batch.num_vertices(), self.means.len()], 8)?;
         let mut dense = self.dense(batch, order.as_deref());
         if !self.means.is_empty() {
             for row in dense.chunks_exact_mut(self.means.len()) {

@@ -43,6 +43,7 @@ pub mod graph;
 mod kernel;
 pub mod lift;
 mod linalg;
+pub mod memory;
 pub mod metrics;
 pub mod model;
 pub mod pool;

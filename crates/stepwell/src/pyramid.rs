@@ -38,6 +38,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef, truncate};
+use crate::memory;
 use crate::pool::ndp::{Sparsify, sparsify};
 use crate::pool::{AssignmentRef, Assignments, Notes, Pool, Pooled, Pooling};
 
@@ -188,7 +189,15 @@ impl Pooling {
         levels: usize,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Pyramid> {
-        let mut pyramid = coarsen(batch, levels, |graph, level| self.pool(graph, level), progress)?;
+        // While a graph is pooled, as many are done as were when it was last told.
+        let done = AtomicUsize::new(0);
+        let report = |graphs: usize| {
+            done.store(graphs, Ordering::Relaxed);
+            progress(graphs)
+        };
+        let going = || progress(done.load(Ordering::Relaxed));
+        let pool = |graph: GraphRef<'_>, level| self.pool_while(graph, level, &going);
+        let mut pyramid = coarsen(batch, levels, pool, report)?;
         if self.method == Pool::Ndp && self.sparsify == Sparsify::Deferred {
             for level in &mut pyramid.levels {
                 let mut sparse = GraphBatch::default();
@@ -282,6 +291,7 @@ impl Level {
                 return Err(Error::Mixed { what: "pooling", expected, found });
             }
         }
+        memory::ask("pooled graphs", 2 * pooled.graph.as_batch().bytes())?;
         self.assignments.push(&pooled.assignment)?;
         self.graphs.append(pooled.graph.as_batch())?;
         self.notes += pooled.notes;

@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -7,7 +7,7 @@ use clap::Args;
 use flate2::read::MultiGzDecoder;
 use stepwell::config::{EdgeGate, Level, Metric, Preset};
 use stepwell::features::FeatureMap;
-use stepwell_data::{Dataset, ReadOptions, Untargeted};
+use stepwell_data::{Dataset, ReadOptions, Untargeted, files};
 use stepwell_lab::baselines::Baseline;
 use stepwell_lab::metrics::{cell, heading, spread_cell};
 use stepwell_lab::report::{FoldRow, evaluation, fold_table};
@@ -201,7 +201,7 @@ impl Evaluate {
                 dataset.left_out,
                 path.display()
             );
-            return read_splits(path, dataset.len()).map(Some).with_context(|| path.display().to_string());
+            return read_splits(path, dataset.len()).map(Some);
         }
         let draws = self.evaluated.protocol.folds.is_some() || self.groups.is_some();
         if level == Level::Vertex {
@@ -290,13 +290,15 @@ fn folds_of_vertices(dataset: &Dataset, terminal: &Terminal) -> Option<Vec<Fold>
 fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
     /// Far more than the splits of any dataset.
     const MOST: u64 = 1 << 27;
-    let file = BufReader::new(File::open(path)?);
+    /// What a byte may become: a number of eight bytes takes two of them.
+    const MADE_OF_BYTE: u64 = 9;
+    let named = || path.display().to_string();
+    let file = File::open(path).with_context(named)?;
     let zipped = path.extension().is_some_and(|ending| ending == "gz");
     let reader: Box<dyn Read> = if zipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut text = String::new();
-    reader.take(MOST + 1).read_to_string(&mut text)?;
-    ensure!(text.len() as u64 <= MOST, "expected splits of at most {MOST} bytes, found more");
-    Ok(splits::parse(&text, graphs)?)
+    let bytes = files::read_all(reader, path, MADE_OF_BYTE, MOST)?;
+    let text = std::str::from_utf8(&bytes).context("expected splits as JSON text").with_context(named)?;
+    splits::parse(text, graphs).with_context(named)
 }
 
 fn describe(found: &EvaluationResult) -> String {

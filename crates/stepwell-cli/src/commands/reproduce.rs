@@ -152,7 +152,7 @@ impl Work<'_> {
         let Sources { data_dir, offline } = &self.command.sources;
         let sources = Sources { data_dir: data_dir.clone(), offline: *offline };
         let (dataset, molecules) = (name.to_owned(), MoleculeArgs::default());
-        let input = Input { dataset, data_seed: 0, target: Vec::new(), sources, molecules };
+        let input = Input { dataset: dataset.into(), data_seed: 0, target: Vec::new(), sources, molecules };
         match self.terminal.load(&input, Untargeted::Refuse) {
             Err(error) if self.command.datasets.is_empty() => {
                 self.terminal.note(&format!("note: skipping {name}: {error:#}"));

@@ -1,13 +1,18 @@
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
+use stepwell_data::files;
 use stepwell_serve::{Limits, Options};
 
 use crate::BadUsage;
 use crate::terminal::Terminal;
+
+/// No token is longer, in bytes.
+const LONGEST_TOKEN: u64 = 1 << 16;
 
 /// Answer requests for predictions, vectors and explanations over HTTP
 ///
@@ -24,7 +29,7 @@ use crate::terminal::Terminal;
 pub struct Serve {
     /// A model, called as its file is or by a name of your own; may be repeated
     #[arg(short, long = "model", value_name = "[NAME=]FILE", required = true)]
-    models: Vec<String>,
+    models: Vec<OsString>,
 
     /// Address and port to listen at; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -94,7 +99,11 @@ impl Serve {
 
     fn token(&self) -> Result<Option<String>> {
         let given = match &self.token_file {
-            Some(path) => Some(fs::read_to_string(path).with_context(|| path.display().to_string())?),
+            Some(path) => {
+                let file = fs::File::open(path).with_context(|| path.display().to_string())?;
+                let bytes = files::read_all(file, path, 1, LONGEST_TOKEN)?;
+                Some(String::from_utf8(bytes).with_context(|| path.display().to_string())?)
+            }
             None => std::env::var("STEPWELL_TOKEN").ok(),
         };
         let Some(token) = given else { return Ok(None) };
@@ -104,21 +113,39 @@ impl Serve {
     }
 }
 
+/// What stands behind some bytes of text.
+#[cfg(unix)]
+fn cut(given: &OsStr, at: usize) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(OsStr::from_bytes(given.as_bytes().get(at..)?).into())
+}
+
+#[cfg(not(unix))]
+fn cut(given: &OsStr, at: usize) -> Option<PathBuf> {
+    Some(given.to_str()?.get(at..)?.into())
+}
+
 /// The name and the file of a model.
-fn named(given: &str) -> Result<(String, PathBuf)> {
+fn named(given: &OsStr) -> Result<(String, PathBuf)> {
     let good = |name: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         !name.is_empty() && name.chars().all(plain)
     };
-    if let Some((name, path)) =
-        given.split_once('=').filter(|(name, _)| good(name) && !Path::new(given).exists())
+    // A name is text; its file need not be.
+    let bytes = given.as_encoded_bytes();
+    let before = bytes.iter().position(|&byte| byte == b'=').map_or(&[][..], |end| &bytes[..end]);
+    if let Ok(name) = std::str::from_utf8(before)
+        && good(name)
+        && !Path::new(given).exists()
+        && let Some(path) = cut(given, name.len() + 1)
     {
-        return Ok((name.to_owned(), path.into()));
+        return Ok((name.to_owned(), path));
     }
     let name = Path::new(given).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     ensure!(
         good(&name),
-        "--model: '{name}' cannot be a name in an address; give one of letters, digits, '-', '_' and '.', as in name={given}"
+        "--model: '{name}' cannot be a name in an address; give one of letters, digits, '-', '_' and '.', as in name={}",
+        given.display()
     );
     Ok((name, given.into()))
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -267,5 +268,112 @@ fn what_never_ends_and_what_memory_cannot_hold_is_refused() {
     let done = Command::new("sh").args(["-c", &script]).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
-    assert!(said.contains("these weights need about") && said.contains("GB are available"), "{said}");
+    assert!(
+        said.contains("the weights of so many units: ") && said.contains(" GB of memory needed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn one_memory_budget_governs_readers_and_models() {
+    let folder = Folder::new();
+    let line = folder.at("line.jsonl");
+    let zeros = ",0".repeat(12 << 20);
+    let row = format!("{{\"num_nodes\":2,\"src\":[0{zeros}],\"dst\":[1{zeros}]}}\n");
+    fs::write(&line, row).unwrap();
+    let model = folder.at("sparse.safetensors");
+    fs::File::create(&model).unwrap().set_len(1 << 40).unwrap();
+    for (arguments, code) in [
+        (&["embed", "b-easy-small", "--units", "8192", "--memory", "256M"][..], 2),
+        (&["predict", "b-easy-small", "-m", "/dev/zero", "--memory", "64M"], 1),
+        (&["predict", "b-easy-small", "-m", &model], 1),
+        (&["evaluate", "b-easy-small", "--splits", "/dev/zero", "--memory", "64M"], 1),
+        (&["stats", &line, "--memory", "64M"], 1),
+        (&["embed", "ring:900000", "--units", "100", "--memory", "128M", "-o", &folder.at("v.npy")], 1),
+    ] {
+        let said = failure(arguments, code);
+        assert!(
+            said.contains(" of memory needed, ") && said.contains(" left; raise it by --memory"),
+            "{said}"
+        );
+    }
+    stepwell().args(["stats", &line, "--memory", "1G"]).assert().success();
+    // The environment names one as well; a flag wins.
+    let stats = |memory: &str, more: &[&str]| {
+        let done =
+            stepwell().args(["stats", &line]).args(more).env("STEPWELL_MEMORY", memory).output().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    assert_eq!(stats("64M", &[]).0, Some(1));
+    assert_eq!(stats("64M", &["--memory", "1G"]).0, Some(0));
+    let (code, said) = stats("a lot", &[]);
+    assert!(code == Some(1) && said.contains("STEPWELL_MEMORY: expected a size such as 4G"), "{said}");
+    let said = failure(&["stats", &line, "--memory", "4X"], 2);
+    assert!(said.contains("expected a size such as 4G, 512M or 1.5GB, found '4X'"), "{said}");
+}
+
+/// Names of files are bytes; not all of them are text.
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_that_are_no_text_work_everywhere() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = Folder::new();
+    let at = |name: &[u8]| -> OsString { Path::new(&folder.at("")).join(OsStr::from_bytes(name)).into() };
+    fs::create_dir(at(b"d\xff")).unwrap();
+    let plain = folder.at("plain.jsonl");
+    let line = |at: usize| {
+        let label = [at % 3, (at + 1) % 3, 2];
+        format!("{{\"num_nodes\":3,\"src\":[0,1],\"dst\":[1,2],\"node_label\":{label:?},\"y\":{}}}\n", at % 2)
+    };
+    fs::write(&plain, (0..40).map(line).collect::<String>()).unwrap();
+    let run = |arguments: &[&OsStr]| {
+        let done = stepwell().args(arguments).output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        done.stdout
+    };
+    let os = OsStr::new;
+    fs::write(at(b"d\xff/c\xfe.toml"), "units = 7\n").unwrap();
+    let config = at(b"d\xff/c\xfe.toml");
+    let expected = run(&[os("embed"), os(&plain), os("--units"), os("7")]);
+    for name in [
+        &b"d\xff/gr\xfephs.jsonl"[..],
+        b"d\xff/gr\xfephs.parquet",
+        b"d\xff/gr\xfephs.zip",
+        b"d\xff/gr\xfephs",
+    ] {
+        let data = at(name);
+        run(&[os("convert"), os(&plain), &data]);
+        assert_eq!(run(&[os("embed"), &data, os("--config"), &config]), expected, "{name:?}");
+    }
+    let (data, model) = (at(b"d\xff/gr\xfephs.jsonl"), at(b"d\xff/m\xfd.safetensors"));
+    let (out, page) = (at(b"d\xff/v\xfc.npy"), at(b"d\xff/run\xfb"));
+    run(&[os("embed"), &data, os("--config"), &config, os("-o"), &out, os("--resume")]);
+    assert!(fs::metadata(&out).unwrap().len() > 0);
+    run(&[os("train"), &data, os("--config"), &config, os("--preset"), os("paper"), os("-m"), &model]);
+    let table = at(b"d\xff/p\xfc.csv");
+    run(&[os("predict"), &data, os("-m"), &model, os("-o"), &table]);
+    assert_eq!(fs::read(&table).unwrap(), run(&[os("predict"), os(&plain), os("-m"), &model]));
+    let splits = at(b"d\xff/s\xfa.json");
+    fs::write(&splits, r#"[{"test":[0,1,2,3,4,5],"model_selection":[{"train":[6,7,8,9,10,11,12,13,14,15],"validation":[16,17,18,19]}]}]"#).unwrap();
+    let evaluate = [
+        os("evaluate"),
+        &data,
+        os("--config"),
+        &config,
+        os("--preset"),
+        os("paper"),
+        os("--splits"),
+        &splits,
+    ];
+    run(&[&evaluate[..], &[os("--out"), &page]].concat());
+    run(&[os("runs"), &page]);
+    let said = failure_of(stepwell().arg("embed").arg(at(b"d\xff/n\xf9ne.jsonl")));
+    assert!(said.contains("no such file or folder"), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+fn failure_of(command: &mut assert_cmd::Command) -> String {
+    String::from_utf8_lossy(&command.assert().failure().get_output().stderr).into_owned()
 }

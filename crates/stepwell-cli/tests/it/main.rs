@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod commands;
+mod corpus;
 #[cfg(unix)]
 mod hardening;
 mod manners;

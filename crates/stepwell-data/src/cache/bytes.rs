@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Place, Result};
+use crate::memory;
 
 /// Bytes of a SHA-256.
 pub(super) const DIGEST: usize = 32;
@@ -88,7 +89,7 @@ impl<W: Write> Sink<W> {
     }
 }
 
-/// Where arrays come from: bytes that end with the hash of those before.
+/// Where arrays come from: bytes that end with a seal on those before.
 pub(super) struct Source<R> {
     input: R,
     digest: Sha256,
@@ -113,6 +114,7 @@ impl<R: Read> Source<R> {
         };
         let needed = (count as u64).checked_mul(SIZE as u64).filter(|needed| *needed <= left);
         let needed = needed.ok_or_else(missing)?;
+        memory::ask(&place, "a cached pyramid", needed)?;
         let mut words = Vec::new();
         // No more than the bytes that are there; yet a sparse file may be long without having any.
         words.try_reserve_exact(count).map_err(|_| missing())?;
@@ -156,18 +158,18 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Whether this was all, and the hash is right.
-    pub fn finish(mut self) -> Result<()> {
+    /// Whether this was all, and what stands at the end is what `seal` makes of the hash.
+    pub fn finish(mut self, seal: impl FnOnce(&[u8; DIGEST]) -> [u8; DIGEST]) -> Result<()> {
         if self.left > 0 {
             return Err(self.malformed("the end", format!("{} more bytes", self.left)));
         }
-        let mut expected = [0; DIGEST];
-        let read = self.input.read_exact(&mut expected);
+        let mut found = [0; DIGEST];
+        let read = self.input.read_exact(&mut found);
         read.map_err(|source| self.malformed("a hash", source.to_string()))?;
-        if self.digest.finalize()[..] == expected {
+        if seal(&self.digest.finalize().into()) == found {
             Ok(())
         } else {
-            Err(Error::malformed(self.place, "bytes as they were written", "others (wrong SHA-256)"))
+            Err(Error::malformed(self.place, "bytes as this cache's user wrote them", "others (wrong seal)"))
         }
     }
 

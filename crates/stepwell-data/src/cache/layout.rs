@@ -2,7 +2,7 @@
 //!
 //! A magic line, the format, the key and the number of levels; then, level by
 //! level, the arrays of the graphs, of the matrices and of what was kept, and
-//! the notes; at the end the SHA-256 of everything before it. An array is its
+//! the notes; at the end the [`Seal`] on everything before it. An array is its
 //! length and its items, all little-endian, sizes and offsets in 64 bits.
 
 use std::io::{self, Read, Write};
@@ -13,11 +13,12 @@ use stepwell::pyramid::{Level, Pyramid};
 
 use super::FORMAT;
 use super::bytes::{Sink, Source};
+use super::seal::Seal;
 use crate::error::{Place, Result, quote};
 
 const MAGIC: &[u8] = b"stepwell pyramid\n";
 
-pub(super) fn write(out: impl Write, key: &str, pyramid: &Pyramid) -> io::Result<()> {
+pub(super) fn write(out: impl Write, key: &str, pyramid: &Pyramid, seal: &Seal) -> io::Result<()> {
     let mut sink = Sink::new(out);
     sink.words(MAGIC)?;
     sink.words(&[FORMAT])?;
@@ -25,7 +26,7 @@ pub(super) fn write(out: impl Write, key: &str, pyramid: &Pyramid) -> io::Result
     sink.words(&[pyramid.levels.len()])?;
     pyramid.levels.iter().try_for_each(|level| write_level(&mut sink, level))?;
     let (digest, mut out) = sink.finish();
-    out.write_all(&digest)
+    out.write_all(&seal.on(key, &digest))
 }
 
 fn write_level(sink: &mut Sink<impl Write>, level: &Level) -> io::Result<()> {
@@ -60,6 +61,7 @@ pub(super) fn read(
     key: &str,
     levels: usize,
     graphs: &GraphBatch,
+    seal: &Seal,
 ) -> Result<Pyramid> {
     let mut source = Source::new(input, length, place);
     let magic: Vec<u8> = source.words(MAGIC.len(), "magic line")?;
@@ -83,7 +85,7 @@ pub(super) fn read(
         pyramid.levels.push(read_level(&mut source, levels)?);
     }
     pyramid.check(graphs).map_err(|error| source.refused(error))?;
-    source.finish()?;
+    source.finish(|hash| seal.on(key, hash))?;
     Ok(pyramid)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A file is found by a [`key`] that says what was pooled and how: one file
 //! per structure of the graphs, settings of the pooling, number of levels and
-//! [`FORMAT`]. A file that is broken, forged or another's is never used; the
+//! [`FORMAT`]. A file ends with a hash made with a secret of the cache, which only its
+//! owner can read. A file that is broken, forged or another's is never used; the
 //! pyramid is then built again and a warning says why.
 //!
 //! ```
@@ -24,6 +25,7 @@
 
 mod bytes;
 mod layout;
+mod seal;
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -37,10 +39,11 @@ use stepwell::pyramid::Pyramid;
 use crate::error::{Error, Place, Result};
 use crate::files;
 use bytes::Sink;
+use seal::Seal;
 
 /// Raised when files are laid out differently, and when a pooling starts to
 /// give other levels for the same settings.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a pyramid's file is called: a SHA-256 of the graphs' structure and
 /// weights (not of labels and attributes, which poolings do not see), the
@@ -84,15 +87,18 @@ impl PyramidCache {
         let length = file.metadata().map_err(|error| Error::io(&path, error))?.len();
         let place = Place::file(path.display().to_string());
         let input = BufReader::with_capacity(1 << 18, file);
-        layout::read(input, length, place, key, levels, graphs).map(Some)
+        let Some(seal) = Seal::open(&self.folder)? else {
+            return Err(Error::malformed(place, "a file 'seal' beside it", "none"));
+        };
+        layout::read(input, length, place, key, levels, graphs, &seal).map(Some)
     }
 
     /// Keeps a pyramid under its [`key`]. The file appears whole or not at
     /// all, also when others write the same one.
     pub fn store(&self, key: &str, pyramid: &Pyramid) -> Result<()> {
-        let path = self.path(key);
+        let (path, seal) = (self.path(key), Seal::make(&self.folder)?);
         files::write_whole(&path, |out| {
-            layout::write(out, key, pyramid).map_err(|error| Error::io(&path, error))
+            layout::write(out, key, pyramid, &seal).map_err(|error| Error::io(&path, error))
         })
     }
 }

@@ -40,20 +40,63 @@ fn poolings() -> Vec<Pooling> {
 
 fn bytes_of(key: &str, pyramid: &Pyramid) -> Vec<u8> {
     let mut bytes = Vec::new();
-    layout::write(&mut bytes, key, pyramid).unwrap();
+    layout::write(&mut bytes, key, pyramid, &Seal::known()).unwrap();
     bytes
 }
 
 fn read(bytes: &[u8], key: &str, levels: usize, graphs: &GraphBatch) -> Result<Pyramid> {
-    layout::read(bytes, bytes.len() as u64, Place::file("some.pyramid"), key, levels, graphs)
+    let place = Place::file("some.pyramid");
+    layout::read(bytes, bytes.len() as u64, place, key, levels, graphs, &Seal::known())
 }
 
-/// Gives changed bytes the hash they should have.
-fn seal(bytes: &mut [u8]) {
+/// Gives changed bytes the seal they should have.
+fn seal(bytes: &mut [u8], key: &str) {
     if let Some(payload) = bytes.len().checked_sub(DIGEST) {
-        let digest = Sha256::digest(&bytes[..payload]);
-        bytes[payload..].copy_from_slice(&digest);
+        let digest = Sha256::digest(&bytes[..payload]).into();
+        bytes[payload..].copy_from_slice(&Seal::known().on(key, &digest));
     }
+}
+
+#[test]
+fn a_forged_file_with_a_right_checksum_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = PyramidCache::new(folder.path());
+    let (batch, pooling) = (graphs(3, true), Pooling::from(Pool::Graclus));
+    let built = coarsen(Some(&cache), &batch, &pooling, 1, go_on).unwrap().0;
+    let key = key(&batch, &pooling, 1);
+    let path = cache.path(&key);
+    let whole = fs::read(&path).unwrap();
+    // Another pyramid that fits the graphs: a weight is doubled.
+    let mut forged = built.clone();
+    let graphs = &built.levels[0].graphs;
+    let weights = graphs.weights().unwrap().iter().map(|weight| 2.0 * weight).collect();
+    let (offsets, rows) = (graphs.vertex_offsets().to_vec(), graphs.row_offsets().to_vec());
+    let neighbours = graphs.neighbours().to_vec();
+    forged.levels[0].graphs =
+        GraphBatch::from_arrays(graphs.directed().to_vec(), offsets, rows, neighbours, Some(weights))
+            .unwrap();
+    forged.check(&batch).unwrap();
+    let mut bytes = bytes_of(&key, &forged);
+    let payload = bytes.len() - DIGEST;
+    let plain: [u8; DIGEST] = Sha256::digest(&bytes[..payload]).into();
+    // With a plain checksum, with the seal of another cache, and with that of another file.
+    let own = Seal::open(folder.path()).unwrap().unwrap();
+    for end in [plain, Seal::known().on(&key, &plain), own.on("another key", &plain)] {
+        bytes[payload..].copy_from_slice(&end);
+        fs::write(&path, &bytes).unwrap();
+        let (found, warnings) = coarsen(Some(&cache), &batch, &pooling, 1, go_on).unwrap();
+        assert_eq!(found, built);
+        assert!(matches!(&warnings[..], [one] if one.contains("wrong seal")), "{warnings:?}");
+        assert_eq!(fs::read(&path).unwrap(), whole, "built again");
+    }
+    // The owner's own seal is all that is believed: the forgery itself was sound.
+    bytes[payload..].copy_from_slice(&own.on(&key, &plain));
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(cache.load(&key, &batch, 1).unwrap(), Some(forged));
+    // Without the secret nothing is.
+    fs::write(&path, &whole).unwrap();
+    fs::remove_file(folder.path().join("seal")).unwrap();
+    assert!(cache.load(&key, &batch, 1).unwrap_err().to_string().contains("a file 'seal' beside it"));
 }
 
 #[test]
@@ -75,7 +118,11 @@ fn what_is_loaded_is_what_was_stored() {
             }
         }
     }
-    assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), files, "one file for each");
+    assert_eq!(
+        fs::read_dir(folder.path().join("new")).unwrap().count(),
+        files + 1,
+        "one file for each, and the seal"
+    );
 }
 
 #[test]
@@ -186,9 +233,9 @@ fn mutated_files_are_problems_or_sound_pyramids() {
             }
         }
         if let Ok(found) = read(&bytes, "a key", 2, &batch) {
-            assert_eq!(&found, pyramid, "the hash tells every change");
+            assert_eq!(&found, pyramid, "the seal tells every change");
         }
-        seal(&mut bytes);
+        seal(&mut bytes, "a key");
         let Ok(found) = read(&bytes, "a key", 2, &batch) else { continue };
         sound += 1;
         found.check(&batch).unwrap();
@@ -225,12 +272,12 @@ fn other_files_are_problems_that_say_so() {
     );
     let mut newer = whole.clone();
     newer[17] += 1;
-    seal(&mut newer);
-    assert!(problem(&newer, "a key", 2, &batch).contains("expected format 1, found 2"));
+    seal(&mut newer, "a key");
+    assert!(problem(&newer, "a key", 2, &batch).contains("expected format 2, found 3"));
     // A length no memory holds is compared with the bytes that are there.
     let mut huge = whole.clone();
     huge[42..50].fill(0xff);
-    seal(&mut huge);
+    seal(&mut huge, "a key");
     assert!(problem(&huge, "a key", 2, &batch).contains("1 bytes of directed flags, found"));
 }
 
@@ -305,5 +352,5 @@ fn writers_at_the_same_time_leave_a_whole_file() {
             });
         }
     });
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing but the seal is left beside it");
 }

@@ -38,12 +38,19 @@ use std::path::Path;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
+use crate::memory;
 use crate::rows::{Collector, Expected, Fault, ReadOptions};
 use line::Line;
 use live::Live;
 
 /// The longest line that is read, so that a file without line ends cannot fill the memory.
 const MAX_LINE: u64 = 1 << 30;
+
+/// Bytes of a line that are read between two looks at the memory that is left.
+const AT_ONCE: u64 = 1 << 20;
+
+/// What a byte of a line may become: half a number of eight bytes.
+const MADE_OF_BYTE: u64 = 4;
 
 /// Reads a whole file. The dataset is named after it.
 pub fn read(path: &Path) -> Result<Dataset> {
@@ -167,11 +174,19 @@ impl<R: BufRead> Reader<R> {
 /// Reads the next line of at most `limit` bytes; false at the end.
 fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>, limit: u64) -> Result<bool, Fault> {
     bytes.clear();
-    let read = input.by_ref().take(limit.saturating_add(1)).read_until(b'\n', bytes).map_err(Fault::Io)?;
-    if read as u64 > limit {
-        return Err(Fault::TooLarge { what: "the length of a line in bytes", limit, found: read as u64 });
+    loop {
+        let read = input.by_ref().take(AT_ONCE).read_until(b'\n', bytes).map_err(Fault::Io)?;
+        if bytes.len() as u64 > limit {
+            let found = bytes.len() as u64;
+            return Err(Fault::TooLarge { what: "the length of a line in bytes", limit, found });
+        }
+        if (read as u64) < AT_ONCE || bytes.ends_with(b"\n") {
+            return Ok(!bytes.is_empty());
+        }
+        // What is long goes on: the line, and the numbers in it.
+        let needed = AT_ONCE + MADE_OF_BYTE * bytes.len() as u64;
+        memory::ask_for("a line", needed).map_err(Fault::Graph)?;
     }
-    Ok(read > 0)
 }
 
 /// A line's text without the byte order mark and the space around it.

@@ -9,7 +9,8 @@
 //!
 //! Any bytes may be given: they end in a dataset or in one error, without a
 //! panic, and in time and memory that are bounded by what an archive may unfold
-//! to: 64 MiB or, if that is more, 200 times its size.
+//! to: 64 MiB or, if that is more, 200 times its size, and no more than an eighth of the
+//! memory that is left of the budget.
 //!
 //! ```no_run
 //! let dataset = stepwell_data::npz::read("easy_small.npz".as_ref())?;
@@ -65,7 +66,7 @@ pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     if archive.parts().iter().any(|member| member == nodes::MARK) {
         return Ok(Dataset { name: stem, ..nodes::read(&mut archive)? });
     }
-    let limit = archive.limit();
+    let limit = archive.limit_whole();
     let mut allowance = Allowance::new("the size of its graphs", limit);
     let mut graphs = BatchBuilder::default();
     let mut classes = Classes::default();

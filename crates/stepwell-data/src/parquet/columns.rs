@@ -11,6 +11,7 @@ use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Schema};
 
+use super::expanded;
 use crate::rows::{
     Fault, Key, NodeParts, NodeTargets, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets,
 };
@@ -246,6 +247,7 @@ impl Finder<'_> {
             return Err(Fault::new(format!("one column '{name}'"), "two").into());
         }
         let array = first.map(|(_, array)| array).filter(|array| *array.data_type() != DataType::Null);
+        array.map_or(Ok(()), expanded::ask)?;
         Ok(array.map(plain))
     }
 

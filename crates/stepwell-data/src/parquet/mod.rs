@@ -30,8 +30,10 @@ mod batches;
 mod columns;
 mod delta;
 mod encode;
+mod expanded;
 mod ipc;
 mod layout;
+mod longest;
 mod read;
 mod sizes;
 #[cfg(test)]

@@ -19,7 +19,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::batches::BatchRows;
 use super::columns::{Columns, Wanted};
-use super::{FACTS, Facts, fault, sizes};
+use super::{FACTS, Facts, fault, longest, sizes};
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
 use crate::memory;
@@ -31,8 +31,12 @@ const BATCH_NUMBERS: u64 = 1 << 20;
 /// Rows that are decoded at a time, however short.
 const BATCH_ROWS: u64 = 1 << 14;
 
-/// What a number takes on its way from a page to a graph.
-const BYTES_PER_NUMBER: u64 = 32;
+/// What a number takes on its way from a page to a graph: eight bytes and two levels, and
+/// four to eight once it is converted.
+const BYTES_PER_NUMBER: u64 = 20;
+
+/// The share of the memory that is left, one in so many, that texts of a batch may take.
+const TEXT_SHARE: u64 = 8;
 
 /// The longest list of fixed size: what a file says of it is not backed by data.
 const MAX_FIXED_SIZE: i32 = 1 << 24;
@@ -228,29 +232,36 @@ impl<R: ChunkReader + 'static> Reader<R> {
 
     fn open(&self, index: usize) -> Result<ParquetRecordBatchReader, Fault> {
         let group = self.metadata.metadata().row_group(index);
-        sizes::row_group(&self.input, group, |leaf| self.projection.leaf_included(leaf))?;
-        self.check_memory(group)?;
+        let texts = sizes::row_group(&self.input, group, |leaf| self.projection.leaf_included(leaf))?;
+        let rows = self.batch_rows(group).min(self.rows_in_memory(group, texts)?);
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.input.clone(), self.metadata.clone())
             .with_projection(self.projection.clone())
             .with_row_groups(vec![index])
-            .with_batch_size(self.batch_rows(group))
+            .with_batch_size(rows)
             .build()
             .map_err(fault)
     }
 
-    /// Refuses rows that are longer than memory: run lengths make many numbers of few bytes.
-    fn check_memory(&self, group: &RowGroupMetaData) -> Result<(), Fault> {
-        let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
-        let wanted = group.columns().iter().enumerate();
-        let wanted = wanted.filter(|(leaf, _)| self.projection.leaf_included(*leaf));
-        let each = wanted.map(|(_, column)| u64::try_from(column.num_values()).unwrap_or(0) / rows);
-        let found = each.map(|values| values.saturating_mul(BYTES_PER_NUMBER)).fold(0, u64::saturating_add);
-        match memory::available() {
-            Some(limit) if found > limit => {
-                Err(Fault::TooLarge { what: "the memory that one row needs, in bytes,", limit, found })
-            }
-            _ => Ok(()),
+    /// Rows of a group that memory can hold at a time, where all texts of one take at most
+    /// `texts` bytes. Refuses rows that are longer: run lengths make many numbers of few bytes.
+    fn rows_in_memory(&self, group: &RowGroupMetaData, texts: u64) -> Result<usize, Fault> {
+        let leaves = group.columns().iter().enumerate();
+        let wanted =
+            leaves.filter(|(leaf, _)| self.projection.leaf_included(*leaf)).map(|(_, column)| column);
+        let bytes = |values: u64| values.saturating_mul(BYTES_PER_NUMBER);
+        let all = wanted.clone().map(|column| u64::try_from(column.num_values()).unwrap_or(0));
+        let left = memory::left().bytes;
+        // A text may be as long as the dictionary, and stand in every row.
+        let by_texts = (left / TEXT_SHARE).checked_div(texts).unwrap_or(u64::MAX).max(1);
+        if bytes(all.fold(0, u64::saturating_add)) <= left {
+            return Ok(usize::try_from(by_texts).unwrap_or(usize::MAX));
         }
+        let mut longest = texts;
+        for column in wanted {
+            longest = longest.saturating_add(bytes(longest::row(&self.input, column)?));
+        }
+        memory::ask_for("one row", longest).map_err(Fault::Graph)?;
+        Ok(usize::try_from((left / longest.max(1)).clamp(1, by_texts)).unwrap_or(usize::MAX))
     }
 
     /// Rows that hold about [`BATCH_NUMBERS`] numbers in the longest of their columns.

@@ -11,12 +11,13 @@ use std::io::Read;
 
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Type};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
 use super::thrift::{MAX_DEPTH, Thrift, not_parquet};
 use super::{delta, fault};
+use crate::memory;
 use crate::rows::Fault;
 
 /// The most bytes a page may hold when decompressed.
@@ -117,17 +118,38 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Walks the pages of the columns `wanted` of a row group.
+/// Walks the pages of the columns `wanted` of a row group, and says how long a row of texts
+/// may be, at most.
 pub(super) fn row_group(
     input: &(impl ChunkReader + Clone),
     group: &RowGroupMetaData,
     wanted: impl Fn(usize) -> bool,
-) -> Result<()> {
-    let columns = group.columns().iter().enumerate().filter(|(leaf, _)| wanted(*leaf));
-    columns.map(|(_, column)| column).try_for_each(|column| column_chunk(input, column))
+) -> Result<u64> {
+    let (mut pages, mut texts) = (0u64, 0u64);
+    for (leaf, column) in group.columns().iter().enumerate() {
+        if wanted(leaf) {
+            let held = column_chunk(input, column)?;
+            pages = pages.saturating_add(held.page).saturating_add(held.dictionary);
+            if column.column_type() == Type::BYTE_ARRAY {
+                texts = texts.saturating_add(held.dictionary);
+            }
+        }
+    }
+    // A page of each column is undone at a time.
+    memory::ask_for("a page of each column", pages).map_err(Fault::Graph)?;
+    Ok(texts)
 }
 
-fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData) -> Result<()> {
+/// Bytes of the longest pages of a column, undone.
+#[derive(Default)]
+struct Held {
+    page: u64,
+    dictionary: u64,
+}
+
+fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData) -> Result<Held> {
+    let mut held = Held::default();
+    let limit = MAX_PAGE_BYTES.min(memory::left().bytes);
     let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     let range = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
     let range = range.and_then(|(start, size)| Some((start, start.checked_add(size)?)));
@@ -144,11 +166,16 @@ fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData
         let page = header(HEADER_BYTES[0]).or_else(|_| header(HEADER_BYTES[1]))?;
         at += page.header;
         page.check(end - at, &mut values_left)?;
+        if page.is_dictionary {
+            held.dictionary = held.dictionary.max(page.uncompressed);
+        } else {
+            held.page = held.page.max(page.uncompressed);
+        }
         let values = (at.saturating_add(page.levels), page.compressed.saturating_sub(page.levels));
         match column.compression() {
             _ if page.stored => {}
-            Compression::GZIP(_) => check_gzip(input, values, MAX_PAGE_BYTES)?,
-            Compression::BROTLI(_) => check_brotli(input, values, MAX_PAGE_BYTES)?,
+            Compression::GZIP(_) => check_gzip(input, values, limit)?,
+            Compression::BROTLI(_) => check_brotli(input, values, limit)?,
             // One of its three forms is undone to the end as well.
             Compression::LZ4 => {
                 let found = page.compressed.saturating_mul(LZ4_RATIO);
@@ -159,7 +186,10 @@ fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData
         delta_texts |= DELTA_TEXTS.contains(&page.encoding);
         at += page.compressed;
     }
-    if delta_texts { delta::check(input, column) } else { Ok(()) }
+    if delta_texts {
+        delta::check(input, column)?;
+    }
+    Ok(held)
 }
 
 /// The crate undoes gzip to the end, whatever size the page claims.
@@ -203,8 +233,9 @@ struct Page {
     levels: u64,
     /// Whether nothing of it is compressed, whatever the column is.
     stored: bool,
-    /// Whether it says what kind of page it is.
+    /// Whether it says what kind of page it is, and whether it is a dictionary.
     described: bool,
+    is_dictionary: bool,
 }
 
 impl Page {
@@ -227,6 +258,7 @@ impl Page {
                 _ => return Ok(false),
             };
             page.described = true;
+            page.is_dictionary |= id == 7;
             thrift.structure(kinds, 1, &mut |thrift, part| {
                 match (id, part) {
                     (7, 1) => page.dictionary_values = thrift.count()?,

@@ -19,6 +19,9 @@ const PIECE_ENTRIES: usize = 1 << 20;
 /// Targets after which a piece is handed out.
 const PIECE_TARGETS: usize = 1 << 22;
 
+/// Bytes of names after which a piece is handed out.
+const PIECE_TEXTS: usize = 1 << 24;
+
 /// A graph may have this many vertices that nothing is listed for, and
 /// [`VERTICES_PER_NUMBER`] more for each number listed: a short row cannot ask
 /// for gigabytes.
@@ -339,6 +342,8 @@ pub(crate) struct Collector {
     attribute_names: Vec<String>,
     builder: BatchBuilder,
     entries: usize,
+    /// Bytes of names of graphs, groups and classes.
+    texts: usize,
     /// What the rows had.
     shape: Option<Shape>,
     /// Whether any graph so far had vertices, and edges.
@@ -402,6 +407,7 @@ impl Collector {
         self.builder.num_vertices() >= PIECE_VERTICES
             || self.entries + self.builder.len() >= PIECE_ENTRIES
             || width * self.builder.len() >= PIECE_TARGETS
+            || self.texts >= PIECE_TEXTS
     }
 
     /// Refuses rows whose vertices carry anything but what is expected.
@@ -491,6 +497,10 @@ impl Collector {
         self.any_edges |= any_edges;
         self.shape = Some(shape);
         self.entries += row.src.len();
+        self.texts += row.id.map_or(0, str::len) + group.map_or(0, str::len);
+        if let Some(Target::Text(class)) = row.y {
+            self.texts += class.len();
+        }
         match row.id {
             Some(id) => self.ids.push(id.to_owned()),
             None if self.passed > 0 => self.ids.push((self.taken + self.passed).to_string()),
@@ -572,7 +582,7 @@ impl Collector {
 
     /// Hands over what has been collected and starts anew.
     pub fn take(&mut self) -> Dataset {
-        self.entries = 0;
+        (self.entries, self.texts) = (0, 0);
         let shape = self.shape;
         let named = shape.is_some_and(|s| s.id) || self.passed > 0;
         let (targets, some_classes) = self.take_targets();

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 
 use crate::error::{Error, Place, Result};
+use crate::memory;
 
 /// Rows of values, one after the other, and their width.
 pub(crate) type Rows<T> = Option<(Vec<T>, usize)>;
@@ -49,8 +50,10 @@ impl Tables<'_> {
             }
             built => (built?, None),
         };
-        let mut graphs = GraphBatch::default();
+        let mut pieces = pieces.into_iter();
+        let mut graphs = pieces.next().unwrap_or_default();
         for piece in pieces {
+            memory::ask(place, "its graphs", piece.bytes())?;
             graphs.append(&piece).map_err(|source| Error::Graph { place: place.clone(), source })?;
         }
         Ok((graphs, note))
@@ -75,6 +78,7 @@ impl Tables<'_> {
         let built: Vec<Result<GraphBatch>> = pieces
             .into_par_iter()
             .map(|graphs| {
+                memory::ask(place, "its graphs", self.bytes(&graphs))?;
                 let mut builder = BatchBuilder::default();
                 for graph in graphs {
                     let (list, first) = self.edge_list(graph, directed);
@@ -91,6 +95,20 @@ impl Tables<'_> {
             .collect();
         // The first error of the file, whichever thread came first.
         built.into_iter().collect()
+    }
+
+    /// Bytes of some graphs: offsets, both directions of edges, and what is carried.
+    fn bytes(&self, graphs: &Range<usize>) -> u64 {
+        let vertices = (self.first_vertex[graphs.end] - self.first_vertex[graphs.start]) as usize;
+        let edges = self.first_edge[graphs.end] - self.first_edge[graphs.start];
+        let width = |labels: &Rows<i32>, attributes: &Rows<f64>| {
+            4 * labels.as_ref().map_or(0, |(_, width)| *width)
+                + 8 * attributes.as_ref().map_or(0, |(_, width)| *width)
+        };
+        let columns = &self.columns;
+        let of_vertex = 8 + width(&columns.vertex_labels, &columns.vertex_attributes);
+        let of_edge = 8 + width(&columns.edge_labels, &columns.edge_attributes);
+        (vertices * of_vertex + 2 * edges * of_edge) as u64
     }
 
     /// One graph, and where its edges begin.

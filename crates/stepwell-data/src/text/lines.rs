@@ -3,8 +3,12 @@
 use std::io::Read;
 
 use crate::error::{Error, Place, Result, quote};
+use crate::memory;
 
 const BLOCK: usize = 1 << 20;
+/// What is made of a block, at most: a number of eight bytes of every two bytes of text, in
+/// vectors that may have to move.
+const MADE_OF_BLOCK: u64 = 16 << 20;
 /// Longer than any real line: a vertex of a million attributes.
 const MAX_LINE: usize = 32 << 20;
 
@@ -25,6 +29,7 @@ impl<R: Read> Blocks<R> {
 
     /// The next lines, each ended by `\n`, the last one too.
     pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
+        memory::ask(&self.place, "its text", MADE_OF_BLOCK)?;
         let mut block = Vec::with_capacity(self.carry.len() + BLOCK + 1);
         block.append(&mut self.carry);
         while !self.ended {

@@ -6,6 +6,7 @@ use std::io::Read;
 use rayon::prelude::*;
 
 use crate::error::{Error, Place, Result, quote};
+use crate::memory;
 use crate::text::{Blocks, integer};
 
 /// Which vertices belong to which graph, from the graph indicator.
@@ -174,6 +175,7 @@ impl<'a> Collector<'a> {
         let Some(graphs) = graphs else {
             return Ok(Edges { sources, targets, first, line_of: None });
         };
+        memory::ask(place, "its edges in order", 12 * sources.len() as u64)?;
         // A stable counting sort by graph.
         let mut next = first.clone();
         let mut line_of = vec![0; sources.len()];

@@ -11,6 +11,9 @@ use parquet::file::properties::WriterProperties;
 
 use super::{Block, Key, Shape, VectorWriter};
 
+/// Bytes after which a row group is written, however few rows it has.
+const ROW_GROUP_BYTES: usize = 64 << 20;
+
 /// Writes a Parquet file: the keys as columns, the vectors as a column of lists.
 #[derive(Debug)]
 pub struct ParquetWriter<W: Write + Send> {
@@ -52,6 +55,10 @@ impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
             State::Failed => return Err(io::Error::other("writing failed before")),
         };
         writer.write(&batch).map_err(io::Error::other)?;
+        // What a row group holds waits in memory until it is full.
+        if writer.in_progress_size() > ROW_GROUP_BYTES {
+            writer.flush().map_err(io::Error::other)?;
+        }
         self.state = State::Begun(writer);
         Ok(())
     }

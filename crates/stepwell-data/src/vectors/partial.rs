@@ -93,7 +93,7 @@ impl Partial {
         let mut reader = BufReader::with_capacity(1 << 18, &file);
         if !restart && begins_alike(&mut reader, path, made_of, line.as_bytes())? {
             good = line.len() as u64;
-            while let Some(bytes) = frame(&mut reader) {
+            while let Some(bytes) = frame(&mut reader, path)? {
                 let Some(next) = decoded(&bytes, &mut block)? else { break };
                 good += (FRAME + bytes.len()) as u64;
                 seen = next;
@@ -188,15 +188,18 @@ fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[
 }
 
 /// The next frame, if it is whole.
-fn frame(reader: &mut impl Read) -> Option<Vec<u8>> {
+fn frame(reader: &mut impl Read, path: &Path) -> Result<Option<Vec<u8>>> {
     let (mut length, mut sum) = ([0; 8], [0; 32]);
-    reader.read_exact(&mut length).ok()?;
-    reader.read_exact(&mut sum).ok()?;
-    let length = Some(u64::from_le_bytes(length)).filter(|length| *length <= LONGEST)?;
-    let mut bytes = Vec::new();
+    if reader.read_exact(&mut length).and_then(|()| reader.read_exact(&mut sum)).is_err() {
+        return Ok(None);
+    }
+    let length = u64::from_le_bytes(length);
+    if length > LONGEST {
+        return Ok(None);
+    }
     // Read as far as there is something: a length alone is no reason to allocate.
-    reader.take(length).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 == length && Sha256::digest(&bytes)[..] == sum).then_some(bytes)
+    let bytes = files::read_all(reader.take(length), path, 2, LONGEST)?;
+    Ok((bytes.len() as u64 == length && Sha256::digest(&bytes)[..] == sum).then_some(bytes))
 }
 
 /// Hands on a block; nothing if it is not one of ours in spite of its sum.

@@ -8,8 +8,12 @@ use stepwell::colours::Colours;
 use stepwell::readout::Rows;
 use stepwell::reservoir::Embedding;
 
-/// Bytes that are held in memory before a temporary file is begun: a gigabyte.
-const IN_MEMORY: usize = 1 << 30;
+use crate::memory::Budget;
+
+/// Bytes that are held in memory before a temporary file is begun: a gigabyte, or the share,
+/// one in so many, of the memory budget.
+const IN_MEMORY: u64 = 1 << 30;
+const SHARE: u64 = 4;
 /// Rows that are read back at a time.
 const ROWS: usize = 512;
 
@@ -19,7 +23,9 @@ const ROWS: usize = 512;
 pub struct Spilled {
     width: usize,
     in_memory: Vec<(Array2<f64>, Option<Colours>)>,
-    bytes: usize,
+    /// Bytes so far, and how many may be held.
+    bytes: u64,
+    most: u64,
     rest: Option<BufWriter<File>>,
     /// Rows on disk.
     written: usize,
@@ -29,7 +35,8 @@ pub struct Spilled {
 impl Spilled {
     /// Nothing yet.
     pub fn new(width: usize) -> Self {
-        Self { width, in_memory: Vec::new(), bytes: 0, rest: None, written: 0, has_colours: false }
+        let most = IN_MEMORY.min(Budget::in_force().0 / SHARE);
+        Self { width, in_memory: Vec::new(), bytes: 0, most, rest: None, written: 0, has_colours: false }
     }
 
     /// How many there are.
@@ -40,9 +47,10 @@ impl Spilled {
     /// Adds the rows of more graphs. All have colours, or none.
     pub fn append(&mut self, Embedding { vectors, colours, .. }: Embedding) -> io::Result<()> {
         let distinct = colours.as_ref().map_or(0, |colours| colours.view().num_colours());
-        self.bytes += vectors.len() * size_of::<f64>() + distinct * (size_of::<u64>() + size_of::<u32>());
+        let colours_each = size_of::<u64>() + size_of::<u32>();
+        self.bytes += (vectors.len() * size_of::<f64>() + distinct * colours_each) as u64;
         self.has_colours = colours.is_some();
-        if self.bytes <= IN_MEMORY {
+        if self.bytes <= self.most {
             self.in_memory.push((vectors, colours));
             return Ok(());
         }
@@ -125,8 +133,8 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_often_as_asked_for_from_memory_and_from_disk() {
-        for (pieces, piece) in [(3, 5), (3, 800_000)] {
-            let mut spilled = Spilled::new(60);
+        for (pieces, piece, most) in [(3, 5, IN_MEMORY), (3, 800_000, IN_MEMORY), (4, 900, 500_000)] {
+            let mut spilled = Spilled { most, ..Spilled::new(60) };
             let row = |index: usize| (index as f64).sqrt();
             for number in 0..pieces {
                 let vectors = Array2::from_shape_fn((piece, 60), |(i, j)| row(number * piece + i) + j as f64);

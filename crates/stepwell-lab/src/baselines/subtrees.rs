@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use stepwell::colours::Colours;
 use stepwell::features::Inputs;
 use stepwell::graph::GraphBatch;
+use stepwell::memory;
 use stepwell::readout::Assignment;
 
 use crate::error::Result;
@@ -46,6 +47,7 @@ impl Counts {
     pub fn products(&self, others: &Self) -> Result<Array2<f64>> {
         let (own, others) = (self.colours.view(), others.colours.view());
         let shape = (own.len(), others.len());
+        memory::ask("similarities of all graphs", 8 * (shape.0 as u64).saturating_mul(shape.1 as u64))?;
         let mut products = vec![0.0; shape.0 * shape.1];
         let rows = products.par_chunks_mut(shape.1.max(1)).enumerate();
         if self.product == Product::Assignment {

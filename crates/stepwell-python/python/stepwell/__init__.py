@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from ._stepwell import __version__, instruction_set
+from ._stepwell import __version__, instruction_set, memory_budget
 
 if TYPE_CHECKING:
     from ._coarsen import Level, coarsen, kron_reduce, maxcut
@@ -32,6 +32,7 @@ __all__ = [
     "coarsen",
     "from_edges",
     "instruction_set",
+    "memory_budget",
     "kron_reduce",
     "load",
     "load_dataset",

@@ -13,7 +13,7 @@ class Answers:
     """The functions that a model gives, with the types of their answers."""
 
     def __init__(self, model):
-        if isinstance(model, (str, os.PathLike)):
+        if isinstance(model, (str, bytes, os.PathLike)):
             model = load(model)
         if isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
             self._plan = _cluster.trained_plan(model)

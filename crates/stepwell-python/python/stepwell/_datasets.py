@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from . import _stepwell
 from ._graphs import Graph
-from ._types import AnyTable, RandomState
+from ._types import AnyPath, AnyTable, RandomState
 
 
 class _Graphs(Sequence[Graph]):
@@ -160,8 +160,8 @@ def seed_of(random_state: RandomState) -> int:
 
 
 def load_dataset(
-    name: str | os.PathLike[str] | AnyTable,
-    data_dir: str | os.PathLike[str] | None = None,
+    name: AnyPath | AnyTable,
+    data_dir: AnyPath | None = None,
     download: bool = True,
     target: str | Sequence[str] | None = None,
     groups: str | None = None,
@@ -200,10 +200,10 @@ def load_dataset(
     >>> load_dataset("b-easy-small")
     Dataset('b-easy-small', 300 graphs)
     """
-    data_dir = None if data_dir is None else os.fspath(data_dir)
+    data_dir = None if data_dir is None else os.fsdecode(data_dir)
     targets = [] if target is None else [target] if isinstance(target, str) else list(target)
-    if isinstance(name, os.PathLike):
-        name = os.path.join(os.curdir, name)  # a path, whatever it looks like
+    if isinstance(name, (os.PathLike, bytes)):
+        name = os.path.join(os.curdir, os.fsdecode(name))  # a path, whatever it looks like
     if hasattr(name, "__arrow_c_stream__") or hasattr(name, "__arrow_c_array__"):
         return _wrap(_stepwell.arrow_dataset(name, targets, groups))
     return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), targets, groups))

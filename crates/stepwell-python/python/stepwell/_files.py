@@ -16,10 +16,11 @@ _PIECE_BYTES = 32 << 20
 
 def paths_of(data, wanted):
     """A list of paths from one or several; ``wanted`` is what else it could have been."""
-    paths = [data] if isinstance(data, (str, os.PathLike)) else data
-    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+    kinds = (str, bytes, os.PathLike)
+    paths = [data] if isinstance(data, kinds) else data
+    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, kinds) for path in paths):
         raise TypeError(f"data: expected {wanted} or paths, found {type(data).__name__}")
-    return [os.fspath(path) for path in paths]
+    return [os.fsdecode(path) for path in paths]
 
 
 class RowGroups:

@@ -17,7 +17,7 @@ from ._foreign import as_graph
 from ._graphs import _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._stepwell import RawPicture
-from ._types import AnyGraph, Floats, Pooling
+from ._types import AnyGraph, AnyPath, Floats, Pooling
 
 
 class Picture:
@@ -42,9 +42,9 @@ class Picture:
         """A page around it that answers to the pointer and needs no network."""
         return self._raw.html
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Writes the picture (``.svg``) or the page (``.html``), whole or not at all."""
-        self._raw.write(os.fspath(path))
+        self._raw.write(os.fsdecode(path))
 
     def _repr_svg_(self):
         return self.svg

@@ -19,7 +19,7 @@ from ._parameters import ClassifierParameters, RegressorParameters
 from ._reservoir import PyramidalReservoir, _as_parameters, _threads
 from ._stepwell import RawModel, decode_classes
 from ._targets import as_array, as_labels, as_matrix, is_matrix
-from ._types import AnyGraphs, Floats
+from ._types import AnyGraphs, AnyPath, Floats
 
 
 class _WithReadout(PyramidalReservoir):
@@ -420,7 +420,7 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: AnyPath,
 ) -> PyramidalReservoir | PyramidalReservoirClassifier | PyramidalReservoirRegressor:
     """The fitted estimator of a model's file.
 
@@ -441,7 +441,7 @@ def load(
     >>> bool((again.predict(ds.graphs) == model.predict(ds.graphs)).all())
     True
     """
-    model = RawModel.load(os.fspath(path))
+    model = RawModel.load(os.fsdecode(path))
     kinds = {
         None: PyramidalReservoir,
         "classification": PyramidalReservoirClassifier,

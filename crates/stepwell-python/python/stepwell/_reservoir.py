@@ -19,7 +19,7 @@ from ._options import OF_VERTICES, frozen, spelled, with_parameters
 from ._parameters import ReservoirParameters
 from ._progress import Progress
 from ._stepwell import RawModel, check_options, preset_options
-from ._types import AnyGraphs, Floats, Preset
+from ._types import AnyGraphs, AnyPath, Floats, Preset
 
 
 @with_parameters(("Model", "Pooling"), "paper", without=OF_VERTICES)
@@ -154,14 +154,14 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         return self._model.states(self._seen(graphs), _threads(self.n_jobs))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Writes the fitted model to a file, whole or not at all.
 
         :func:`stepwell.load` reads it, and so do ``stepwell predict``, ``embed``
         and ``explain``. The file is in the safetensors format, whatever it is called.
         """
         check_is_fitted(self)
-        self._model.save(os.fspath(path))
+        self._model.save(os.fsdecode(path))
 
     @property
     def weights_(self) -> list[tuple[Floats, Floats]]:

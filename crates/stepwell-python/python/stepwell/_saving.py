@@ -11,11 +11,11 @@ from . import _stepwell
 from ._batches import as_batch
 from ._datasets import Dataset
 from ._targets import as_array, as_labels, as_matrix, known_vertices
-from ._types import AnyGraphs
+from ._types import AnyGraphs, AnyPath
 
 
 def save_dataset(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     graphs: AnyGraphs,
     y: ArrayLike | None = None,
     *,
@@ -81,7 +81,7 @@ def save_dataset(
         rows, values, _ = known_vertices(batch.sizes(), node_y)
         of_vertices = rows, _as_targets(values)
     splits = [] if node_split is None else _as_splits(node_split, batch.sizes())
-    _stepwell.save_dataset(os.fspath(path), batch, targets, names, parts, of_vertices, splits)
+    _stepwell.save_dataset(os.fsdecode(path), batch, targets, names, parts, of_vertices, splits)
 
 
 def _as_splits(given, sizes):

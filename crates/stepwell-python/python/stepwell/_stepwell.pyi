@@ -27,6 +27,7 @@ __all__ = [
     "coarsen",
     "decode_classes",
     "instruction_set",
+    "memory_budget",
     "kron_reduce",
     "load_dataset",
     "make_benchmark",
@@ -349,4 +350,5 @@ def plot_explanation(
     names: tuple[str, str],
 ) -> tuple[RawPicture, float, float, list[tuple[int, _Floats]], _Floats]: ...
 def instruction_set() -> str: ...
+def memory_budget() -> int: ...
 def run_command(arguments: Sequence[str]) -> int: ...

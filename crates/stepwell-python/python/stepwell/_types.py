@@ -1,5 +1,6 @@
 """What signatures call the things people have."""
 
+import os
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +16,9 @@ AnyGraphs: TypeAlias = Any
 
 #: A data frame of any library, a pyarrow table, or a mapping of arrays.
 AnyTable: TypeAlias = Any
+
+#: The name of a file, which need not be text.
+AnyPath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 Floats: TypeAlias = NDArray[np.float64]
 RandomState: TypeAlias = int | np.integer[Any] | np.random.RandomState | None

@@ -2,6 +2,7 @@
 
 use super::{Graph, GraphBatch, Table, Widths};
 use crate::error::{Error, Result, same_length};
+use crate::memory;
 
 /// Relative difference up to which the weights of the two directions count as equal:
 /// sums of the same repeats in another order may differ in their last digits.
@@ -37,6 +38,20 @@ impl<'a> EdgeList<'a> {
     /// An undirected, unweighted graph without labels or attributes.
     pub fn new(num_vertices: usize, sources: &'a [u32], targets: &'a [u32]) -> Self {
         Self { num_vertices, sources, targets, ..Self::default() }
+    }
+
+    /// Bytes that it takes in a batch, and to be sorted on the way there.
+    fn bytes(&self) -> u64 {
+        fn width<T>(table: Option<(&[T], usize)>) -> u64 {
+            table.map_or(0, |(_, width)| (width * size_of::<T>()) as u64)
+        }
+        let carries = self.weights.is_some() || self.edge_labels.is_some() || self.edge_attributes.is_some();
+        let sorted = if carries { 2 * size_of::<(u32, Listed)>() + 12 } else { 2 * size_of::<u32>() + 4 };
+        let entry = sorted as u64 + width(self.edge_labels) + width(self.edge_attributes);
+        let entries = self.sources.len() as u64 * if self.directed { 1 } else { 2 };
+        let vertex = 16 + width(self.vertex_labels) + width(self.vertex_attributes);
+        let all = |count: u64, each: u64| count.saturating_mul(each);
+        all(entries, entry).saturating_add(all(self.num_vertices as u64, vertex))
     }
 
     fn validate(&self) -> Result<()> {
@@ -213,6 +228,7 @@ impl BatchBuilder {
     /// Checks a graph and adds it. After an error the builder is unchanged.
     pub fn push(&mut self, edges: &EdgeList<'_>) -> Result<()> {
         edges.validate()?;
+        memory::ask("the graph", edges.bytes())?;
         self.check_alike(edges)?;
         let carries =
             edges.weights.is_some() || edges.edge_labels.is_some() || edges.edge_attributes.is_some();

@@ -150,6 +150,17 @@ impl GraphBatch {
         self.neighbours.len()
     }
 
+    /// Bytes that all arrays together take.
+    pub fn bytes(&self) -> u64 {
+        let labels = [&self.vertex_labels, &self.edge_labels].into_iter().flatten();
+        let attributes = [&self.vertex_attributes, &self.edge_attributes].into_iter().flatten();
+        let weights = self.weights.as_ref().map_or(0, Vec::len);
+        let carried = labels.map(|table| 4 * table.values.len()).sum::<usize>()
+            + attributes.map(|table| 8 * table.values.len()).sum::<usize>();
+        let words = self.vertex_offsets.len() + self.row_offsets.len() + weights;
+        (8 * words + 4 * self.neighbours.len() + carried) as u64
+    }
+
     /// A view of one graph.
     ///
     /// # Panics

@@ -139,8 +139,7 @@ impl Model {
     /// Pools, prepares and embeds graphs. `progress` is told how many are
     /// embedded, 0 while graphs are pooled and prepared; when it breaks, the result is
     /// [`Error::Cancelled`]. It is asked between graphs,
-    /// and within large ones between sweeps; a graph that is being pooled is
-    /// pooled to the end first.
+    /// and within large ones between sweeps and while they are pooled.
     pub fn embed(
         &self,
         graphs: &GraphBatch,

@@ -39,8 +39,18 @@ pub use nmf::{Factors, factorize, nmf};
 pub use pooling::{Pool, Pooling};
 pub use undirected::undirected;
 
-use crate::error::Result;
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphRef};
+
+/// Says whether to go on; called now and then while a graph is pooled.
+pub type Going<'a> = dyn Fn() -> ControlFlow<()> + Sync + 'a;
+
+/// An error once it is time to stop.
+fn still(going: &Going<'_>) -> Result<()> {
+    if going().is_break() { Err(Error::Cancelled) } else { Ok(()) }
+}
 
 /// The result of pooling one graph.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,12 @@
 //! A pooling with its settings: one value for configurations and flags.
 
+use std::ops::ControlFlow;
+
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::ndp::{Side, Sparsify, ndp};
-use super::{Pooled, Reduce, graclus, kmis, nmf};
+use super::ndp::{self, Side, Sparsify};
+use super::{Going, Pooled, Reduce, graclus, kmis, nmf, still};
 use crate::error::{Error, Result};
 use crate::graph::GraphRef;
 
@@ -149,12 +151,19 @@ impl Pooling {
 
     /// Pools one graph. `level` is the number of earlier poolings.
     pub fn pool(&self, graph: GraphRef<'_>, level: usize) -> Result<Pooled> {
+        self.pool_while(graph, level, &|| ControlFlow::Continue(()))
+    }
+
+    /// The same, unless `going` breaks, which is asked from time to time: then the result is
+    /// [`Error::Cancelled`].
+    pub fn pool_while(&self, graph: GraphRef<'_>, level: usize, going: &Going<'_>) -> Result<Pooled> {
         self.validate()?;
+        still(going)?;
         match self.method {
             Pool::None => Pooled::unchanged(graph),
             Pool::Graclus => graclus(graph, self.reduce, self.seed, level),
-            Pool::Nmf => nmf(graph, self, level),
-            Pool::Ndp => ndp(graph, self, level),
+            Pool::Nmf => nmf::nmf_while(graph, self, level, going),
+            Pool::Ndp => ndp::ndp_while(graph, self, level, going),
             Pool::KMis => kmis(graph, self.k, self.reduce),
         }
     }

@@ -7,6 +7,7 @@ use super::pca::{principal, reach};
 use super::{AxisKind, Projection, ProjectionOptions, check, energy, fix_sign};
 use crate::error::{Error, Result};
 use crate::linalg::{self, spectrum};
+use crate::memory;
 
 /// Directions whose singular value is below this, or below this share of the largest,
 /// carry no information; as scikit-learn's `tol`.
@@ -40,6 +41,7 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
     }
     let mean = groups.means.t().dot(&groups.sizes) / count as f64;
 
+    memory::ask_array("discriminant axes", &[4, rows.nrows(), rows.ncols()], size_of::<f64>())?;
     // Within classes: scale by column, then whiten.
     let (within, deviations) = groups.within(rows);
     let inside = spectrum::of_few_rows((&within / (count as f64).sqrt()).view())?;

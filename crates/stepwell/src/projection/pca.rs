@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::{AxisKind, Projection, ProjectionOptions, check, energy, fix_sign, mean};
 use crate::error::Result;
 use crate::linalg::spectrum;
+use crate::memory;
 
 /// Singular values below this share of the largest are rounding error.
 const ROUNDING: f64 = 1e-13;
@@ -14,6 +15,7 @@ const ROUNDING: f64 = 1e-13;
 pub fn pca(rows: ArrayView2<'_, f64>, options: &ProjectionOptions) -> Result<Projection> {
     options.validate()?;
     check(rows)?;
+    memory::ask_array("principal components", &[3, rows.nrows(), rows.ncols()], size_of::<f64>())?;
     let mean = mean(rows);
     let centred = &rows - &mean;
     let (vectors, squares) = principal(centred.view(), options.components, reach(rows))?;

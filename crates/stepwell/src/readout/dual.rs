@@ -7,6 +7,7 @@ use super::rows;
 use crate::config::check_alpha;
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
+use crate::memory;
 
 /// The minimum of `Σ |y - x W - b|² + alpha |W|²` where rows `x` are fewer than
 /// their columns: `W = Xᵀ C` with `(X Xᵀ + alpha) C + 1 b = Y` and `1ᵀ C = 0`.
@@ -85,6 +86,8 @@ impl DualRidge {
 
     /// `(X Xᵀ + alpha)⁻¹ B`.
     fn divided(&self, alpha: f64, right: Array2<f64>) -> Result<Array2<f64>> {
+        let (rows, columns) = right.dim();
+        memory::ask_array("the regression", &[rows, rows + 2 * columns], size_of::<f64>())?;
         let mut matrix = self.products.clone();
         matrix.diag_mut().map_inplace(|entry| *entry += alpha);
         let size = matrix.nrows();

@@ -30,6 +30,7 @@ use super::trained::{Expansion, Readout};
 use crate::config::{Metric, ReadoutOptions};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
+use crate::memory;
 use crate::targets::{Census, Task};
 
 /// Takes some rows: inputs, encoded targets ([`Encoded::columns`](crate::targets::Encoded::columns)), and what else
@@ -205,6 +206,10 @@ impl Front {
 /// Bytes of moments that are held at a time; a regression may have more.
 const MOST_HELD: usize = 1 << 30;
 
+/// Matrices that a regression needs: moments, a decomposition of them, and something to make
+/// it with.
+const HELD: usize = 3;
+
 impl ReadoutFit {
     /// Before the first pass, of targets of which this much is known. `seed` is that
     /// of random features and landmarks.
@@ -298,6 +303,9 @@ impl ReadoutFit {
             }
             Step::Moments(batch) => {
                 let regressions = self.gathered(batch.clone());
+                let width = self.width() + self.task.num_columns();
+                let all = [HELD * regressions.len(), width, width];
+                memory::ask_array("the regression", &all, size_of::<f64>())?;
                 let sums =
                     regressions.iter().map(|one| Sums::new(self.width(), one.columns(self.task).len()));
                 let mut sums = sums.collect::<Result<Vec<Sums>>>()?;
@@ -503,8 +511,7 @@ impl ReadoutFit {
     /// target are never parted.
     fn batch_from(&self, first: usize) -> usize {
         let width = self.width() + self.task.num_columns();
-        // Moments, a decomposition of them, and something to make it with.
-        let most = MOST_HELD / (3 * width * width * size_of::<f64>()).max(1);
+        let most = MOST_HELD / (HELD * width * width * size_of::<f64>()).max(1);
         let mut end = first;
         while end < self.regressions.len() {
             let run = Regression::run(&self.regressions[end..]);

@@ -26,6 +26,7 @@ use crate::error::{Error, Result, same_length};
 use crate::graph::mixed;
 use crate::kernel::Compared;
 use crate::linalg;
+use crate::memory;
 use crate::rng::Stream;
 
 /// Landmarks, and how inputs are scaled before they are compared with them.
@@ -161,6 +162,7 @@ impl Landmarks {
         same_length("columns of the inputs", self.mean.len(), rows.vectors.ncols())?;
         rows.check()?;
         let shape = (rows.len(), self.halves.len());
+        memory::ask_array("similarities to landmarks", &[shape.0, shape.1 + self.mean.len() / 2], 8)?;
         let mut alike = match self.compared {
             Compares::Nothing => vec![0.0; shape.0 * shape.1],
             Compares::Vectors(sharpness) => {
@@ -183,6 +185,7 @@ impl Landmarks {
     /// the kernel's inner products.
     pub(super) fn root(&self) -> Result<Array2<f64>> {
         let size = self.rows.nrows();
+        memory::ask_array("similarities of landmarks", &[size, 3 * size + self.mean.len()], 8)?;
         let mut alike = match self.compared {
             Compares::Nothing => Array2::zeros((size, size)),
             Compares::Vectors(_) => linalg::products(self.rows.mapv(f64::from).view()),

@@ -21,6 +21,7 @@ use crate::features::InputShape;
 use crate::kernel::{
     Aligned, Drive, Equation, Gate, Gates, Isa, Projection, Real, Recurrent, Rows, project, stride,
 };
+use crate::memory;
 
 /// What [`embed`] answers with.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +93,7 @@ pub fn embed_some(
     let count = rows.map_or(all, <[usize]>::len);
     let width = weights.embedding_width(options);
     let num_runs = weights.iter().count();
+    memory::ask_array("the vectors of the graphs", &[rows, width + 3 * num_runs], size_of::<f64>())?;
     let mut embedding = Embedding {
         vectors: Array2::zeros((count, width)),
         runs: Array2::default((chosen.len(), num_runs)),
@@ -348,6 +350,8 @@ impl<T: Real> Passage<'_, T> {
                 }
                 let (stride, units) = (reservoirs[0].recurrent.stride(), reservoirs[0].recurrent.units());
                 let len = rows.len() * stride;
+                // Two states, what drives them, and those of the block below.
+                memory::ask_array("the states of a graph", &[len, 4], size_of::<T>())?;
                 for (place, weights) in reservoirs.iter().enumerate() {
                     let drive = match block {
                         0 => drive_from_inputs(part, graph, weights, &mut space.drive),
@@ -611,6 +615,11 @@ fn states_of_parts<T: Real>(
     watch: &Watch<'_>,
 ) -> Result<(Vec<Array2<f64>>, Array2<Run>)> {
     let embedded = options.embedded_blocks();
+    let last = options.blocks.saturating_sub(1);
+    let units: usize = model.stacks.iter().map(|stack| stack[last][0].recurrent.units()).sum();
+    let rows = prepared.vertex_offsets(0).last().copied().unwrap_or(0);
+    // Part by part, then joined.
+    memory::ask_array("the states of all vertices", &[2, rows, units * embedded.len()], size_of::<f64>())?;
     let num_runs = model.stacks.iter().flatten().flatten().count();
     let starts = parts.iter().scan(0, |next, part| Some(std::mem::replace(next, *next + part.len())));
     let work: Vec<(usize, &Part<T>)> = starts.zip(parts).collect();

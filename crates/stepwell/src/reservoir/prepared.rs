@@ -16,6 +16,7 @@ use crate::graph::{GraphBatch, GraphRef};
 use crate::kernel::by_colour;
 use crate::kernel::{Gate, Operator, Real, Waves};
 use crate::lift::Refiner;
+use crate::memory;
 use crate::pyramid::{Level, Pyramid};
 
 /// A part has at least so many vertices, unless it is the last one. Parts are
@@ -137,6 +138,10 @@ impl Prepared {
         if edges.width() > 0 {
             same_length("edges with attributes", entries, edges.num_attributed())?;
         }
+        // Rows, columns and weights of each level, and inputs, in the precision asked for.
+        let levels_bytes: u64 = pyramid.levels.iter().map(|level| level.graphs.bytes()).sum();
+        let inputs_bytes = (batch.num_vertices() * (inputs.dense_width() * 4 + inputs.labels() * 4)) as u64;
+        memory::ask("graphs ready to be embedded", batch.bytes() + levels_bytes + inputs_bytes)?;
         let parts = match options.precision {
             Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options, going)?),
             Precision::F64 => Parts::F64(parts(batch, inputs, pyramid, options, going)?),

@@ -13,6 +13,7 @@ use crate::config::{EdgeGate, InputPattern, Level, ModelConfig, Recurrence, Scal
 use crate::error::{Error, Result, same_length};
 use crate::features::InputShape;
 use crate::linalg;
+use crate::memory;
 use crate::rng::Stream;
 
 /// The matrices of one reservoir.
@@ -103,6 +104,7 @@ impl Weights {
     pub fn random(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<Self> {
         options.validate()?;
         let inputs = inputs.into();
+        Self::ask(options, inputs)?;
         let mut stacks = Vec::with_capacity(options.stacks);
         for stack in 0..options.stacks {
             let mut blocks = Stack::with_capacity(options.blocks);
@@ -118,6 +120,23 @@ impl Weights {
             stacks.push(blocks);
         }
         Ok(Self { stacks })
+    }
+
+    /// Asks for the memory that the weights of a model take and, beside them, making them and
+    /// computing with them.
+    pub fn ask(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<()> {
+        let InputShape { features, edge_labels, edge_attributes } = inputs.into();
+        let units = |block: usize| options.units.get(block).unwrap_or(0) as f64;
+        let (mut all, mut largest) = (0.0, 0.0f64);
+        for block in 0..options.blocks {
+            let below = if block == 0 { features as f64 } else { units(block - 1) };
+            let gates = (edge_labels + edge_attributes) as f64;
+            all += units(block) * (units(block) + below + gates);
+            largest = largest.max(units(block).powi(2));
+        }
+        // The kernel has copies of half the size; scaling needs the largest W some times.
+        let numbers = 1.5 * all * (options.stacks * options.reservoirs) as f64 + 3.0 * largest;
+        memory::ask("the weights of so many units", (8.0 * numbers) as u64)
     }
 
     /// Takes weights as they are: for every stack its blocks from first to

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// The library's modules. Each may use those before it.
 const LIBRARY: &[&str] = &[
     "error",
+    "memory",
     "rng",
     "kernel",
     "linalg",

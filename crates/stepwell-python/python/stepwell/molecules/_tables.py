@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from .._datasets import Dataset
-from .._types import MoleculeFeatures, SmilesErrors
+from .._types import AnyPath, MoleculeFeatures, SmilesErrors
 from ._read import Molecules, check, read, rows_read
 from ._scaffolds import scaffold_split
 
 
 def read_csv(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     smiles: str = "smiles",
     targets: str | Sequence[str] = (),
     *,
@@ -65,7 +65,7 @@ def read_csv(
     >>> ds, ds.y
     (Dataset('mols', 2 graphs), array([ 1.1, -1.6]))
     """
-    path = Path(path)
+    path = Path(os.fsdecode(path))
     several = not isinstance(targets, str)
     names = list(targets) if several else [str(targets)]
     plain = [name for name in (groups, split) if name not in (None, "scaffold")]
@@ -87,7 +87,7 @@ def read_csv(
     elif split is not None:
         parts = np.array(kept[split])
     return Dataset(
-        name=path.name.partition(".")[0],
+        name=os.fsencode(path.name).decode(errors="replace").partition(".")[0],
         graphs=molecules,
         y=y,
         ids=kept[ids] if ids else None,

@@ -8,6 +8,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::rows::Rows;
+use crate::error::Result;
+use crate::memory;
+use crate::pool::{Going, still};
+
+/// Vertices between two looks at whether to go on.
+const LOOK: usize = 1 << 8;
 
 /// The result of an elimination with dropping.
 #[derive(Debug, Default)]
@@ -42,9 +48,15 @@ impl Waiting {
     }
 }
 
-/// Eliminates every vertex not in `keep`, fewest neighbours first. `Err` holds the
-/// number of stored weights when it exceeded `budget`.
-pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -> Result<Joined, usize> {
+/// Eliminates every vertex not in `keep`, fewest neighbours first. Returns nothing if the
+/// number of stored weights exceeds `budget`.
+pub(super) fn eliminate(
+    rows: &Rows,
+    keep: &[bool],
+    floor: f64,
+    budget: usize,
+    going: &Going<'_>,
+) -> Result<Option<Joined>> {
     let n = rows.len();
     let mut gone = vec![false; n];
     let mut joined = Joined::default();
@@ -55,13 +67,19 @@ pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -
         waiting[v].distinct = waiting[v].entries.len();
         heap.push(Reverse((waiting[v].entries.len(), v)));
     }
-    let mut held = 0;
+    let (mut held, mut looks) = (0, 0usize);
     while let Some(Reverse((score, v))) = heap.pop() {
         // Skip outdated heap entries: the vertex is gone, or has another score by now.
         if gone[v] || waiting[v].entries.len() != score {
             continue;
         }
         gone[v] = true;
+        looks += 1;
+        if looks.is_multiple_of(LOOK) {
+            still(going)?;
+            // What is held may double where lists grow.
+            memory::ask_array("pooling by NDP", &[LOOK, 256], size_of::<(u32, f64)>())?;
+        }
         let mut row = std::mem::take(&mut waiting[v]);
         row.add_up(&gone);
         let mut row = row.entries;
@@ -92,7 +110,7 @@ pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -
             }
         }
         if held > budget {
-            return Err(held);
+            return Ok(None);
         }
         joined.dropped += row.len() * row.len().saturating_sub(1) / 2 - made;
         for &(u, _) in row.iter().filter(|&&(u, _)| !keep[u as usize]) {
@@ -107,5 +125,5 @@ pub(super) fn eliminate(rows: &Rows, keep: &[bool], floor: f64, budget: usize) -
             heap.push(Reverse((list.entries.len(), u as usize)));
         }
     }
-    Ok(joined)
+    Ok(Some(joined))
 }

@@ -8,8 +8,11 @@
 use super::Side;
 use super::rows::Rows;
 use super::tournament::Tournament;
+use crate::error::Result;
 use crate::linalg::lanczos::Lanczos;
 use crate::linalg::symmetric::top_eigenpair;
+use crate::memory;
+use crate::pool::{Going, still};
 use crate::rng::Stream;
 
 /// Components of at most this many vertices get their exact eigenvector.
@@ -34,6 +37,9 @@ const TIE: f64 = 1e-9;
 /// Gains below this share of a vertex's degree are rounding error.
 const NO_GAIN: f64 = 1e-13;
 
+/// Flips between two checks whether to go on.
+const LOOK: usize = 1 << 14;
+
 /// Marks a vertex of the component that is being searched.
 const HERE: u32 = u32::MAX - 1;
 
@@ -51,26 +57,27 @@ pub struct Cut {
     pub improved: bool,
 }
 
-/// Cuts a graph, and orients each component's sides by the rule `side`.
-pub(super) fn cut(rows: &Rows, side: Side, seed: u64, level: usize) -> Cut {
+/// Cuts a graph, and orients each component's sides by the rule `side`. The seed and the
+/// level choose the random start of eigenvectors.
+pub(super) fn cut(rows: &Rows, side: Side, [seed, level]: [u64; 2], going: &Going<'_>) -> Result<Cut> {
     let mut cutter = Cutter::new(rows);
     for root in 0..rows.len() {
         if cutter.local[root] == u32::MAX {
             let bipartite = cutter.search(root);
             let component = cutter.components.len() as u64 - 1;
-            cutter.cut_component(bipartite, [seed, level as u64, component]);
+            cutter.cut_component(bipartite, [seed, level, component], going)?;
         }
     }
     if cutter.crossing < 0.5 * cutter.total {
         cutter.improved = true;
-        cutter.flip(0);
+        cutter.flip(0, going)?;
         cutter.crossing = cutter.crossing_weight(0);
     }
     for component in 0..cutter.components.len() {
         cutter.choose_side(component, side);
     }
     let value = if cutter.total > 0.0 { cutter.crossing / cutter.total } else { 1.0 };
-    Cut { side: cutter.keep, value, improved: cutter.improved }
+    Ok(Cut { side: cutter.keep, value, improved: cutter.improved })
 }
 
 pub(super) struct Cutter<'a> {
@@ -145,7 +152,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// Cuts the component found last.
-    fn cut_component(&mut self, bipartite: bool, stream: [u64; 3]) {
+    fn cut_component(&mut self, bipartite: bool, stream: [u64; 3], going: &Going<'_>) -> Result<()> {
         let first = self.scores.len();
         let members = &self.order[first..];
         let weight = |v: &u32| self.rows.row(*v as usize).1.iter().sum::<f64>();
@@ -154,26 +161,35 @@ impl<'a> Cutter<'a> {
         if bipartite {
             self.crossing += total;
             self.scores.extend(members.iter().map(|&v| self.degrees[v as usize]));
-            return;
+            return Ok(());
         }
-        let vector =
-            if members.len() <= DENSE { self.exact_vector(first) } else { self.krylov_vector(first, stream) };
+        let vector = if members.len() <= DENSE {
+            self.exact_vector(first)
+        } else {
+            still(going)?;
+            memory::ask_array("pooling by NDP", &[PRODUCTS, members.len()], size_of::<f64>())?;
+            self.krylov_vector(first, stream, going)
+        };
+        if members.len() > FAR {
+            still(going)?;
+        }
         self.scores.extend(vector.iter().map(|x| x.abs()));
         self.place_by_sign(vector, first);
         let mut crossing = self.crossing_weight(first);
         if self.scores.len() - first > FAR {
             self.improved |= crossing < 0.5 * total;
-            self.flip(first);
+            self.flip(first, going)?;
             crossing = self.crossing_weight(first);
         }
         // Both sides of an eigenvector have vertices, unless rounding emptied one. An empty
         // side would drop the whole component or keep all of it.
         if crossing == 0.0 {
             self.improved = true;
-            self.flip(first);
+            self.flip(first, going)?;
             crossing = self.crossing_weight(first);
         }
         self.crossing += crossing;
+        Ok(())
     }
 
     /// The top eigenvector of `-Ã`, which is also that of `I - Ã`.
@@ -194,7 +210,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// An approximation of the top eigenvector of `-Ã` from a fixed number of products.
-    fn krylov_vector(&self, first: usize, [seed, level, component]: [u64; 3]) -> Vec<f64> {
+    fn krylov_vector(&self, first: usize, [seed, level, component]: [u64; 3], going: &Going<'_>) -> Vec<f64> {
         let Self { rows, order, local, degrees, .. } = self;
         let members = &order[first..];
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -214,6 +230,10 @@ impl<'a> Cutter<'a> {
         let mut stream = Stream::new(seed, "ndp lanczos", [level, component]);
         let mut vector: Vec<f64> = members.iter().map(|_| stream.uniform_in(-1.0, 1.0)).collect();
         Lanczos::run(&vector, PRODUCTS, |x, y| {
+            // A product that is 0 is the last one; whoever asked throws it away.
+            if going().is_break() {
+                return y.fill(0.0);
+            }
             for (y, range) in y.iter_mut().zip(starts.windows(2)) {
                 *y = gather(&columns[range[0]..range[1]], &values[range[0]..range[1]], x);
             }
@@ -263,7 +283,7 @@ impl<'a> Cutter<'a> {
     /// Repeatedly flips the vertex whose flip increases the cut the most (the lowest of
     /// equals), until no flip does. Then at least half of every vertex's weight crosses
     /// the cut, and so does at least half of the component's.
-    pub fn flip(&mut self, first: usize) {
+    pub fn flip(&mut self, first: usize, going: &Going<'_>) -> Result<()> {
         let Self { rows, order, keep, degrees, .. } = self;
         let gain = |keep: &[bool], v: usize| -> f64 {
             rows.entries(v).map(|(u, weight)| if keep[u] == keep[v] { weight } else { -weight }).sum()
@@ -275,7 +295,12 @@ impl<'a> Cutter<'a> {
             gains[v] = gain(keep, v);
             tournament.set(v, key(gains[v], v));
         }
+        let mut flips = 0usize;
         while let Some(v) = tournament.winner() {
+            flips += 1;
+            if flips.is_multiple_of(LOOK) {
+                still(going)?;
+            }
             // Recompute the gain: accumulated rounding could otherwise make a flip look
             // profitable forever.
             gains[v] = gain(keep, v);
@@ -289,6 +314,7 @@ impl<'a> Cutter<'a> {
             }
             tournament.set(v, 0.0);
         }
+        Ok(())
     }
 
     /// Orients a component's sides so that `keep` is the side that the rule selects.

@@ -10,6 +10,9 @@
 use super::front::{self, pairs, row_start};
 use super::rows::Rows;
 use super::{approximate, multifrontal};
+use crate::error::Error;
+use crate::memory;
+use crate::pool::{Going, still};
 
 /// No vertex or no group.
 const NONE: u32 = u32::MAX;
@@ -23,6 +26,9 @@ const ONE_FRONT: usize = 1 << 17;
 /// The initial floor of an approximate reduction, in mean edge weights, and the factor
 /// by which it grows until the budget suffices.
 const FLOOR: (f64, f64) = (1e-3, 4.0);
+
+/// Vertices between two checks whether to go on.
+const LOOK: usize = 1 << 8;
 
 /// The limits of a reduction, and the treatment of small weights.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +49,33 @@ pub(super) struct Reduced {
     pub fill_dropped: usize,
 }
 
-/// Eliminates the vertices not in `keep`. `Err` holds the number of pairs needed, as
-/// far as known, if it exceeds the budget.
-pub(super) fn reduce(rows: &Rows, keep: &[bool], limits: Limits) -> Result<Reduced, usize> {
-    let mut kron = Kron::new(rows, keep);
+/// Why an elimination was not completed.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// The number of pairs needed, as far as known, which exceeds the budget.
+    Fill(usize),
+    /// It was cancelled, or memory does not suffice.
+    Error(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Eliminates the vertices not in `keep`.
+pub(super) fn reduce(rows: &Rows, keep: &[bool], limits: Limits, going: &Going<'_>) -> Result<Reduced, Halt> {
+    let mut kron = Kron::new(rows, keep, going);
     match kron.eliminate(limits.budget).and_then(|()| kron.gather(&[], limits)) {
-        Err(_) if limits.approximate => kron.approximate(limits),
+        Err(Halt::Fill(_)) if limits.approximate => kron.approximate(limits),
         exact => exact.map(|upper| upper.mirrored(0)),
     }
 }
 
 struct Kron<'a> {
     rows: &'a Rows,
+    going: &'a Going<'a>,
     keep: &'a [bool],
     /// Each kept vertex's number in the coarse graph, and the number of kept vertices.
     coarse: Vec<u32>,
@@ -82,7 +103,7 @@ struct Upper {
 }
 
 impl<'a> Kron<'a> {
-    fn new(rows: &'a Rows, keep: &'a [bool]) -> Self {
+    fn new(rows: &'a Rows, keep: &'a [bool], going: &'a Going<'a>) -> Self {
         let n = rows.len();
         let mut num_coarse = 0;
         let mut number = |&kept: &bool| {
@@ -92,6 +113,7 @@ impl<'a> Kron<'a> {
         };
         Self {
             rows,
+            going,
             keep,
             coarse: keep.iter().map(&mut number).collect(),
             num_coarse,
@@ -108,8 +130,11 @@ impl<'a> Kron<'a> {
 
     /// Finds the groups of connected dropped vertices and eliminates those with more
     /// than one vertex.
-    fn eliminate(&mut self, budget: usize) -> Result<(), usize> {
+    fn eliminate(&mut self, budget: usize) -> Result<(), Halt> {
         for v in 0..self.rows.len() {
+            if v.is_multiple_of(LOOK) {
+                still(self.going)?;
+            }
             if self.keep[v] || self.groups[v] != NONE {
                 continue;
             }
@@ -124,9 +149,11 @@ impl<'a> Kron<'a> {
         Ok(())
     }
 
-    fn eliminate_group(&mut self, root: usize, budget: usize) -> Result<(), usize> {
+    fn eliminate_group(&mut self, root: usize, budget: usize) -> Result<(), Halt> {
         let id = self.passed.len() as u32;
-        let Self { rows, keep, groups, members, member_starts, values, value_starts, position, .. } = self;
+        let Self {
+            rows, going, keep, groups, members, member_starts, values, value_starts, position, ..
+        } = self;
         let first = members.len();
         let mut dropped = vec![root as u32];
         groups[root] = id;
@@ -152,8 +179,9 @@ impl<'a> Kron<'a> {
         let m = dropped.len() + members.len();
         let needed = values.len() + pairs(members.len());
         if needed > budget {
-            return Err(needed);
+            return Err(Halt::Fill(needed));
         }
+        memory::ask_array("pooling by NDP", &[pairs(members.len()), 2], size_of::<f64>())?;
         // Eliminate vertices with few neighbours first: the simplest order that keeps fronts
         // sparse.
         dropped.sort_by_key(|&v| rows.row(v as usize).0.len());
@@ -174,8 +202,11 @@ impl<'a> Kron<'a> {
             values.extend_from_slice(&front[row_start(m, dropped.len())..]);
         } else {
             let held = values.len();
-            multifrontal::eliminate(rows, &dropped, members.len(), position, budget - held, values)
-                .map_err(|found| held + found)?;
+            let work = multifrontal::Work { rows, dropped: &dropped, num_members: members.len(), position };
+            multifrontal::eliminate(work, budget - held, values, *going).map_err(|halt| match halt {
+                Halt::Fill(found) => Halt::Fill(held + found),
+                halt => halt,
+            })?;
         }
         // Reset the local numbers, so that a later group does not mistake them for its mark.
         members.iter().for_each(|&v| position[v as usize] = NONE);
@@ -188,8 +219,8 @@ impl<'a> Kron<'a> {
 
     /// Sums the rows of the coarse graph above its diagonal: old edges, links through
     /// groups and single vertices, and `extra` pairs, which must be sorted.
-    fn gather(&mut self, mut extra: &[(u32, u32, f64)], limits: Limits) -> Result<Upper, usize> {
-        let Self { rows, keep, coarse, groups, .. } = self;
+    fn gather(&mut self, mut extra: &[(u32, u32, f64)], limits: Limits) -> Result<Upper, Halt> {
+        let Self { rows, going, keep, coarse, groups, .. } = self;
         let mut upper = Upper { entries: Vec::new(), starts: vec![0] };
         let (mut touched, mut groups_here) = (Vec::new(), Vec::new());
         let sums = &mut vec![0.0; self.num_coarse];
@@ -260,21 +291,26 @@ impl<'a> Kron<'a> {
             touched.clear();
             upper.starts.push(upper.entries.len());
             if joined > limits.budget {
-                return Err(joined);
+                return Err(Halt::Fill(joined));
+            }
+            // From time to time; what is gathered is mirrored at the end.
+            if upper.starts.len().is_multiple_of(LOOK) {
+                still(going)?;
+                memory::ask_array("pooling by NDP", &[upper.entries.len(), 2], 16)?;
             }
         }
         Ok(upper)
     }
 
-    fn approximate(&mut self, limits: Limits) -> Result<Reduced, usize> {
+    fn approximate(&mut self, limits: Limits) -> Result<Reduced, Halt> {
         self.groups.fill(NONE);
         let weights = &self.rows.weights;
         let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
         let mut floor = FLOOR.0 * mean;
         loop {
-            let joined = approximate::eliminate(self.rows, self.keep, floor, limits.budget);
+            let joined = approximate::eliminate(self.rows, self.keep, floor, limits.budget, self.going)?;
             // This ends: a floor above every new weight leaves nothing to hold.
-            let Ok(mut joined) = joined else {
+            let Some(mut joined) = joined else {
                 floor *= FLOOR.1;
                 continue;
             };

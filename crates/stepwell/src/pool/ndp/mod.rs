@@ -38,13 +38,15 @@ mod rows;
 mod tests;
 mod tournament;
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 pub use cut::Cut;
 
-use self::kron::Limits;
+use self::kron::{Halt, Limits};
 use self::rows::Rows;
-use super::{Assignment, Notes, Pooled, Pooling};
+use super::{Assignment, Going, Notes, Pooled, Pooling};
 use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
 
@@ -76,15 +78,25 @@ pub enum Side {
 
 /// Pools one graph, as level `level` (from 0) of its pyramid.
 pub fn ndp(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Pooled> {
+    ndp_while(graph, options, level, &|| ControlFlow::Continue(()))
+}
+
+pub(super) fn ndp_while(
+    graph: GraphRef<'_>,
+    options: &Pooling,
+    level: usize,
+    going: &Going<'_>,
+) -> Result<Pooled> {
     options.validate()?;
     let rows = Rows::new(graph)?;
-    let Cut { side: keep, improved, .. } = cut::cut(&rows, options.side, options.seed, level);
+    let Cut { side: keep, improved, .. } =
+        cut::cut(&rows, options.side, [options.seed, level as u64], going)?;
     let limits = Limits {
         budget: usize::try_from(options.fill_budget).unwrap_or(usize::MAX),
         approximate: options.approximate,
         delta: if options.sparsify == Sparsify::Deferred { 0.0 } else { options.delta },
     };
-    let (coarse, fill_dropped) = reduce(graph, &rows, &keep, limits)?;
+    let (coarse, fill_dropped) = reduce(graph, &rows, &keep, limits, going)?;
     let kept: Vec<u32> = (0..).zip(&keep).filter(|(_, kept)| **kept).map(|(v, _)| v).collect();
     let mut starts = vec![0; keep.len() + 1];
     for (v, &kept) in keep.iter().enumerate() {
@@ -104,7 +116,7 @@ pub fn ndp(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Poole
 
 /// A large cut, as [`ndp`] computes it on the first level with seed 0.
 pub fn maxcut(graph: GraphRef<'_>) -> Result<Cut> {
-    Ok(cut::cut(&Rows::new(graph)?, Side::Largest, 0, 0))
+    cut::cut(&Rows::new(graph)?, Side::Largest, [0, 0], &|| ControlFlow::Continue(()))
 }
 
 /// Drops the vertices not in `keep` and links the others so that resistance distances
@@ -113,16 +125,26 @@ pub fn maxcut(graph: GraphRef<'_>) -> Result<Cut> {
 pub fn kron_reduce(graph: GraphRef<'_>, keep: &[bool]) -> Result<Graph> {
     same_length("vertices kept or not", graph.num_vertices(), keep.len())?;
     let limits = Limits { budget: Pooling::default().fill_budget as usize, approximate: false, delta: 0.0 };
-    reduce(graph, &Rows::new(graph)?, keep, limits).map(|(graph, _)| graph)
+    let going = || ControlFlow::Continue(());
+    reduce(graph, &Rows::new(graph)?, keep, limits, &going).map(|(graph, _)| graph)
 }
 
-fn reduce(graph: GraphRef<'_>, rows: &Rows, keep: &[bool], limits: Limits) -> Result<(Graph, usize)> {
-    let reduced = kron::reduce(rows, keep, limits).map_err(|found| Error::FillBudget {
-        graph: graph.index(),
-        dropped: keep.iter().filter(|kept| !**kept).count(),
-        num_vertices: keep.len(),
-        found: found as u64,
-        budget: limits.budget as u64,
+fn reduce(
+    graph: GraphRef<'_>,
+    rows: &Rows,
+    keep: &[bool],
+    limits: Limits,
+    going: &Going<'_>,
+) -> Result<(Graph, usize)> {
+    let reduced = kron::reduce(rows, keep, limits, going).map_err(|halt| match halt {
+        Halt::Error(error) => error,
+        Halt::Fill(found) => Error::FillBudget {
+            graph: graph.index(),
+            dropped: keep.iter().filter(|kept| !**kept).count(),
+            num_vertices: keep.len(),
+            found: found as u64,
+            budget: limits.budget as u64,
+        },
     })?;
     let graph = Graph::from_rows(reduced.starts, reduced.columns, reduced.weights, false)?;
     Ok((graph, reduced.fill_dropped))

@@ -12,7 +12,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::front::{self, pairs, row_start};
+use super::kron::Halt;
 use super::rows::Rows;
+use crate::memory;
+use crate::pool::{Going, still};
 
 /// Vertices joined pairwise, ascending, with their weights.
 struct Element {
@@ -45,17 +48,22 @@ struct Elimination<'a> {
     place: Vec<u32>,
 }
 
+/// What is eliminated: `dropped`, which touches so many other vertices, and the numbers of all.
+pub(super) struct Work<'a> {
+    pub rows: &'a Rows,
+    pub dropped: &'a [u32],
+    pub num_members: usize,
+    pub position: &'a [u32],
+}
+
 /// Eliminates `dropped`, a connected set that touches `touched` other vertices, and
-/// appends the triangle of weights among those. `Err` holds the number of pairs needed,
-/// as far as known, if it exceeds `budget`.
+/// appends the triangle of weights among those. It may hold `budget` pairs.
 pub(super) fn eliminate(
-    rows: &Rows,
-    dropped: &[u32],
-    touched: usize,
-    position: &[u32],
+    Work { rows, dropped, num_members: touched, position }: Work<'_>,
     budget: usize,
     answer: &mut Vec<f64>,
-) -> Result<(), usize> {
+    going: &Going<'_>,
+) -> Result<(), Halt> {
     let (count, all) = (dropped.len(), dropped.len() + touched);
     let scores: Vec<usize> = dropped.iter().map(|&v| rows.row(v as usize).0.len()).collect();
     let heap = scores.iter().enumerate().map(|(v, &score)| Reverse((score, v as u32))).collect();
@@ -76,6 +84,7 @@ pub(super) fn eliminate(
     let mut last = None;
     while let Some(Reverse((score, v))) = state.heap.pop() {
         if !state.eliminated[v as usize] && state.scores[v as usize] == score {
+            still(going)?;
             last = Some(state.step(v, &mut held, budget)?);
         }
     }
@@ -89,7 +98,7 @@ pub(super) fn eliminate(
 impl Elimination<'_> {
     /// Eliminates `pivot` and all vertices without neighbours outside its front.
     /// Returns the new element.
-    fn step(&mut self, pivot: u32, held: &mut usize, budget: usize) -> Result<usize, usize> {
+    fn step(&mut self, pivot: u32, held: &mut usize, budget: usize) -> Result<usize, Halt> {
         let id = self.elements.len() as u32;
         let mut absorbed = std::mem::take(&mut self.elements_of[pivot as usize]);
         let (mut pivots, mut rest) = self.gather(pivot, &absorbed, id);
@@ -102,8 +111,9 @@ impl Elimination<'_> {
         }
         let (m, before) = (pivots.len() + rest.len(), pivots.len());
         if *held + pairs(m) > budget {
-            return Err(*held + pairs(m));
+            return Err(Halt::Fill(*held + pairs(m)));
         }
+        memory::ask_array("pooling by NDP", &[pairs(m)], size_of::<f64>())?;
         for (at, &v) in pivots.iter().chain(&rest).enumerate() {
             self.place[v as usize] = at as u32;
         }

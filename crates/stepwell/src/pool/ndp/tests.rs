@@ -253,7 +253,7 @@ fn flips_lift_a_bad_cut_to_one_half() {
         let mut cutter = cut::Cutter::new(&rows);
         cutter.search(0);
         cutter.keep.fill(true);
-        cutter.flip(0);
+        cutter.flip(0, &|| ControlFlow::Continue(())).unwrap();
         let side = &cutter.keep;
         assert!(share_cut(fine.view(), side) >= 0.5);
         let a = dense(fine.view());

@@ -14,7 +14,9 @@ use rayon::prelude::*;
 
 use super::factor::{Factor, Gram, Rows};
 use super::kernel::{ABREAST, Lanes, Multiply, UpdateAbreast, UpdateRow};
+use crate::error::Result;
 use crate::graph::GraphRef;
+use crate::pool::{Going, Pooling, still};
 
 /// Rows updated as one piece. Sums over pieces do not depend on threads.
 const PIECE: usize = 64;
@@ -22,18 +24,19 @@ const PIECE: usize = 64;
 const PARALLEL: usize = 512;
 
 /// Alternates between the factors until the violation of the optimality conditions is
-/// `tolerance` times that of the first iteration, at most `max_iterations` times.
-/// Returns the number of iterations.
+/// `tolerance` times that of the first iteration, at most `max_iterations` times, unless
+/// `going` breaks. Returns the number of iterations.
 pub fn descend(
     graph: GraphRef<'_>,
-    q: &mut Factor,
-    f: &mut Factor,
+    (q, f): (&mut Factor, &mut Factor),
     num_components: usize,
-    max_iterations: usize,
-    tolerance: f64,
-) -> usize {
+    options: &Pooling,
+    going: &Going<'_>,
+) -> Result<usize> {
+    let &Pooling { max_iterations, tolerance, .. } = options;
     let mut sweep = Sweep {
         graph,
+        going,
         matrix: dense_matrix(graph),
         num_components,
         gram: Gram::default(),
@@ -42,19 +45,20 @@ pub fn descend(
     };
     let mut first = 0.0;
     for iteration in 1..=max_iterations {
-        let violation = sweep.update(q, f) + sweep.update(f, q);
+        let violation = sweep.update(q, f)? + sweep.update(f, q)?;
         if iteration == 1 {
             first = violation;
         }
         if violation <= tolerance * first {
-            return iteration;
+            return Ok(iteration);
         }
     }
-    max_iterations
+    Ok(max_iterations)
 }
 
 struct Sweep<'a> {
     graph: GraphRef<'a>,
+    going: &'a Going<'a>,
     /// A including its zeros, if it has few.
     matrix: Option<Dense>,
     num_components: usize,
@@ -67,8 +71,8 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// Moves every coordinate of `factor` once. Returns the violation of the optimality
     /// conditions: the sum of the projected gradients.
-    fn update(&mut self, factor: &mut Factor, other: &Factor) -> f64 {
-        self.gram.of(other, self.num_components);
+    fn update(&mut self, factor: &mut Factor, other: &Factor) -> Result<f64> {
+        self.gram.of(other, self.num_components, self.going)?;
         let mut rows = std::mem::take(&mut self.spare);
         rows.clear();
         let n = self.graph.num_vertices();
@@ -85,10 +89,14 @@ impl Sweep<'_> {
                     || self.buffers(),
                     |buffers, piece| {
                         let mut rows = Rows::default();
+                        if (self.going)().is_break() {
+                            return (0.0, rows);
+                        }
                         (self.update_piece(piece * PIECE, factor, other, buffers, &mut rows), rows)
                     },
                 )
                 .collect();
+            still(self.going)?;
             for (part, piece) in pieces {
                 violation += part;
                 rows.append(&piece);
@@ -97,7 +105,7 @@ impl Sweep<'_> {
         if let Factor::Sparse(spare) = std::mem::replace(factor, Factor::Sparse(rows)) {
             self.spare = spare;
         }
-        violation
+        Ok(violation)
     }
 
     fn buffers(&self) -> Buffers {

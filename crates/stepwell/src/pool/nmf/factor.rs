@@ -5,6 +5,8 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::kernel::{AddFour, Lanes, PANEL};
+use crate::error::Result;
+use crate::pool::{Going, still};
 
 /// With more components than this, the Gram matrix uses several threads.
 const PARALLEL: usize = 512;
@@ -142,20 +144,22 @@ pub struct Gram {
 }
 
 impl Gram {
-    pub fn of(&mut self, factor: &Factor, num_components: usize) {
+    pub fn of(&mut self, factor: &Factor, num_components: usize, going: &Going<'_>) -> Result<()> {
         self.num_components = num_components;
         self.panels.clear();
         self.panels.resize(num_components.div_ceil(PANEL) * num_components, Lanes::default());
         match factor {
-            Factor::Dense { values, .. } => self.add_dense(values),
+            Factor::Dense { values, .. } => self.add_dense(values, going),
             Factor::Sparse(rows) if factor.has_few_zeros(num_components) => {
-                self.add_dense(&rows.to_dense(num_components));
+                self.add_dense(&rows.to_dense(num_components), going);
             }
             Factor::Sparse(rows) => self.add_sparse(rows),
         }
+        still(going)?;
         self.mirror();
         let largest = (0..num_components).map(|column| self.square(column)).fold(0.0, f64::max);
         self.negligible = largest * ROUNDING * ROUNDING;
+        Ok(())
     }
 
     /// The squared norm of a column; 0 if it is negligible compared with others.
@@ -204,12 +208,15 @@ impl Gram {
         }
     }
 
-    fn add_dense(&mut self, values: &[f64]) {
+    fn add_dense(&mut self, values: &[f64], going: &Going<'_>) {
         let n = self.num_components;
         let arch = Arch::new();
         let zeros = vec![0.0; n];
         let fill = |(panel, sums): (usize, &mut [Lanes])| {
             let first = panel * PANEL;
+            if going().is_break() {
+                return;
+            }
             for four in values.chunks(4 * n) {
                 let mut rows = [&zeros[first..]; 4];
                 rows.iter_mut().zip(four.chunks_exact(n)).for_each(|(slot, row)| *slot = &row[first..]);
@@ -236,7 +243,7 @@ mod tests {
             let sparse = Factor::Sparse(dense.clone().into_rows());
             for factor in [dense, sparse] {
                 let mut gram = Gram::default();
-                gram.of(&factor, n);
+                gram.of(&factor, n, &|| std::ops::ControlFlow::Continue(())).unwrap();
                 for row in 0..n {
                     for column in 0..n {
                         let expected: f64 = values.chunks(n).map(|f| f[row] * f[column]).sum();

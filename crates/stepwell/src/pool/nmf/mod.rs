@@ -22,12 +22,15 @@ mod factor;
 mod kernel;
 mod start;
 
+use std::ops::ControlFlow;
+
 use ndarray::{Array2, ArrayView2};
 
 use self::factor::{Factor, Rows};
-use super::{Assignment, Notes, Pooled, Pooling, undirected};
+use super::{Assignment, Going, Notes, Pooled, Pooling, still, undirected};
 use crate::error::{Error, Result, same_length};
 use crate::graph::{Graph, GraphRef};
+use crate::memory;
 
 /// Maximum bytes of both factors of a graph before they become sparse. The limit
 /// permits graphs of about 16,000 vertices; the start is random and therefore dense.
@@ -46,6 +49,15 @@ pub struct Factors {
 
 /// Pools one graph. `level` is the number of earlier poolings.
 pub fn nmf(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Pooled> {
+    nmf_while(graph, options, level, &|| ControlFlow::Continue(()))
+}
+
+pub(super) fn nmf_while(
+    graph: GraphRef<'_>,
+    options: &Pooling,
+    level: usize,
+    going: &Going<'_>,
+) -> Result<Pooled> {
     let n = graph.num_vertices();
     if n <= 2 || graph.num_entries() == 0 {
         return Pooled::unchanged(graph);
@@ -61,10 +73,10 @@ pub fn nmf(graph: GraphRef<'_>, options: &Pooling, level: usize) -> Result<Poole
     let start =
         |which| Factor::dense(k, start::half_normals(options.seed, level as u64, which, n * k, scale));
     let (mut q, mut f) = (start(0), start(1));
-    descent::descend(graph, &mut q, &mut f, k, options.max_iterations, options.tolerance);
+    descent::descend(graph, (&mut q, &mut f), k, options, going)?;
     drop(q);
     let Rows { starts, columns, values } = f.into_rows();
-    let graph = coarse_graph(graph, &starts, &columns, &values, k)?;
+    let graph = coarse_graph(graph, (&starts, &columns, &values), k, going)?;
     notes.vertices_lost = starts.windows(2).filter(|pair| pair[0] == pair[1]).count();
     notes.without_edges = usize::from(graph.view().num_entries() == 0);
     let assignment = Assignment::new(k, starts, columns, values)?;
@@ -97,8 +109,8 @@ pub fn factorize(
     }
     let mut rows_of_q = Factor::dense(k, q.iter().copied().collect());
     let mut rows_of_f = Factor::dense(k, f.t().iter().copied().collect());
-    let iterations =
-        descent::descend(graph, &mut rows_of_q, &mut rows_of_f, k, options.max_iterations, options.tolerance);
+    let going = || ControlFlow::Continue(());
+    let iterations = descent::descend(graph, (&mut rows_of_q, &mut rows_of_f), k, options, &going)?;
     let mut factors = Factors { q: Array2::zeros((n, k)), f: Array2::zeros((k, n)), iterations };
     for vertex in 0..n {
         for (rows, mut slots) in
@@ -114,7 +126,8 @@ pub fn factorize(
 fn check_size(num_vertices: usize, num_components: usize) -> Result<()> {
     let found = (num_vertices as u64).saturating_mul(num_components as u64).saturating_mul(16);
     if found <= MOST_BYTES {
-        Ok(())
+        // Beside the factors: A, the products of components with each other, and the coarse graph.
+        memory::ask("pooling by NMF", found.saturating_mul(3))
     } else {
         Err(Error::TooLarge { what: "bytes of the factors of NMF", limit: MOST_BYTES, found })
     }
@@ -123,10 +136,9 @@ fn check_size(num_vertices: usize, num_components: usize) -> Result<()> {
 /// `SᵀAS` divided by its largest entry, without zero entries.
 fn coarse_graph(
     graph: GraphRef<'_>,
-    starts: &[usize],
-    columns: &[u32],
-    values: &[f64],
+    (starts, columns, values): (&[usize], &[u32], &[f64]),
     k: usize,
+    going: &Going<'_>,
 ) -> Result<Graph> {
     let row = |vertex: usize| {
         let range = starts[vertex]..starts[vertex + 1];
@@ -138,6 +150,9 @@ fn coarse_graph(
     for vertex in 0..graph.num_vertices() {
         if starts[vertex] == starts[vertex + 1] {
             continue;
+        }
+        if vertex % 64 == 0 {
+            still(going)?;
         }
         gathered.fill(0.0);
         let weights = graph.weights_of(vertex);

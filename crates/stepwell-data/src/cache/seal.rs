@@ -1,0 +1,123 @@
+//! What only this user's Stepwell can put on a pyramid.
+//!
+//! A checksum shows that a file was damaged, but anybody can put a new one on a file that was
+//! changed. So the hash at the end of a file is made with a secret, which lies in the cache
+//! where only its owner can read it, and with the key of the graphs that were pooled. Who
+//! cannot read the secret cannot use the cache, nor put anything there that is believed.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::bytes::DIGEST;
+use crate::error::{Error, Place, Result};
+
+/// The name of the secret's file in the folder of the cache.
+const NAME: &str = "seal";
+
+/// The secret of a cache.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Seal([u8; DIGEST]);
+
+impl Seal {
+    /// That of a folder; nothing if it has none yet.
+    pub fn open(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(NAME);
+        let io = |source| Error::io(&path, source);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(io)?,
+        };
+        let place = || Place::file(path.display().to_string());
+        if is_open_to_others(&file.metadata().map_err(io)?) {
+            let found = "one that others can use, too; delete it and the pyramids beside it";
+            return Err(Error::malformed(place(), "a secret of this user's", found));
+        }
+        let mut secret = Vec::new();
+        (&file).take(DIGEST as u64 + 1).read_to_end(&mut secret).map_err(io)?;
+        let found = format!("{} bytes", secret.len());
+        let secret = secret.try_into().map_err(|_| Error::malformed(place(), "32 bytes", found))?;
+        Ok(Some(Self(secret)))
+    }
+
+    /// That of a folder, made if it has none yet. Of several processes that make one at the
+    /// same time, all get the same.
+    pub fn make(folder: &Path) -> Result<Self> {
+        let path = folder.join(NAME);
+        let io = |source| Error::io(&path, source);
+        if let Some(seal) = Self::open(folder)? {
+            return Ok(seal);
+        }
+        fs::create_dir_all(folder).map_err(io)?;
+        let mut secret = [0; DIGEST];
+        getrandom::fill(&mut secret).map_err(|error| io(io::Error::other(error)))?;
+        // Files that are made for a moment are the owner's alone, and stay so.
+        let mut aside = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+        aside.write_all(&secret).map_err(io)?;
+        match aside.persist_noclobber(&path) {
+            Ok(_) => Ok(Self(secret)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it is gone again"));
+                Self::open(folder)?.ok_or_else(gone)
+            }
+            Err(error) => Err(io(error.error)),
+        }
+    }
+
+    /// What stands at the end of a file with that key and that hash of all before.
+    pub fn on(&self, key: &str, hash: &[u8; DIGEST]) -> [u8; DIGEST] {
+        let inner = Sha256::new().chain_update(key).chain_update(hash).finalize();
+        Sha256::new().chain_update(self.0).chain_update(inner).finalize().into()
+    }
+
+    /// One that is known, for tests.
+    #[cfg(test)]
+    pub fn known() -> Self {
+        Self([7; DIGEST])
+    }
+}
+
+#[cfg(unix)]
+fn is_open_to_others(known: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    known.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Seal::open(folder.path()).unwrap(), None);
+        let made = Seal::make(folder.path()).unwrap();
+        assert_eq!(Seal::make(folder.path()).unwrap(), made);
+        assert_eq!(Seal::open(folder.path()).unwrap(), Some(made.clone()));
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(Seal::make(other.path()).unwrap(), made);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_that_others_can_read_is_none() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        Seal::make(folder.path()).unwrap();
+        let path = folder.path().join(NAME);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let refusal = Seal::open(folder.path()).unwrap_err().to_string();
+        assert!(refusal.contains("expected a secret of this user's"), "{refusal}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, b"short").unwrap();
+        assert!(Seal::open(folder.path()).unwrap_err().to_string().contains("found 5 bytes"));
+    }
+}
