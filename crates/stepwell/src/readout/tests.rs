@@ -627,7 +627,7 @@ fn time_stages() {
     let mut columns = Columns::new(d);
     columns.observe(x.view(), None).unwrap();
     lap("columns");
-    let mut picked = Picked::new(m, 0);
+    let mut picked = Picked::new(m, 0, None);
     picked.observe(x.view().into(), Sample::default());
     let (rows, _) = picked.rows(d).unwrap();
     lap("picked");
