@@ -159,7 +159,7 @@ impl RawDraw {
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         let SentDraw { drawn, lots, binary } = of_bytes(bytes)?;
-        let drawn = drawn.map(|(lines, targets, end)| {
+        let drawn = drawn.map(|(lines, targets, end)| -> PyResult<Drawn> {
             let mut drawn = Drawn::default();
             let mut graphs = GraphBatch::default();
             for piece in jsonl::Reader::new(lines.as_bytes(), Place::file("graphs drawn")) {
@@ -296,9 +296,9 @@ impl RawReadoutFit {
     ) -> PyResult<RawGathered> {
         let (state, saved) = (self.0.lock().map_err(poisoned)?.clone(), model.0.clone());
         let gathered = threads::run_owned(py, 1, None, move |watch| {
-            state.fit.gather(|take| {
+            state.fit.gather(|take| -> Result<(), Ended> {
                 let next = || {
-                    Python::attach(|py| {
+                    Python::attach(|py| -> PyResult<_> {
                         let piece = pieces.bind(py).cast::<PyIterator>()?.clone().next().transpose()?;
                         let Some(piece) = piece else { return Ok(None) };
                         let (graphs, targets, place) =
@@ -310,9 +310,13 @@ impl RawReadoutFit {
                     let encoded = Encoded::with_classes(&targets, state.classes.clone())?;
                     let (embedding, bad) = saved.model().embed_possible(&graphs, |done| watch.at(done))?;
                     let (mut y, mut keys) = (encoded.matrix(), graphs.keys());
-                    same_length("targets", graphs.len(), y.nrows())?;
+                    if y.nrows() != keys.len() {
+                        let (expected, found) = (keys.len(), y.nrows());
+                        let text = format!("expected {expected} targets, found {found}");
+                        return Err(PyValueError::new_err(text).into());
+                    }
                     if !bad.is_empty() {
-                        Python::attach(|py| {
+                        Python::attach(|py| -> PyResult<()> {
                             bad.iter().try_for_each(|(graph, error)| {
                                 refuse.call1(py, (&place, *graph, error.to_string())).map(drop)
                             })

@@ -248,6 +248,4 @@ def test_a_file_of_the_command_line_predicts_the_same_bits(tmp_path):
     folder = write_files(tmp_path / "files", table)
     found = as_table(stepwell.ray.predict(str(folder), stepwell.load(model))).sort_by("id")
     assert found["prediction"].to_pylist() == expected["prediction"].to_pylist()
-    names = [f"score_{name}" for name in stepwell.load(model).classes_]
-    scores = np.column_stack([expected[name].to_numpy() for name in names])
-    assert np.array_equal(np.array(found["scores"].to_pylist()), scores)
+    assert found["scores"].to_pylist() == expected["scores"].to_pylist()

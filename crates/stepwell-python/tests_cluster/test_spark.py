@@ -241,6 +241,4 @@ def test_a_file_of_the_command_line_predicts_the_same_bits(spark, tmp_path):
     for data in (str(folder), spark.read.parquet(str(folder))):
         found = stepwell.spark.predict(data, stepwell.load(model)).toArrow().sort_by("id")
         assert found["prediction"].to_pylist() == expected["prediction"].to_pylist()
-        names = [f"score_{name}" for name in stepwell.load(model).classes_]
-        scores = np.column_stack([expected[name].to_numpy() for name in names])
-        assert np.array_equal(np.array(found["scores"].to_pylist()), scores)
+        assert found["scores"].to_pylist() == expected["scores"].to_pylist()
