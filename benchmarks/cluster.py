@@ -3,6 +3,7 @@
     python benchmarks/cluster.py                      # both parts, real sizes
     python benchmarks/cluster.py overhead --graphs 1e5
     python benchmarks/cluster.py scale --graphs 1e6   # needs ray and pyspark
+    python benchmarks/cluster.py train --graphs 1e5   # the default model, likewise
 
 Part one: graphs that are ready inside the library, against the same graphs in
 an Arrow table and in a list of SciPy matrices; one thread, medians of rounds
@@ -10,11 +11,14 @@ that take turns. Part two: Parquet in, Parquet out, by the command line (one
 thread), by Ray on one and two workers and by Spark with one and two cores, one
 process after the other. Times of Ray and Spark are without starting them. A
 worker's memory is its own, without what it shares (RssAnon), at its highest.
+Part three, only when it is asked for: training the default classifier in the
+same ways, and whether all models are the same.
 """
 
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -60,6 +64,8 @@ def make_table(count, seed, first=0):
             "dst": lists(dst, starts),
             "x": lists(features.reshape(-1), (offsets * 4).astype(np.int32)),
             "x_dim": np.full(count, 4, dtype=np.int32),
+            # How many edges close a ring, which vertices do not know.
+            "y": pa.array(np.minimum(np.bincount(graph, minlength=count) - sizes + 1, 4) > 1),
         }
     )
 
@@ -142,27 +148,29 @@ def _below(root):
             waiting.append(child)
 
 
-def by_ray(folder, out, workers):
+def started_ray(workers):
     import ray
-
-    import stepwell.ray
-    from stepwell import PyramidalReservoir
 
     ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=500 << 20, _node_ip_address="127.0.0.1")
     ray.data.DataContext.get_current().enable_progress_bars = False
     ray.data.range(workers).map_batches(lambda batch: batch).materialize()  # workers have started
     watch = Watch("ray::")
     watch.start()
+    return watch
+
+
+def by_ray(folder, out, workers):
+    import stepwell.ray
+    from stepwell import PyramidalReservoir
+
+    watch = started_ray(workers)
     start = time.perf_counter()
     stepwell.ray.embed(folder, PyramidalReservoir(**MODEL)).write_parquet(out)
     return time.perf_counter() - start, watch.peak()
 
 
-def by_spark(folder, out, workers):
+def started_spark(workers):
     from pyspark.sql import SparkSession
-
-    import stepwell.spark
-    from stepwell import PyramidalReservoir
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = (
@@ -177,6 +185,14 @@ def by_spark(folder, out, workers):
     spark.range(workers).mapInArrow(lambda batches: batches, "id long").collect()
     watch = Watch("pyspark.daemon")
     watch.start()
+    return watch
+
+
+def by_spark(folder, out, workers):
+    import stepwell.spark
+    from stepwell import PyramidalReservoir
+
+    watch = started_spark(workers)
     start = time.perf_counter()
     stepwell.spark.embed(folder, PyramidalReservoir(**MODEL)).write.parquet(out)
     return time.perf_counter() - start, watch.peak()
@@ -192,27 +208,106 @@ def by_command(folder, out, workers):
     return time.perf_counter() - start, watch.peak()
 
 
-KINDS = {"ray": by_ray, "spark": by_spark, "command": by_command}
+def train_by_ray(folder, out, workers):
+    import stepwell.ray
+    from stepwell import PyramidalReservoirClassifier
+
+    watch = started_ray(workers)
+    start = time.perf_counter()
+    stepwell.ray.train(folder, PyramidalReservoirClassifier()).save(out)
+    return time.perf_counter() - start, watch.peak(), own_peak()
+
+
+def train_by_spark(folder, out, workers):
+    import stepwell.spark
+    from stepwell import PyramidalReservoirClassifier
+
+    watch = started_spark(workers)
+    start = time.perf_counter()
+    stepwell.spark.train(folder, PyramidalReservoirClassifier()).save(out)
+    return time.perf_counter() - start, watch.peak(), own_peak()
+
+
+def train_by_command(folder, out, workers):
+    command = [sys.executable, "-c", "from stepwell._command import main; main()", "train", f"{folder}/all.parquet"]
+    watch = Watch("stepwell")
+    watch.start()
+    start = time.perf_counter()
+    subprocess.run([*command, "-m", out, "--threads", str(workers), "--quiet"], check=True)
+    return time.perf_counter() - start, watch.peak(), 0
+
+
+def own_peak():
+    """The most memory of this process, which is the driver."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+KINDS = {
+    "ray": by_ray,
+    "spark": by_spark,
+    "command": by_command,
+    "train ray": train_by_ray,
+    "train spark": train_by_spark,
+    "train command": train_by_command,
+}
+
+
+def write(files, count):
+    """A file of graphs, in row groups of 10,000; how many megabytes it has."""
+    files.mkdir()
+    with pq.ParquetWriter(files / "all.parquet", make_table(1, 0).schema) as writer:
+        for first in range(0, count, 10_000):
+            writer.write_table(make_table(min(10_000, count - first), 0, first))
+    return (files / "all.parquet").stat().st_size / 1e6
+
+
+def one(kind, workers, files, out):
+    """Runs one way in a process of its own."""
+    job = [sys.executable, __file__, "one", kind, str(workers), str(files), out]
+    done = subprocess.run(job, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def training(count, kinds):
+    import stepwell
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder, "graphs")
+        size = write(files, count)
+        print(f"{count} graphs, {size:.0f} MB of Parquet, row groups of 10000, the default classifier\n")
+        print(f"{'':<16}{'seconds':>9}{'graphs/s':>11}{'memory of a worker':>21}{'of the driver':>16}", flush=True)
+        models, probe = {}, make_table(2000, 1)
+        for kind, workers in (("command", 1), ("ray", 1), ("ray", 2), ("spark", 1), ("spark", 2)):
+            if kind not in kinds:
+                continue
+            out = f"{folder}/{kind}-{workers}"
+            seconds, peak, driver = one(f"train {kind}", workers, files, out)
+            name = f"{kind}, {workers} worker"
+            print(f"{name:<16}{seconds:>9.1f}{count / seconds:>11.0f}{peak / 1e6:>18.0f} MB{driver / 1e6:>13.0f} MB", flush=True)
+            models[name] = (Path(out).read_bytes(), stepwell.load(out))
+        (first, (_, expected)), *others = models.items()
+        for name, (_, model) in others:
+            apart = np.abs(model.decision_function(probe) - expected.decision_function(probe)).max()
+            same = all(map(np.array_equal, model.landmarks_, expected.landmarks_))
+            assert same and model.alpha_ == expected.alpha_ and model._model.choices == expected._model.choices
+            print(f"{name}: choices, landmarks, scales and alpha of {first}; decision values within {apart:.1e}")
+        cluster = [data for name, (data, _) in models.items() if "command" not in name]
+        print(f"{len(cluster)} models of clusters, {len(set(cluster))} different file")
+        print(f"accuracy on other graphs: {expected.score(probe, probe['y'].to_pylist()):.3f}")
 
 
 def scale(count):
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "graphs")
-        files.mkdir()
-        with pq.ParquetWriter(files / "all.parquet", make_table(1, 0).schema) as writer:
-            for first in range(0, count, 10_000):
-                writer.write_table(make_table(min(10_000, count - first), 0, first))
-        size = (files / "all.parquet").stat().st_size / 1e6
+        size = write(files, count)
         print(f"{count} graphs, {size:.0f} MB of Parquet, row groups of 10000\n")
         print(f"{'':<16}{'seconds':>9}{'graphs/s':>11}{'memory of a worker':>21}{'over one worker':>18}")
         alone, vectors = {}, None
         for kind, workers in (("command", 1), ("ray", 1), ("ray", 2), ("spark", 1), ("spark", 2)):
             out = f"{folder}/{kind}-{workers}"
-            job = [sys.executable, __file__, "one", kind, str(workers), str(files), out]
-            done = subprocess.run(job, capture_output=True, text=True)
-            if done.returncode:
-                sys.exit(done.stderr)
-            seconds, peak = json.loads(done.stdout.strip().splitlines()[-1])
+            seconds, peak = one(kind, workers, files, out)
             alone.setdefault(kind, seconds)
             gain = f"{alone[kind] / seconds:.2f}" if workers > 1 else ""
             print(f"{kind + f', {workers} worker':<16}{seconds:>9.1f}{count / seconds:>11.0f}{peak / 1e6:>18.0f} MB{gain:>18}")
@@ -225,8 +320,8 @@ def scale(count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("part", nargs="?", choices=["overhead", "scale", "one"])
-    parser.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("part", nargs="?", choices=["overhead", "scale", "train", "one"])
+    parser.add_argument("rest", nargs="*", help="of train: command, ray, spark")
     parser.add_argument("--graphs", type=float, help="how many; 1e5 and 1e6 unless said")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -239,6 +334,8 @@ def main():
         overhead(int(options.graphs or 1e5), options.rounds)
     if options.part is None:
         print()
+    if options.part == "train":
+        training(int(options.graphs or 1e5), options.rest or ["command", "ray", "spark"])
     if options.part in (None, "scale"):
         scale(int(options.graphs or 1e6))
 

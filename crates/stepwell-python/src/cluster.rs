@@ -2,19 +2,26 @@
 
 use std::sync::{Arc, Mutex};
 
+use numpy::ndarray::Axis;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyIterator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use stepwell::Error;
+use stepwell::config::ModelConfig;
 use stepwell::features::FeatureFit;
-use stepwell::readout::{Gathered, ReadoutFit, Sample};
+use stepwell::graph::GraphBatch;
+use stepwell::model::{Drawn, choose_on};
+use stepwell::readout::{Gathered, Lots, ReadoutFit, Sample};
 use stepwell::targets::{Census, Encoded, Labels, Targets, Task};
+use stepwell_data::{Dataset, Place, jsonl};
 
 use crate::batch::RawBatch;
-use crate::model::Values;
-use crate::options::{config, refused, to_python};
+use crate::dataset::exception;
+use crate::model::{RawModel, Values};
+use crate::options::{all, config, refused, to_python};
 use crate::readout::RawReadout;
 use crate::threads;
 
@@ -49,6 +56,11 @@ impl RawFeatureFit {
         self.0.merge(&other.0).map_err(refused)
     }
 
+    /// Whether a model with these options has such a map.
+    fn serves(&self, options: &Bound<'_, PyDict>) -> PyResult<bool> {
+        Ok(*self.0.options() == config(options)?.features())
+    }
+
     /// The map.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.clone().finish())
@@ -73,6 +85,125 @@ struct Fit {
     fit: ReadoutFit,
     classes: Labels,
     binary: bool,
+}
+
+/// What is drawn of all graphs before they have vectors: graphs to choose options on, and the
+/// lots of landmarks.
+#[pyclass(module = "stepwell._stepwell")]
+pub struct RawDraw {
+    /// Nothing where there is nothing to choose.
+    drawn: Option<Drawn>,
+    lots: Lots,
+    binary: bool,
+}
+
+/// How it travels: graphs as lines of a file, their targets, and where the draw ends.
+#[derive(Deserialize, Serialize)]
+struct SentDraw {
+    drawn: Option<(String, Targets, Option<u64>)>,
+    lots: Lots,
+    binary: bool,
+}
+
+#[pymethods]
+impl RawDraw {
+    /// Before any graph. Targets that are rows of numbers are 0 and 1 if they are `binary`.
+    #[new]
+    fn new(options: &Bound<'_, PyDict>, binary: bool) -> PyResult<Self> {
+        let config = config(options)?;
+        let drawn = (!config.choose.is_empty()).then(Drawn::default);
+        Ok(Self { drawn, lots: Lots::new(config.landmarks, config.seed), binary })
+    }
+
+    /// Takes graphs with a target each into account.
+    fn observe(&mut self, graphs: &RawBatch, targets: Values<'_>) -> PyResult<()> {
+        let targets = targets.targets(self.binary);
+        if targets.len() != graphs.batch.len() {
+            let (expected, found) = (graphs.batch.len(), targets.len());
+            return Err(PyValueError::new_err(format!("expected {expected} targets, found {found}")));
+        }
+        self.lots.observe(&graphs.batch.keys());
+        if let Some(drawn) = &mut self.drawn {
+            drawn.observe(&graphs.batch, &targets);
+        }
+        Ok(())
+    }
+
+    /// Adds what was drawn of other graphs.
+    fn merge(&mut self, other: PyRef<'_, Self>) -> PyResult<()> {
+        self.lots.merge(other.lots.clone());
+        if let (Some(mine), Some(theirs)) = (&mut self.drawn, &other.drawn) {
+            let (graphs, targets, end) = theirs.parts().map_err(refused)?;
+            mine.merge(&graphs, &targets, end);
+        }
+        Ok(())
+    }
+
+    /// Decides the options that leave-one-out chooses: all options, and how that was done.
+    fn choose<'py>(
+        &self,
+        py: Python<'py>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyAny>)> {
+        let config = config(options)?;
+        let (graphs, targets) = self.drawn.clone().unwrap_or_default().finish().map_err(refused)?;
+        let chosen = threads::run_owned(py, 0, None, move |watch| match Encoded::new(&targets) {
+            Ok(targets) => choose_on(&config, &graphs, &targets, || watch.go_on()),
+            // Whatever is wrong with targets is said of all of them, later.
+            Err(_) => Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new())),
+        })?;
+        let (config, choices) = chosen.map_err(refused)?;
+        Ok((all(py, &config)?, to_python(py, &choices)?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let SentDraw { drawn, lots, binary } = of_bytes(bytes)?;
+        let drawn = drawn.map(|(lines, targets, end)| -> PyResult<Drawn> {
+            let mut drawn = Drawn::default();
+            let mut graphs = GraphBatch::default();
+            for piece in jsonl::Reader::new(lines.as_bytes(), Place::file("graphs drawn")) {
+                graphs.append(&piece.map_err(exception)?.graphs).map_err(refused)?;
+            }
+            if graphs.len() != targets.len() {
+                return Err(PyValueError::new_err("expected a target for each of the graphs drawn"));
+            }
+            drawn.merge(&graphs, &targets, end);
+            Ok(drawn)
+        });
+        Ok(Self { drawn: drawn.transpose()?, lots, binary })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let sent = |drawn: &Drawn| {
+            let (graphs, targets, end) = drawn.parts().map_err(refused)?;
+            let mut writer = jsonl::Writer::new(Vec::new(), Place::file("graphs drawn"));
+            writer.write(&Dataset { graphs, ..Dataset::default() }).map_err(exception)?;
+            let lines = String::from_utf8(writer.finish().map_err(exception)?)?;
+            Ok::<_, PyErr>((lines, targets, end))
+        };
+        let drawn = self.drawn.as_ref().map(sent).transpose()?;
+        let sent = SentDraw { drawn, lots: self.lots.clone(), binary: self.binary };
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (to_bytes(py, &sent)?,)))
+    }
+}
+
+/// Why a pass over rows ended early.
+enum Ended {
+    Python(PyErr),
+    Core(Error),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<PyErr> for Ended {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
 }
 
 /// What must be known of targets before a readout is trained: counted by workers and merged.
@@ -125,7 +256,7 @@ impl RawReadoutFit {
     /// For vectors of some width: the classes there are and how often each occurs, or
     /// what is known of targets that have none.
     #[new]
-    #[pyo3(signature = (options, width, classes=None, counts=vec![], census=None, names=vec![]))]
+    #[pyo3(signature = (options, width, classes=None, counts=vec![], census=None, names=vec![], draw=None))]
     fn new(
         options: &Bound<'_, PyDict>,
         width: usize,
@@ -133,6 +264,7 @@ impl RawReadoutFit {
         counts: Vec<u64>,
         census: Option<PyRef<'_, RawCensus>>,
         names: Vec<String>,
+        draw: Option<PyRef<'_, RawDraw>>,
     ) -> PyResult<Self> {
         let config = config(options)?;
         let (task, census, classes) = match (classes.map(|values| values.targets(false)), census) {
@@ -143,9 +275,68 @@ impl RawReadoutFit {
             _ => return Err(PyValueError::new_err("expected classes or a census")),
         };
         census.check(task, &names).map_err(refused)?;
-        let fit = ReadoutFit::new(width, task, &census, &config.readout(), config.seed).map_err(refused)?;
+        let mut fit =
+            ReadoutFit::new(width, task, &census, &config.readout(), config.seed).map_err(refused)?;
+        if let Some(draw) = draw {
+            fit = fit.with_lots(&draw.lots);
+        }
         let binary = matches!(task, Task::Binary { .. });
         Ok(Self(Mutex::new(Arc::new(Fit { fit, classes, binary }))))
+    }
+
+    /// Embeds graphs and takes their vectors into account. `pieces` is an iterator of graphs,
+    /// a target for each, and anything that tells where they are from; `refuse` is told of it, of
+    /// the position of a graph that cannot be embedded, and of why, and raises or returns.
+    fn gather_graphs(
+        &self,
+        py: Python<'_>,
+        model: &RawModel,
+        pieces: Py<PyAny>,
+        refuse: Py<PyAny>,
+    ) -> PyResult<RawGathered> {
+        let (state, saved) = (self.0.lock().map_err(poisoned)?.clone(), model.0.clone());
+        let gathered = threads::run_owned(py, 1, None, move |watch| {
+            state.fit.gather(|take| -> Result<(), Ended> {
+                let next = || {
+                    Python::attach(|py| -> PyResult<_> {
+                        let piece = pieces.bind(py).cast::<PyIterator>()?.clone().next().transpose()?;
+                        let Some(piece) = piece else { return Ok(None) };
+                        let (graphs, targets, place) =
+                            piece.extract::<(PyRef<'_, RawBatch>, Values<'_>, Py<PyAny>)>()?;
+                        Ok(Some((graphs.batch.clone(), targets.targets(state.binary), place)))
+                    })
+                };
+                while let Some((graphs, targets, place)) = next()? {
+                    let encoded = Encoded::with_classes(&targets, state.classes.clone())?;
+                    let (embedding, bad) = saved.model().embed_possible(&graphs, |done| watch.at(done))?;
+                    let (mut y, mut keys) = (encoded.matrix(), graphs.keys());
+                    if y.nrows() != keys.len() {
+                        let (expected, found) = (keys.len(), y.nrows());
+                        let text = format!("expected {expected} targets, found {found}");
+                        return Err(PyValueError::new_err(text).into());
+                    }
+                    if !bad.is_empty() {
+                        Python::attach(|py| -> PyResult<()> {
+                            bad.iter().try_for_each(|(graph, error)| {
+                                refuse.call1(py, (&place, *graph, error.to_string())).map(drop)
+                            })
+                        })?;
+                        let mut failed = bad.iter().map(|(graph, _)| *graph).peekable();
+                        let good: Vec<usize> =
+                            (0..keys.len()).filter(|graph| failed.next_if_eq(graph).is_none()).collect();
+                        y = y.select(Axis(0), &good);
+                        keys = good.iter().map(|&graph| keys[graph]).collect();
+                    }
+                    take((&embedding).into(), y.view(), Sample::with_keys(&keys))?;
+                }
+                Ok(())
+            })
+        })?;
+        let gathered = gathered.map_err(|ended| match ended {
+            Ended::Python(error) => error,
+            Ended::Core(error) => refused(error),
+        });
+        Ok(RawGathered(Some(gathered?)))
     }
 
     /// Takes rows into account: those of a worker are given all at once or in turn.

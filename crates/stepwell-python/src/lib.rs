@@ -30,7 +30,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::batch::RawBatch;
     #[pymodule_export]
-    use super::cluster::{RawCensus, RawFeatureFit, RawGathered, RawReadoutFit};
+    use super::cluster::{RawCensus, RawDraw, RawFeatureFit, RawGathered, RawReadoutFit};
     #[pymodule_export]
     use super::dataset::{RawDataset, load_dataset, make_benchmark, save_dataset};
     #[pymodule_export]

@@ -600,12 +600,18 @@ impl RawModel {
         Ok(readout::landmarks(py, &self.trained()?.readout))
     }
 
-    /// The same model with a readout that was trained on its vectors.
-    #[pyo3(signature = (readout, names=vec![]))]
-    fn with_readout(&self, readout: &RawReadout, names: Vec<String>) -> PyResult<Self> {
+    /// The same model with a readout that was trained on its vectors, the names of its targets, and
+    /// how options were chosen.
+    fn with_readout(
+        &self,
+        readout: &RawReadout,
+        names: Vec<String>,
+        choices: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
         let (model, found) = (self.0.model().clone(), Readout::clone(&readout.readout));
         let trained = TrainedModel::from_parts(model, found, readout.classes.clone()).map_err(refused)?;
-        Ok(Self::new(Saved::Trained(TrainedModel { targets: names, ..trained })))
+        let choices = from_python(choices)?;
+        Ok(Self::new(Saved::Trained(TrainedModel { targets: names, choices, ..trained })))
     }
 
     /// Writes the model to a file, whole or not at all.

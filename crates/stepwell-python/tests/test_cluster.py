@@ -3,15 +3,20 @@
 import importlib
 import importlib.util
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
+import stepwell
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from stepwell import _cluster as cluster
-from stepwell._stepwell import RawFeatureFit, RawRows
+from stepwell._batches import as_batch
+from stepwell._stepwell import RawDraw, RawFeatureFit, RawRows
 
 MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
 
@@ -28,9 +33,10 @@ class Serial:
         starts = range(0, len(self._table), self._cut)
         return [self._table[start : start + self._cut] for start in reversed(starts)]
 
-    def gather(self, job):
+    def reduce(self, job):
         job = pickle.loads(pickle.dumps(job))
-        return [job(iter([piece])) for piece in self.pieces()]
+        states = [job(iter([piece])) for piece in self.pieces()]
+        return cluster.reduced(reversed(states), job.merged)
 
     def embed(self, plan):
         plan = pickle.loads(pickle.dumps(plan))
@@ -70,7 +76,7 @@ def test_maps_and_vectors_are_those_of_one_machine(parts, structure, raw):
     local = PyramidalReservoir(**options).fit(table)
     assert (local.gates_ is not None) == ("bonds" in parts)
     serial = Serial(table)
-    fitted, _ = cluster.fit(serial, PyramidalReservoir(**options))
+    fitted = cluster.fit(serial, PyramidalReservoir(**options))
     assert fitted.feature_map_ == local.feature_map_
     expected = local.transform(table).astype(np.float32)
     for model in (fitted, local, pickle.loads(pickle.dumps(local))):
@@ -103,7 +109,7 @@ def test_weights_that_were_set_are_sent():
 def test_classifiers_are_those_of_one_machine(options):
     table = make_table(90, 3, "labels")
     local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options).fit(table, table["y"])
-    found = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
+    found = cluster.train(Serial(table), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -113,7 +119,7 @@ def test_classifiers_are_those_of_one_machine(options):
 def test_regressors_are_those_of_one_machine():
     table = make_table(80, 4, "x")
     local = PyramidalReservoirRegressor.from_preset("paper", **MODEL).fit(table, table["size"])
-    found = cluster.fit_ridge(Serial(table), PyramidalReservoirRegressor.from_preset("paper", **MODEL), y="size")
+    found = cluster.train(Serial(table), PyramidalReservoirRegressor.from_preset("paper", **MODEL), y="size")
     assert found.alpha_ == local.alpha_ and np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.predict(table), local.predict(table))
 
@@ -136,7 +142,7 @@ def test_rows_that_cannot_be_used():
     good = table.filter([at not in bad for at in range(len(table))])
     expected = model.fit_transform(good).astype(np.float32)
     assert np.array_equal(vectors_of(found.filter(pa.compute.is_null(found["error"]))), expected)
-    trained = cluster.fit_ridge(Serial(table), PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0), skip_bad=True)
+    trained = cluster.train(Serial(table), PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0), skip_bad=True)
     local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0).fit(good, good["y"])
     assert trained.skipped_ == 2 and np.allclose(trained.coef_, local.coef_, rtol=1e-8, atol=1e-8)
 
@@ -168,22 +174,22 @@ def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
         (lambda: cluster.fit(Serial(make_table(3, 0)[:0]), PyramidalReservoir()), ValueError, "expected at least one graph"),
         (lambda: cluster.fit(Serial(make_table(3, 0)), PyramidalReservoir(leak=0)), ValueError, "leak: expected more than 0"),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0)), PyramidalReservoirClassifier()),
+            lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(input="smiles")),
             ValueError,
-            "landmarks: expected 0 on a cluster, found 2000",
+            "input: expected graphs on a cluster, found 'smiles'",
         ),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0)), PyramidalReservoirClassifier(landmarks=0), y="none"),
+            lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(landmarks=0), y="none"),
             ValueError,
             "y: expected a column 'none', found id, num_nodes",
         ),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0).set_column(0, "id", [["a"] * 9])), PyramidalReservoirClassifier(landmarks=0), y="id"),
+            lambda: cluster.train(Serial(make_table(9, 0).set_column(0, "id", [["a"] * 9])), PyramidalReservoirClassifier(landmarks=0), y="id"),
             ValueError,
             "y: expected labels of at least two classes, found 1 class",
         ),
         (
-            lambda: cluster.fit_ridge(Serial(make_table(9, 0).append_column("z", pa.array([None] * 9, pa.float64()))), PyramidalReservoirRegressor(landmarks=0), y="z"),
+            lambda: cluster.train(Serial(make_table(9, 0).append_column("z", pa.array([None] * 9, pa.float64()))), PyramidalReservoirRegressor(landmarks=0), y="z"),
             ValueError,
             "target 'z': expected values to learn from, found none",
         ),
@@ -216,6 +222,127 @@ def test_what_is_not_installed_is_said(name, needs):
         importlib.import_module(f"stepwell.{name}")
 
 
+#: The default model but for its size: fewer landmarks than graphs, so that they are drawn.
+ACCURATE = dict(units=8, stacks=2, landmarks=40)
+
+
+def bytes_of(model):
+    return pickle.dumps(model._model)
+
+
+def written(table, path, *options):
+    """The model that the command line makes of the same rows."""
+    pq.write_table(table, path / "graphs.parquet")
+    arguments = ["train", path / "graphs.parquet", "-m", path / "model", "--units", 8, "--stacks", 2, "--landmarks", 40]
+    code = "import sys; from stepwell._command import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, *map(str, [*arguments, *options])], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return stepwell.load(path / "model")
+
+
+def assert_same(found, expected, table):
+    """The same choices, landmarks, scales and penalties; decision values up to rounding."""
+    assert found._model.choices == expected._model.choices and len(found._model.choices) == 3
+    assert found._model.options == expected._model.options
+    assert found.feature_map_ == expected.feature_map_
+    for mine, other in zip(found.landmarks_, expected.landmarks_):
+        assert np.array_equal(mine, other)
+    assert len(found.landmarks_[2]) == 40 < len(table)
+    assert np.array_equal(found.alpha_, expected.alpha_)
+    values = lambda model: model._model.decide(as_batch(table), 1)[0]
+    assert np.abs(values(found) - values(expected)).max() < 1e-8
+    assert np.allclose(found.loo_score_, expected.loo_score_, rtol=1e-6)
+
+
+TARGETS = {
+    "strings": (PyramidalReservoirClassifier, "y", lambda table: table["y"].to_pylist(), ["--target", "y"]),
+    "booleans": (PyramidalReservoirClassifier, "odd", lambda table: table["odd"].to_pylist(), ["--target", "odd"]),
+    "integers": (PyramidalReservoirClassifier, "rest", lambda table: table["rest"].to_pylist(), ["--target", "rest"]),
+    "numbers": (PyramidalReservoirRegressor, "size", lambda table: table["size"].to_pylist(), ["--target", "size"]),
+    "several": (PyramidalReservoirClassifier, ["large", "odder"], None, ["--target", "large,odder"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*have no target")
+@pytest.mark.parametrize("parts", [("labels", "bonds"), ("x",)], ids="+".join)
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_default_model_is_that_of_one_machine(kind, parts, tmp_path):
+    estimator, y, local_targets, flags = TARGETS[kind]
+    table = make_table(130, 8, *parts)
+    sizes = table["num_nodes"].to_pylist()
+    table = table.append_column("odd", pa.array([n % 2 == 1 for n in sizes])).append_column("rest", pa.array([n % 3 for n in sizes]))
+    if kind == "several":
+        table = several(table.drop_columns(["odd", "rest"])).rename_columns({"odd": "odder"})
+        known = [pair != [None, None] for pair in table["both"].to_pylist()]
+        assert not all(known)
+    serial = Serial(table, cut=13)
+    found = cluster.train(serial, estimator(**ACCURATE), y=y)
+    assert_same(found, written(table, tmp_path, *flags), table)
+    if local_targets is not None:
+        assert_same(found, estimator(**ACCURATE).fit(table, local_targets(table)), table)
+    # The same rows by other workers, in another order, and then in other pieces.
+    assert bytes_of(cluster.train(serial, estimator(**ACCURATE), y=y)) == bytes_of(found)
+    order = np.random.default_rng(3).permutation(len(table))
+    assert_same(cluster.train(Serial(table.take(order), cut=50), estimator(**ACCURATE), y=y), found, table)
+    found.save(tmp_path / "saved")
+    again = stepwell.load(tmp_path / "saved")
+    assert bytes_of(again) == bytes_of(found)
+
+
+def test_chosen_columns_of_structure_are_surveyed_again():
+    # What tells the classes apart are triangles, which the default model sees only if it is given them.
+    rng = np.random.default_rng(0)
+    rows = []
+    for at in range(240):
+        n = int(rng.integers(12, 20))
+        ring = np.arange(n)
+        chords = rng.integers(0, n, 3)
+        src, dst = np.concatenate([ring, chords]), np.concatenate([ring + 1, chords + (2 if at % 2 else 4)]) % n
+        rows.append({"num_nodes": n, "src": src, "dst": dst, "y": at % 2, "node_label": rng.integers(0, 3, n)})
+    table = pa.Table.from_pylist(rows)
+    local = PyramidalReservoirClassifier(**ACCURATE).fit(table, table["y"])
+    assert "clustering" in local._model.options["structure"]
+    assert_same(cluster.train(Serial(table, cut=31), PyramidalReservoirClassifier(**ACCURATE)), local, table)
+
+
+@pytest.mark.filterwarnings("ignore:level")
+def test_landmarks_are_drawn_again_where_graphs_cannot_be_embedded():
+    table = make_table(120, 6, "labels")  # whose map does not depend on how many graphs there are
+    # Classes are counted before graphs are embedded, and would decide on metric and weights.
+    options = dict(units=8, landmarks=40, pool="ndp", fill_budget=3, choose=(), metric="accuracy", class_weight=None)
+    probe = PyramidalReservoir(units=8, pool="ndp", fill_budget=3).fit(table)
+    _, bad = probe._model.embed_possible(as_batch(table))
+    bad = [at for at, _ in bad]
+    assert 0 < len(bad) < 60
+    good = table.filter([at not in bad for at in range(len(table))])
+    found = cluster.train(Serial(table, cut=17), PyramidalReservoirClassifier(**options), skip_bad=True)
+    assert found.skipped_ == len(bad)
+    with pytest.raises(ValueError, match="row '[0-9]+': .*fill budget"):
+        cluster.train(Serial(table, cut=17), PyramidalReservoirClassifier(**options))
+    local = PyramidalReservoirClassifier(**options).fit(good, good["y"])
+    for mine, other in zip(found.landmarks_, local.landmarks_, strict=True):
+        assert np.array_equal(mine, other)
+    assert len(local.landmarks_[2]) == 40 and found.alpha_ == local.alpha_
+    assert np.abs(found.decision_function(good) - local.decision_function(good)).max() < 1e-8
+
+
+def test_what_is_drawn_travels():
+    table = make_table(80, 9, "x", "labels", "bonds")
+    batch, y = as_batch(table), table["y"].to_pylist()
+    options = PyramidalReservoirClassifier(**ACCURATE)._checked()
+    whole = RawDraw(options, False)
+    whole.observe(batch, y)
+    merged = RawDraw(options, False)
+    for start in (60, 0, 20, 40):
+        part = RawDraw(options, False)
+        part.observe(batch.select(list(range(start, start + 20))), y[start : start + 20])
+        merged.merge(pickle.loads(pickle.dumps(part)))
+    assert pickle.dumps(merged) == pickle.dumps(whole) == pickle.dumps(pickle.loads(pickle.dumps(whole)))
+    assert merged.choose(options) == whole.choose(options)
+    with pytest.raises(ValueError, match="expected 80 targets, found 3"):
+        whole.observe(batch, y[:3])
+
+
 def several(table, seed=5):
     """The same rows with two targets of 0 and 1 that have gaps, also as one column of lists."""
     rng = np.random.default_rng(seed)
@@ -234,11 +361,11 @@ def test_several_targets_with_gaps_are_those_of_one_machine(weight):
     model = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight=weight)
     unknown = int(np.isnan(y).all(axis=1).sum())
     assert unknown > 0
-    with pytest.warns(UserWarning, match=f"{unknown} graphs have no target, and are not used"):
-        local = clone(model).fit(table, y)
+    known = ~np.isnan(y).all(axis=1)
+    local = clone(model).fit(table.filter(known), y[known])
     for columns in (["large", "odd"], "both"):
         with pytest.warns(UserWarning, match=f"{unknown} graphs have no target, and are not used"):
-            found = cluster.fit_ridge(Serial(table), model, y=columns)
+            found = cluster.train(Serial(table), model, y=columns)
         np.testing.assert_allclose(found.decision_function(table), local.decision_function(table), atol=1e-8)
         np.testing.assert_allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
         assert found.target_names_ == (columns if isinstance(columns, list) else [])

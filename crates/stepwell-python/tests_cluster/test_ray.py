@@ -10,10 +10,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import ray
-from rows import by_id, expected_by_id, make_table, with_several, write_files
+from rows import (
+    ACCURATE,
+    TARGETS,
+    Killer,
+    OneWorker,
+    assert_same,
+    by_id,
+    bytes_of,
+    command,
+    expected_by_id,
+    make_table,
+    trained_by_command,
+    with_several,
+    write_files,
+)
 from sklearn.exceptions import NotFittedError
 
 import stepwell.ray
+from stepwell import _cluster, _files
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 
 MODEL = dict(units=12, spectral_radius=0.5, max_iter=200, edge_gate="signs")
@@ -107,7 +122,7 @@ def test_a_killed_worker_changes_nothing(attributed, tmp_path):
 def test_ridge_is_that_of_one_machine(attributed, options):
     table, folder = attributed
     local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options).fit(table, table["y"])
-    found = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
+    found = stepwell.ray.train(str(folder), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -117,7 +132,7 @@ def test_ridge_is_that_of_one_machine(attributed, options):
 def test_regression_and_features_to_fit(graphs):
     table, folder = graphs
     local = PyramidalReservoirRegressor.from_preset("paper", **MODEL, alpha="loo").fit(table, table["size"])
-    found = stepwell.ray.fit_ridge(ray.data.read_parquet(str(folder)), PyramidalReservoirRegressor.from_preset("paper", **MODEL), y="size")
+    found = stepwell.ray.train(ray.data.read_parquet(str(folder)), PyramidalReservoirRegressor.from_preset("paper", **MODEL), y="size")
     assert found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.isclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -137,7 +152,7 @@ def test_a_row_that_cannot_be_used_is_named_or_counted(broken):
     ids, vectors = by_id(found.filter(pa.compute.is_null(found["error"])))
     expected = expected_by_id(good, model.fit_transform(good))
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
-    trained = stepwell.ray.fit_ridge(str(folder), PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0), skip_bad=True)
+    trained = stepwell.ray.train(str(folder), PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0), skip_bad=True)
     local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, alpha=1.0).fit(good, good["y"])
     assert trained.skipped_ == 2 and np.allclose(trained.coef_, local.coef_, rtol=1e-8, atol=1e-8)
 
@@ -148,9 +163,9 @@ def test_what_is_asked_for_wrongly(attributed, tmp_path):
     with pytest.raises(TypeError, match="data: expected a ray.data.Dataset or paths, found int"):
         stepwell.ray.embed(3)
     with pytest.raises(TypeError, match="model: expected a PyramidalReservoirClassifier"):
-        stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoir())
+        stepwell.ray.train(str(attributed[1]), PyramidalReservoir())
     with pytest.raises(ValueError, match="y: expected a column 'z', found id, num_nodes"):
-        stepwell.ray.fit_ridge(str(attributed[1]), PyramidalReservoirRegressor(landmarks=0), y="z")
+        stepwell.ray.train(str(attributed[1]), PyramidalReservoirRegressor(landmarks=0), y="z")
 
 
 @pytest.mark.parametrize("landmarks", [0, 40])
@@ -178,8 +193,9 @@ def test_several_targets_with_gaps_are_those_of_one_machine(tmp_path):
     model = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto")
     columns = [table[name].to_pylist() for name in ("high", "large")]
     y = np.array([[np.nan if value is None else value for value in row] for row in zip(*columns)])
-    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto").fit(table, y)
-    found = stepwell.ray.fit_ridge(str(folder), model, y=["high", "large"])
+    known = ~np.isnan(y).all(axis=1)
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto").fit(table.filter(known), y[known])
+    found = stepwell.ray.train(str(folder), model, y=["high", "large"])
     assert found.target_names_ == ["high", "large"]
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
@@ -190,3 +206,46 @@ def test_several_targets_with_gaps_are_those_of_one_machine(tmp_path):
     scores = found.decision_function(table)[np.argsort(np.array(table["id"].to_pylist()))]
     assert np.array_equal(np.array(answers["scores"].to_pylist()), scores)
     assert np.array_equal(np.array(answers["prediction"].to_pylist()), (scores > 0).astype(int))
+
+
+@pytest.fixture
+def small_sums(monkeypatch):
+    """Many sums to merge, of few graphs."""
+    monkeypatch.setattr(_files, "SUMMED_ROWS", 20)
+
+
+@pytest.mark.filterwarnings("ignore:.*have no target")
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_default_model_is_that_of_one_machine(kind, tmp_path, small_sums):
+    estimator, y, flags = TARGETS[kind]
+    table = with_several(make_table(240, 11, labels=True, bonds=True))
+    folder = write_files(tmp_path / "files", table, rows=20)
+    found = stepwell.ray.train(str(folder), estimator(**ACCURATE), y=y)
+    assert_same(found, stepwell.load(trained_by_command(table, tmp_path, *flags)), table)
+    # However many workers there are, the same bytes.
+    assert bytes_of(_cluster.train(OneWorker(folder), estimator(**ACCURATE), y=y)) == bytes_of(found)
+    assert bytes_of(stepwell.ray.train(str(folder), estimator(**ACCURATE), y=y, concurrency=1)) == bytes_of(found)
+    # The same rows in other blocks and another order.
+    data = ray.data.read_parquet(str(folder)).random_shuffle(seed=1).repartition(5)
+    assert_same(stepwell.ray.train(data, estimator(**ACCURATE), y=y), found, table)
+
+
+def test_a_worker_killed_in_training_changes_nothing(tmp_path, small_sums):
+    table = make_table(240, 12, labels=True)
+    folder = write_files(tmp_path / "files", table, rows=20)
+    expected = _cluster.train(OneWorker(folder), PyramidalReservoirClassifier(**ACCURATE))
+    with Killer("ray::_gather") as killer:
+        found = stepwell.ray.train(str(folder), PyramidalReservoirClassifier(**ACCURATE))
+    assert killer.killed is not None
+    assert bytes_of(found) == bytes_of(expected)
+
+
+def test_a_file_of_the_command_line_predicts_the_same_bits(tmp_path):
+    table = make_table(150, 13, labels=True, bonds=True)
+    model = trained_by_command(table, tmp_path)
+    command("predict", tmp_path / "all.parquet", "-m", model, "-o", tmp_path / "expected.parquet")
+    expected = pq.read_table(tmp_path / "expected.parquet").sort_by("id")
+    folder = write_files(tmp_path / "files", table)
+    found = as_table(stepwell.ray.predict(str(folder), stepwell.load(model))).sort_by("id")
+    assert found["prediction"].to_pylist() == expected["prediction"].to_pylist()
+    assert found["scores"].to_pylist() == expected["scores"].to_pylist()

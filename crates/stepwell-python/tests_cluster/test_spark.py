@@ -5,11 +5,26 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from rows import by_id, expected_by_id, make_table, with_several, write_files
 from pyspark.sql import SparkSession
+from rows import (
+    ACCURATE,
+    TARGETS,
+    OneWorker,
+    assert_same,
+    by_id,
+    bytes_of,
+    command,
+    expected_by_id,
+    make_table,
+    trained_by_command,
+    with_several,
+    write_files,
+)
 
 import stepwell.spark
+from stepwell import _cluster, _files
 from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 
 MODEL = dict(units=12, spectral_radius=0.5, max_iter=200, edge_gate="signs")
@@ -101,7 +116,7 @@ def test_ridge_is_that_of_one_machine(spark, attributed):
     table, folder = attributed
     options = {"alpha": "loo", "class_weight": "balanced"}
     local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options).fit(table, table["y"])
-    found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
+    found = stepwell.spark.train(spark.read.parquet(str(folder)), PyramidalReservoirClassifier.from_preset("paper", **MODEL, **options))
     assert found.classes_.tolist() == local.classes_.tolist() and found.alpha_ == local.alpha_
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
@@ -112,7 +127,7 @@ def test_regression_in_double_precision(spark, attributed):
     model = PyramidalReservoirRegressor.from_preset("paper", **MODEL, precision="f64", alpha=0.1)
     local = PyramidalReservoirRegressor.from_preset("paper", **MODEL, precision="f64", alpha=0.1).fit(table, table["size"])
     df = spark.read.parquet(str(folder))
-    found = stepwell.spark.fit_ridge(df, model, y="size")
+    found = stepwell.spark.train(df, model, y="size")
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     vectors = stepwell.spark.embed(df, found).toArrow().sort_by("id")
     assert vectors["embedding"].type.value_type == pa.float64()
@@ -169,8 +184,9 @@ def test_several_targets_with_gaps_are_those_of_one_machine(spark, tmp_path):
     model = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto")
     columns = [table[name].to_pylist() for name in ("high", "large")]
     y = np.array([[np.nan if value is None else value for value in row] for row in zip(*columns)])
-    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto").fit(table, y)
-    found = stepwell.spark.fit_ridge(spark.read.parquet(str(folder)), model, y=["high", "large"])
+    known = ~np.isnan(y).all(axis=1)
+    local = PyramidalReservoirClassifier.from_preset("paper", **MODEL, class_weight="auto").fit(table.filter(known), y[known])
+    found = stepwell.spark.train(spark.read.parquet(str(folder)), model, y=["high", "large"])
     assert found.target_names_ == ["high", "large"]
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
@@ -181,3 +197,48 @@ def test_several_targets_with_gaps_are_those_of_one_machine(spark, tmp_path):
     scores = found.decision_function(table)[np.argsort(np.array(table["id"].to_pylist()))]
     assert np.array_equal(np.array(answers["scores"].to_pylist()), scores)
     assert np.array_equal(np.array(answers["prediction"].to_pylist()), (scores > 0).astype(int))
+
+
+@pytest.fixture
+def small_sums(monkeypatch):
+    """Many sums to merge, of few graphs."""
+    monkeypatch.setattr(_files, "SUMMED_ROWS", 20)
+
+
+@pytest.mark.filterwarnings("ignore:.*have no target")
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_default_model_is_that_of_one_machine(spark, kind, tmp_path, small_sums):
+    estimator, y, flags = TARGETS[kind]
+    table = with_several(make_table(240, 11, labels=True, bonds=True))
+    folder = write_files(tmp_path / "files", table, rows=20)
+    found = stepwell.spark.train(str(folder), estimator(**ACCURATE), y=y)
+    assert_same(found, stepwell.load(trained_by_command(table, tmp_path, *flags)), table)
+    # However many workers there are, the same bytes.
+    assert bytes_of(_cluster.train(OneWorker(folder), estimator(**ACCURATE), y=y)) == bytes_of(found)
+
+
+def test_training_on_other_partitions_one_of_which_fails(spark, tmp_path):
+    table = make_table(240, 12, labels=True)
+    folder = write_files(tmp_path / "files", table, rows=20)
+    expected = _cluster.train(OneWorker(folder), PyramidalReservoirClassifier(**ACCURATE))
+    marker = str(tmp_path / "failed")
+    df = spark.read.parquet(str(folder)).repartition(6)
+    failing = df.mapInArrow(fails_once(marker), df.schema)
+    found = stepwell.spark.train(failing, PyramidalReservoirClassifier(**ACCURATE))
+    assert os.path.exists(marker)
+    assert_same(found, expected, table)
+    assert bytes_of(stepwell.spark.train(df, PyramidalReservoirClassifier(**ACCURATE))) == bytes_of(found)
+    one = stepwell.spark.train(df.coalesce(1), PyramidalReservoirClassifier(**ACCURATE))
+    assert_same(one, expected, table)
+
+
+def test_a_file_of_the_command_line_predicts_the_same_bits(spark, tmp_path):
+    table = make_table(150, 13, labels=True, bonds=True)
+    model = trained_by_command(table, tmp_path)
+    command("predict", tmp_path / "all.parquet", "-m", model, "-o", tmp_path / "expected.parquet")
+    expected = pq.read_table(tmp_path / "expected.parquet").sort_by("id")
+    folder = write_files(tmp_path / "files", table)
+    for data in (str(folder), spark.read.parquet(str(folder))):
+        found = stepwell.spark.predict(data, stepwell.load(model)).toArrow().sort_by("id")
+        assert found["prediction"].to_pylist() == expected["prediction"].to_pylist()
+        assert found["scores"].to_pylist() == expected["scores"].to_pylist()

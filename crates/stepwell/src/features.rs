@@ -26,6 +26,7 @@ mod fit;
 mod triangles;
 
 pub use edges::{EdgeInputs, EdgeMap};
+pub(crate) use exact::Spread;
 pub use fit::FeatureFit;
 
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -176,12 +176,18 @@ fn compare(a: &f64, b: &f64) -> Ordering {
     if a == b { Ordering::Equal } else { a.total_cmp(b) }
 }
 
+/// The order of rows: that of the first numbers that differ.
+fn in_order(mine: ArrayView1<'_, f64>, theirs: ArrayView1<'_, f64>) -> Ordering {
+    let orders = mine.iter().zip(theirs).map(|(a, b)| compare(a, b));
+    orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
 fn search<T>(values: &[T], names: &[T], order: impl Fn(&T, &T) -> Ordering) -> Vec<Option<usize>> {
     values.iter().map(|value| names.binary_search_by(|name| order(name, value)).ok()).collect()
 }
 
 /// What is known about graphs and to be predicted of others.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub enum Targets {
     /// Nothing.
     #[default]
@@ -241,6 +247,29 @@ impl Targets {
         match self {
             Self::Numbers(values) if values.ncols() == 1 => Some(values.iter().copied().collect()),
             _ => None,
+        }
+    }
+
+    /// The order of the target of a graph and that of another graph among others of the same
+    /// kind. Targets that are not known come last.
+    pub(crate) fn order(&self, graph: usize, others: &Self, other: usize) -> Ordering {
+        match (self, others) {
+            (Self::Classes(Labels::Int(mine)), Self::Classes(Labels::Int(theirs))) => {
+                mine[graph].cmp(&theirs[other])
+            }
+            (Self::Classes(Labels::Bool(mine)), Self::Classes(Labels::Bool(theirs))) => {
+                mine[graph].cmp(&theirs[other])
+            }
+            (Self::Classes(Labels::Float(mine)), Self::Classes(Labels::Float(theirs))) => {
+                compare(&mine[graph], &theirs[other])
+            }
+            (Self::Classes(Labels::Text(mine)), Self::Classes(Labels::Text(theirs))) => {
+                mine[graph].cmp(&theirs[other])
+            }
+            (Self::Numbers(mine) | Self::Binary(mine), Self::Numbers(theirs) | Self::Binary(theirs)) => {
+                in_order(mine.row(graph), theirs.row(other))
+            }
+            _ => Ordering::Equal,
         }
     }
 

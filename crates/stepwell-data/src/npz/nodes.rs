@@ -29,7 +29,7 @@ const MASKS: [(Part, &str); 3] =
 
 /// Reads the graph.
 pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> {
-    let limit = archive.limit();
+    let limit = archive.limit_whole();
     let mut allowance = Allowance::new("the size of its graph", limit);
     let there = archive.parts();
     let mut unpack = |member: &str| archive.unpack(member).map(|bytes| (bytes, archive.place(member)));

@@ -10,18 +10,17 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
-from ._stepwell import RawCensus, RawFeatureFit, RawModel, RawReadoutFit, RawRows, decode_classes
+from ._stepwell import RawCensus, RawDraw, RawFeatureFit, RawModel, RawReadoutFit, RawRows, decode_classes
 from ._targets import as_labels
 
 _TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
@@ -31,9 +30,6 @@ FILE, ROW, GROUP = "_stepwell_file", "_stepwell_row", "_stepwell_group"
 
 #: Columns that are made; those of the same name are not kept.
 MADE = ("embedding", "prediction", "scores", "error")
-
-#: What comes back from workers that gather something.
-STATE = pa.schema([("state", pa.binary())])
 
 
 @dataclass(frozen=True)
@@ -171,16 +167,17 @@ class Target:
     width: int = 1
 
     def of(self, table, rows):
-        """What is known of some rows: which of them have a target, and their targets."""
+        """Which of some rows have a target, and the targets of those."""
         columns = [_column(table, name).take(pa.array(rows)) for name in self.names]
         if self.kind == "classes":
             known = np.flatnonzero(columns[0].is_valid())
-            return known, columns[0].take(pa.array(known))
-        values = [self._numbers(table, name, column) for name, column in zip(self.names, columns)]
+            return known, columns[0].take(pa.array(known)).to_pylist()
+        values = [self._numbers(name, column) for name, column in zip(self.names, columns)]
         values = np.column_stack(values) if values[0].ndim == 1 else values[0]
-        return np.flatnonzero(~np.isnan(values).all(axis=1)), values
+        known = np.flatnonzero(~np.isnan(values).all(axis=1))
+        return known, np.ascontiguousarray(values[known], dtype=np.float64)
 
-    def _numbers(self, table, name, column):
+    def _numbers(self, name, column):
         """Numbers with NaN for null, or rows of them if the column holds lists."""
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
             rows = [[None] * self.width if row is None else row for row in column.to_pylist()]
@@ -208,26 +205,59 @@ class Survey:
     #: How many attributes vertices have, and whether labels.
     expected: tuple
     skip_bad: bool
-    #: What to count, or None.
+    #: What to count and to draw graphs by, or None.
     target: Target | None = None
 
     def __call__(self, tables):
-        fit, counts, skipped, untargeted = RawFeatureFit(self.options), Counter(), 0, 0
-        several = self.target is not None and self.target.kind != "classes"
-        census = RawCensus(self.target.width, self.target.kind == "binary") if several else None
+        found = Surveyed(RawFeatureFit(self.options))
+        if self.target is not None:
+            binary = self.target.kind == "binary"
+            found.draw = RawDraw(self.options, binary)
+            found.census = RawCensus(self.target.width, binary) if self.target.kind != "classes" else None
         for table in tables:
             for batch, rows, bad in _pieces(table, self.expected, self.skip_bad):
-                skipped += len(bad)
-                fit.observe(batch)
+                found.skipped += len(bad)
                 if self.target is not None:
                     known, values = self.target.of(table, rows)
-                    untargeted += len(rows) - len(known)
-                    if several:
-                        census.observe(np.ascontiguousarray(values, dtype=np.float64))
+                    found.untargeted += len(rows) - len(known)
+                    batch = _selected(batch, known)
+                    found.draw.observe(batch, values)
+                    if found.census is None:
+                        found.counts.update(values)
                     else:
-                        for each in pc.value_counts(values).to_pylist():
-                            counts[each["values"]] += each["counts"]
-        return pickle.dumps((fit, counts, census, skipped, untargeted))
+                        found.census.observe(values)
+                found.features.observe(batch)
+        return pickle.dumps(found)
+
+    @staticmethod
+    def merged(states):
+        """What several workers have found, in their order."""
+        first, *others = map(pickle.loads, states)
+        for other in others:
+            first.merge(other)
+        return pickle.dumps(first)
+
+
+@dataclass
+class Surveyed:
+    """What a survey has found."""
+
+    features: RawFeatureFit
+    draw: RawDraw | None = None
+    census: RawCensus | None = None
+    #: How often each class occurs.
+    counts: Counter = field(default_factory=Counter)
+    skipped: int = 0
+    #: Graphs that have no target.
+    untargeted: int = 0
+
+    def merge(self, other):
+        for mine, theirs in ((self.features, other.features), (self.draw, other.draw), (self.census, other.census)):
+            if mine is not None:
+                mine.merge(theirs)
+        self.counts += other.counts
+        self.skipped += other.skipped
+        self.untargeted += other.untargeted
 
 
 @dataclass(frozen=True)
@@ -239,74 +269,94 @@ class Gather:
     fit: RawReadoutFit
 
     def __call__(self, tables):
+        skipped = 0
+
+        def pieces():
+            nonlocal skipped
+            for table in tables:
+                for batch, rows, bad in _pieces(table, self.plan.model.expected, self.plan.skip_bad):
+                    skipped += len(bad)
+                    known, values = self.target.of(table, rows)
+                    if len(known):
+                        yield _selected(batch, known), values, (table, rows[known])
+
+        def refuse(place, at, reason):
+            nonlocal skipped
+            table, rows = place
+            _bad(self.plan.skip_bad, table, int(rows[at]), re.sub(r"^graph \d+, ", "", reason))
+            skipped += 1
+
+        found = self.fit.gather_graphs(self.plan.model, pieces(), refuse)
+        return pickle.dumps((found, skipped))
+
+    @staticmethod
+    def merged(states):
+        """What several workers have gathered, in their order; one state at a time is unpacked."""
         found, skipped = None, 0
-        for table in tables:
-            for rows, vectors, bad in _numbers(self.plan, table, self.plan.model.embed_possible):
-                skipped += len(bad)
-                known, values = self.target.of(table, rows)
-                if len(known):
-                    if self.target.kind == "classes":
-                        gathered = self.fit.gather(vectors[known], values.to_pylist(), None)
-                    else:
-                        values = np.ascontiguousarray(values, dtype=np.float64)
-                        gathered = self.fit.gather(vectors, values, None)
-                    found = _merged(found, gathered)
+        for state in states:
+            other, bad = pickle.loads(state)
+            skipped += bad
+            if found is None:
+                found = other
+            else:
+                found.merge(other)
         return pickle.dumps((found, skipped))
 
 
-def _merged(mine, theirs):
-    if mine is None or theirs is None:
-        return theirs if mine is None else mine
-    mine.merge(theirs)
-    return mine
+def _selected(batch, known):
+    return batch if len(known) == len(batch) else batch.select(known.tolist())
 
 
-@dataclass
-class Known:
-    """What a survey found of the targets."""
-
-    counts: Counter
-    census: RawCensus | None = None
-    untargeted: int = 0
+#: How many states are merged at a time. Sums depend on it, and on the rows of a state, in
+#: their last bits; so neither depends on how many workers there are.
+FAN = 4
 
 
-def fit(cluster, model, skip_bad=False, target=None):
-    """A fitted copy of a model, and what is known of the targets.
+def reduced(states, merged):
+    """One state of many, by the tree that all clusters use."""
+    states = list(states)
+    while len(states) > 1:
+        states = [merged(states[at : at + FAN]) for at in range(0, len(states), FAN)]
+    return states[0]
 
-    ``cluster`` has ``first``, the first row as a mapping, and ``gather(job)``,
-    which runs a job on all workers and hands out what they answer.
-    """
-    if not isinstance(model, PyramidalReservoir):
-        raise TypeError(f"model: expected a PyramidalReservoir, found {type(model).__name__}")
-    model = clone(model)
-    options, row = model._checked(), cluster.first
+
+def _surveyed(cluster, options, skip_bad, target=None):
+    row = cluster.first
     if row is None:
         raise ValueError("data: expected at least one graph, found none")
     width, labels = int(row.get("x_dim") or 0), row.get("node_label") is not None
-    features, known, skipped = None, Known(Counter()), 0
+    return pickle.loads(cluster.reduce(Survey(options, (width, labels), skip_bad, target)))
+
+
+def _copied(model, kind, wanted):
+    """An unfitted copy of a model, if it is one of those wanted."""
+    if not isinstance(model, kind):
+        raise TypeError(f"model: expected {wanted}, found {type(model).__name__}")
+    if model.input != type(model)._defaults["input"]:
+        raise ValueError(f"input: expected graphs on a cluster, found {model.input!r}; make graphs of molecules first")
+    return clone(model)
+
+
+def fit(cluster, model, skip_bad=False):
+    """A fitted copy of a model.
+
+    ``cluster`` has ``first``, the first row as a mapping, and ``reduce(job)``,
+    which runs a job on all rows and merges what workers answer: by
+    ``job.merged``, in a tree that does not depend on the workers.
+    """
+    model = _copied(model, PyramidalReservoir, "a PyramidalReservoir")
+    options, row = model._checked(), cluster.first
+    width = int(row.get("x_dim") or 0) if row else 0
+    model.skipped_ = 0
     # Attributes alone that are taken as they are need no look at the graphs.
-    if options["raw"] and width and not labels and not options["structure"] and options["edge_gate"] == "none":
+    if options["raw"] and width and row.get("node_label") is None and not options["structure"] and options["edge_gate"] == "none":
         ones = {"means": [0.0] * width, "scales": [1.0] * width}
         features = {"attributes": width, "structure": [], "labels": [], **ones}
-    if features is None or target is not None:
-        fitted = None
-        for state in cluster.gather(Survey(options, (width, labels), skip_bad, target)):
-            other, more, census, bad, untargeted = pickle.loads(state)
-            fitted = _merged(fitted, other)
-            known.counts += more
-            known.census = _merged(known.census, census)
-            known.untargeted += untargeted
-            skipped += bad
-        features = fitted.finish() if features is None else features
-    if isinstance(getattr(model, "class_weight", None), Mapping):
-        if target is not None and target.kind == "binary":
-            options["class_weight"] = [float(model.class_weight.get(label, 1.0)) for label in (0, 1)]
-        else:
-            names = np.array(sorted(known.counts))
-            options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=names, y=names).tolist()
+    else:
+        found = _surveyed(cluster, options, skip_bad)
+        features, model.skipped_ = found.features.finish(), found.skipped
     model._keep(RawModel.with_features(options, features))
-    model.skipped_ = skipped
-    return model, known
+    return model
 
 
 def _target(first, model, y):
@@ -324,46 +374,51 @@ def _target(first, model, y):
     return Target(names, kind, width), several
 
 
-def fit_ridge(cluster, model, y="y", skip_bad=False):
+def train(cluster, model, y="y", skip_bad=False):
     """A trained copy of a classifier or regressor."""
-    if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
-        raise TypeError(f"model: expected {_TRAINABLE}, found {type(model).__name__}")
-    if model.landmarks:
-        why = "workers send sums, not graphs; landmarks=0 with or without random_features works there"
-        raise ValueError(f"landmarks: expected 0 on a cluster, found {model.landmarks}: {why}")
+    model = _copied(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor), _TRAINABLE)
     if cluster.first is None:
         raise ValueError("data: expected at least one graph, found none")
     target, several = _target(cluster.first, model, y)
-    model, known = fit(cluster, model, skip_bad, target)
     names = list(target.names) if len(target.names) == target.width and target.names != ("y",) else []
-    plan, trained = Plan(model._model, skip_bad=skip_bad), None
-    if target.kind == "classes":
-        classes = np.array(sorted(known.counts))
-        if len(classes) < 2:
-            raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
-        counts = [known.counts[name] for name in classes.tolist()]
-        readout = RawReadoutFit(plan.model.options, plan.model.width, as_labels(classes), counts)
-    else:
-        readout = RawReadoutFit(plan.model.options, plan.model.width, census=known.census, names=names)
+    options = model._checked()
+    found = _surveyed(cluster, options, skip_bad, target)
+    classes = np.array(sorted(found.counts))
+    if target.kind == "classes" and len(classes) < 2:
+        raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
+    if isinstance(getattr(model, "class_weight", None), Mapping):
+        if target.kind == "binary":
+            options["class_weight"] = [float(model.class_weight.get(label, 1.0)) for label in (0, 1)]
+        else:
+            options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=classes, y=classes).tolist()
+    options, choices = found.draw.choose(options)
+    features = found.features
+    if not features.serves(options):  # columns of structure were chosen
+        features = _surveyed(cluster, options, skip_bad, target).features
+    plan = Plan(RawModel.with_features(options, features.finish()), skip_bad=skip_bad)
+    readout = RawReadoutFit(
+        options,
+        plan.model.width,
+        as_labels(classes) if target.kind == "classes" else None,
+        [found.counts[name] for name in classes.tolist()],
+        found.census,
+        names,
+        found.draw,
+    )
+    trained = None
     while trained is None:
-        found, skipped = None, 0
-        for state in cluster.gather(Gather(plan, target, readout)):
-            other, bad = pickle.loads(state)
-            skipped += bad
-            found = _merged(found, other)
-        if found is None:
-            raise ValueError("data: expected at least one graph that can be used, found none")
-        trained = readout.advance(found)
-    model._keep(plan.model.with_readout(trained, names))
+        gathered, model.skipped_ = pickle.loads(cluster.reduce(Gather(plan, target, readout)))
+        trained = readout.advance(gathered)
+    model._keep(plan.model.with_readout(trained, names, choices))
     model._flat = not several
-    model.skipped_ = skipped
-    if known.untargeted:
-        warnings.warn(f"{known.untargeted} graphs have no target, and are not used", stacklevel=3)
+    if found.untargeted:
+        warnings.warn(f"{found.untargeted} graphs have no target, and are not used", stacklevel=3)
+    model._warn_of_training(stacklevel=4)
     return model
 
 
 def fitted_plan(cluster, model, skip_bad, keep):
     """The plan of a model, which is fitted first if it is not yet."""
     if not hasattr(model, "_model"):
-        model, _ = fit(cluster, model, skip_bad)
+        model = fit(cluster, model, skip_bad)
     return Plan(model._model, skip_bad=skip_bad, keep=tuple(keep))

@@ -10,6 +10,13 @@ import pyarrow.parquet as pq
 
 from ._cluster import FILE, GROUP, ROW
 
+#: Rows whose sums are made together: the row groups of a file that follow each other are
+#: taken together until they have so many. Sums depend on it in their last bits.
+SUMMED_ROWS = 10_000
+
+#: Sums of rows that travel, at most: where there are more rows, more of them are taken together.
+MOST_SUMS = 4096
+
 #: Bytes of a row group, as it lies in memory, that are looked at together.
 _PIECE_BYTES = 32 << 20
 
@@ -33,6 +40,8 @@ class RowGroups:
         self.first = None
         #: The columns of the first file.
         self.schema = None
+        #: How many rows each of them has.
+        self._rows = []
         files, position = list(_files(paths)), 0
         with ThreadPoolExecutor(16) as pool:  # most of it is waiting for footers
             footers = list(pool.map(_footer, files))
@@ -41,9 +50,25 @@ class RowGroups:
             row = 0
             for group, rows in enumerate(groups):
                 self.tasks.append({"path": path, "group": group, "row": row, "position": position})
+                self._rows.append(rows)
                 row, position = row + rows, position + rows
                 if self.first is None and rows:
                     self.first = next(read(self.tasks[-1], limit=1)).to_pylist()[0]
+        #: How many rows there are.
+        self.rows = position
+
+
+    def sums(self):
+        """The row groups whose rows are summed up together: lists of tasks, in order."""
+        rows = max(SUMMED_ROWS, -(-self.rows // MOST_SUMS))
+        together, count = [[]], 0
+        for task, found in zip(self.tasks, self._rows):
+            if count >= rows:
+                together.append([])
+                count = 0
+            together[-1].append(task)
+            count += found
+        return together
 
 
 def read(task, limit=None):
@@ -60,6 +85,12 @@ def read(task, limit=None):
         table = table.append_column(ROW, pa.array(range(row, row + rows), pa.int64()))
         yield table.append_column(GROUP, pa.array([task["group"]] * rows, pa.int64()))
         row, position = row + rows, position + rows
+
+
+def read_all(tasks):
+    """The rows of several row groups, one after the other."""
+    for task in tasks:
+        yield from read(task)
 
 
 def _footer(path):

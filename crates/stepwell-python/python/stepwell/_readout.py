@@ -121,18 +121,22 @@ class _WithReadout(PyramidalReservoir):
             warnings.warn(f"{unknown} graphs have no target, and are not used", stacklevel=3)
         trained._keep(model)
         trained._arrived(batch, journey)
-        ignored = model.features.get("ignored", 0)
+        trained._warn_of_training(stacklevel=4)
+        vars(self).update(vars(trained))
+        return self
+
+    def _warn_of_training(self, stacklevel):
+        """Warns of what a user should know of a model that was just trained."""
+        ignored = self._model.features.get("ignored", 0)
         if ignored:
-            warnings.warn(f"all {ignored} vertex features are constant, and ignored", stacklevel=3)
-        if model.is_blind:
-            items = "graphs" if vertices is None else "vertices"
+            warnings.warn(f"all {ignored} vertex features are constant, and ignored", stacklevel=stacklevel)
+        if self._model.is_blind:
+            items = "graphs" if self._fixed["level"] == "graph" else "vertices"
             warnings.warn(
                 f"all training {items} have the same vector, so every prediction is the same; "
                 "give vertices features or labels, or add structure=",
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
-        vars(self).update(vars(trained))
-        return self
 
 
 @with_parameters(("Model", "Pooling", "Readout"), "accurate", without=OF_VERTICES)

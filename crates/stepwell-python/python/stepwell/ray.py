@@ -26,7 +26,7 @@ except ImportError as error:
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
-__all__ = ["embed", "fit", "fit_ridge", "predict"]
+__all__ = ["embed", "fit", "predict", "train"]
 
 _Data: TypeAlias = ray.data.Dataset | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
@@ -87,21 +87,24 @@ def fit(
     machine, to the bit.
     """
     source = _source(data, ray_options)
-    fitted, _ = _cluster.fit(source, PyramidalReservoir() if model is None else model, skip_bad)
-    return fitted
+    return _cluster.fit(source, PyramidalReservoir() if model is None else model, skip_bad)
 
 
-def fit_ridge(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False, **ray_options: Any) -> _Model:
+def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False, **ray_options: Any) -> _Model:
     """A trained copy of a classifier or regressor.
 
-    Vectors are computed on the workers, which send the moments of theirs. That
-    takes two passes, one more with ``random_features``, and one at the beginning
-    in which features are fitted and targets counted. The result is that of ``model.fit`` up to rounding.
+    The result is what ``stepwell train`` makes of the same rows on one machine: the same
+    choices, landmarks, scales and penalty, and decision values that differ by
+    rounding. Of the same row groups it has the same bytes, however many workers there
+    are. Graphs are gone through four times with landmarks, once more where columns of
+    structure are chosen: to see what they carry and to draw some, then to embed them for
+    landmarks, for moments, and for leave-one-out errors. Workers send sums, which other workers
+    add up.
 
     Parameters
     ----------
     data : ray.data.Dataset, or path or list of paths
-        As for :func:`embed`.
+        As for :func:`embed`. A dataset is kept in Ray's object store meanwhile.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
     y : str or list of str
         The column to predict, or several. Several columns, or one of lists, are
@@ -110,9 +113,10 @@ def fit_ridge(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_
     skip_bad : bool
         Whether rows that cannot be used are left out; ``skipped_`` counts them.
     **ray_options
-        For ``Dataset.map_batches``.
+        For the tasks (``num_cpus``, ``memory``, …, as ``ray.remote`` has them);
+        ``concurrency`` is how many of them embed graphs at a time.
     """
-    return _cluster.fit_ridge(_source(data, ray_options), model, y, skip_bad)
+    return _cluster.train(_source(data, ray_options), model, y, skip_bad)
 
 
 def predict(
@@ -130,7 +134,7 @@ def predict(
     data : ray.data.Dataset, or path or list of paths
         As for :func:`embed`; targets need not be there.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
-        A trained one: by :func:`fit_ridge`, or by its own ``fit``.
+        A trained one: by :func:`train`, or by its own ``fit``.
     skip_bad, keep, **ray_options
         As for :func:`embed`.
 
@@ -153,21 +157,21 @@ def _embed(plan, tables):
     yield from _cluster.embed(plan, tables)
 
 
-def _state(job, tables):
-    yield pa.table({"state": [job(tables)]}, schema=_cluster.STATE)
-
-
 def _source(data, ray_options):
     if isinstance(data, ray.data.Dataset):
         return _Rows(data, ray_options)
     return _Files(_files.paths_of(data, "a ray.data.Dataset"), ray_options)
 
 
+def _iter_of_one(table):
+    return iter([table])
+
+
 class _Rows:
     """A dataset whose blocks go to the workers."""
 
     def __init__(self, dataset, ray_options):
-        self._dataset, self._options = dataset, ray_options
+        self._dataset, self._options, self._blocks = dataset, ray_options, None
         taken = dataset.take(1)
         self.first = taken[0] if taken else None
 
@@ -176,9 +180,61 @@ class _Rows:
             partial(_on_block, work), batch_size=None, batch_format="pyarrow", **self._options
         )
 
-    def gather(self, job):
-        for row in self.map(partial(_state, job)).iter_rows():
-            yield row["state"]
+    def parts(self):
+        """What is summed up together, in an order that is always the same."""
+        if self._blocks is None:
+            execution = self._dataset.context.execution_options
+            before, execution.preserve_order = execution.preserve_order, True
+            try:
+                self._blocks = self._dataset.to_arrow_refs()
+            finally:
+                execution.preserve_order = before
+        return self._blocks
+
+    #: What makes tables of a part.
+    tables = staticmethod(_iter_of_one)
+
+    def reduce(self, job):
+        options = dict(self._options)
+        most = options.pop("concurrency", None)
+        most = most[-1] if isinstance(most, (list, tuple)) else most
+        job, tables = ray.put(job), self.tables
+        gather, merge = ray.remote(_gather).options(**options), ray.remote(_merge).options(**options)
+        # Children before their parents, so that sums are merged as soon as they can be.
+        levels, busy = [[]], []
+
+        def add(level, state):
+            if level == len(levels):
+                levels.append([])
+            levels[level].append(state)
+            if len(levels[level]) == _cluster.FAN:
+                close(level)
+
+        def close(level):
+            states, levels[level] = levels[level], []
+            add(level + 1, merge.remote(job, *states) if len(states) > 1 else states[0])
+
+        for part in self.parts():
+            if most is not None and len(busy) >= most:
+                _, busy = ray.wait(busy, num_returns=1, fetch_local=False)
+            state = gather.remote(job, tables, part)
+            busy = [*busy, state] if most is not None else busy
+            add(0, state)
+            del state
+        level = 0
+        while sum(map(len, levels)) > 1 or level < len(levels) - 1:
+            if levels[level]:
+                close(level)
+            level += 1
+        return ray.get(levels[-1][0])
+
+
+def _gather(job, tables, part):
+    return job(tables(part))
+
+
+def _merge(job, *states):
+    return job.merged(states)
 
 
 def _on_block(work, table):
@@ -190,9 +246,11 @@ class _Files(_Rows):
 
     def __init__(self, paths, ray_options):
         groups = _files.RowGroups(paths)
-        self._options, self.first = ray_options, groups.first
+        self._options, self.first, self.parts = ray_options, groups.first, groups.sums
         blocks = min(max(len(groups.tasks), 1), _MOST_TASKS)
         self._dataset = ray.data.from_items(groups.tasks, override_num_blocks=blocks)
+
+    tables = staticmethod(_files.read_all)
 
     def map(self, work):
         return self._dataset.map_batches(

@@ -16,6 +16,7 @@ its own; how many of them a worker holds at a time is then Spark's
 ``spark.sql.execution.arrow.maxRecordsPerBatch``, to be lowered for large graphs.
 """
 
+import json
 import logging
 import os
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from typing import TypeAlias, TypeVar
 
 try:
     import pyarrow as pa
+    from pyspark import TaskContext
     from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F
@@ -37,7 +39,7 @@ except ImportError as error:
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
-__all__ = ["embed", "fit", "fit_ridge", "predict"]
+__all__ = ["embed", "fit", "predict", "train"]
 
 #: Row groups become at most so many tasks.
 _MOST_TASKS = 10_000
@@ -103,21 +105,26 @@ def fit(data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool 
     The result is the model that ``model.fit`` makes of the same graphs on one
     machine, to the bit.
     """
-    fitted, _ = _cluster.fit(_source(data), PyramidalReservoir() if model is None else model, skip_bad)
-    return fitted
+    return _cluster.fit(_source(data), PyramidalReservoir() if model is None else model, skip_bad)
 
 
-def fit_ridge(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False) -> _Model:
+def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False) -> _Model:
     """A trained copy of a classifier or regressor.
 
-    Vectors are computed on the workers, which send the moments of theirs. That
-    takes two passes, one more with ``random_features``, and one at the beginning
-    in which features are fitted and targets counted. The result is that of ``model.fit`` up to rounding.
+    The result is what ``stepwell train`` makes of the same rows on one machine: the same
+    choices, landmarks, scales and penalty, and decision values that differ by
+    rounding. Of the same row groups it has the same bytes, however many workers there
+    are. Graphs are gone through four times with landmarks, once more where columns of
+    structure are chosen: to see what they carry and to draw some, then to embed them for
+    landmarks, for moments, and for leave-one-out errors. Workers send sums, which other workers
+    add up; the last of them go through the driver, whose ``spark.driver.memory`` must hold
+    them twice.
 
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path or list of paths
-        As for :func:`embed`.
+        As for :func:`embed`. The partitions of a data frame must be the same each time it is
+        computed; their number and order change the result by rounding alone.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
     y : str or list of str
         The column to predict, or several. Several columns, or one of lists, are
@@ -126,7 +133,7 @@ def fit_ridge(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_
     skip_bad : bool
         Whether rows that cannot be used are left out; ``skipped_`` counts them.
     """
-    return _cluster.fit_ridge(_source(data), model, y, skip_bad)
+    return _cluster.train(_source(data), model, y, skip_bad)
 
 
 def predict(
@@ -143,7 +150,7 @@ def predict(
     data : pyspark.sql.DataFrame, or path or list of paths
         As for :func:`embed`; targets need not be there.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
-        A trained one: by :func:`fit_ridge`, or by its own ``fit``.
+        A trained one: by :func:`train`, or by its own ``fit``.
     skip_bad, keep
         As for :func:`embed`.
 
@@ -184,8 +191,17 @@ class _Rows:
     def map(self, work, schema):
         return self._located.mapInArrow(partial(_on_batches, work), schema)
 
-    def gather(self, job):
-        return [bytes(row.state) for row in self.map(partial(_state, job), "state binary").collect()]
+    def states(self, job):
+        """A state for each partition, with its position."""
+        return self._located.mapInArrow(partial(_partition_state, job), _STATES)
+
+    def reduce(self, job):
+        states = self.states(job).persist()
+        try:
+            end = 1 + (states.agg(F.max("position")).first()[0] or 0)
+            return _reduced(states, end, job)
+        finally:
+            states.unpersist()
 
 
 class _Files(_Rows):
@@ -199,6 +215,7 @@ class _Files(_Rows):
         self.first, self._schema = groups.first, groups.schema
         rows = [(task["path"], task["group"], task["row"], task["position"]) for task in groups.tasks]
         tasks = session.createDataFrame(rows, "path string, group long, row long, position long")
+        self._session, self._groups = session, groups
         # A worker is told of its own row groups alone, neighbours in a file together.
         self._tasks = tasks.repartitionByRange(min(max(len(rows), 1), _MOST_TASKS), "position", "group")
 
@@ -209,6 +226,12 @@ class _Files(_Rows):
 
     def map(self, work, schema):
         return self._tasks.mapInArrow(partial(_on_groups, work), schema)
+
+    def reduce(self, job):
+        sums = [(position, json.dumps(tasks)) for position, tasks in enumerate(self._groups.sums())]
+        tasks = self._session.createDataFrame(sums, "position long, tasks string")
+        tasks = tasks.repartitionByRange(len(sums), "position")
+        return _reduced(tasks.mapInArrow(partial(_states_of_groups, job), _STATES), len(sums), job)
 
 
 def _located(df):
@@ -244,5 +267,34 @@ def _embed(plan, tables):
     yield from _cluster.embed(plan, tables)
 
 
-def _state(job, tables):
-    yield pa.table({"state": [job(tables)]}, schema=_cluster.STATE)
+#: What comes back from workers that gather something.
+_STATES = "position long, state binary"
+
+
+def _reduced(states, end, job):
+    """One state of those with positions below an end, merged by workers."""
+    while end > 1:
+        parent = F.expr(f"position div {_cluster.FAN}").alias("parent")
+        states = states.groupBy(parent).applyInArrow(partial(_merged, job.merged), _STATES)
+        end = -(-end // _cluster.FAN)
+    return bytes(states.first().state)
+
+
+def _merged(merged, key, table):
+    states = table.sort_by("position")["state"]
+    return _state(key[0].as_py(), merged([state.as_py() for state in states]))
+
+
+def _state(position, state):
+    return pa.table({"position": pa.array([position], pa.int64()), "state": pa.array([state], pa.binary())})
+
+
+def _partition_state(job, batches):
+    state = job(pa.Table.from_batches([batch]) for batch in batches)
+    yield from _state(TaskContext.get().partitionId(), state).to_batches()
+
+
+def _states_of_groups(job, batches):
+    for batch in batches:
+        for row in batch.to_pylist():
+            yield from _state(row["position"], job(_files.read_all(json.loads(row["tasks"])))).to_batches()

@@ -94,7 +94,7 @@ impl Total {
 /// How many numbers there were, their sum and the sum of their squares.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(try_from = "Packed", into = "Packed")]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     count: u64,
     sum: Total,
     squares: Total,
@@ -135,6 +135,11 @@ impl Spread {
         let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
         let scale = if constant { f64::MAX } else { deviation };
         (mean.is_finite() && deviation.is_finite()).then_some((mean, scale))
+    }
+
+    /// How many numbers there were.
+    pub fn count(&self) -> u64 {
+        self.count
     }
 
     /// Mean and standard deviation (ddof 0); not finite where there are none.

@@ -68,6 +68,11 @@ impl FeatureFit {
         }
     }
 
+    /// What it was asked for.
+    pub fn options(&self) -> &FeatureOptions {
+        &self.options
+    }
+
     /// Whether attributes that never change would leave nothing to tell vertices by.
     fn needs_more_than_constants(&self, batch: &GraphBatch) -> bool {
         !self.options.raw && self.options.structure.is_empty() && batch.vertex_labels().is_none()

@@ -8,6 +8,7 @@
 //! have the same options.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
@@ -77,32 +78,88 @@ impl Choice {
 }
 
 /// Graphs to compare candidates on, drawn while all training graphs go by.
+///
+/// ```
+/// use stepwell::graph::{EdgeList, Graph};
+/// use stepwell::model::Drawn;
+/// use stepwell::targets::Targets;
+/// let pair = Graph::new(&EdgeList::new(2, &[0], &[1]))?;
+/// let star = Graph::new(&EdgeList::new(3, &[0, 0], &[1, 2]))?;
+/// let (mut here, mut there) = (Drawn::default(), Drawn::default());
+/// here.observe(pair.as_batch(), &Targets::integers(vec![0]));
+/// there.observe(star.as_batch(), &Targets::integers(vec![1]));
+/// // What travels from one machine to another.
+/// let (graphs, targets, end) = there.parts()?;
+/// here.merge(&graphs, &targets, end);
+/// assert_eq!(here.finish()?.0.len(), 2);
+/// # Ok::<(), stepwell::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
     by_lot: BTreeMap<u64, (GraphBatch, Targets)>,
+    vertices: usize,
+    /// Graphs with this lot or a larger one are not drawn: those before them have vertices enough.
+    end: Option<u64>,
 }
 
 impl Drawn {
-    /// More graphs go by.
+    /// More graphs go by. Of equal ones the one with the least target is drawn, so that their
+    /// order does not matter.
     pub fn observe(&mut self, graphs: &GraphBatch, targets: &Targets) {
         for (index, key) in graphs.keys().into_iter().enumerate() {
             let lot = lot(key);
             let full = self.by_lot.len() >= MOST_GRAPHS;
-            if full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot >= worst) {
+            if self.end.is_some_and(|end| lot >= end)
+                || full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot > worst)
+            {
                 continue;
             }
-            self.by_lot.entry(lot).or_insert_with(|| (graphs.select(&[index]), targets.select(&[index])));
-            if self.by_lot.len() > MOST_GRAPHS {
-                self.by_lot.pop_last();
+            match self.by_lot.entry(lot) {
+                Entry::Occupied(mut held) => {
+                    if targets.order(index, &held.get().1, 0).is_lt() {
+                        held.get_mut().1 = targets.select(&[index]);
+                    }
+                }
+                Entry::Vacant(place) => {
+                    let graph = graphs.select(&[index]);
+                    self.vertices += graph.num_vertices();
+                    place.insert((graph, targets.select(&[index])));
+                    self.drop_most();
+                }
             }
         }
+    }
+
+    fn drop_most(&mut self) {
+        while self.by_lot.len() > MOST_GRAPHS || self.vertices > MOST_VERTICES {
+            let Some((lot, (graph, _))) = self.by_lot.pop_last() else { return };
+            if self.vertices > MOST_VERTICES {
+                self.end = Some(lot);
+            }
+            self.vertices -= graph.num_vertices();
+        }
+    }
+
+    /// What was drawn so far, and the lot at which it ends if that is known.
+    pub fn parts(&self) -> Result<(GraphBatch, Targets, Option<u64>)> {
+        let (graphs, targets) = self.clone().finish()?;
+        Ok((graphs, targets, self.end))
+    }
+
+    /// Takes in the [`parts`](Self::parts) of what was drawn of other graphs.
+    pub fn merge(&mut self, graphs: &GraphBatch, targets: &Targets, end: Option<u64>) {
+        if let Some(end) = end {
+            let beyond = self.by_lot.split_off(&end);
+            self.vertices -= beyond.values().map(|(graph, _)| graph.num_vertices()).sum::<usize>();
+            self.end = Some(self.end.map_or(end, |own| own.min(end)));
+        }
+        self.observe(graphs, targets);
     }
 
     /// Those drawn.
     pub fn finish(self) -> Result<(GraphBatch, Targets)> {
         let (mut graphs, mut targets) = (GraphBatch::default(), Targets::None);
-        let most = affordable(self.by_lot.values().map(|(graph, _)| graph.num_vertices()));
-        for (graph, target) in self.by_lot.into_values().take(most) {
+        for (graph, target) in self.by_lot.into_values() {
             graphs.append(&graph)?;
             targets.append(target)?;
         }
@@ -142,7 +199,7 @@ pub fn choose(
     let keys = graphs.keys();
     let mut lots: Vec<(u64, usize)> =
         (0..graphs.len()).filter(known).filter(counts).map(|graph| (lot(keys[graph]), graph)).collect();
-    lots.sort_unstable();
+    lots.sort_by(|(lot, graph), (other, than)| lot.cmp(other).then_with(|| targets.order(*graph, *than)));
     lots.dedup_by_key(|(lot, _)| *lot);
     lots.truncate(MOST_GRAPHS);
     lots.truncate(affordable(lots.iter().map(|&(_, graph)| graphs.graph(graph).num_vertices())));
@@ -330,9 +387,58 @@ mod tests {
         }
         let (some, their) = drawn.finish().unwrap();
         assert_eq!(some.len(), MOST_GRAPHS);
+        // Wherever they were seen.
+        let mut merged = Drawn::default();
+        for first in [600, 0, 900, 300] {
+            let piece: Vec<usize> = (first..first + 300).collect();
+            let mut part = Drawn::default();
+            part.observe(&graphs.select(&piece), &targets.select(&piece));
+            let (graphs, targets, end) = part.parts().unwrap();
+            merged.merge(&graphs, &targets, end);
+        }
+        assert_eq!(merged.finish().unwrap(), (some.clone(), their.clone()));
         let their = Encoded::new(&their).unwrap();
         let found = choose_on(&reservoir(0), &some, &their, || ControlFlow::Continue(())).unwrap();
         assert_eq!(found.1, choices);
+    }
+
+    #[test]
+    fn large_graphs_are_fewer_and_equal_ones_have_one_target_in_any_order() {
+        // Paths of 1 to 2,000 vertices, most of them twice, of another class each time.
+        let path = |graph: u64| {
+            let n = (1 + (graph * 7919) % 2000) as u32;
+            let (from, to): (Vec<u32>, Vec<u32>) = (1..n).map(|v| (v - 1, v)).unzip();
+            crate::graph::Graph::new(&EdgeList::new(n as usize, &from, &to)).unwrap().into_batch()
+        };
+        let mut all = GraphBatch::default();
+        (0..900).for_each(|graph| all.append(&path(graph % 500)).unwrap());
+        let classes = Targets::integers((0..900).map(|graph| if graph < 500 { 1 } else { 0 }).collect());
+        let lots: BTreeMap<u64, usize> =
+            all.keys().into_iter().enumerate().map(|(graph, key)| (lot(key), graph)).collect();
+        let mut vertices = 0;
+        let expected: Vec<usize> = lots
+            .into_values()
+            .take_while(|&graph| {
+                vertices += all.graph(graph).num_vertices();
+                vertices <= MOST_VERTICES
+            })
+            .collect();
+        assert!(expected.len() < 400);
+        let expected = (all.select(&expected), classes.select(&expected));
+        for (size, backwards) in [(900, false), (100, true), (37, false)] {
+            let mut merged = Drawn::default();
+            let mut order: Vec<usize> = (0..900).collect();
+            if backwards {
+                order.reverse();
+            }
+            for piece in order.chunks(size) {
+                let mut part = Drawn::default();
+                part.observe(&all.select(piece), &classes.select(piece));
+                let (graphs, targets, end) = part.parts().unwrap();
+                merged.merge(&graphs, &targets, end);
+            }
+            assert_eq!(merged.finish().unwrap(), expected, "{size} {backwards}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
+use super::binary;
 use crate::colours::{ColourRows, Colours};
 use crate::error::{Error, Result, same_length};
 
@@ -19,13 +20,18 @@ pub struct Assignment {
     /// Of the similarities among the other parts of the kernel.
     weight: f64,
     /// Ascending.
+    #[serde(with = "binary::list")]
     colours: Vec<u64>,
     /// Where the landmarks of each colour begin, with their number at the end.
+    #[serde(with = "binary::list")]
     starts: Vec<u32>,
     /// Ascending for each colour.
+    #[serde(with = "binary::list")]
     holders: Vec<u32>,
+    #[serde(with = "binary::list")]
     counts: Vec<u32>,
     /// One divided by the root of the number of colours of each landmark.
+    #[serde(with = "binary::list")]
     scales: Vec<f64>,
 }
 

@@ -1,14 +1,19 @@
 //! Means and deviations of columns, for what is scaled before it is read.
 
-use ndarray::{Array1, ArrayView2};
-
+use ndarray::{Array1, ArrayView2, Axis};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::moments::deviations;
+use super::moments::varying;
 use super::rows;
 use crate::error::{Result, same_length};
+use crate::features::Spread;
 
 /// Mean and spread of every column of weighted rows.
+///
+/// Rows that count once are added up without rounding: in whatever order they come, on however
+/// many machines, scales are the same to the bit, and so are landmarks, which are rounded
+/// after they are scaled.
 ///
 /// ```
 /// use ndarray::array;
@@ -19,48 +24,123 @@ use crate::error::{Result, same_length};
 /// assert_eq!(columns.deviations().to_vec(), [1.0, 1.0]); // a constant is left as it is
 /// # Ok::<(), stepwell::Error>(())
 /// ```
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Columns {
+    /// All rows, those of weight 0 included.
     rows: u64,
+    /// Of rows of weight 1.
+    once: Vec<Spread>,
+    /// Of rows of other weights.
+    others: Weighted,
+}
+
+/// Weight, means and `Σ w (x - x̄)²` of columns, up to rounding.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Weighted {
     weight: f64,
     mean: Array1<f64>,
-    /// `Σ w (x - x̄)²`.
     squares: Array1<f64>,
 }
+
+/// Columns that are added up together.
+const ABREAST: usize = 16;
+
+/// Numbers that are worth more than one thread.
+const MANY: usize = 1 << 14;
 
 impl Columns {
     /// Of no rows yet.
     pub fn new(width: usize) -> Self {
-        Self { rows: 0, weight: 0.0, mean: Array1::zeros(width), squares: Array1::zeros(width) }
+        let others = Weighted { weight: 0.0, mean: Array1::zeros(width), squares: Array1::zeros(width) };
+        Self { rows: 0, once: vec![Spread::default(); width], others }
     }
 
-    /// Takes rows in. They are added up one by one: how they are cut into pieces
-    /// changes no bit.
+    /// Takes rows in. How they are cut into pieces changes no bit.
     pub fn observe(&mut self, x: ArrayView2<'_, f64>, weights: Option<&[f64]>) -> Result<()> {
-        same_length("columns of the inputs", self.mean.len(), x.ncols())?;
+        same_length("columns of the inputs", self.once.len(), x.ncols())?;
         rows::finite("input", x)?;
         rows::weights(weights, x.nrows())?;
-        for (index, row) in x.outer_iter().enumerate() {
-            self.rows += 1;
-            let weight = weights.map_or(1.0, |weights| weights[index]);
-            if weight == 0.0 {
-                continue;
+        self.rows += x.nrows() as u64;
+        let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+        let add = |(spreads, x): (&mut [Spread], ArrayView2<'_, f64>)| {
+            for (_, row) in x.outer_iter().enumerate().filter(|(row, _)| weight(*row) == 1.0) {
+                spreads.iter_mut().zip(row).for_each(|(spread, &value)| spread.add(value));
             }
-            self.weight += weight;
-            let share = weight / self.weight;
-            for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(row) {
-                let apart = value - *mean;
-                *mean += share * apart;
-                *squares += weight * apart * (value - *mean);
+        };
+        let blocks = x.axis_chunks_iter(Axis(1), ABREAST);
+        if x.len() < MANY {
+            self.once.chunks_mut(ABREAST).zip(blocks).for_each(add);
+        } else {
+            let blocks: Vec<_> = blocks.collect();
+            self.once.par_chunks_mut(ABREAST).zip(blocks).for_each(add);
+        }
+        for (index, row) in x.outer_iter().enumerate() {
+            let weight = weight(index);
+            if weight != 0.0 && weight != 1.0 {
+                self.others.add(weight, row.iter().copied());
             }
         }
         Ok(())
     }
 
-    /// Adds those of other rows (Chan's rule).
+    /// Adds those of other rows.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        same_length("columns of the inputs", self.mean.len(), other.mean.len())?;
+        same_length("columns of the inputs", self.once.len(), other.once.len())?;
+        same_length("columns of the inputs", self.once.len(), other.others.mean.len())?;
         self.rows += other.rows;
+        self.once.iter_mut().zip(&other.once).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.others.merge(&other.others);
+        Ok(())
+    }
+
+    /// The mean of every column.
+    pub fn mean(&self) -> Array1<f64> {
+        self.mean_and_deviations(1.0).0
+    }
+
+    /// The standard deviation (ddof 0) of every column; 1 where it is constant.
+    pub fn deviations(&self) -> Array1<f64> {
+        self.mean_and_deviations(1.0).1
+    }
+
+    /// Both, with a number for the deviation of columns that are constant.
+    pub(super) fn mean_and_deviations(&self, constant: f64) -> (Array1<f64>, Array1<f64>) {
+        let count = self.once.first().map_or(0, Spread::count);
+        let exact = self.once.iter().map(Spread::mean_and_deviation);
+        let (mut means, mut deviations): (Vec<f64>, Vec<f64>) = exact.unzip();
+        if count == 0 || self.others.weight > 0.0 {
+            let mut all = self.others.clone();
+            if count > 0 {
+                let weight = count as f64;
+                let squares = deviations.iter().map(|deviation| weight * deviation * deviation);
+                let squares = squares.collect();
+                all.merge(&Weighted { weight, mean: means.into(), squares });
+            }
+            deviations = all.squares.iter().map(|squares| (squares / all.weight).sqrt()).collect();
+            means = all.mean.to_vec();
+        }
+        let rows = self.rows as f64;
+        deviations
+            .iter_mut()
+            .zip(&means)
+            .for_each(|(deviation, &mean)| *deviation = varying(*deviation, mean, rows, constant));
+        (means.into(), deviations.into())
+    }
+}
+
+impl Weighted {
+    fn add(&mut self, weight: f64, row: impl Iterator<Item = f64>) {
+        self.weight += weight;
+        let share = weight / self.weight;
+        for ((mean, squares), value) in self.mean.iter_mut().zip(&mut self.squares).zip(row) {
+            let apart = value - *mean;
+            *mean += share * apart;
+            *squares += weight * apart * (value - *mean);
+        }
+    }
+
+    /// Chan's rule.
+    fn merge(&mut self, other: &Self) {
         if other.weight > 0.0 {
             let total = self.weight + other.weight;
             let share = other.weight / total;
@@ -69,58 +149,59 @@ impl Columns {
             self.mean = &self.mean + &apart * share;
             self.weight = total;
         }
-        Ok(())
-    }
-
-    /// The mean of every column.
-    pub fn mean(&self) -> &Array1<f64> {
-        &self.mean
-    }
-
-    /// The standard deviation (ddof 0) of every column; 1 where it is constant.
-    pub fn deviations(&self) -> Array1<f64> {
-        self.deviations_or(1.0)
-    }
-
-    /// The same, with another number where a column is constant.
-    pub(super) fn deviations_or(&self, constant: f64) -> Array1<f64> {
-        deviations(self.squares.iter().copied(), &self.mean, self.weight, self.rows as f64, constant)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, Axis, s};
+    use ndarray::{Array2, s};
 
     use super::*;
     use crate::readout::Moments;
     use crate::rng::Stream;
 
+    fn columns_of<'a>(pieces: impl IntoIterator<Item = (ArrayView2<'a, f64>, Option<&'a [f64]>)>) -> Columns {
+        let mut columns = Columns::new(3);
+        pieces.into_iter().for_each(|(x, weights)| columns.observe(x, weights).unwrap());
+        columns
+    }
+
     #[test]
     fn they_are_those_of_the_moments_in_any_pieces() {
         let mut stream = Stream::new(1, "columns test", [0, 0]);
         let x = Array2::from_shape_fn((70, 3), |(_, j)| 1e3 * j as f64 + stream.normal());
-        let weights: Vec<f64> = (0..70).map(|row| f64::from(row % 3)).collect();
-        let mut moments = Moments::new(3, 0).unwrap();
-        moments.observe(x.view(), Array2::zeros((70, 0)).view(), Some(&weights)).unwrap();
-        let expected = moments.scatter();
-        let mut whole = Columns::new(3);
-        whole.observe(x.view(), Some(&weights)).unwrap();
-        let close = |a: &Array1<f64>, b: &Array1<f64>| (a - b).iter().all(|off| off.abs() < 1e-9);
-        assert!(close(whole.mean(), &expected.x_mean));
-        assert!(close(&whole.deviations(), &expected.deviations()));
-        let mut pieces = Columns::new(3);
-        for (piece, x) in x.axis_chunks_iter(Axis(0), 11).enumerate() {
-            let weights = &weights[piece * 11..][..x.nrows()];
-            pieces.observe(x.slice(s![.., ..]), Some(weights)).unwrap();
+        for most in [2, 3, 4] {
+            // Weights of 0 and 1 alone, and others.
+            let weights: Vec<f64> = (0..70).map(|row| f64::from(row % most)).collect();
+            let mut moments = Moments::new(3, 0).unwrap();
+            moments.observe(x.view(), Array2::zeros((70, 0)).view(), Some(&weights)).unwrap();
+            let expected = moments.scatter();
+            let whole = columns_of([(x.view(), Some(&weights[..]))]);
+            let close = |a: &Array1<f64>, b: &Array1<f64>| (a - b).iter().all(|off| off.abs() < 1e-9);
+            assert!(close(&whole.mean(), &expected.x_mean));
+            assert!(close(&whole.deviations(), &expected.deviations()));
+            let pieces = x.axis_chunks_iter(Axis(0), 11).zip(weights.chunks(11).map(Some));
+            assert_eq!(columns_of(pieces).mean_and_deviations(1.0), whole.mean_and_deviations(1.0));
+            let mut merged = Columns::new(3);
+            for rows in [0..20, 20..20, 20..70] {
+                let part = [(x.slice(s![rows.clone(), ..]), Some(&weights[rows]))];
+                merged.merge(&columns_of(part)).unwrap();
+            }
+            assert!(close(&merged.mean(), &whole.mean()) && close(&merged.deviations(), &whole.deviations()));
         }
-        assert_eq!(pieces, whole);
+    }
+
+    #[test]
+    fn of_rows_that_count_alike_neither_order_nor_pieces_change_a_bit() {
+        let mut stream = Stream::new(2, "columns test", [0, 0]);
+        let x = Array2::from_shape_fn((500, 3), |(i, j)| (i * j) as f64 + stream.normal() * 1e-3);
+        let whole = columns_of([(x.view(), None)]).mean_and_deviations(1.0);
         let mut merged = Columns::new(3);
-        for rows in [0..20, 20..20, 20..70] {
-            let mut part = Columns::new(3);
-            part.observe(x.slice(s![rows.clone(), ..]), Some(&weights[rows])).unwrap();
-            merged.merge(&part).unwrap();
+        for first in (0..500).step_by(37).rev() {
+            let rows = first..500.min(first + 37);
+            merged.merge(&columns_of([(x.slice(s![rows; -1, ..]), None)])).unwrap();
         }
-        assert!(close(merged.mean(), whole.mean()) && close(&merged.deviations(), &whole.deviations()));
+        assert_eq!(merged.mean_and_deviations(1.0), whole);
+        assert_eq!(Columns::new(2).mean_and_deviations(7.0), (Array1::zeros(2), Array1::from_elem(2, 7.0)));
     }
 }

@@ -16,9 +16,10 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
+use super::binary;
 use super::choice::Choice;
 use super::columns::Columns;
-use super::landmarks::{Landmarks, Picked};
+use super::landmarks::{Landmarks, Lots, Picked};
 use super::leave_one_out::AlphaErrors;
 use super::left_out::{Held, LeftOut};
 use super::random_features::RandomFeatures;
@@ -69,6 +70,8 @@ pub struct ReadoutFit {
     metric: Metric,
     seed: u64,
     num_inputs: usize,
+    /// What is known of the lots of landmarks.
+    limit: Option<u64>,
     blind: bool,
     front: Front,
     regressions: Vec<Regression>,
@@ -94,6 +97,7 @@ struct Front {
     expansion: Option<Expansion>,
     /// Landmarks are trained on with the kernel's own inner products: `L` with
     /// `L Lᵀ = k(C, C)`.
+    #[serde(with = "binary::maybe_matrix")]
     root: Option<Array2<f64>>,
 }
 
@@ -236,6 +240,7 @@ impl ReadoutFit {
             metric,
             seed,
             num_inputs,
+            limit: None,
             blind: false,
             front: Front::default(),
             regressions,
@@ -246,6 +251,13 @@ impl ReadoutFit {
             fit.step = Step::Moments(0..fit.batch_from(0));
         }
         Ok(fit)
+    }
+
+    /// The same where the lots of all graphs are known: then no more vectors are
+    /// gathered for landmarks than there will be landmarks. Should some of these graphs have no
+    /// vector in the end, the first pass is made once more without this.
+    pub fn with_lots(self, lots: &Lots) -> Self {
+        Self { limit: lots.limit(), ..self }
     }
 
     /// Takes some rows in, as the next pass needs them: targets as
@@ -289,7 +301,7 @@ impl ReadoutFit {
         Ok(Gathered(match &self.step {
             Step::Inputs => {
                 let mut columns = Columns::new(self.num_inputs);
-                let mut picked = Picked::new(self.options.landmarks, self.seed);
+                let mut picked = Picked::new(self.options.landmarks, self.seed, self.limit);
                 let mut alike = Alike::default();
                 pass(&mut |rows, _, sample| {
                     rows.check()?;
@@ -323,10 +335,10 @@ impl ReadoutFit {
                 Kind::Moments(sums, alike)
             }
             Step::Errors(batch, sums) => {
-                let regressions = &self.regressions[batch.clone()];
+                let (regressions, count) = (&self.regressions[batch.clone()], batch.len());
                 let alphas = self.alphas();
                 let errors =
-                    sums.iter().map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping()));
+                    sums.iter().map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping(count)));
                 let mut errors = errors.collect::<Result<Vec<_>>>()?;
                 pass(&mut |rows, y, sample| {
                     let x = rows.vectors;
@@ -354,6 +366,12 @@ impl ReadoutFit {
     /// The same, and the coefficients for rows as they go into the regressions.
     pub(super) fn advanced(&mut self, gathered: Gathered) -> Result<Option<(Readout, Coefficients)>> {
         match (&self.step, gathered.0) {
+            (Step::Inputs, Kind::Inputs(_, picked, _))
+                if self.limit.is_some() && picked.len() < self.options.landmarks =>
+            {
+                self.limit = None;
+                Ok(None)
+            }
             (Step::Inputs, Kind::Inputs(columns, picked, alike)) => {
                 let expansion = if self.options.landmarks > 0 {
                     let (vectors, colours) = picked.rows(self.num_inputs)?;

@@ -14,13 +14,13 @@
 //! landmarks. The products of landmarks with each other are not, or `k(C, C)` might
 //! not be positive definite.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Columns, ReadoutOptions, Rows, Sample, rows};
+use super::{Assignment, Columns, ReadoutOptions, Rows, Sample, binary, rows};
 use crate::colours::{ColourRows, Colours};
 use crate::error::{Error, Result, same_length};
 use crate::graph::mixed;
@@ -38,6 +38,7 @@ pub struct Landmarks {
     /// is near.
     scale: Array1<f64>,
     /// Scaled, landmarks x inputs.
+    #[serde(with = "binary::matrix")]
     rows: Array2<f32>,
     /// Half the squared length of each.
     halves: Vec<f64>,
@@ -65,8 +66,7 @@ impl Landmarks {
     /// them is compared.
     pub fn new<'a>(rows: impl Into<Rows<'a>>, columns: &Columns, options: &ReadoutOptions) -> Result<Self> {
         let Rows { vectors: rows, colours } = rows.into();
-        let mean = columns.mean().clone();
-        let mut scale = columns.deviations_or(f64::INFINITY);
+        let (mean, mut scale) = columns.mean_and_deviations(f64::INFINITY);
         let varying = scale.iter().filter(|scale| scale.is_finite()).count();
         scale *= (varying.max(1) as f64).sqrt();
         same_length("columns of the landmarks", mean.len(), rows.ncols())?;
@@ -239,19 +239,27 @@ fn half_square(row: ArrayView1<'_, f32>) -> f64 {
 pub(super) struct Picked {
     most: usize,
     seed: u64,
+    /// No lot above this is among the least, if that is known.
+    limit: Option<u64>,
     by_lot: BTreeMap<u64, Candidate>,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 struct Candidate {
+    #[serde(with = "binary::list")]
     vector: Vec<f64>,
     /// Colours and counts, if rows have them.
     colours: Option<(Vec<u64>, Vec<u32>)>,
 }
 
 impl Picked {
-    pub fn new(most: usize, seed: u64) -> Self {
-        Self { most, seed, by_lot: BTreeMap::new() }
+    pub fn new(most: usize, seed: u64, limit: Option<u64>) -> Self {
+        Self { most, seed, limit, by_lot: BTreeMap::new() }
+    }
+
+    /// How many are picked so far.
+    pub fn len(&self) -> usize {
+        self.by_lot.len()
     }
 
     /// More rows go by; those of weight 0 are no candidates.
@@ -262,7 +270,10 @@ impl Picked {
             }
             let key = sample.keys.and_then(|keys| keys.get(index)).copied();
             let key = key.unwrap_or_else(|| mixed(0, row.iter().map(|value| value.to_bits())));
-            let lot = Stream::new(self.seed, "landmarks", [key, 0]).bits();
+            let lot = lot(self.seed, key);
+            if self.limit.is_some_and(|limit| lot > limit) {
+                continue;
+            }
             let full = self.by_lot.len() >= self.most;
             if full && self.by_lot.last_key_value().is_none_or(|(&worst, _)| lot >= worst) {
                 continue;
@@ -299,6 +310,50 @@ impl Picked {
     }
 }
 
+fn lot(seed: u64, key: u64) -> u64 {
+    Stream::new(seed, "landmarks", [key, 0]).bits()
+}
+
+/// The lots that decide on landmarks, drawn before any graph has a vector. Workers that know them
+/// keep no vector that another one would drive out:
+/// see [`ReadoutFit::with_lots`](super::ReadoutFit::with_lots).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Lots {
+    most: usize,
+    seed: u64,
+    least: BTreeSet<u64>,
+}
+
+impl Lots {
+    /// For so many landmarks, before any graph.
+    pub fn new(landmarks: usize, seed: u64) -> Self {
+        Self { most: landmarks, seed, least: BTreeSet::new() }
+    }
+
+    /// Graphs with these [keys](crate::graph::GraphBatch::keys) go by.
+    pub fn observe(&mut self, keys: &[u64]) {
+        self.least.extend(keys.iter().map(|&key| lot(self.seed, key)));
+        self.drop_most();
+    }
+
+    /// Takes in those of other graphs.
+    pub fn merge(&mut self, other: Self) {
+        self.least.extend(other.least);
+        self.drop_most();
+    }
+
+    fn drop_most(&mut self) {
+        while self.least.len() > self.most {
+            self.least.pop_last();
+        }
+    }
+
+    /// The largest lot of a landmark, if there are more graphs than landmarks.
+    pub(super) fn limit(&self) -> Option<u64> {
+        self.least.last().copied().filter(|_| self.least.len() == self.most)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use ndarray::{Axis, s};
@@ -313,7 +368,7 @@ mod tests {
     }
 
     fn formula(x: &Array2<f64>, c: &Array2<f64>, columns: &Columns) -> Array2<f64> {
-        let scaled = |x: &Array2<f64>| (x - columns.mean()) / columns.deviations();
+        let scaled = |x: &Array2<f64>| (x - &columns.mean()) / columns.deviations();
         let (x, c) = (scaled(x), scaled(c));
         Array2::from_shape_fn((x.nrows(), c.nrows()), |(i, j)| {
             let apart = (0..x.ncols()).map(|k| (x[(i, k)] - c[(j, k)]).powi(2)).sum::<f64>();
@@ -394,7 +449,7 @@ mod tests {
     fn picking_depends_neither_on_pieces_nor_on_order() {
         let x = Array2::from_shape_fn((200, 2), |(i, j)| (i * 2 + j) as f64);
         let picked = |x: &Array2<f64>, piece: usize, most: usize| {
-            let mut picked = Picked::new(most, 5);
+            let mut picked = Picked::new(most, 5, None);
             x.axis_chunks_iter(Axis(0), piece).for_each(|x| picked.observe(x.into(), Sample::default()));
             picked.rows(2).unwrap().0
         };
@@ -406,7 +461,7 @@ mod tests {
         let twice = ndarray::concatenate![Axis(0), x, x];
         assert_eq!(some, picked(&twice, 11, 30), "equal rows count once");
         assert_eq!(picked(&twice, 50, 500).nrows(), 200, "all of them");
-        let (mut here, mut there) = (Picked::new(30, 5), Picked::new(30, 5));
+        let (mut here, mut there) = (Picked::new(30, 5, None), Picked::new(30, 5, None));
         here.observe(x.slice(s![..90, ..]).into(), Sample::default());
         there.observe(x.slice(s![90.., ..]).into(), Sample::default());
         here.merge(there);

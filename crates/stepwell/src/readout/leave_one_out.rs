@@ -137,9 +137,10 @@ impl<'path> LeaveOneOut<'path> {
         Ok(())
     }
 
-    /// Keeps the error of every row, as long as there are not too many rows.
-    pub(super) fn keeping(mut self) -> Self {
-        self.kept = Some(LeftOut::new(self.errors.alphas.len(), self.y_mean.len()));
+    /// Keeps the error of every row, as long as there are not too many rows for one of so many
+    /// regressions.
+    pub(super) fn keeping(mut self, regressions: usize) -> Self {
+        self.kept = Some(LeftOut::new(self.errors.alphas.len(), self.y_mean.len(), regressions));
         self
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
+use super::binary;
 use crate::error::{Result, same_length};
 use crate::graph::mixed;
 
@@ -16,12 +17,16 @@ use crate::graph::mixed;
 pub(super) struct LeftOut {
     alphas: usize,
     columns: usize,
+    #[serde(with = "binary::list")]
     lots: Vec<u64>,
     /// For each row its weight, its targets, and its errors: those of an alpha next to each other.
+    #[serde(with = "binary::list")]
     numbers: Vec<f64>,
+    /// How many numbers are kept.
+    most: usize,
 }
 
-/// Numbers that are kept: a quarter of a gigabyte.
+/// Numbers that are kept of all regressions of a pass: a quarter of a gigabyte.
 const MOST: usize = 1 << 25;
 
 /// Some rows with one alpha: what is true, and what was predicted without them.
@@ -33,8 +38,10 @@ pub(super) struct Held {
 }
 
 impl LeftOut {
-    pub fn new(alphas: usize, columns: usize) -> Self {
-        Self { alphas, columns, lots: Vec::new(), numbers: Vec::new() }
+    /// Of no rows yet, of one of so many regressions that share the memory.
+    pub fn new(alphas: usize, columns: usize, regressions: usize) -> Self {
+        let most = MOST / regressions.max(1);
+        Self { alphas, columns, lots: Vec::new(), numbers: Vec::new(), most }
     }
 
     fn stride(&self) -> usize {
@@ -47,7 +54,7 @@ impl LeftOut {
         self.numbers.push(weight);
         self.numbers.extend(y);
         self.numbers.extend(missed);
-        if self.numbers.len() >= 2 * MOST {
+        if self.numbers.len() >= 2 * self.most {
             self.settle();
         }
     }
@@ -59,7 +66,7 @@ impl LeftOut {
         same_length("numbers of rows left out", other.lots.len() * self.stride(), other.numbers.len())?;
         self.lots.extend(other.lots);
         self.numbers.extend(other.numbers);
-        if self.numbers.len() >= 2 * MOST {
+        if self.numbers.len() >= 2 * self.most {
             self.settle();
         }
         Ok(())
@@ -72,7 +79,7 @@ impl LeftOut {
         let mut order: Vec<usize> = (0..self.lots.len()).collect();
         // Rows of one lot have the same bits, up to their weights.
         order.sort_by(|&a, &b| self.lots[a].cmp(&self.lots[b]).then(row(a)[0].total_cmp(&row(b)[0])));
-        order.truncate((MOST / stride).max(1));
+        order.truncate((self.most / stride).max(1));
         self.numbers = order.iter().flat_map(|&at| row(at).iter().copied()).collect();
         self.lots = order.iter().map(|&at| self.lots[at]).collect();
     }

@@ -34,6 +34,7 @@
 
 mod assessment;
 mod assignment;
+mod binary;
 mod calibration;
 mod choice;
 mod class_weight;
@@ -59,7 +60,7 @@ pub use calibration::Calibration;
 pub use columns::Columns;
 pub use dual::{DualCoefficients, DualRidge};
 pub use fit::{Gathered, Piecewise, ReadoutFit};
-pub use landmarks::Landmarks;
+pub use landmarks::{Landmarks, Lots};
 pub use leave_one_out::{AlphaErrors, LeaveOneOut};
 pub use local::Local;
 pub use moments::{Moments, Scatter};

@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
+use super::binary;
 use super::rows::{self, BLOCK, Pending};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
@@ -230,11 +231,12 @@ pub(super) fn deviations(
     rows: f64,
     constant: f64,
 ) -> Array1<f64> {
-    let deviation = |(squares, mean): (f64, &f64)| {
-        let deviation = (squares / weight).sqrt();
-        if deviation > rows * f64::EPSILON * mean.abs() { deviation } else { constant }
-    };
-    squares.zip(mean).map(deviation).collect()
+    squares.zip(mean).map(|(squares, &mean)| varying((squares / weight).sqrt(), mean, rows, constant)).collect()
+}
+
+/// The deviation of a column, or another number where that is no more than rounding.
+pub(super) fn varying(deviation: f64, mean: f64, rows: f64, constant: f64) -> f64 {
+    if deviation > rows * f64::EPSILON * mean.abs() { deviation } else { constant }
 }
 
 /// How moments travel: of the scatter only what has a meaning.
@@ -244,7 +246,9 @@ struct Packed {
     targets: usize,
     rows: u64,
     weight: f64,
+    #[serde(with = "binary::list")]
     mean: Vec<f64>,
+    #[serde(with = "binary::list")]
     lower: Vec<f64>,
     pending: Pending,
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
+use super::binary;
 use crate::colours::ColourRows;
 use crate::error::{Error, Result, same_length};
 use crate::reservoir::Embedding;
@@ -152,7 +153,9 @@ pub(super) fn finite(what: &'static str, matrix: ArrayView2<'_, f64>) -> Result<
 /// The rows of a block that is not full yet: inputs and targets side by side.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Pending {
+    #[serde(with = "binary::list")]
     pub rows: Vec<f64>,
+    #[serde(with = "binary::list")]
     pub weights: Vec<f64>,
 }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
+use super::binary;
 use super::leave_one_out::LeaveOneOut;
 use super::moments::Moments;
 use super::ridge::{Coefficients, RidgePath};
@@ -49,8 +50,11 @@ pub(super) struct Sums {
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct Few {
+    #[serde(with = "binary::list")]
     x: Vec<f64>,
+    #[serde(with = "binary::list")]
     y: Vec<f64>,
+    #[serde(with = "binary::list")]
     weights: Vec<f64>,
 }
 

@@ -583,6 +583,39 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
 }
 
 #[test]
+fn lots_drawn_beforehand_give_the_same_landmarks() {
+    let mut stream = Stream::new(10, "lots", [0, 0]);
+    let x = Array2::from_shape_simple_fn((200, 5), || stream.normal());
+    let targets = encoded(&(0..200).map(|row| row % 2).collect::<Vec<_>>(), 2);
+    let keys: Vec<u64> = (0..200).map(|row| row * row + 3).collect();
+    let options = ReadoutOptions { landmarks: 30, ..ReadoutOptions::default() };
+    let trained = |lots: Option<&Lots>| {
+        let mut fit = ReadoutFit::new(5, targets.task(), &targets.census(), &options, 4).unwrap();
+        if let Some(lots) = lots {
+            fit = fit.with_lots(lots);
+        }
+        for pass in 1.. {
+            let sample = Sample::with_keys(&keys);
+            let gathered = fit.gather(|take| take(x.view().into(), targets.matrix().view(), sample)).unwrap();
+            if let Some(readout) = fit.advance(gathered).unwrap() {
+                return (readout, pass);
+            }
+        }
+        unreachable!("passes end")
+    };
+    let (expected, passes) = trained(None);
+    assert_eq!(passes, 3);
+    let (mut lots, mut others) = (Lots::new(30, 4), Lots::new(30, 4));
+    lots.observe(&keys[150..]);
+    others.observe(&keys[..150]);
+    lots.merge(others);
+    assert_eq!(trained(Some(&lots)), (expected.clone(), 3));
+    // Graphs that have no vector in the end take a pass more.
+    lots.observe(&(1000..1300).map(|key| key * key).collect::<Vec<u64>>());
+    assert_eq!(trained(Some(&lots)), (expected, 4));
+}
+
+#[test]
 fn a_readout_knows_when_all_its_rows_were_one() {
     let x = Array2::from_elem((30, 4), 0.7);
     let targets = encoded(&(0..30).map(|row| row % 2).collect::<Vec<_>>(), 2);
@@ -627,7 +660,7 @@ fn time_stages() {
     let mut columns = Columns::new(d);
     columns.observe(x.view(), None).unwrap();
     lap("columns");
-    let mut picked = Picked::new(m, 0);
+    let mut picked = Picked::new(m, 0, None);
     picked.observe(x.view().into(), Sample::default());
     let (rows, _) = picked.rows(d).unwrap();
     lap("picked");

@@ -1,5 +1,6 @@
 //! Targets as the columns a ridge regression is trained on.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
@@ -182,6 +183,14 @@ impl Encoded {
             Rows::Numbers(values) => values.outer_iter().for_each(|row| census.observe(row)),
         }
         census
+    }
+
+    /// The order of the targets of two rows.
+    pub(crate) fn order(&self, row: usize, other: usize) -> Ordering {
+        match &self.rows {
+            Rows::Codes(codes) => codes[row].cmp(&codes[other]),
+            Rows::Numbers(values) => super::in_order(values.row(row), values.row(other)),
+        }
     }
 
     /// The class of every row, by its position among the names.
