@@ -26,7 +26,7 @@ use clap::{CommandFactory, FromArgMatches};
 use stepwell::config::ModelConfig;
 use stepwell_data::memory::Budget;
 
-pub use crate::molecules::{MoleculeTable, ReadMolecules};
+pub use crate::molecules::{Chemistry, MoleculeTable};
 
 use crate::args::Arguments;
 use crate::commands::Command;
@@ -35,13 +35,13 @@ use crate::terminal::Terminal;
 /// Runs the program as if called with these arguments, the first one its name,
 /// and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    run_with_molecules(arguments, Box::new(molecules::unreadable))
+    run_with_molecules(arguments, Box::new(molecules::NoChemistry))
 }
 
 /// The same with somebody who makes graphs of molecules.
 pub fn run_with_molecules(
     arguments: impl IntoIterator<Item = OsString>,
-    molecules: Box<ReadMolecules>,
+    molecules: Box<dyn Chemistry>,
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     report::remember_command(&arguments);

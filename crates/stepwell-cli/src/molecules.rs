@@ -35,14 +35,29 @@ pub struct MoleculeTable {
     pub verbose: bool,
 }
 
-/// Makes graphs of such a table, or says why that cannot be done.
-pub type ReadMolecules = dyn Fn(&MoleculeTable) -> Result<Dataset, String> + Send + Sync;
+/// What takes RDKit.
+pub trait Chemistry: Send + Sync {
+    /// Makes graphs of such a table, or says why that cannot be done.
+    fn read(&self, table: &MoleculeTable) -> Result<Dataset, String>;
 
-/// What a program without RDKit says.
-pub(crate) fn unreadable(_: &MoleculeTable) -> Result<Dataset, String> {
-    Err("--smiles needs RDKit, which this program does not have; the command that comes with \
-         'pip install stepwell[molecules]' does"
-        .to_owned())
+    /// Where chemists would draw the atoms of graphs that were made of molecules, if that can be
+    /// told.
+    fn places(&self, molecules: &Dataset) -> Option<Vec<[f64; 2]>>;
+}
+
+/// A program without RDKit.
+pub(crate) struct NoChemistry;
+
+impl Chemistry for NoChemistry {
+    fn read(&self, _: &MoleculeTable) -> Result<Dataset, String> {
+        Err("--smiles needs RDKit, which this program does not have; the command that comes with \
+             'pip install stepwell[molecules]' does"
+            .to_owned())
+    }
+
+    fn places(&self, _: &Dataset) -> Option<Vec<[f64; 2]>> {
+        None
+    }
 }
 
 /// How a table of molecules is read.

@@ -20,17 +20,17 @@ use stepwell_data::download::{Fetched, Progress};
 use stepwell_data::{Dataset, ReadOptions, Source, Survey, Untargeted};
 
 use crate::args::Input;
-use crate::molecules::ReadMolecules;
+use crate::molecules::Chemistry;
 
 /// How to talk to the person at the other end.
 pub struct Terminal {
     quiet: bool,
-    /// Who makes graphs of molecules.
-    molecules: Box<ReadMolecules>,
+    /// Who knows about molecules.
+    molecules: Box<dyn Chemistry>,
 }
 
 impl Terminal {
-    pub fn new(quiet: bool, molecules: Box<ReadMolecules>) -> Self {
+    pub fn new(quiet: bool, molecules: Box<dyn Chemistry>) -> Self {
         Self { quiet, molecules }
     }
 
@@ -166,10 +166,17 @@ impl Terminal {
         Ok(dataset)
     }
 
+    /// Where the vertices of graphs that are to be drawn lie: where the dataset says, or, of
+    /// molecules, where chemists would draw atoms.
+    pub fn places(&self, dataset: &Dataset) -> Option<Vec<[f64; 2]>> {
+        let drawn = || dataset.molecules.as_ref().and_then(|_| self.molecules.places(dataset));
+        dataset.coordinates.clone().or_else(drawn)
+    }
+
     /// The molecules a command was given, if it was given any.
     fn molecules(&self, input: &Input, options: &ReadOptions) -> Result<Option<Dataset>> {
         let Some(table) = input.molecules.table(input, options, self.quiet)? else { return Ok(None) };
-        (self.molecules)(&table).map(Some).map_err(anyhow::Error::msg)
+        self.molecules.read(&table).map(Some).map_err(anyhow::Error::msg)
     }
 
     /// Opens the dataset a command was given, to go through it piece by piece.

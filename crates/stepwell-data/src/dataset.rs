@@ -122,6 +122,8 @@ pub struct Dataset {
     pub parts: Option<Vec<Part>>,
     /// Where each vertex lies in the plane, for drawing.
     pub coordinates: Option<Vec<[f64; 2]>>,
+    /// The feature set that says what the labels mean, where graphs were made of molecules.
+    pub molecules: Option<String>,
     /// What the reader noticed and a person should know.
     pub notes: Vec<String>,
 }
@@ -221,6 +223,9 @@ impl Dataset {
         join(&mut self.parts, other.parts).map_err(|mine| mixed("a split", mine))?;
         join(&mut self.groups, other.groups).map_err(|mine| mixed("groups", mine))?;
         join(&mut self.coordinates, other.coordinates).map_err(|mine| mixed("coordinates", mine))?;
+        if self.molecules != other.molecules {
+            self.molecules = None;
+        }
         self.notes.extend(other.notes);
         Ok(())
     }
@@ -251,6 +256,7 @@ impl Dataset {
             ids: self.ids.as_ref().map(|ids| chosen(ids, graphs)),
             parts: self.parts.as_ref().map(|parts| chosen(parts, graphs)),
             coordinates: self.coordinates.as_ref().map(coordinates),
+            molecules: self.molecules.clone(),
             notes: self.notes.clone(),
         }
     }

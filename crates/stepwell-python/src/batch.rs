@@ -17,11 +17,13 @@ pub struct RawBatch {
     pub(crate) batch: Arc<GraphBatch>,
     /// Where the vertices of all graphs lie, if that is known.
     pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
+    /// The feature set of the molecules they were made of, if they were.
+    pub(crate) molecules: Option<Arc<str>>,
 }
 
 impl RawBatch {
     pub fn new(graphs: GraphBatch) -> Self {
-        Self { batch: Arc::new(graphs), places: None }
+        Self { batch: Arc::new(graphs), places: None, molecules: None }
     }
 }
 
@@ -118,6 +120,12 @@ impl RawBatch {
         Ok(Self::new(whole))
     }
 
+    /// The same graphs, said to be made of molecules by that feature set.
+    fn of_molecules(&self, features: &str) -> Self {
+        let (batch, places) = (self.batch.clone(), self.places.clone());
+        Self { batch, places, molecules: Some(features.into()) }
+    }
+
     fn __len__(&self) -> usize {
         self.batch.len()
     }
@@ -126,7 +134,8 @@ impl RawBatch {
         if index >= self.batch.len() {
             return Err(PyIndexError::new_err("no graph of that number"));
         }
-        Ok(RawGraph { batch: self.batch.clone(), index, places: self.places.clone() })
+        let (places, molecules) = (self.places.clone(), self.molecules.clone());
+        Ok(RawGraph { batch: self.batch.clone(), index, places, molecules })
     }
 
     /// Some of the graphs, in the order given.
@@ -139,7 +148,8 @@ impl RawBatch {
             let of = |&graph: &usize| all[offsets[graph]..offsets[graph + 1]].iter().copied();
             Arc::new(positions.iter().flat_map(of).collect())
         });
-        Ok(Self { batch: Arc::new(self.batch.select(&positions)), places })
+        let molecules = self.molecules.clone();
+        Ok(Self { batch: Arc::new(self.batch.select(&positions)), places, molecules })
     }
 }
 

@@ -24,6 +24,7 @@ pub struct RawDataset {
     name: String,
     batch: Arc<GraphBatch>,
     places: Option<Arc<Vec<[f64; 2]>>>,
+    molecules: Option<Arc<str>>,
     targets: Targets,
     target_names: Vec<String>,
     groups: Option<Vec<String>>,
@@ -39,6 +40,7 @@ impl From<Dataset> for RawDataset {
             name: dataset.name,
             batch: Arc::new(dataset.graphs),
             places: dataset.coordinates.map(Arc::new),
+            molecules: dataset.molecules.map(Arc::from),
             targets: dataset.targets,
             target_names: dataset.target_names,
             groups: dataset.groups,
@@ -53,7 +55,8 @@ impl From<Dataset> for RawDataset {
 #[pymethods]
 impl RawDataset {
     fn graphs(&self) -> RawBatch {
-        RawBatch { batch: self.batch.clone(), places: self.places.clone() }
+        let (places, molecules) = (self.places.clone(), self.molecules.clone());
+        RawBatch { batch: self.batch.clone(), places, molecules }
     }
 
     /// The vertices with a target, counted over all graphs, and the targets.
@@ -162,6 +165,7 @@ pub fn save_dataset(
         graphs: GraphBatch::clone(&graphs.batch),
         targets: Values::written(y, false),
         ids,
+        molecules: graphs.molecules.as_deref().map(str::to_owned),
         parts: split.map(parts).transpose()?,
         vertices: some.then_some(Vertices { known, splits }),
         ..Dataset::default()

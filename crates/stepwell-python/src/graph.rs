@@ -17,6 +17,8 @@ pub struct RawGraph {
     pub(crate) index: usize,
     /// Where the vertices of all graphs of the batch lie, if that is known.
     pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
+    /// The feature set of the molecule it was made of, if it was.
+    pub(crate) molecules: Option<Arc<str>>,
 }
 
 /// Values, columns and row starts of a compressed sparse matrix.
@@ -25,7 +27,7 @@ pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>
 impl RawGraph {
     /// The only graph of a batch.
     pub fn alone(batch: GraphBatch) -> Self {
-        Self { batch: Arc::new(batch), index: 0, places: None }
+        Self { batch: Arc::new(batch), index: 0, places: None, molecules: None }
     }
 
     /// Where its vertices lie, if that is known.
@@ -76,6 +78,12 @@ impl RawGraph {
     #[getter]
     fn num_edges(&self) -> usize {
         self.view().num_edges()
+    }
+
+    /// The feature set of the molecule it was made of, if it was.
+    #[getter]
+    fn molecules(&self) -> Option<&str> {
+        self.molecules.as_deref()
     }
 
     #[getter]

@@ -86,6 +86,6 @@ mod _stepwell {
     /// Runs the command line and returns its exit code.
     #[pyfunction]
     fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-        py.detach(|| stepwell_cli::run_with_molecules(arguments, Box::new(molecules::read)))
+        py.detach(|| stepwell_cli::run_with_molecules(arguments, Box::new(molecules::Rdkit)))
     }
 }

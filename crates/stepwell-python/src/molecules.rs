@@ -1,12 +1,16 @@
 //! Molecules for the command line: Python reads them, by RDKit.
 
+use std::sync::Arc;
+
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use stepwell::graph::GraphBatch;
-use stepwell_cli::MoleculeTable;
+use stepwell_cli::{Chemistry, MoleculeTable};
 use stepwell_data::Dataset;
 
 use crate::batch::RawBatch;
 use crate::dataset::parts;
+use crate::graph::RawGraph;
 use crate::model::Values;
 
 /// What Python says of a table of molecules.
@@ -24,14 +28,37 @@ struct Found<'py> {
     notes: Vec<String>,
 }
 
-/// The graphs of a table of molecules.
-pub fn read(table: &MoleculeTable) -> Result<Dataset, String> {
-    Python::attach(|py| {
-        found(py, table).map_err(|error| {
-            let text = error.value(py).to_string();
-            if text.is_empty() { error.to_string() } else { text }
+/// RDKit, where it is installed.
+pub struct Rdkit;
+
+impl Chemistry for Rdkit {
+    fn read(&self, table: &MoleculeTable) -> Result<Dataset, String> {
+        Python::attach(|py| {
+            found(py, table).map_err(|error| {
+                let text = error.value(py).to_string();
+                if text.is_empty() { error.to_string() } else { text }
+            })
         })
-    })
+    }
+
+    fn places(&self, molecules: &Dataset) -> Option<Vec<[f64; 2]>> {
+        // Without RDKit, or where the labels are not those of atoms, edges pull vertices to their places.
+        Python::attach(|py| drawn(py, molecules)).ok().flatten()
+    }
+}
+
+fn drawn(py: Python<'_>, molecules: &Dataset) -> PyResult<Option<Vec<[f64; 2]>>> {
+    let batch = Arc::new(molecules.graphs.clone());
+    let features = molecules.molecules.as_deref().map(Arc::from);
+    let module = py.import("stepwell.molecules._places")?;
+    let mut places = Vec::new();
+    for index in 0..batch.len() {
+        let graph = RawGraph { batch: batch.clone(), index, places: None, molecules: features.clone() };
+        let found = module.call_method1("places", (Py::new(py, graph)?,))?;
+        let Some(found) = found.extract::<Option<PyReadonlyArray2<'_, f64>>>()? else { return Ok(None) };
+        places.extend(found.as_array().outer_iter().map(|row| [row[0], row[1]]));
+    }
+    Ok(Some(places))
 }
 
 fn found(py: Python<'_>, table: &MoleculeTable) -> PyResult<Dataset> {
@@ -48,6 +75,7 @@ fn found(py: Python<'_>, table: &MoleculeTable) -> PyResult<Dataset> {
         ids: found.ids,
         parts: found.split.map(parts).transpose()?,
         groups: found.groups,
+        molecules: Some(features.clone()),
         notes: found.notes,
         ..Dataset::default()
     })

@@ -103,13 +103,15 @@ pub fn plot_pyramid(
     let pooling = pooling.map(pool::parse).transpose()?;
     let alone = graph.batch.select(&[graph.index]);
     let (coordinates, name) = (places(graph, coordinates)?, name.to_owned());
+    let molecules = graph.molecules.clone();
     let drawn = threads::run_owned(py, 0, None, move |watch| {
         let pyramid = match pooling {
             Some(pooling) => pooling.coarsen(&alone, levels, |done| watch.at(done))?,
             None => Pyramid::default(),
         };
         let (graph, coordinates) = (alone.graph(0), coordinates.as_deref());
-        pyramid::draw(&Subject { name: &name, graph, coordinates, pyramid: &pyramid, index: 0 })
+        let molecules = molecules.as_deref();
+        pyramid::draw(&Subject { name: &name, graph, coordinates, molecules, pyramid: &pyramid, index: 0 })
     })?;
     let (picture, figures) = drawn.map_err(exception)?;
     let figures =
@@ -150,6 +152,7 @@ pub fn plot_explanation<'py>(
     let saved = model.0.clone();
     let graphs = graph.batch.select(&[graph.index]);
     let coordinates = places(graph, coordinates)?;
+    let molecules = graph.molecules.clone();
     let explained = threads::run_owned(py, 0, None, move |watch| -> Result<_, Error> {
         let Saved::Trained(trained) = &*saved else {
             return Err(stepwell::Error::from(Unreadable::Untrained).into());
@@ -161,6 +164,7 @@ pub fn plot_explanation<'py>(
             name: &name,
             graph: graphs.graph(0),
             coordinates: coordinates.as_deref(),
+            molecules: molecules.as_deref().or(trained.model.molecules.as_deref()),
             pyramid: &pyramid,
             index: 0,
         };

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import warnings
+import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
 
@@ -17,7 +18,16 @@ from rdkit import Chem
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from stepwell import PyramidalReservoir, PyramidalReservoirRegressor, load, load_dataset
+from stepwell import (
+    PyramidalReservoir,
+    PyramidalReservoirClassifier,
+    PyramidalReservoirRegressor,
+    load,
+    load_dataset,
+    plot_explanation,
+    plot_pyramid,
+    save_dataset,
+)
 from stepwell.molecules import from_mols, from_smiles, read_csv, scaffold_split, scaffolds
 
 SMILES = ["CCO", "c1ccccc1C(=O)O", "[Na+].[Cl-]", "C[C@H](N)C(=O)O", "F/C=C/Cl", "C#N", "C", "O=C1CCC(=O)N1"]
@@ -337,3 +347,72 @@ def test_the_command_says_what_it_cannot_read(tmp_path):
     stepwell("convert", table, lines, "--smiles", "smiles", "--smiles-errors", "skip", "--target", "y")
     assert [json.loads(line)["id"] for line in lines.read_text().splitlines()] == ["0", "2"]
     assert "expected a column 'mol', found 'smiles', 'y'" in stepwell("stats", table, "--smiles", "mol", code=1).stderr
+
+
+def test_a_colleague_without_rdkit_gets_the_same_bits(solubility, tmp_path):
+    smiles, y = solubility
+    model = PyramidalReservoirClassifier(input="smiles", random_state=3).fit(smiles[:100], np.where(y > -2.5, "yes", "no")[:100])
+    model.save(tmp_path / "model")
+    save_dataset(tmp_path / "mols.parquet", from_smiles(smiles))
+    # The command in a process that has no RDKit and has never heard of these molecules.
+    alone = "import sys; sys.modules['rdkit'] = None; from stepwell._command import main; main()"
+    files = (tmp_path / "mols.parquet", "-m", tmp_path / "model", "--proba", "-o", tmp_path / "out.csv")
+    subprocess.run([sys.executable, "-c", alone, "predict", *map(str, files)], check=True, timeout=300)
+    with open(tmp_path / "out.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["prediction"] for row in rows] == model.predict(smiles).tolist()
+    likely = model.predict_proba(smiles)
+    for column, name in enumerate(model.classes_):
+        found = [float(next(row[key] for key in row if "prob" in key and key.endswith(name))) for row in rows]
+        assert found == likely[:, column].tolist()
+
+
+DRAWN = "C[N+](C)(C)CC(=O)Oc1ccc2c(c1)C(=O)N(CC#N)[C@@H]2CC(=O)[O-]"
+
+
+def drawn(picture):
+    """What is written on atoms, and how many lines are drawn, solid and dashed."""
+    root = ET.fromstring(picture.svg)
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text") if "halo" in text.get("class", "")]
+    lines = {path.get("class"): path.get("d").count("M") for path in root.iter("{http://www.w3.org/2000/svg}path")}
+    return sorted(texts), lines["edge bond"], lines.get("edge bond dashed", 0)
+
+
+@pytest.mark.parametrize("features", ["default", "ogb"])
+def test_molecules_are_drawn_as_chemists_do(features):
+    molecule = Chem.MolFromSmiles(DRAWN)
+    small, large = "₀₁₂₃₄", {0: "", 1: "⁺", -1: "⁻"}
+    names = [
+        atom.GetSymbol() + ["", "H", f"H{small[2]}"][atom.GetTotalNumHs()] + large[atom.GetFormalCharge()]
+        for atom in molecule.GetAtoms()
+        if atom.GetSymbol() != "C"
+    ]
+    lines = {"SINGLE": (1, 0), "DOUBLE": (2, 0), "TRIPLE": (3, 0), "AROMATIC": (1, 1)}
+    counts = np.sum([lines[bond.GetBondType().name] for bond in molecule.GetBonds()], axis=0)
+    graph = from_smiles([DRAWN], features=features)[0]
+    assert drawn(plot_pyramid(graph, name="a molecule")) == (sorted(names), *counts)
+    # A lone atom is written, and no bond is needed for it.
+    lone = plot_pyramid(from_smiles(["C"], features=features)[0]).svg
+    assert "CH₄" in lone
+
+
+def test_explanations_are_drawn_on_molecules(solubility, tmp_path):
+    smiles, y = solubility
+    model = PyramidalReservoirRegressor(input="smiles").fit(smiles, y)
+    picture = plot_explanation(model, DRAWN)
+    assert picture.title == f"{DRAWN}: the prediction"
+    assert abs(picture.decision - model.predict([DRAWN])[0]) < 1e-6
+    by_graph = plot_explanation(model, from_smiles([DRAWN])[0], name=DRAWN)
+    assert by_graph.svg == picture.svg and "N⁺" in picture.svg and ">atom<" in picture.html
+    # The command draws the same, from SMILES and from the converted file, which says what the labels are.
+    table, graphs = tmp_path / "mols.csv", tmp_path / "mols.parquet"
+    table.write_text(f"smiles\n{DRAWN}\n")
+    stepwell("convert", table, graphs, "--smiles", "smiles")
+    stepwell("draw", table, "--smiles", "smiles", "-o", tmp_path / "a.svg")
+    stepwell("draw", graphs, "-o", tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
+    shown = plot_pyramid(load_dataset(graphs).graphs[0], name="graph 0 of mols").svg
+    assert (tmp_path / "b.svg").read_text() == shown
+    model.save(tmp_path / "model")
+    stepwell("explain", table, "--smiles", "smiles", "-m", tmp_path / "model", "-o", tmp_path / "why.svg")
+    assert "edge bond dashed" in (tmp_path / "why.svg").read_text()

@@ -191,8 +191,14 @@ fn explained(
         let id: &str = &ids[index];
         let prediction = predicted.get(index).copied();
         let column = ask.class.or(prediction).unwrap_or(0);
-        let subject =
-            Subject { name: id, graph: graphs.graph(index), coordinates: None, pyramid: &pyramid, index };
+        let subject = Subject {
+            name: id,
+            graph: graphs.graph(index),
+            coordinates: None,
+            molecules: trained.model.molecules.as_deref(),
+            pyramid: &pyramid,
+            index,
+        };
         let wrong = |error: &dyn std::fmt::Display| Refusal::bad(error.to_string());
         let shares = Shares::of(&subject, explanation, column).map_err(|error| wrong(&error))?;
         let explained = Explained::new(&shares, name(column), prediction.and_then(name));

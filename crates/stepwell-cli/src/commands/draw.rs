@@ -17,14 +17,15 @@ use crate::terminal::Terminal;
 /// Draw one graph and its coarse levels side by side
 ///
 /// Vertices lie where the dataset says, or where edges pull them; their colours
-/// are labels, attributes or degrees. Where a pooling selects vertices, those
+/// are labels, attributes or degrees; molecules are drawn as chemists do. Where a pooling selects vertices, those
 /// it drops are hollow; where it merges them, those that become one lie in one
 /// patch. Beside each level stand its size and the value of the cut.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell draw MUTAG --graph 7 -o graph.svg
   stepwell draw b-easy --graph 0 --pool ndp --levels 2 -o pyramid.html
-  stepwell draw grid:12x12 --pool graclus -o grid.svg")]
+  stepwell draw grid:12x12 --pool graclus -o grid.svg
+  stepwell draw mols.csv --smiles smiles --graph 3 -o molecule.svg")]
 pub struct Draw {
     #[command(flatten)]
     input: Input,
@@ -63,10 +64,12 @@ impl Draw {
             "none" => format!("graph {name} of {}", dataset.name),
             pool => format!("graph {name} of {}: {pool}", dataset.name),
         };
+        let places = terminal.places(dataset);
         let subject = Subject {
             name: &title,
             graph: dataset.graphs.graph(0),
-            coordinates: dataset.coordinates.as_deref(),
+            coordinates: places.as_deref(),
+            molecules: dataset.molecules.as_deref(),
             pyramid: &pyramid,
             index: 0,
         };

@@ -65,7 +65,10 @@ impl Explain {
         self.picture.check()?;
         let model = read_model(&self.model)?;
         self.input.molecules.fit(&model.model)?;
-        let dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
+        let mut dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
+        if dataset.molecules.is_none() {
+            dataset.molecules.clone_from(&model.model.molecules);
+        }
         let graphs = &dataset.graphs;
         let going = |_| Continue(());
         let pyramid = model.model.coarsen(graphs, going)?;
@@ -74,10 +77,12 @@ impl Explain {
         let column = self.column(&model, predicted)?;
         let name = dataset.id(0);
         let title = format!("graph {name} of {}", dataset.name);
+        let places = if self.picture.asked() { terminal.places(&dataset) } else { None };
         let subject = Subject {
             name: &title,
             graph: graphs.graph(0),
-            coordinates: dataset.coordinates.as_deref(),
+            coordinates: places.as_deref(),
+            molecules: dataset.molecules.as_deref(),
             pyramid: &pyramid,
             index: 0,
         };

@@ -11,6 +11,8 @@ use crate::text::{for_each_line, same_count};
 pub(super) struct Mapping {
     pub(super) target_names: Vec<String>,
     pub(super) ids: Option<Vec<String>>,
+    /// Whether there is a column of SMILES.
+    pub(super) has_smiles: bool,
 }
 
 /// Reads names of `graphs` graphs and of `targets` columns, as far as there are any.
@@ -38,9 +40,10 @@ pub(super) fn read<R: Read + Seek + Send>(
         Ok(())
     })?;
     same_count(&place, graphs, "graphs, and a header", rows)?;
+    let has_smiles = header.iter().any(|name| name == "smiles");
     header.retain(|name| name != "smiles" && name != "mol_id");
     let target_names = if header.len() == targets { header } else { Vec::new() };
-    Ok(Mapping { target_names, ids: id_column.map(|_| ids) })
+    Ok(Mapping { target_names, ids: id_column.map(|_| ids), has_smiles })
 }
 
 /// The values of a line of CSV; quotes around one may hold commas, and two quotes one.

@@ -69,6 +69,7 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
         target_names: mapping.target_names,
         ids: mapping.ids,
         parts,
+        molecules: mapping.has_smiles.then(|| "ogb".to_owned()),
         notes: note.into_iter().chain(split_note).collect(),
         ..Dataset::default()
     })

@@ -111,7 +111,8 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
         let whole = |fault: Fault| bad(None, &fault);
         let facts = facts(schema).map_err(whole)?;
         let wanted = Wanted::new(options, schema).map_err(whole)?;
-        let mut collector = Collector::new(facts.name, options).naming(facts.x).naming_targets(facts.y);
+        let collector = Collector::new(facts.name, options).of_molecules(facts.molecules);
+        let mut collector = collector.naming(facts.x).naming_targets(facts.y);
         let mut ignored = Ignored::default();
         let names = schema.fields().iter().map(|field| field.name());
         names.filter(|name| wanted.ignores(name)).for_each(|name| ignored.add(name));

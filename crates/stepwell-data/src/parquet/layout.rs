@@ -23,7 +23,9 @@ impl Layout {
     pub fn of(dataset: &Dataset) -> Self {
         let x = dataset.graphs.attribute_names().unwrap_or_default().to_vec();
         let columns = Key::all().filter_map(|key| Some((key, kind(dataset, key)?))).collect();
-        Self { facts: Facts { name: dataset.name.clone(), x, y: dataset.target_names.clone() }, columns }
+        let (name, y, molecules) =
+            (dataset.name.clone(), dataset.target_names.clone(), dataset.molecules.clone());
+        Self { facts: Facts { name, x, y, molecules }, columns }
     }
 
     /// The layout that holds what either of two holds, called as the first.

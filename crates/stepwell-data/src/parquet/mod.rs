@@ -67,6 +67,9 @@ struct Facts {
     /// What the targets in `y` are called, where they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     y: Vec<String>,
+    /// The feature set of molecules, where graphs were made of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    molecules: Option<String>,
 }
 
 /// What the `parquet` crate reports, in our words.

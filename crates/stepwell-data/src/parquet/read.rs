@@ -141,7 +141,8 @@ impl<R: ChunkReader + 'static> Reader<R> {
         facts: Facts,
         place: Place,
     ) -> Self {
-        let collector = Collector::new(facts.name.clone(), &wanted.options);
+        let collector =
+            Collector::new(facts.name.clone(), &wanted.options).of_molecules(facts.molecules.clone());
         Self {
             groups: 0..metadata.metadata().num_row_groups(),
             collector: collector.naming(facts.x.clone()).naming_targets(facts.y.clone()),

@@ -375,12 +375,18 @@ pub(crate) struct Collector {
     /// What is known of the vertices collected; nothing until a row says something of them.
     vertices: Option<Vertices>,
     coordinates: Vec<[f64; 2]>,
+    molecules: Option<String>,
     notes: Vec<String>,
 }
 
 impl Collector {
     pub fn new(name: String, options: &ReadOptions) -> Self {
         Self { name, options: options.clone(), ..Self::default() }
+    }
+
+    /// Says that graphs were made of molecules, by that feature set.
+    pub fn of_molecules(self, molecules: Option<String>) -> Self {
+        Self { molecules, ..self }
     }
 
     /// Calls the targets by these names, if they are as many and no others are asked for.
@@ -603,6 +609,7 @@ impl Collector {
             ids: named.then(|| std::mem::take(&mut self.ids)),
             parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),
             coordinates: shape.filter(|s| s.pos).map(|_| std::mem::take(&mut self.coordinates)),
+            molecules: self.molecules.clone(),
             notes: std::mem::take(&mut self.notes),
         }
     }

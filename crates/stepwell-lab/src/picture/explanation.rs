@@ -7,6 +7,7 @@ use stepwell::model::Explanation;
 use super::Picture;
 use super::colour;
 use super::legend::{Legend, short};
+use super::molecule::Molecule;
 use super::page::{Cell, Table};
 use super::panel::{Panel, Panels, Vertex};
 use super::scene::{Level, Subject, levels};
@@ -116,8 +117,13 @@ pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Pictur
         }
     }
     let most = drawn.iter().flat_map(|(_, values)| values.iter()).fold(0.0, |most: f64, x| most.max(x.abs()));
-    let panels: Vec<Panel<'_>> =
-        drawn.iter().map(|&(number, values)| panel(number, &levels[number], values, most)).collect();
+    let molecule = Molecule::of(subject.graph, subject.molecules);
+    let panels: Vec<Panel<'_>> = drawn
+        .iter()
+        .map(|&(number, values)| {
+            panel(number, &levels[number], values, most, molecule.as_ref().filter(|_| number == 0))
+        })
+        .collect();
 
     let name = shortened(what, 40);
     let title = format!("{}: {name}", shortened(subject.name, 60));
@@ -143,14 +149,21 @@ pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Pictur
     if drawn.len() > 1 {
         notes.push("What a coarse vertex adds is shared among the vertices it stands for.".to_owned());
     }
-    Ok(Picture { title, svg: svg.finish(), notes, table: Some(table(shares)) })
+    Ok(Picture { title, svg: svg.finish(), notes, table: Some(table(shares, molecule.as_ref())) })
 }
 
-fn panel<'a>(number: usize, level: &'a Level<'a>, values: &[f64], most: f64) -> Panel<'a> {
+fn panel<'a>(
+    number: usize,
+    level: &'a Level<'a>,
+    values: &[f64],
+    most: f64,
+    molecule: Option<&'a Molecule>,
+) -> Panel<'a> {
     let vertex = |(vertex, &value): (usize, &f64)| {
         let share = if most > 0.0 { value / most } else { 0.0 };
         let place = if number == 0 { String::new() } else { format!(" of level {number}") };
-        let text = format!("vertex {vertex}{place}\nadds {}", short(value));
+        let atom = molecule.map_or(String::new(), |molecule| format!(": {}", molecule.symbol(vertex)));
+        let text = format!("vertex {vertex}{place}{atom}\nadds {}", short(value));
         let class = colour::difference(share);
         Vertex { series: None, class, hollow: false, scale: 1.0 + 0.5 * share.abs(), text }
     };
@@ -169,11 +182,12 @@ fn panel<'a>(number: usize, level: &'a Level<'a>, values: &[f64], most: f64) -> 
         ],
         vertices: values.iter().enumerate().map(vertex).collect(),
         clusters: Vec::new(),
+        molecule,
     }
 }
 
 /// The vertices that matter most.
-fn table(shares: &Shares) -> Table {
+fn table(shares: &Shares, molecule: Option<&Molecule>) -> Table {
     let mut all: Vec<(usize, usize, f64)> = shares
         .levels
         .iter()
@@ -185,16 +199,23 @@ fn table(shares: &Shares) -> Table {
     let count = all.len();
     all.truncate(LISTED);
     let row = |&(level, vertex, value): &(usize, usize, f64)| {
-        vec![Cell::number(level as f64, 0), Cell::number(vertex as f64, 0), Cell::number(value, 6)]
+        let mut row =
+            vec![Cell::number(level as f64, 0), Cell::number(vertex as f64, 0), Cell::number(value, 6)];
+        if let Some(molecule) = molecule {
+            row.insert(2, Cell::text(if level == 0 { molecule.symbol(vertex) } else { "" }));
+        }
+        row
     };
     let caption = if count > LISTED {
         format!("The {LISTED} of {count} vertices that add or take away most")
     } else {
         "What each vertex of the levels read adds".to_owned()
     };
+    let header: &[&str] =
+        if molecule.is_some() { &["level", "vertex", "atom", "adds"] } else { &["level", "vertex", "adds"] };
     Table {
         caption,
-        header: ["level", "vertex", "adds"].map(str::to_owned).to_vec(),
+        header: header.iter().map(|name| (*name).to_owned()).collect(),
         rows: all.iter().map(row).collect(),
     }
 }

@@ -14,6 +14,7 @@ pub mod explanation;
 pub mod figures;
 pub mod layout;
 mod legend;
+pub mod molecule;
 pub mod page;
 mod panel;
 pub mod pyramid;

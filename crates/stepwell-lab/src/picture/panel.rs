@@ -6,6 +6,7 @@ use std::fmt::Write;
 use stepwell::graph::GraphRef;
 
 use super::layout::bounds;
+use super::molecule::{Molecule, Order};
 use super::svg::{Attributes, Number, Svg, Value, shortened};
 
 /// Edges that are drawn, at most; of more, the strongest.
@@ -36,6 +37,8 @@ pub(super) struct Panel<'a> {
     pub vertices: Vec<Vertex>,
     /// Vertices that belong together, with the class of their colour.
     pub clusters: Vec<(String, Vec<u32>)>,
+    /// What the vertices are, if they are atoms.
+    pub molecule: Option<&'a Molecule>,
 }
 
 /// How a vertex is drawn.
@@ -113,13 +116,26 @@ impl Panel<'_> {
         let top = top + HEAD;
         svg.rect("frame", (left, top), (WIDTH, all.height));
         svg.window((left, top), (WIDTH, all.height));
-        let radius = radius(self.graph.num_vertices());
+        // Symbols need room.
+        let larger = if self.molecule.is_some() { 1.3 } else { 1.0 };
+        let radius = larger * radius(self.graph.num_vertices());
         let places = self.on_paper((left, top), all);
         svg.open("g", &[("class", &"lines")]);
         self.draw_clusters(svg, &places, radius);
-        self.draw_edges(svg, &places);
+        match self.molecule {
+            Some(molecule) => self.draw_bonds(svg, &places, molecule),
+            None => self.draw_edges(svg, &places),
+        }
         svg.close();
         self.draw_vertices(svg, &places, radius);
+        if let Some(molecule) = self.molecule {
+            for (atom, [x, y]) in places.iter().enumerate() {
+                if let Some(symbol) = molecule.written(atom) {
+                    svg.label((*x, y + 4.0), "atom halo middle", symbol);
+                    svg.label((*x, y + 4.0), "atom middle", symbol);
+                }
+            }
+        }
         svg.close();
     }
 
@@ -213,6 +229,61 @@ impl Panel<'_> {
                 let strength: Attributes<'_> =
                     &[("stroke-opacity", &(faint * opacity)), ("stroke-width", &(width * faint.sqrt()))];
                 svg.leaf("path", &[&[("class", &"edge" as &dyn Value), ("d", &path)], strength].concat());
+            }
+        }
+    }
+
+    /// A line for each pair of electrons; what is second lies inside of rings.
+    fn draw_bonds(&self, svg: &mut Svg, places: &[[f64; 2]], molecule: &Molecule) {
+        let (mut solid, mut dashed) = (String::new(), String::new());
+        for bond in molecule.bonds() {
+            let (a, b) = bond.ends;
+            let (from, to) = (places[a], places[b]);
+            let along = [to[0] - from[0], to[1] - from[1]];
+            let length = (along[0] * along[0] + along[1] * along[1]).sqrt();
+            let step = if length > 0.0 { (0.14 * length).min(4.5) / length } else { 0.0 };
+            let across = [-along[1] * step, along[0] * step];
+            let beside = |times: f64, shorter: f64| {
+                let at = |place: [f64; 2], way: f64| {
+                    [0, 1].map(|axis| place[axis] + times * across[axis] + way * shorter * along[axis])
+                };
+                (at(from, 1.0), at(to, -1.0))
+            };
+            // Where the other neighbours of both ends are.
+            let others = [(a, b), (b, a)].into_iter().flat_map(|(end, other)| {
+                let near = self.graph.neighbours(end).iter().map(|&vertex| vertex as usize);
+                near.filter(move |&vertex| vertex != other && vertex != end).map(move |vertex| (end, vertex))
+            });
+            let side: f64 = others
+                .map(|(end, vertex)| {
+                    let [x, y] = [0, 1].map(|axis| places[vertex][axis] - places[end][axis]);
+                    x * across[0] + y * across[1]
+                })
+                .sum();
+            let inside = if side < 0.0 { -1.0 } else { 1.0 };
+            let draw = |path: &mut String, times: f64, shorter: f64| {
+                let (from, to) = beside(times, shorter);
+                line(path, from, to);
+            };
+            match bond.order {
+                Order::Single => draw(&mut solid, 0.0, 0.0),
+                Order::Double if [a, b].iter().any(|&end| self.graph.neighbours(end).len() == 1) => {
+                    [-0.5, 0.5].into_iter().for_each(|times| draw(&mut solid, times, 0.0));
+                }
+                Order::Double => {
+                    draw(&mut solid, 0.0, 0.0);
+                    draw(&mut solid, inside, 0.12);
+                }
+                Order::Triple => [-1.0, 0.0, 1.0].into_iter().for_each(|times| draw(&mut solid, times, 0.0)),
+                Order::Aromatic => {
+                    draw(&mut solid, 0.0, 0.0);
+                    draw(&mut dashed, inside, 0.12);
+                }
+            }
+        }
+        for (path, class) in [(solid, "edge bond"), (dashed, "edge bond dashed")] {
+            if !path.is_empty() {
+                svg.leaf("path", &[("class", &class), ("d", &path)]);
             }
         }
     }

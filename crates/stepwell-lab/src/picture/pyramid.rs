@@ -9,6 +9,7 @@ use serde::Serialize;
 use stepwell::graph::GraphRef;
 
 use super::legend::Legend;
+use super::molecule::Molecule;
 use super::page::{Cell, Table};
 use super::panel::{Panel, Panels, Vertex};
 use super::scene::{Level, Subject, levels};
@@ -43,13 +44,26 @@ pub struct LevelFigures {
 /// The picture, and each level in numbers.
 pub fn draw(subject: &Subject<'_>) -> Result<(Picture, Vec<LevelFigures>)> {
     let levels = levels(subject)?;
-    let shades = Shades::of(&levels);
+    let molecule = Molecule::of(subject.graph, subject.molecules);
+    let shades = Shades::of(&levels, molecule.as_ref());
     let figures: Vec<LevelFigures> = levels.iter().map(LevelFigures::of).collect();
     let panels: Vec<Panel<'_>> = levels
         .iter()
         .zip(&figures)
         .enumerate()
-        .map(|(number, (level, figures))| panel(number, level, figures, &shades))
+        .map(|(number, (level, figures))| {
+            let molecule = molecule.as_ref().filter(|_| number == 0);
+            let mut panel = Panel { molecule, ..panel(number, level, figures, &shades) };
+            // Corners of lines are carbon; the others have to be read.
+            for (atom, vertex) in panel.vertices.iter_mut().enumerate() {
+                match molecule.map(|molecule| molecule.written(atom)) {
+                    Some(None) => vertex.scale *= 0.5,
+                    Some(Some(_)) => vertex.scale *= 1.2,
+                    None => {}
+                }
+            }
+            panel
+        })
         .collect();
 
     let title = shortened(subject.name, 100);
@@ -131,6 +145,7 @@ fn panel<'a>(number: usize, level: &'a Level<'a>, figures: &LevelFigures, shades
         lines: [sizes, next],
         vertices: (0..level.graph.num_vertices()).map(vertex).collect(),
         clusters: clusters(level),
+        molecule: None,
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Subject<'a> {
     pub graph: GraphRef<'a>,
     /// Where its vertices lie, if that is known.
     pub coordinates: Option<&'a [[f64; 2]]>,
+    /// The feature set its labels are of, if it was made of a molecule: then it is drawn as one.
+    pub molecules: Option<&'a str>,
     /// The levels above it, in which it is [`index`](Self::index).
     pub pyramid: &'a Pyramid,
     /// Its position in the pyramid's batches.

@@ -7,6 +7,7 @@ use stepwell::graph::GraphRef;
 use stepwell::projection::{ProjectionOptions, pca};
 
 use super::colour::{self, NUM_CATEGORIES};
+use super::molecule::Molecule;
 use super::scene::Level;
 use super::svg::Number;
 
@@ -47,8 +48,8 @@ impl Kind {
 
 impl Shades {
     /// Those of a graph and what its levels carry upwards.
-    pub fn of(levels: &[Level<'_>]) -> Self {
-        let (kind, width, mut rows) = features(levels[0].graph);
+    pub fn of(levels: &[Level<'_>], molecule: Option<&Molecule>) -> Self {
+        let (kind, width, mut rows) = features(levels[0].graph, molecule);
         let mut shades = Self { kind, levels: Vec::new(), texts: Vec::new() };
         for level in levels {
             let (series, texts) = rows.chunks_exact(width).map(|row| shades.kind.read(row)).unzip();
@@ -78,10 +79,20 @@ impl Kind {
 }
 
 /// What vertices carry: categories as rows with a 1, amounts as rows of one number.
-fn features(graph: GraphRef<'_>) -> (Kind, usize, Vec<f64>) {
-    // Of several labels the first.
+fn features(graph: GraphRef<'_>, molecule: Option<&Molecule>) -> (Kind, usize, Vec<f64>) {
+    // Of several labels the first, which is the element of an atom.
     if let Some((labels, width)) = graph.vertex_labels() {
-        return categories("label", labels.iter().step_by(width).map(|&label| i64::from(label)));
+        let labels = labels.iter().step_by(width).map(|&label| i64::from(label));
+        let (mut kind, width, rows) = categories("label", labels.clone());
+        if let (Some(molecule), Kind::Categories(what, names)) = (molecule, &mut kind) {
+            *what = "element";
+            for (atom, label) in labels.enumerate() {
+                if let Some(name) = names.iter_mut().find(|name| **name == label.to_string()) {
+                    *name = molecule.element(atom).to_owned();
+                }
+            }
+        }
+        return (kind, width, rows);
     }
     let values = match graph.vertex_attributes() {
         Some((values, width)) if width > 0 => {

@@ -119,7 +119,8 @@ fn pooled(graph: &Graph, name: &str, levels: usize) -> Pyramid {
 }
 
 fn drawn(graph: &Graph, pyramid: &Pyramid, name: &str) -> Picture {
-    let subject = Subject { name, graph: graph.view(), coordinates: None, pyramid, index: 0 };
+    let subject =
+        Subject { name, graph: graph.view(), coordinates: None, molecules: None, pyramid, index: 0 };
     pyramid::draw(&subject).unwrap().0
 }
 
@@ -151,8 +152,14 @@ fn explanations() {
     ];
     let vertices: Vec<f64> = (0..13).map(|vertex| f64::from(vertex % 5) / 4.0 - 0.4).collect();
     let shares = Shares { intercept: 0.25, decision: 1.5, levels, vertices };
-    let subject =
-        Subject { name: "molecule", graph: graph.view(), coordinates: None, pyramid: &pyramid, index: 0 };
+    let subject = Subject {
+        name: "molecule",
+        graph: graph.view(),
+        coordinates: None,
+        molecules: None,
+        pyramid: &pyramid,
+        index: 0,
+    };
     check("explanation.svg", || explanation::draw(&subject, &shares, "class bitter").unwrap());
     let wrong = Shares { vertices: vec![0.0; 3], ..shares.clone() };
     let error = explanation::draw(&subject, &wrong, "x").unwrap_err().to_string();
@@ -172,8 +179,14 @@ fn odd_graphs_are_drawn_too() {
     }
     let graph = molecule();
     let pyramid = Pyramid::default();
-    let subject =
-        |coordinates| Subject { name: "", graph: graph.view(), coordinates, pyramid: &pyramid, index: 0 };
+    let subject = |coordinates| Subject {
+        name: "",
+        graph: graph.view(),
+        coordinates,
+        molecules: None,
+        pyramid: &pyramid,
+        index: 0,
+    };
     let error = pyramid::draw(&subject(Some(&[[0.0; 2]; 4]))).unwrap_err().to_string();
     assert_eq!(error, "coordinates: expected 13, found 4");
     // Coordinates of which some are no numbers are of no use.
@@ -207,15 +220,27 @@ fn many_points_and_vertices_stay_below_five_megabytes() {
     for (name, vertices) in [("graclus", 3000), ("nmf", 600)] {
         let graphs = large(vertices);
         let pyramid = pooling(name).coarsen(&graphs, 2, |_| Continue(())).unwrap();
-        let subject =
-            Subject { name, graph: graphs.graph(0), coordinates: None, pyramid: &pyramid, index: 0 };
+        let subject = Subject {
+            name,
+            graph: graphs.graph(0),
+            coordinates: None,
+            molecules: None,
+            pyramid: &pyramid,
+            index: 0,
+        };
         let page = pyramid::draw(&subject).unwrap().0.html();
         assert!(page.len() < 5_000_000, "{name}: {} bytes", page.len());
     }
     let graphs = large(20_001);
     let pyramid = Pyramid::default();
-    let subject =
-        Subject { name: "", graph: graphs.graph(0), coordinates: None, pyramid: &pyramid, index: 0 };
+    let subject = Subject {
+        name: "",
+        graph: graphs.graph(0),
+        coordinates: None,
+        molecules: None,
+        pyramid: &pyramid,
+        index: 0,
+    };
     let error = pyramid::draw(&subject).unwrap_err().to_string();
     assert_eq!(error, "graph: expected at most 20000 vertices, found 20001");
 }

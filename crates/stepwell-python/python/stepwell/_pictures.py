@@ -16,7 +16,7 @@ from ._coarsen import _pooling
 from ._foreign import as_graph
 from ._graphs import _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
-from ._stepwell import RawPicture
+from ._stepwell import RawBatch, RawPicture
 from ._types import AnyGraph, AnyPath, Floats, Pooling
 
 
@@ -163,7 +163,8 @@ def plot_pyramid(
 ) -> PyramidPicture:
     """Draws a graph and its coarse levels side by side.
 
-    Colours are labels, attributes or degrees. Where a pooling selects vertices,
+    Colours are labels, attributes or degrees; a graph of
+    :mod:`stepwell.molecules` is drawn as chemists do. Where a pooling selects vertices,
     those it drops are hollow; where it merges them, those that become one lie in
     one patch.
 
@@ -202,7 +203,7 @@ def plot_pyramid(
     if pool is None and options:
         raise TypeError(f"without a pool there are no options, found {', '.join(options)}")
     pooling = None if pool is None else _pooling(pool, options)
-    raw, found = _stepwell.plot_pyramid(graph._raw, pooling, min(levels, 2**32), _places(coordinates), name)
+    raw, found = _stepwell.plot_pyramid(graph._raw, pooling, min(levels, 2**32), _places(graph, coordinates), name)
     names = ("vertices", "edges", "kept", "cut", "merged")
     figures = [{key: value for key, value in zip(names, level) if value is not None} for level in found]
     return PyramidPicture(raw, levels=figures)
@@ -210,7 +211,7 @@ def plot_pyramid(
 
 def plot_explanation(
     model: PyramidalReservoirClassifier | PyramidalReservoirRegressor,
-    graph: AnyGraph,
+    graph: AnyGraph | str,
     label: Any = None,
     *,
     coordinates: ArrayLike | None = None,
@@ -230,7 +231,8 @@ def plot_explanation(
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
         A fitted model.
     graph : Graph, sparse matrix, or pair of edges and features
-        The graph to explain.
+        The graph to explain; for a model that reads SMILES, a SMILES too. A
+        molecule is drawn as chemists do.
     label : optional
         The class whose decision value is explained, by default the one
         predicted; for a regression with several targets, which of them.
@@ -257,9 +259,14 @@ def plot_explanation(
     if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
         raise TypeError(f"model: expected a classifier or regressor of Stepwell, found {type(model).__name__}")
     check_is_fitted(model)
+    if isinstance(graph, str) and model._model.molecules is not None:
+        from .molecules import from_smiles
+
+        name = graph if name == "graph" else name
+        graph = from_smiles([graph], features=model._model.molecules)[0]
     graph = as_graph(graph)
     if isinstance(model, PyramidalReservoirClassifier):
-        label = model.predict([graph])[0] if label is None else label
+        label = model.predict(RawBatch.of_graphs([graph._raw]))[0] if label is None else label
         found = np.flatnonzero(model.classes_ == label)
         if not len(found):
             known = ", ".join(map(str, model.classes_))
@@ -272,11 +279,20 @@ def plot_explanation(
             raise ValueError(f"label: expected a target from 0 to {targets - 1}, found {label!r}")
         what = "the prediction" if targets == 1 else f"target {column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
-        model._model, graph._raw, column, _places(coordinates), (name, what)
+        model._model, graph._raw, column, _places(graph, coordinates), (name, what)
     )
     figures = {"intercept": intercept, "decision": decision, "contributions": dict(levels), "vertices": vertices}
     return ExplanationPicture(raw, **figures)
 
 
-def _places(coordinates):
-    return None if coordinates is None else _as_floats(coordinates, "coordinates", 2)
+def _places(graph, coordinates):
+    """Where vertices lie: as given; where chemists would draw atoms; else nobody knows yet."""
+    if coordinates is not None:
+        return _as_floats(coordinates, "coordinates", 2)
+    if graph._raw.molecules is None or not graph.num_nodes:
+        return None
+    try:
+        from .molecules._places import places
+    except ImportError:  # without RDKit, edges pull atoms to their places
+        return None
+    return places(graph._raw)

@@ -23,7 +23,7 @@ use crate::pyramid::Pyramid;
 use crate::readout::{Readout, Sample};
 use crate::reservoir::Embedding;
 use crate::rng::Stream;
-use crate::targets::{Encoded, Targets, Task};
+use crate::targets::{Census, Encoded, Targets, Task};
 
 /// Graphs that candidates are compared on, at most.
 pub const MOST_GRAPHS: usize = 1000;
@@ -38,9 +38,24 @@ const LANDMARKS: usize = 300;
 const FEWEST_GRAPHS: usize = 50;
 
 /// The share of what is unexplained that a candidate must explain to be chosen. The fewer
-/// graphs there are, the more differences are owed to chance.
-fn margin(graphs: usize) -> f64 {
-    0.005 + 2.5 / graphs as f64
+/// graphs there are that tell something, the more differences are owed to chance.
+fn margin(telling: f64) -> f64 {
+    0.005 + 2.5 / telling.max(1.0)
+}
+
+/// How many graphs of equally common classes, or with numbers, tell as much as these: where a
+/// class is rare, its few graphs decide. Of several targets, the mean.
+fn telling(census: &Census, targets: usize) -> f64 {
+    let of = |target: usize| {
+        let counts = census.counts(target);
+        let (classes, all) = (counts.len() as f64, counts.iter().sum::<u64>() as f64);
+        if classes < 2.0 || all == 0.0 {
+            return all;
+        }
+        let alike: f64 = counts.iter().map(|&count| (count as f64 / all).powi(2)).sum();
+        all * (1.0 - alike) / (1.0 - 1.0 / classes)
+    };
+    (0..targets).map(of).sum::<f64>() / targets.max(1) as f64
 }
 
 /// An option that was chosen, and what it was chosen from.
@@ -248,6 +263,7 @@ pub fn choose_on(
         let options = trial(config).readout();
         Ok(Readout::fit(embedding, targets, Sample::with_keys(&keys), &options, 0)?.explained())
     };
+    let margin = margin(telling(&targets.census(), targets.task().num_targets()));
     let mut model = Model::fit(trial(&decided), graphs)?;
     let mut embedding = embed(&model)?;
     let Some(mut best) = explained(&decided, &embedding)? else { return Ok((decided, kept()?)) };
@@ -275,7 +291,7 @@ pub fn choose_on(
             let vectors = own.as_ref().map_or(&embedding, |(vectors, _)| vectors);
             let Some(found) = explained(&other, vectors)? else { continue };
             candidates.push(Candidate { value, explained: Some(found) });
-            if 1.0 - found < (1.0 - best) * (1.0 - if chosen.0 == 0 { margin(graphs.len()) } else { 0.0 }) {
+            if 1.0 - found < (1.0 - best) * (1.0 - if chosen.0 == 0 { margin } else { 0.0 }) {
                 best = found;
                 chosen = (candidates.len() - 1, other, own);
             }
@@ -349,6 +365,20 @@ mod tests {
     fn chosen(config: &ModelConfig, graphs: &GraphBatch, targets: &Targets) -> (ModelConfig, Vec<Choice>) {
         let targets = Encoded::new(targets).unwrap();
         choose(config, graphs, &targets, Sample::default(), || ControlFlow::Continue(())).unwrap()
+    }
+
+    #[test]
+    fn graphs_of_rare_classes_tell_less() {
+        let classes = |counts: &[u64]| telling(&Census::of_classes(counts.to_vec()), 1);
+        assert_eq!(classes(&[500, 500]), 1000.0);
+        assert!((classes(&[300, 300, 300]) - 900.0).abs() < 1e-9);
+        // 4 n p (1 - p) for two classes.
+        assert!((classes(&[965, 35]) - 4000.0 * 0.035 * 0.965).abs() < 1e-9);
+        assert_eq!(classes(&[700]), 700.0, "numbers");
+        assert_eq!(classes(&[700, 0]), 0.0);
+        let nan = f64::NAN;
+        let y = Targets::Binary(ndarray::array![[1.0, 0.0], [0.0, nan], [1.0, 1.0], [0.0, nan]]);
+        assert_eq!(telling(&Encoded::new(&y).unwrap().census(), 2), 3.0, "four of one, two of the other");
     }
 
     #[test]

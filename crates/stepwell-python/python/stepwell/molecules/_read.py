@@ -35,7 +35,7 @@ class Molecules(_Graphs):
     """
 
     def __init__(self, raw: RawBatch, rows: NDArray[np.int64], features: str) -> None:
-        super().__init__(raw)
+        super().__init__(raw.of_molecules(features))
         self.rows = rows
         self.features = features
 
