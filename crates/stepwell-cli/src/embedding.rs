@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Serialize;
 use stepwell::config::{EdgeGate, Level, ModelConfig};
 use stepwell::graph::GraphBatch;
@@ -12,8 +12,8 @@ use stepwell::model::Model;
 use stepwell::pool::Notes;
 use stepwell::pyramid::Pyramid;
 use stepwell::reservoir::{Convergence, Embedding, Prepared, Run};
+use stepwell_data::Dataset;
 use stepwell_data::cache::{self, PyramidCache};
-use stepwell_data::{Dataset, memory};
 
 use crate::commands::stats::describe_notes;
 use crate::terminal::Terminal;
@@ -112,28 +112,8 @@ impl<'a> Embedder<'a> {
         progress: Progress<'_>,
     ) -> Result<Embedding> {
         let pyramid = self.coarsen(graphs, progress)?;
-        self.check_memory(graphs, rows)?;
         let prepared = self.prepare(graphs, pyramid, progress)?;
         self.embed_prepared(&prepared, rows, progress)
-    }
-
-    /// Refuses vectors of vertices that memory cannot hold: a failed allocation would end the
-    /// program.
-    fn check_memory(&self, graphs: &GraphBatch, rows: Option<&[usize]>) -> Result<()> {
-        if self.model.config.level == Level::Graph {
-            return Ok(());
-        }
-        let rows = rows.map_or(graphs.num_vertices(), <[usize]>::len);
-        let needed = 8.0 * rows as f64 * self.model.width() as f64;
-        match memory::available().map(|bytes| bytes as f64) {
-            Some(available) if needed > available => bail!(
-                "vectors of {rows} vertices with {} numbers each need {:.1} GB of memory, and {:.1} GB are available; use fewer --units or --fixed-sweeps",
-                self.model.width(),
-                needed / 1e9,
-                available / 1e9
-            ),
-            _ => Ok(()),
-        }
     }
 
     /// The graphs of a piece one by one, without those that cannot be embedded, and the reasons.

@@ -102,17 +102,12 @@ pub(super) mod matrix {
         numbers: Vec<T>,
     }
 
-    pub fn serialize<T: Number, S: Serializer>(
-        matrix: &Array2<T>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub fn serialize<T: Number, S: Serializer>(matrix: &Array2<T>, serializer: S) -> Result<S::Ok, S::Error> {
         let (rows, columns) = matrix.dim();
         Sent { rows, columns, numbers: matrix.iter().copied().collect() }.serialize(serializer)
     }
 
-    pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Array2<T>, D::Error> {
+    pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(deserializer: D) -> Result<Array2<T>, D::Error> {
         let Sent { rows, columns, numbers } = Sent::deserialize(deserializer)?;
         let count = numbers.len();
         Array2::from_shape_vec((rows, columns), numbers)
@@ -129,16 +124,11 @@ pub(super) mod maybe_matrix {
     #[derive(Deserialize, Serialize)]
     struct Sent(#[serde(with = "matrix")] Array2<f64>);
 
-    pub fn serialize<S: Serializer>(
-        matrix: &Option<Array2<f64>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(matrix: &Option<Array2<f64>>, serializer: S) -> Result<S::Ok, S::Error> {
         matrix.clone().map(Sent).serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Array2<f64>>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Array2<f64>>, D::Error> {
         Ok(Option::<Sent>::deserialize(deserializer)?.map(|Sent(matrix)| matrix))
     }
 }
@@ -162,7 +152,9 @@ mod tests {
     fn people_get_numbers() {
         let sent = Sent { numbers: vec![1, 70_000], matrix: array![[1.5, -2.0]], maybe: None };
         let text = serde_json::to_string(&sent).unwrap();
-        assert!(text.starts_with(r#"{"numbers":[1,70000],"matrix":{"rows":1,"columns":2,"numbers":[1.5,-2.0]}"#));
+        assert!(
+            text.starts_with(r#"{"numbers":[1,70000],"matrix":{"rows":1,"columns":2,"numbers":[1.5,-2.0]}"#)
+        );
         assert_eq!(serde_json::from_str::<Sent>(&text).unwrap(), sent);
         let refused = serde_json::from_str::<Sent>(&text.replace("\"rows\":1", "\"rows\":3")).unwrap_err();
         assert!(refused.to_string().contains("as many numbers as rows times columns"), "{refused}");

@@ -337,8 +337,9 @@ impl ReadoutFit {
             Step::Errors(batch, sums) => {
                 let (regressions, count) = (&self.regressions[batch.clone()], batch.len());
                 let alphas = self.alphas();
-                let errors =
-                    sums.iter().map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping(count)));
+                let errors = sums
+                    .iter()
+                    .map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping(count)));
                 let mut errors = errors.collect::<Result<Vec<_>>>()?;
                 pass(&mut |rows, y, sample| {
                     let x = rows.vectors;

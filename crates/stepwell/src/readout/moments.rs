@@ -231,7 +231,10 @@ pub(super) fn deviations(
     rows: f64,
     constant: f64,
 ) -> Array1<f64> {
-    squares.zip(mean).map(|(squares, &mean)| varying((squares / weight).sqrt(), mean, rows, constant)).collect()
+    squares
+        .zip(mean)
+        .map(|(squares, &mean)| varying((squares / weight).sqrt(), mean, rows, constant))
+        .collect()
 }
 
 /// The deviation of a column, or another number where that is no more than rounding.

@@ -93,7 +93,7 @@ pub fn embed_some(
     let count = rows.map_or(all, <[usize]>::len);
     let width = weights.embedding_width(options);
     let num_runs = weights.iter().count();
-    memory::ask_array("the vectors of the graphs", &[rows, width + 3 * num_runs], size_of::<f64>())?;
+    memory::ask_array("the vectors", &[count, width + 3 * num_runs], size_of::<f64>())?;
     let mut embedding = Embedding {
         vectors: Array2::zeros((count, width)),
         runs: Array2::default((chosen.len(), num_runs)),
