@@ -114,6 +114,23 @@ pub fn write_whole<E: From<Error>>(
     Ok(())
 }
 
+/// Writes a small file that only its owner can read, unless there is one already. Returns
+/// whether there was none.
+pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let io = |source| Error::io(path, source);
+    let folder = parent(path);
+    fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+    // Temporary files are private, and stay so.
+    let mut aside = file_aside(folder, path).map_err(io)?;
+    let _listed = Unfinished::new(aside.path());
+    aside.write_all(bytes).map_err(io)?;
+    match aside.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(io(error.error)),
+    }
+}
+
 /// An error now where [`write_whole`] would have one after much work: where the target is a
 /// folder, or nothing can be written beside it.
 pub fn check_writable(path: &Path) -> Result<()> {

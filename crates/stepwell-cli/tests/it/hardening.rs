@@ -289,7 +289,7 @@ fn one_memory_budget_governs_readers_and_models() {
         (&["predict", "b-easy-small", "-m", &model], 1),
         (&["evaluate", "b-easy-small", "--splits", "/dev/zero", "--memory", "64M"], 1),
         (&["stats", &line, "--memory", "64M"], 1),
-        (&["embed", "ring:900000", "--units", "100", "--memory", "128M", "-o", &folder.at("v.npy")], 1),
+        (&["embed", "ring:900000", "--nodes", "--memory", "256M", "-o", &folder.at("s.csv")], 1),
     ] {
         let said = failure(arguments, code);
         assert!(
@@ -357,17 +357,10 @@ fn paths_that_are_no_text_work_everywhere() {
     assert_eq!(fs::read(&table).unwrap(), run(&[os("predict"), os(&plain), os("-m"), &model]));
     let splits = at(b"d\xff/s\xfa.json");
     fs::write(&splits, r#"[{"test":[0,1,2,3,4,5],"model_selection":[{"train":[6,7,8,9,10,11,12,13,14,15],"validation":[16,17,18,19]}]}]"#).unwrap();
-    let evaluate = [
-        os("evaluate"),
-        &data,
-        os("--config"),
-        &config,
-        os("--preset"),
-        os("paper"),
-        os("--splits"),
-        &splits,
-    ];
-    run(&[&evaluate[..], &[os("--out"), &page]].concat());
+    let mut evaluate = vec![os("evaluate"), data.as_os_str(), os("--config"), config.as_os_str()];
+    evaluate.extend([os("--preset"), os("paper"), os("--splits"), splits.as_os_str()]);
+    evaluate.extend([os("--out"), page.as_os_str()]);
+    run(&evaluate);
     run(&[os("runs"), &page]);
     let said = failure_of(stepwell().arg("embed").arg(at(b"d\xff/n\xf9ne.jsonl")));
     assert!(said.contains("no such file or folder"), "{said}");

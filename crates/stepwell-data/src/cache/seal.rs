@@ -6,13 +6,14 @@
 //! cannot read the secret cannot use the cache, nor put anything there that is believed.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::bytes::DIGEST;
 use crate::error::{Error, Place, Result};
+use crate::files;
 
 /// The name of the secret's file in the folder of the cache.
 const NAME: &str = "seal";
@@ -50,20 +51,13 @@ impl Seal {
         if let Some(seal) = Self::open(folder)? {
             return Ok(seal);
         }
-        fs::create_dir_all(folder).map_err(io)?;
         let mut secret = [0; DIGEST];
         getrandom::fill(&mut secret).map_err(|error| io(io::Error::other(error)))?;
-        // Files that are made for a moment are the owner's alone, and stay so.
-        let mut aside = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-        aside.write_all(&secret).map_err(io)?;
-        match aside.persist_noclobber(&path) {
-            Ok(_) => Ok(Self(secret)),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it is gone again"));
-                Self::open(folder)?.ok_or_else(gone)
-            }
-            Err(error) => Err(io(error.error)),
+        if files::write_secret(&path, &secret)? {
+            return Ok(Self(secret));
         }
+        let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it is gone again"));
+        Self::open(folder)?.ok_or_else(gone)
     }
 
     /// What stands at the end of a file with that key and that hash of all before.
