@@ -175,12 +175,13 @@ impl<R: BufRead> Reader<R> {
 fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>, limit: u64) -> Result<bool, Fault> {
     bytes.clear();
     loop {
-        let read = input.by_ref().take(AT_ONCE).read_until(b'\n', bytes).map_err(Fault::Io)?;
+        let most = AT_ONCE.min(limit.saturating_add(1).saturating_sub(bytes.len() as u64));
+        let read = input.by_ref().take(most).read_until(b'\n', bytes).map_err(Fault::Io)?;
         if bytes.len() as u64 > limit {
             let found = bytes.len() as u64;
             return Err(Fault::TooLarge { what: "the length of a line in bytes", limit, found });
         }
-        if (read as u64) < AT_ONCE || bytes.ends_with(b"\n") {
+        if (read as u64) < most || bytes.ends_with(b"\n") {
             return Ok(!bytes.is_empty());
         }
         // What is long goes on: the line, and the numbers in it.

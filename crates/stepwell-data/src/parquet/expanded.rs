@@ -79,7 +79,7 @@ mod tests {
         let rows = 1 << 22;
         let found = needed(dictionary(rows)).unwrap();
         assert!(found >= (rows as u64 - 1) << 20 && found <= (rows as u64) << 20, "{found}");
-        let field = Arc::new(Field::new("item", arrow_schema::DataType::Int32, true));
+        let field = Arc::new(Field::new("item", DataType::Int32, true));
         let values: ArrayRef = Arc::new(Int32Array::from(vec![0; 1 << 16]));
         let (offsets, sizes) = (vec![0i32; 1 << 22], vec![1i32 << 16; 1 << 22]);
         let lists = ListViewArray::new(field, offsets.into(), sizes.into(), values, None);

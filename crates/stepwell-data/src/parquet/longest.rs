@@ -146,7 +146,7 @@ mod tests {
         // Of two bits: 0 2 1 2, then 0 0 0 0.
         assert_eq!(longest(&[3, 0b1001_1000, 0], 2, 8), Some(4));
         // A run may say more than is left.
-        assert_eq!(longest(&[2, 0, 0xff, 0xff, 0x7e, 1], 1, 11), Some(11));
+        assert_eq!(longest(&[2, 0, 0xfe, 0xff, 0x7e, 1], 1, 11), Some(11));
         for broken in [&[][..], &[2], &[0, 0], &[1], &[3]] {
             assert_eq!(longest(broken, 1, 5), None, "{broken:?}");
         }
