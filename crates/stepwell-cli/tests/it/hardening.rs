@@ -278,7 +278,7 @@ fn what_never_ends_and_what_memory_cannot_hold_is_refused() {
 fn one_memory_budget_governs_readers_and_models() {
     let folder = Folder::new();
     let line = folder.at("line.jsonl");
-    let zeros = ",0".repeat(12 << 20);
+    let zeros = ",0".repeat(4 << 20);
     let row = format!("{{\"num_nodes\":2,\"src\":[0{zeros}],\"dst\":[1{zeros}]}}\n");
     fs::write(&line, row).unwrap();
     let model = folder.at("sparse.safetensors");
