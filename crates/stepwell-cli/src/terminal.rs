@@ -161,7 +161,11 @@ impl Terminal {
         self.notes("note", &dataset.notes);
         let left_out = dataset.left_out;
         let name = input.name();
-        ensure!(!dataset.is_empty() || left_out == 0, "{name}: no graph has a target ({})", targets(input));
+        ensure!(
+            !dataset.is_empty() || left_out == 0,
+            "{name}: no graph has a target ({}); targets of vertices ('node_y') need --level vertex",
+            targets(input)
+        );
         self.note_left_out(left_out);
         Ok(dataset)
     }

@@ -124,7 +124,7 @@ impl Evaluate {
         } else if known > 0 {
             ensure!(
                 !dataset.targets.is_empty(),
-                "{}: no graph has a target ('y') to learn from; vertices have ('node_y'): --level vertex",
+                "{}: no graph has a target ('y') to learn from; targets of vertices ('node_y') need --level vertex",
                 dataset.name
             );
         }

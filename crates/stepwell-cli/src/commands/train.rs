@@ -267,11 +267,10 @@ impl Train {
 /// Whether there is anything to learn from.
 fn check_targets(level: Level, survey: &Survey, name: &str) -> Result<()> {
     match level {
-        Level::Graph if survey.known_vertices > 0 => ensure!(
+        Level::Graph => ensure!(
             survey.has_targets,
-            "{name}: no graph has a target ('y') to learn from; vertices have ('node_y'): --level vertex"
+            "{name}: no graph has a target ('y') to learn from; targets of vertices ('node_y') need --level vertex"
         ),
-        Level::Graph => ensure!(survey.has_targets, "{name}: no graph has a target ('y') to learn from"),
         Level::Vertex => {
             ensure!(survey.known_vertices > 0, "{name}: no vertex has a target ('node_y') to learn from");
         }

@@ -95,7 +95,7 @@ fn vertices_are_evaluated_by_masks_and_folds() {
     let refused = failure(&["evaluate", &bare], 1);
     assert!(refused.contains("--level vertex"), "{refused}");
     let refused = failure(&["train", &bare, "-m", &folder.at("x")], 1);
-    assert!(refused.contains("no graph has a target ('y') to learn from; vertices have"), "{refused}");
+    assert!(refused.contains("no graph has a target ('y') to learn from; targets of vertices"), "{refused}");
     let refused = failure(&["train", &bare, "-m", &folder.at("x"), "--level", "vertex", "--pool", "ndp"], 2);
     assert!(refused.contains("--pool: expected none at level vertex"), "{refused}");
     let stats = json(&["stats", &bare, "--json"]);
