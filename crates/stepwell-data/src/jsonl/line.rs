@@ -300,8 +300,8 @@ fn target(text: &str, column: &str, options: &ReadOptions) -> Result<Option<Y>, 
 }
 
 /// The targets of vertices. What is wrong is said as serde says it.
-fn node_targets(values: Option<Vec<Value>>) -> Result<Option<NodeTargets>, String> {
-    let Some(values) = values else { return Ok(None) };
+fn node_targets(value: Value) -> Result<Option<NodeTargets>, String> {
+    let Some(values) = listed(Key::NodeY, value)? else { return Ok(None) };
     let mut found = NodeTargets::default();
     for value in &values {
         let several: Vec<f64>;
@@ -332,8 +332,8 @@ fn node_targets(values: Option<Vec<Value>>) -> Result<Option<NodeTargets>, Strin
 }
 
 /// The parts of vertices, in one split or in several.
-fn node_parts(values: Option<Vec<Value>>) -> Result<Option<NodeParts>, String> {
-    let Some(values) = values else { return Ok(None) };
+fn node_parts(value: Value) -> Result<Option<NodeParts>, String> {
+    let Some(values) = listed(Key::NodeSplit, value)? else { return Ok(None) };
     let mut found = NodeParts::default();
     let name = |value: &Value| match value {
         Value::Null => Ok(None),
@@ -348,6 +348,15 @@ fn node_parts(values: Option<Vec<Value>>) -> Result<Option<NodeParts>, String> {
         found.push(names.iter().map(Option::as_deref)).map_err(|fault| said(&fault))?;
     }
     Ok(Some(found))
+}
+
+/// The elements of a list; nothing of null.
+fn listed(key: Key, value: Value) -> Result<Option<Vec<Value>>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Array(values) => Ok(Some(values)),
+        other => Err(misfit(format!("{} in '{}'", key.holds(), key.name()), other)),
+    }
 }
 
 fn misfit(expected: String, found: impl fmt::Display) -> String {
