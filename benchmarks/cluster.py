@@ -108,11 +108,11 @@ def overhead(count, rounds):
 
 
 class Watch(threading.Thread):
-    """Looks for the highest own memory of processes below this one."""
+    """Looks for the highest own memory of processes below this one, and the time they compute."""
 
     def __init__(self, named):
         super().__init__(daemon=True)
-        self._named, self._peaks, self._ended = named, {}, threading.Event()
+        self._named, self._peaks, self._ticks, self._ended = named, {}, {}, threading.Event()
 
     def run(self):
         while not self._ended.wait(0.1):
@@ -125,11 +125,25 @@ class Watch(threading.Thread):
                 if self._named in command:
                     own = next((line.split()[1] for line in status.splitlines() if line.startswith("RssAnon")), "0")
                     self._peaks[pid] = max(self._peaks.get(pid, 0), int(own) * 1024)
+                    self._ticks[pid] = _ticks(pid) or self._ticks.get(pid, 0)
 
     def peak(self):
         self._ended.set()
         self.join()
         return max(self._peaks.values(), default=0)
+
+
+    def seconds(self):
+        """Of all cores together."""
+        return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid):
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    except OSError:
+        return 0
 
 
 def _below(root):
@@ -215,7 +229,7 @@ def train_by_ray(folder, out, workers):
     watch = started_ray(workers)
     start = time.perf_counter()
     stepwell.ray.train(folder, PyramidalReservoirClassifier()).save(out)
-    return time.perf_counter() - start, watch.peak(), own_peak()
+    return time.perf_counter() - start, watch.peak(), own_peak(), watch.seconds()
 
 
 def train_by_spark(folder, out, workers):
@@ -225,7 +239,7 @@ def train_by_spark(folder, out, workers):
     watch = started_spark(workers)
     start = time.perf_counter()
     stepwell.spark.train(folder, PyramidalReservoirClassifier()).save(out)
-    return time.perf_counter() - start, watch.peak(), own_peak()
+    return time.perf_counter() - start, watch.peak(), own_peak(), watch.seconds()
 
 
 def train_by_command(folder, out, workers):
@@ -234,7 +248,7 @@ def train_by_command(folder, out, workers):
     watch.start()
     start = time.perf_counter()
     subprocess.run([*command, "-m", out, "--threads", str(workers), "--quiet"], check=True)
-    return time.perf_counter() - start, watch.peak(), 0
+    return time.perf_counter() - start, watch.peak(), 0, watch.seconds()
 
 
 def own_peak():
@@ -277,15 +291,16 @@ def training(count, kinds):
         files = Path(folder, "graphs")
         size = write(files, count)
         print(f"{count} graphs, {size:.0f} MB of Parquet, row groups of 10000, the default classifier\n")
-        print(f"{'':<16}{'seconds':>9}{'graphs/s':>11}{'memory of a worker':>21}{'of the driver':>16}", flush=True)
+        print(f"{'':<16}{'seconds':>9}{'graphs/s':>11}{'memory of a worker':>21}{'of the driver':>16}{'ms of a core per graph':>25}", flush=True)
         models, probe = {}, make_table(2000, 1)
         for kind, workers in (("command", 1), ("ray", 1), ("ray", 2), ("spark", 1), ("spark", 2)):
             if kind not in kinds:
                 continue
             out = f"{folder}/{kind}-{workers}"
-            seconds, peak, driver = one(f"train {kind}", workers, files, out)
+            seconds, peak, driver, cores = one(f"train {kind}", workers, files, out)
             name = f"{kind}, {workers} worker"
-            print(f"{name:<16}{seconds:>9.1f}{count / seconds:>11.0f}{peak / 1e6:>18.0f} MB{driver / 1e6:>13.0f} MB", flush=True)
+            row = f"{name:<16}{seconds:>9.1f}{count / seconds:>11.0f}{peak / 1e6:>18.0f} MB{driver / 1e6:>13.0f} MB"
+            print(f"{row}{1e3 * cores / count:>25.2f}", flush=True)
             models[name] = (Path(out).read_bytes(), stepwell.load(out))
         (first, (_, expected)), *others = models.items()
         for name, (_, model) in others:
@@ -324,7 +339,7 @@ def main():
     parser.add_argument("rest", nargs="*", help="of train: command, ray, spark")
     parser.add_argument("--graphs", type=float, help="how many; 1e5 and 1e6 unless said")
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     warnings.simplefilter("ignore")
     if options.part == "one":
         kind, workers, folder, out = options.rest

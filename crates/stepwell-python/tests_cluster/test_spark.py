@@ -227,7 +227,6 @@ def test_training_on_other_partitions_one_of_which_fails(spark, tmp_path):
     found = stepwell.spark.train(failing, PyramidalReservoirClassifier(**ACCURATE))
     assert os.path.exists(marker)
     assert_same(found, expected, table)
-    assert bytes_of(stepwell.spark.train(df, PyramidalReservoirClassifier(**ACCURATE))) == bytes_of(found)
     one = stepwell.spark.train(df.coalesce(1), PyramidalReservoirClassifier(**ACCURATE))
     assert_same(one, expected, table)
 

@@ -11,7 +11,7 @@ task computes with one thread; give Ray as many CPUs as there are.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -192,7 +192,7 @@ class _Rows:
         return self._blocks
 
     #: What makes tables of a part.
-    tables = staticmethod(_iter_of_one)
+    tables: Callable[[Any], Iterator[Any]] = staticmethod(_iter_of_one)
 
     def reduce(self, job):
         options = dict(self._options)

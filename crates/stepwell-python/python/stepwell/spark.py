@@ -123,8 +123,8 @@ def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad:
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path or list of paths
-        As for :func:`embed`. The partitions of a data frame must be the same each time it is
-        computed; their number and order change the result by rounding alone.
+        As for :func:`embed`. A data frame must have the same rows each time it is computed; their
+        order and partitions, which Spark does not fix, change the result by rounding alone.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
     y : str or list of str
         The column to predict, or several. Several columns, or one of lists, are

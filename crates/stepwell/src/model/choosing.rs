@@ -434,9 +434,9 @@ mod tests {
 
     #[test]
     fn large_graphs_are_fewer_and_equal_ones_have_one_target_in_any_order() {
-        // Paths of 1 to 2,000 vertices, most of them twice, of another class each time.
+        // Paths of 1 to 6,000 vertices, most of them twice, of another class each time.
         let path = |graph: u64| {
-            let n = (1 + (graph * 7919) % 2000) as u32;
+            let n = (1 + (graph * 7919) % 6000) as u32;
             let (from, to): (Vec<u32>, Vec<u32>) = (1..n).map(|v| (v - 1, v)).unzip();
             crate::graph::Graph::new(&EdgeList::new(n as usize, &from, &to)).unwrap().into_batch()
         };
