@@ -101,18 +101,17 @@ impl Molecule {
 
     /// The element of an atom.
     pub fn element(&self, atom: usize) -> &'static str {
-        self.atoms[atom].element
+        self.atoms.get(atom).map_or("", |atom| atom.element)
     }
 
     /// An atom with its hydrogens and charge: `NH₂`, `O⁻`.
     pub fn symbol(&self, atom: usize) -> &str {
-        &self.atoms[atom].symbol
+        self.atoms.get(atom).map_or("", |atom| &atom.symbol)
     }
 
     /// What is written where an atom lies: nothing for carbon, unless it has a charge or no bonds.
     pub fn written(&self, atom: usize) -> Option<&str> {
-        let atom = &self.atoms[atom];
-        (!atom.is_corner).then_some(&atom.symbol)
+        self.atoms.get(atom).filter(|atom| !atom.is_corner).map(|atom| atom.symbol.as_str())
     }
 
     /// All bonds.

@@ -166,6 +166,60 @@ fn explanations() {
     assert_eq!(error, "contributions of a level: expected 13, found 3");
 }
 
+/// 4-nitrobenzonitrile with a sodium ion, as the feature set `default` has it.
+fn atoms_and_bonds() -> Graph {
+    let from = [0, 1, 2, 3, 4, 5, 0, 6, 3, 8, 8];
+    let to = [1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10];
+    let kinds = [4, 4, 4, 4, 4, 4, 1, 3, 1, 2, 1];
+    // Element, charge, hydrogens.
+    let atoms = [
+        (6, 0, 0),
+        (6, 0, 1),
+        (6, 0, 1),
+        (6, 0, 0),
+        (6, 0, 1),
+        (6, 0, 1),
+        (6, 0, 0),
+        (7, 0, 0),
+        (7, 1, 0),
+        (8, 0, 0),
+        (8, -1, 0),
+        (11, 1, 0),
+    ];
+    let labels: Vec<i32> = atoms
+        .iter()
+        .flat_map(|&(element, charge, hydrogens)| [element, 0, charge, hydrogens, 0, 0, 0, 0])
+        .collect();
+    let bonds: Vec<i32> = kinds.iter().flat_map(|&kind| [kind, 0, 0, 0]).collect();
+    let edges = EdgeList::new(12, &from, &to);
+    let (vertex_labels, edge_labels) = (Some((&labels[..], 8)), Some((&bonds[..], 4)));
+    Graph::new(&EdgeList { vertex_labels, edge_labels, ..edges }).unwrap()
+}
+
+#[test]
+fn molecules() {
+    let graph = atoms_and_bonds();
+    let subject = |pyramid| {
+        let (name, graph, molecules) = ("nitrobenzonitrile", graph.view(), Some("default"));
+        Subject { name, graph, coordinates: None, molecules, pyramid, index: 0 }
+    };
+    let pyramid = pooled(&graph, "graclus", 1);
+    check("molecule.svg", || pyramid::draw(&subject(&pyramid)).unwrap().0);
+    let vertices: Vec<f64> = (0..12).map(|vertex| f64::from(vertex % 5) / 4.0 - 0.4).collect();
+    let shares = Shares { intercept: 0.25, decision: 1.5, levels: vec![(0, vertices.clone())], vertices };
+    let flat = Pyramid::default();
+    let picture = explanation::draw(&subject(&flat), &shares, "the prediction").unwrap();
+    let header = &picture.table.as_ref().unwrap().header;
+    assert_eq!(header, &["level", "vertex", "atom", "adds"]);
+    check("explained_molecule.svg", || picture.clone());
+    // Labels that are not those of the feature set are drawn as labels.
+    let other = molecule();
+    let plain = drawn(&other, &flat, "x");
+    let (name, graph, pyramid) = ("x", other.view(), &flat);
+    let named = Subject { name, graph, coordinates: None, molecules: Some("default"), pyramid, index: 0 };
+    assert_eq!(pyramid::draw(&named).unwrap().0, plain);
+}
+
 #[test]
 fn odd_graphs_are_drawn_too() {
     let empty = Graph::new(&EdgeList::new(0, &[], &[])).unwrap();

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._stepwell import RawGraph
+from ._features import feature_set
 from ._rdkit import Chem, rdBase
-from ._read import feature_set
 
 #: The types of bonds by their names; others are drawn as single ones.
 _KINDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
@@ -27,7 +27,8 @@ def places(graph: RawGraph) -> NDArray[np.float64] | None:
     kinds = {kind.codes[int(Chem.BondType.names[name])]: Chem.BondType.names[name] for name in _KINDS}
     molecule = Chem.RWMol()
     for label in labels[:, 0]:
-        molecule.AddAtom(Chem.Atom(int(numbers.get(label, label if element.codes is None else 0))))
+        number = int(numbers.get(label, 0) if numbers else label)
+        molecule.AddAtom(Chem.Atom(number if 0 < number <= 118 else 0))
     _, ends, starts = graph.csr()
     bonds = graph.edge_labels()
     for begin in range(len(labels)):
