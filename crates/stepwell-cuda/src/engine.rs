@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
-use stepwell::config::{ModelConfig, Precision};
+use stepwell::config::{Level, ModelConfig, Precision};
 use stepwell::reservoir::{Convergence, Embedded, Engine, Progress, Run, Weights, Work};
 use stepwell::{Error, Result};
 
@@ -88,6 +88,9 @@ impl<M: Machine> Engine for Cuda<M> {
     }
 
     fn refuses(&self, weights: &Weights, options: &ModelConfig) -> Option<String> {
+        if options.level == Level::Vertex {
+            return Some("vectors of vertices are computed on the CPU only".into());
+        }
         if options.precision == Precision::F64 {
             return Some("precision f64 is computed on the CPU only".into());
         }
@@ -102,7 +105,7 @@ impl<M: Machine> Engine for Cuda<M> {
         let bad = runs.axis_iter(Axis(0)).position(|runs| runs.iter().any(|run| run.change.is_nan()));
         match bad {
             Some(row) => {
-                let graph = work.graphs.map_or(row, |graphs| graphs[row]);
+                let graph = work.rows.map_or(row, |graphs| graphs[row]);
                 Err(Error::NotFinite { precision: "f32", graph })
             }
             None => Ok((vectors, runs)),
@@ -123,13 +126,14 @@ impl<'a> Embedding<'a> {
     fn new(machine: &'a dyn Machine, work: Work<'a>) -> Self {
         let outline = Outline::new(&work);
         let Outline { gated, jacobi, levels, .. } = outline;
+        let graphs = work.rows.map_or(work.prepared.len(), <[usize]>::len);
         let mut embedding = Self {
             machine,
             work,
             outline,
             layout: Layout { stride: 0, jacobi, gated, by_colour: false, levels },
-            vectors: Array2::zeros((work.len(), outline.columns)),
-            runs: Array2::default((work.len(), outline.runs)),
+            vectors: Array2::zeros((graphs, outline.columns)),
+            runs: Array2::default((graphs, outline.runs)),
         };
         embedding.layout.stride = embedding.shape(true).stride();
         embedding
@@ -187,7 +191,7 @@ impl<'a> Embedding<'a> {
         let pieces = self.work.prepared.pieces().unwrap_or_default();
         let mut positions =
             pieces.iter().flat_map(|&piece| (0..piece.len()).map(move |graph| (piece, graph)));
-        let chosen: Vec<Chosen<'_>> = match self.work.graphs {
+        let chosen: Vec<Chosen<'_>> = match self.work.rows {
             None => positions.enumerate().map(|(out, (piece, graph))| Chosen { piece, graph, out }).collect(),
             Some(graphs) => {
                 let mut before = 0;
