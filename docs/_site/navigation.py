@@ -6,7 +6,7 @@ from docutils import nodes
 NAVIGATION = {
     "Start": ["tutorial", "inputs", "molecules", "coming-from", "notebooks/classify-molecules", "notebooks/look-at-a-pyramid"],
     "Ideas": ["reservoir", "pooling", "lifting", "convergence", "edges", "readout", "targets", "vertices", "protocol"],
-    "How to": ["deploy", "clustering", "cluster", "scale", "adding-a-pooling"],
+    "How to": ["deploy", "clustering", "cluster", "gpu", "scale", "adding-a-pooling"],
     "Reference": ["cli", "python", "rust"],
     "Background": ["results/README", "design", "architecture", "contributing", "changelog"],
 }

@@ -6,7 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
+use stepwell::model::Model;
+use stepwell::reservoir::Device;
+use stepwell_cuda::Choice;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::catalog::{Catalog, Location};
 use stepwell_data::memory::Budget;
@@ -15,6 +19,7 @@ use stepwell_data::{Part, ReadOptions, Untargeted};
 use crate::BadUsage;
 use crate::commands::Command;
 use crate::molecules::MoleculeArgs;
+use crate::terminal::Terminal;
 
 /// Graphs in, vectors out: pyramidal reservoir graph neural networks.
 #[derive(Debug, Parser)]
@@ -115,6 +120,35 @@ impl Input {
         }
         Ok(())
     }
+}
+
+/// Where vectors are computed.
+#[derive(Args, Debug)]
+pub struct DeviceArg {
+    /// Compute vectors on the CPU, on an NVIDIA GPU (cuda), or on a GPU if there is one (auto)
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = devices())]
+    device: Choice,
+}
+
+fn devices() -> impl TypedValueParser<Value = Choice> {
+    PossibleValuesParser::new(["cpu", "cuda", "auto"]).try_map(|name| name.parse::<Choice>())
+}
+
+impl DeviceArg {
+    /// Opens it; says so where there is no GPU to choose. Compiled kernels are kept in the cache.
+    pub fn open(&self, sources: &Sources, terminal: &Terminal) -> Result<Device> {
+        let (device, note) = stepwell_cuda::device(self.device, sources.catalog().cache)?;
+        note.into_iter().for_each(|note| terminal.note(&format!("note: {note}")));
+        Ok(device)
+    }
+}
+
+/// The model on a device; says why it is computed on the CPU all the same, if it is.
+pub fn on_device(model: Model, device: Device, terminal: &Terminal) -> Model {
+    if let Some(why) = device.refuses(&model.weights, &model.config) {
+        terminal.note(&format!("note: computing on the CPU: {why}"));
+    }
+    model.on(device)
 }
 
 /// A part of a dataset with a fixed split.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use stepwell::config::{Metric, ModelConfig, Preset};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Alpha;
+use stepwell::reservoir::Device;
 use stepwell_data::Dataset;
 use stepwell_data::cache::PyramidCache;
 use stepwell_lab::evaluate::{Evaluation, Progress, TimedFold, peak_memory};
@@ -185,6 +186,7 @@ pub struct Evaluator<'a> {
     pub cache: Option<&'a PyramidCache>,
     pub run: &'a Run,
     pub terminal: &'a Terminal,
+    pub device: Device,
 }
 
 impl Evaluator<'_> {
@@ -215,7 +217,7 @@ impl Evaluator<'_> {
     /// The subject in one of the protocols; nothing is prepared yet.
     pub fn evaluation<'e>(&'e self, subject: &'e Subject, protocol: &Protocol) -> Result<Evaluation<'e>> {
         let folds = self.splits.map(<[Fold]>::to_vec);
-        Ok(Evaluation::new(self.dataset, subject, protocol.clone(), folds)?)
+        Ok(Evaluation::new(self.dataset, subject, protocol.clone(), folds)?.on(self.device.clone()))
     }
 
     /// Does what is missing of the search, and trains and tests the model of

@@ -20,6 +20,7 @@ use serde_json::json;
 use stepwell::config::{Level, Metric};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::ClassWeight;
+use stepwell::reservoir::Device;
 use stepwell::rng::Stream;
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
@@ -49,6 +50,7 @@ pub struct Evaluation<'a> {
     fingerprint: Fingerprint,
     pub(crate) inputs: Inputs<'a>,
     pub(crate) sweeps: Sweeps,
+    device: Device,
 }
 
 /// Where the graphs' inputs come from.
@@ -103,8 +105,25 @@ impl<'a> Evaluation<'a> {
                 Fingerprint::new(dataset, config, &folds, (config, used))
             }
         };
-        let (inputs, sweeps) = (Inputs::Missing, Sweeps::Own);
-        Ok(Self { dataset, subject, key, protocol, targets, metric, folds, fingerprint, inputs, sweeps })
+        let (inputs, sweeps, device) = (Inputs::Missing, Sweeps::Own, Device::processor());
+        Ok(Self {
+            dataset,
+            subject,
+            key,
+            protocol,
+            targets,
+            metric,
+            folds,
+            fingerprint,
+            inputs,
+            sweeps,
+            device,
+        })
+    }
+
+    /// The same, its vectors computed elsewhere. Records do not tell where.
+    pub fn on(self, device: Device) -> Self {
+        Self { device, ..self }
     }
 
     /// Prepares all graphs, with their pyramid.
@@ -238,7 +257,7 @@ impl<'a> Evaluation<'a> {
     fn unit(&self, ready: &Ready<'_>, key: UnitKey) -> Result<(Unit, f64)> {
         let graphs: Vec<usize> = (0..self.targets.len()).collect();
         let clock = Instant::now();
-        let drawn = ready.draw(&self.protocol, key)?;
+        let drawn = ready.draw(&self.protocol, key)?.on(&self.device);
         let rows = drawn.rows(&graphs)?;
         let embedding_seconds = clock.elapsed().as_secs_f64();
         let design = Design::new(rows)?;
@@ -443,7 +462,8 @@ impl<'a> Evaluation<'a> {
     fn once(&self, ready: &Ready<'_>, fold: usize, winner: Option<&Winner>, draw: usize) -> Result<Tested> {
         let (learnt, judged) = self.parts(fold);
         let configuration = winner.map_or(0, |winner| winner.configuration);
-        let drawn = ready.draw(&self.protocol, UnitKey { configuration, initialisation: draw })?;
+        let key = UnitKey { configuration, initialisation: draw };
+        let drawn = ready.draw(&self.protocol, key)?.on(&self.device);
 
         let clock = Instant::now();
         // Vertices of one graph are embedded together: it is gone through as a whole in any case.

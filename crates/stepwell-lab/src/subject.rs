@@ -9,7 +9,7 @@ use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, choose};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Sample;
-use stepwell::reservoir::{Embedding, Prepared};
+use stepwell::reservoir::{Device, Embedding, Prepared};
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
@@ -156,6 +156,14 @@ impl<'a> Ready<'a> {
 }
 
 impl Drawn<'_> {
+    /// The same, its vectors computed elsewhere.
+    pub fn on(mut self, device: &Device) -> Self {
+        if let Self::Model { model, .. } = &mut self {
+            model.device = device.clone();
+        }
+        self
+    }
+
     /// The rows of some graphs, or vertices. Their positions must ascend.
     pub fn rows(&self, chosen: &[usize]) -> Result<Rows> {
         match self {

@@ -228,7 +228,8 @@ impl RawModel {
             let (config, choices) =
                 stepwell::model::choose(&model.config, &batch, &targets, sample, || watch.go_on())?;
             if config != model.config {
-                model = Model { molecules: model.molecules, ..Model::fit(config, &batch)? };
+                let Model { molecules, device, .. } = model;
+                model = Model { molecules, device, ..Model::fit(config, &batch)? };
             }
             let (embedding, passed) = embed(&model, &batch, vertices.as_deref(), watch)?;
             if watch.go_on() == ControlFlow::Break(()) {
@@ -256,6 +257,28 @@ impl RawModel {
         })?;
         let (embedding, passed) = found.map_err(refused)?;
         Ok((embedding.vectors.into_pyarray(py), passed.told(py)))
+    }
+
+    /// The same, its vectors computed on a device: cpu, cuda or auto; and why they are
+    /// computed on the CPU all the same, if they are.
+    fn on(&self, device: &str) -> PyResult<(Self, Option<String>)> {
+        let choice: stepwell_cuda::Choice = device.parse().map_err(refused)?;
+        if choice == stepwell_cuda::Choice::Cpu && self.0.model().device.is_processor() {
+            return Ok((Self(self.0.clone()), None));
+        }
+        let cache = stepwell_data::catalog::Catalog::from_environment(None).cache;
+        let (device, note) = stepwell_cuda::device(choice, cache).map_err(refused)?;
+        let model = self.0.model();
+        let refusal = device.refuses(&model.weights, &model.config);
+        let note = note.or_else(|| refusal.map(|why| format!("computing on the CPU: {why}")));
+        let placed = match Saved::clone(&self.0) {
+            Saved::Untrained(model) => Saved::Untrained(model.on(device)),
+            Saved::Trained(trained) => {
+                let model = trained.model.clone().on(device);
+                Saved::Trained(TrainedModel { model, ..trained })
+            }
+        };
+        Ok((Self::new(placed), note))
     }
 
     /// Graphs made ready to be embedded as often as one likes.

@@ -1,6 +1,6 @@
 //! Options as dictionaries, and values of serde's kind as Python's.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::Serialize;
@@ -145,6 +145,7 @@ pub(crate) fn refused(error: Error) -> PyErr {
     let exception = match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
         error if out_of_memory(&error) => PyMemoryError::new_err(error.to_string()),
+        Error::Device { .. } => PyRuntimeError::new_err(error.to_string()),
         error => PyValueError::new_err(error.to_string()),
     };
     if let Some(graph) = blamed {

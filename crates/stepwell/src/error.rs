@@ -230,6 +230,14 @@ pub enum Error {
         /// The number.
         value: f64,
     },
+    /// A device could not do what it was asked for.
+    #[error("{device}: {problem}")]
+    Device {
+        /// The device.
+        device: String,
+        /// What went wrong, and what to do about it.
+        problem: String,
+    },
     /// States of a graph are not numbers.
     #[error(
         "the states of graph {graph} are not finite numbers: its weights or inputs are too large for precision {precision}; scale them down, or normalize"

@@ -16,7 +16,7 @@ use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Pa
 use stepwell_data::{Dataset, Expected, Source, Survey, Untargeted, files, models};
 
 use crate::BadUsage;
-use crate::args::{Caching, Input};
+use crate::args::{Caching, DeviceArg, Input, on_device};
 use crate::embedding::{Embedder, Tally, ids};
 use crate::model::ModelArgs;
 use crate::output::{Kept, Output, ResumeArg};
@@ -37,6 +37,7 @@ use crate::terminal::Terminal;
   stepwell embed new.parquet -m model.safetensors -o vectors.npy
   stepwell embed huge.parquet -o vectors.parquet --resume     # ended? the same again goes on
   zcat new.jsonl.gz | stepwell embed - -m model.safetensors > vectors.csv
+  stepwell embed graphs.parquet -o vectors.parquet --device auto   # an NVIDIA GPU, if there is one
   stepwell embed ENZYMES --nodes -o states.parquet")]
 pub struct Embed {
     #[command(flatten)]
@@ -66,6 +67,9 @@ pub struct Embed {
     caching: Caching,
 
     #[command(flatten)]
+    device: DeviceArg,
+
+    #[command(flatten)]
     options: ModelArgs,
 }
 
@@ -90,6 +94,7 @@ impl Embed {
             let refusal = "options of the model come from the file of -m; leave the others out";
             return Err(anyhow!(refusal).context(BadUsage));
         }
+        let device = self.device.open(&self.input.sources, terminal)?;
         let saved = self.model.as_deref().map(models::read).transpose()?;
         saved.as_ref().map_or(Ok(()), |saved| self.input.molecules.fit(saved.model()))?;
         if self.nodes && self.resume.resume {
@@ -121,6 +126,7 @@ impl Embed {
             let refusal = "this model has vectors of vertices, not of graphs: add --nodes for the states of all vertices";
             return Err(anyhow!(refusal).context(BadUsage));
         }
+        let model = on_device(model, device, terminal);
         let bytes = if self.resume.resume { model.to_bytes()? } else { Vec::new() };
         let settings = json!({ "command": "embed", "targets": with_targets });
         let (read, made) = ((&self.input, &source), (&model.config, &bytes[..]));

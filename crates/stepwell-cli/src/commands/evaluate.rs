@@ -18,7 +18,7 @@ use stepwell_lab::targets::graphs_of;
 
 use super::train::real_classes;
 use crate::BadUsage;
-use crate::args::Input;
+use crate::args::{DeviceArg, Input};
 use crate::embedding::note_ignored;
 use crate::model::named;
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, Spread, Spreads};
@@ -98,6 +98,9 @@ pub struct Evaluate {
     baseline: Option<Baseline>,
 
     #[command(flatten)]
+    device: DeviceArg,
+
+    #[command(flatten)]
     evaluated: EvaluationArgs,
 }
 
@@ -110,6 +113,7 @@ impl Evaluate {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
+        let device = self.device.open(&self.input.sources, terminal)?;
         let level = config.level;
         if level == Level::Vertex && (self.baselines || self.baseline.is_some() || self.splits.is_some()) {
             let refusal = "--baselines, --baseline and --splits are for graphs, not for --level vertex";
@@ -166,6 +170,7 @@ impl Evaluate {
             cache: cache.as_ref(),
             run: &run,
             terminal,
+            device,
         };
         let mut found = evaluator.evaluate(&subject)?;
         if self.baselines {

@@ -17,7 +17,7 @@ use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, Vect
 use stepwell_data::{Dataset, Error, Expected, Source, Untargeted, files};
 
 use crate::BadUsage;
-use crate::args::{Caching, Input, PartArg};
+use crate::args::{Caching, DeviceArg, Input, PartArg, on_device};
 use crate::embedding::{Embedder, Tally, blamed, ids};
 use crate::model::read_model;
 use crate::output::{Output, ResumeArg};
@@ -90,6 +90,9 @@ pub struct Predict {
 
     #[command(flatten)]
     caching: Caching,
+
+    #[command(flatten)]
+    device: DeviceArg,
 }
 
 #[derive(Default, Serialize)]
@@ -125,7 +128,9 @@ impl Predict {
         };
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
         self.resume.check(&self.input)?;
-        let model = read_model(&self.model)?;
+        let device = self.device.open(&self.input.sources, terminal)?;
+        let mut model = read_model(&self.model)?;
+        model.model = on_device(model.model, device, terminal);
         self.input.molecules.fit(&model.model)?;
         let mut source = terminal.open_once(&self.input, Untargeted::Keep)?;
         (source.part, source.level) = (self.part.get(), model.model.config.level);

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use stepwell::config::{Metric, ModelConfig, Pool, Preset};
+use stepwell::reservoir::Device;
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::{Dataset, LevelSummary, Summary, Untargeted};
 use stepwell_lab::baselines::Baseline;
@@ -211,6 +212,8 @@ impl Work<'_> {
             cache: self.cache.as_ref(),
             run: &self.run,
             terminal: self.terminal,
+            // Its records say which processor they were measured on.
+            device: Device::processor(),
         }
     }
 

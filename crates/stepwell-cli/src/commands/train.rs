@@ -15,7 +15,7 @@ use stepwell_data::vectors::Spilled;
 use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, files, models};
 
 use crate::BadUsage;
-use crate::args::{Caching, Input, PartArg};
+use crate::args::{Caching, DeviceArg, Input, PartArg, on_device};
 use crate::embedding::{Embedder, Tally};
 use crate::model::{ModelArgs, ReadoutArgs};
 use crate::options::typed;
@@ -66,6 +66,9 @@ pub struct Train {
 
     #[command(flatten)]
     caching: Caching,
+
+    #[command(flatten)]
+    device: DeviceArg,
 
     #[command(flatten)]
     readout: ReadoutArgs,
@@ -124,6 +127,7 @@ impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
         let start = Instant::now();
+        let device = self.device.open(&self.input.sources, terminal)?;
         files::check_writable(&self.model)?;
         let level = config.level;
         let untargeted = if level == Level::Vertex { Untargeted::Keep } else { Untargeted::Skip };
@@ -134,6 +138,7 @@ impl Train {
         check_targets(level, &survey, &source.name)?;
         let molecules = self.input.molecules.feature_set();
         let model = Model { molecules, ..Model::new(config, survey.features)? };
+        let model = on_device(model, device, terminal);
 
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);

@@ -4,6 +4,7 @@
 
 mod commands;
 mod corpus;
+mod devices;
 #[cfg(unix)]
 mod hardening;
 mod manners;

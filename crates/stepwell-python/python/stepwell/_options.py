@@ -41,6 +41,12 @@ _OWN = {
         "depend on it.",
     ),
     "verbose": ("bool", False, "Report progress on stderr."),
+    "device": (
+        'Literal["cpu", "cuda", "auto"]',
+        "cpu",
+        "Where vectors are computed: \"cpu\", \"cuda\" (an NVIDIA GPU; an error where there is none), or "
+        "\"auto\" (a GPU if there is one). Vectors agree to about 1e-6; the model's file does not tell.",
+    ),
     "input": (
         'Literal["graphs", "smiles", "smiles:ogb"]',
         "graphs",

@@ -47,6 +47,7 @@ class ReservoirParameters(TypedDict, total=False):
     bare_structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
     n_jobs: int | None
     verbose: bool
+    device: Literal["cpu", "cuda", "auto"]
     input: Literal["graphs", "smiles", "smiles:ogb"]
 
 

@@ -63,7 +63,7 @@ class _WithReadout(PyramidalReservoir):
         check_is_fitted(self)
         batch = self._seen(graphs)
         with self._progress(batch) as report:
-            values, journey = self._model.decide(batch, _threads(self.n_jobs), report)
+            values, journey = self._placed(self._model).decide(batch, _threads(self.n_jobs), report)
         self._arrived(batch, journey)
         return values
 
@@ -113,7 +113,7 @@ class _WithReadout(PyramidalReservoir):
         untrained = self._drawn(batch, **options)
         trained = copy.copy(self)
         with self._progress(batch) as report:
-            model, journey = untrained.train(
+            model, journey = self._placed(untrained).train(
                 batch, targets, sample_weight, _threads(self.n_jobs), report, binary, list(names), vertices
             )
         unknown = np.isnan(targets).all(axis=1).sum() if isinstance(targets, np.ndarray) else 0

@@ -35,7 +35,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     structure.
 
     A fitted model is what its parameters were at the time; changes of them
-    show after the next fit, except for those of ``n_jobs`` and ``verbose``.
+    show after the next fit, except for those of ``n_jobs``, ``verbose`` and ``device``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     pooling_notes_: dict[str, int]
 
     #: Parameters that are not options of the model.
-    _not_options = ("n_jobs", "verbose", "input")
+    _not_options = ("n_jobs", "verbose", "device", "input")
     #: Options that are what they are.
     _fixed: dict[str, Any] = {"level": "graph"}
     #: The fitted model.
@@ -139,9 +139,16 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         batch = self._seen(graphs)
         with self._progress(batch) as report:
-            vectors, journey = self._model.embed(batch, _threads(self.n_jobs), report)
+            vectors, journey = self._placed(self._model).embed(batch, _threads(self.n_jobs), report)
         self._arrived(batch, journey)
         return vectors
+
+    def _placed(self, model):
+        """The model on the device asked for. Warns where it is computed on the CPU all the same."""
+        placed, note = model.on(self.device)
+        if note:
+            warnings.warn(note, stacklevel=3)
+        return placed
 
     def fit_transform(self, graphs: AnyGraphs, y: Any = None, **fit_params: Any) -> Floats:
         """The same as ``fit``, then ``transform`` of the same graphs."""

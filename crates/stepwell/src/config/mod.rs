@@ -489,7 +489,7 @@ impl ModelConfig {
     }
 
     /// Blocks that go into the embedding.
-    pub(crate) fn embedded_blocks(&self) -> std::ops::Range<usize> {
+    pub fn embedded_blocks(&self) -> std::ops::Range<usize> {
         if self.concat { 0..self.blocks } else { self.blocks - 1..self.blocks }
     }
 }

@@ -33,12 +33,12 @@ pub(crate) struct Operator<T> {
 /// The matrix of one graph.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, T> {
-    pub(super) row_starts: &'a [usize],
-    pub(super) columns: &'a [u32],
-    pub(super) lines: &'a [u32],
-    pub(super) values: &'a [T],
-    pub(super) sizes: &'a [u32],
-    pub(super) colour_starts: &'a [usize],
+    pub(crate) row_starts: &'a [usize],
+    pub(crate) columns: &'a [u32],
+    pub(crate) lines: &'a [u32],
+    pub(crate) values: &'a [T],
+    pub(crate) sizes: &'a [u32],
+    pub(crate) colour_starts: &'a [usize],
 }
 
 impl<T: Real> Operator<T> {

@@ -42,7 +42,7 @@ use crate::error::{Error, Result, same_length};
 use crate::features::FeatureMap;
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
-use crate::reservoir::{self, Embedding, Prepared, Run, Weights};
+use crate::reservoir::{self, Device, Embedding, Prepared, Run, Weights, Work};
 
 /// What turns graphs into vectors: a configuration, the map to its inputs, and
 /// the weights drawn for them. Nothing in it depends on targets. [`Saved`] is
@@ -58,6 +58,8 @@ pub struct Model {
     /// The feature set of molecules that its graphs were made by, where they were
     /// made of molecules: whoever predicts must make them by the same one.
     pub molecules: Option<String>,
+    /// Where vectors are computed.
+    pub device: Device,
 }
 
 impl Model {
@@ -65,7 +67,7 @@ impl Model {
     pub fn new(config: ModelConfig, features: FeatureMap) -> Result<Self> {
         config.validate()?;
         let weights = Weights::random(&config, features.shape())?;
-        Ok(Self { config, features, weights, molecules: None })
+        Ok(Self { config, features, weights, molecules: None, device: Device::default() })
     }
 
     /// Fits the map on the training graphs, and draws the weights.
@@ -74,9 +76,15 @@ impl Model {
         Self::new(config, features)
     }
 
+    /// The same model, computing elsewhere. States of vertices and explanations come
+    /// from this processor in any case.
+    pub fn on(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
     /// The same with weights of one's own in place of those drawn.
     pub fn with_weights(config: ModelConfig, features: FeatureMap, weights: Weights) -> Result<Self> {
-        let model = Self { config, features, weights, molecules: None };
+        let model = Self { config, features, weights, molecules: None, device: Device::default() };
         model.check()?;
         Ok(model)
     }
@@ -210,7 +218,8 @@ impl Model {
         rows: Option<&[usize]>,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Embedding> {
-        reservoir::embed_some(&self.weights, prepared, &self.config, rows, progress)
+        let work = Work { weights: &self.weights, prepared, options: &self.config, rows };
+        reservoir::embed_on(&self.device, work, &progress)
     }
 
     /// The states of all vertices of prepared graphs: see [`reservoir::states`].

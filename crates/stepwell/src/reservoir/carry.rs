@@ -1,6 +1,7 @@
 //! States carried from a level of a pyramid to the next: `X' = SᵀH`, in the
 //! rows that are computed on either side.
 
+use super::pieces::Carried;
 use crate::kernel::Real;
 use crate::pool::AssignmentRef;
 
@@ -71,6 +72,14 @@ impl<T: Real> Carry<T> {
                 }
             }
         }
+    }
+}
+
+impl Carry<f32> {
+    /// Some of the rows, for others to read.
+    pub fn view(&self, rows: std::ops::Range<usize>) -> Carried<'_> {
+        let Self { starts, from, values, by_max } = self;
+        Carried { starts: &starts[rows.start..=rows.end], from, values, by_max: *by_max }
     }
 }
 

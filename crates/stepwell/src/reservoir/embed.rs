@@ -7,10 +7,11 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 
 use super::aggregate::aggregate;
+use super::engine::{Device, Embedded, Progress, Work};
 use super::prepared::{Part, Parts, Prepared};
 use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
@@ -56,17 +57,12 @@ pub fn embed(
     options: &ModelConfig,
     progress: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> Result<Embedding> {
-    embed_some(weights, prepared, options, None, progress)
+    embed_on(&Device::processor(), Work { weights, prepared, options, rows: None }, &progress)
 }
 
-/// Embeds some of the graphs, or of the vertices, whose positions ascend; all, unless said.
-pub fn embed_some(
-    weights: &Weights,
-    prepared: &Prepared,
-    options: &ModelConfig,
-    rows: Option<&[usize]>,
-    progress: impl Fn(usize) -> ControlFlow<()> + Sync,
-) -> Result<Embedding> {
+/// Embeds graphs, or vertices, on a device, or on this processor if the device refuses the model.
+pub fn embed_on(device: &Device, work: Work<'_>, progress: Progress<'_>) -> Result<Embedding> {
+    let Work { weights, prepared, options, rows } = work;
     check(weights, prepared, options)?;
     let offsets = prepared.vertex_offsets(0);
     let all = match options.level {
@@ -86,31 +82,38 @@ pub fn embed_some(
             return Err(Error::TooLarge { what: graph, limit, found: last as u64 });
         }
     }
+    let count = rows.map_or(all, <[usize]>::len);
+    let (width, num_runs) = (weights.embedding_width(options), weights.iter().count());
+    memory::ask_array("the vectors", &[count, width + 3 * num_runs], size_of::<f64>())?;
+    let (vectors, runs) = match device.engine(weights, options) {
+        Some(engine) => engine.embed(work, progress),
+        None => embed_here(work, count, progress),
+    }?;
+    Ok(Embedding { vectors, runs, colours: prepared.colours(rows) })
+}
+
+/// Embeds so many graphs, or vertices, on this processor.
+fn embed_here(work: Work<'_>, count: usize, progress: Progress<'_>) -> Result<Embedded> {
+    let Work { weights, prepared, options, rows } = work;
     let chosen = match options.level {
         Level::Graph => Chosen::graphs(rows, prepared.len()),
-        Level::Vertex => Chosen::vertices(rows, &offsets),
+        Level::Vertex => Chosen::vertices(rows, &prepared.vertex_offsets(0)),
     };
-    let count = rows.map_or(all, <[usize]>::len);
-    let width = weights.embedding_width(options);
-    let num_runs = weights.iter().count();
-    memory::ask_array("the vectors", &[count, width + 3 * num_runs], size_of::<f64>())?;
-    let mut embedding = Embedding {
-        vectors: Array2::zeros((count, width)),
-        runs: Array2::default((chosen.len(), num_runs)),
-        colours: prepared.colours(rows),
-    };
-    let watch = Watch::new(&progress);
+    let mut vectors = Array2::zeros((count, weights.embedding_width(options)));
+    let mut runs = Array2::default((chosen.len(), weights.iter().count()));
+    let tables = (vectors.view_mut(), runs.view_mut());
+    let watch = Watch::new(progress);
     match &prepared.parts {
         Parts::F32(parts) => {
             let model = Model::<f32>::new(weights, options, prepared, parts.first(), Isa::in_use());
-            embed_parts(&model, parts, &chosen, options, &watch, &mut embedding)
+            embed_parts(&model, parts, &chosen, options, &watch, tables)
         }
         Parts::F64(parts) => {
             let model = Model::<f64>::new(weights, options, prepared, parts.first(), Isa::in_use());
-            embed_parts(&model, parts, &chosen, options, &watch, &mut embedding)
+            embed_parts(&model, parts, &chosen, options, &watch, tables)
         }
     }?;
-    Ok(embedding)
+    Ok((vectors, runs))
 }
 
 /// The states of all vertices: a table for each block that goes into the
@@ -139,7 +142,7 @@ pub(crate) fn states_read(
 
 /// The level whose vertices are aggregated for a block, where graphs were
 /// prepared with so many levels.
-pub(crate) fn level_read(block: usize, levels: usize, options: &ModelConfig) -> usize {
+pub fn level_read(block: usize, levels: usize, options: &ModelConfig) -> usize {
     let last = block + 1 == options.blocks && levels == options.levels_between() + 1;
     if last { levels } else { options.level_of(block, levels) }
 }
@@ -534,9 +537,8 @@ fn embed_parts<T: Real>(
     chosen: &Chosen,
     options: &ModelConfig,
     watch: &Watch<'_>,
-    embedding: &mut Embedding,
+    (mut vectors, mut runs): (ArrayViewMut2<'_, f64>, ArrayViewMut2<'_, Run>),
 ) -> Result<()> {
-    let (mut vectors, mut runs) = (embedding.vectors.view_mut(), embedding.runs.view_mut());
     let (mut first, mut next) = (0, 0);
     let mut work = Vec::with_capacity(parts.len());
     for part in parts {

@@ -26,12 +26,16 @@
 mod aggregate;
 mod carry;
 mod embed;
+mod engine;
+mod pieces;
 mod prepared;
 mod solver;
 mod weights;
 
-pub use embed::{Embedding, embed, embed_some, states};
-pub(crate) use embed::{level_read, states_read};
+pub(crate) use embed::states_read;
+pub use embed::{Embedding, embed, embed_on, level_read, states};
+pub use engine::{Device, Embedded, Engine, Progress, Work};
+pub use pieces::{Attributed, Carried, Driven, Matrix, Piece};
 pub use prepared::Prepared;
 pub use solver::{Convergence, Run};
 pub use weights::{BlockWeights, GateWeights, Stack, Weights};

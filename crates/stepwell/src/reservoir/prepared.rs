@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 use rayon::prelude::*;
 
 use super::carry::{Carry, Columns};
+use super::pieces::Attributed;
 use crate::colours::Colours;
 use crate::config::{ModelConfig, Precision};
 use crate::error::{Error, Result, same_length};
@@ -164,7 +165,7 @@ impl Prepared {
     }
 
     /// The different rows of edge labels.
-    pub(super) fn edge_kinds(&self) -> impl Iterator<Item = &[u32]> {
+    pub fn edge_kinds(&self) -> impl Iterator<Item = &[u32]> {
         self.edge_kinds.iter().map(Vec::as_slice)
     }
 
@@ -175,7 +176,7 @@ impl Prepared {
     }
 
     /// Attributes of every edge.
-    pub(super) fn edge_attributes(&self) -> usize {
+    pub fn edge_attributes(&self) -> usize {
         self.edge_attributes
     }
 
@@ -383,6 +384,19 @@ impl<T: Real> Part<T> {
         let lines = waves.starts[graph]..waves.starts[graph + 1];
         let kinds = waves.kinds.get(lines.clone()).unwrap_or_default();
         Some(gate.waves(&waves.attributes[lines.start * waves.width..lines.end * waves.width], kinds))
+    }
+}
+
+impl Part<f32> {
+    /// The same for others to read.
+    pub fn attributed(&self, graph: usize) -> Option<Attributed<'_>> {
+        let waves = self.waves.as_ref()?;
+        let lines = waves.starts[graph]..waves.starts[graph + 1];
+        Some(Attributed {
+            attributes: &waves.attributes[lines.start * waves.width..lines.end * waves.width],
+            kinds: waves.kinds.get(lines).unwrap_or_default(),
+            width: waves.width,
+        })
     }
 }
 

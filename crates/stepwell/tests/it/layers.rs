@@ -53,8 +53,15 @@ const DATA: &[&str] = &[
     "source",
 ];
 
-const CRATES: &[&str] =
-    &["stepwell", "stepwell-data", "stepwell-lab", "stepwell-serve", "stepwell-cli", "stepwell-python"];
+const CRATES: &[&str] = &[
+    "stepwell",
+    "stepwell-data",
+    "stepwell-cuda",
+    "stepwell-lab",
+    "stepwell-serve",
+    "stepwell-cli",
+    "stepwell-python",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

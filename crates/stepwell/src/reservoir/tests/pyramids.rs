@@ -186,13 +186,16 @@ fn some_graphs_embed_as_they_do_among_all() {
     let prepared = Prepared::new(&batch, &inputs, &config).unwrap();
     let go_on = |_: usize| ControlFlow::Continue(());
     let all = embed(&weights, &prepared, &config, go_on).unwrap();
+    let embed_some = |chosen: &[usize]| {
+        let work = Work { weights: &weights, prepared: &prepared, options: &config, rows: Some(chosen) };
+        embed_on(&Device::processor(), work, &go_on)
+    };
     for chosen in [vec![], vec![0], vec![3, 50, 51, 52, 120, 199]] {
-        let some = embed_some(&weights, &prepared, &config, Some(&chosen), go_on).unwrap();
+        let some = embed_some(&chosen).unwrap();
         assert_eq!(some.vectors, all.vectors.select(Axis(0), &chosen));
         assert_eq!(some.runs, all.runs.select(Axis(0), &chosen));
     }
-    let refused =
-        |chosen: &[usize]| embed_some(&weights, &prepared, &config, Some(chosen), go_on).unwrap_err();
+    let refused = |chosen: &[usize]| embed_some(chosen).unwrap_err();
     assert_eq!(
         refused(&[4, 4]).to_string(),
         "graphs to embed must ascend, but the one at position 1 does not"

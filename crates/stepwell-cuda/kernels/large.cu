@@ -1,0 +1,131 @@
+// One large graph: a launch for each colour of a sweep, states in global memory.
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS) sweep_large(const Params p) {
+    const float2 *matrix = (const float2 *)p.recurrent;
+#if KEPT_MATRIX
+    SHARED_MEMORY;
+    float2 *kept = (float2 *)shared_memory;
+    for (unsigned i = threadIdx.x; i < KT * NT * 32; i += 32 * WARPS) kept[i] = matrix[i];
+    matrix = kept;
+    __syncthreads();
+#endif
+    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * WARPS + (threadIdx.x >> 5), warps = gridDim.x * WARPS;
+    Renewal how;
+    how.drive = (const float *)p.drive;
+    how.drive_lines = p.looked_up ? p.one_hot : nullptr;
+    how.matrix = matrix;
+    how.source = (const float *)p.state;
+    how.target = (float *)p.target;
+    how.leak = (float)p.leak;
+    how.quiet = p.quiet;
+    unsigned first_row = (unsigned)p.first_row, end = (unsigned)p.end_row;
+    for (unsigned tile = warp; first_row + TILE * (size_t)tile < end; tile += warps) {
+        unsigned first = first_row + TILE * tile;
+        Tile rows;
+        float changes[2];
+        begin(rows, how, (const uint4 *)p.meta, (const uint2 *)p.entries, p.gate_lines ? p.lines : nullptr,
+              (const float *)p.gates, nullptr, first, end, lane);
+        finish(changes, rows, how, lane);
+        if ((lane & 3) == 0) {
+            unsigned row = first + (lane >> 2);
+            if (row < end) ((float *)p.changes)[row] = changes[0];
+            if (row + 8 < end) ((float *)p.changes)[row + 8] = changes[1];
+        }
+    }
+}
+
+// What drives a later block: states of the level below, pooled if there is a carry.
+extern "C" __global__ void __launch_bounds__(32 * WARPS) project_large(const Params p) {
+    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * WARPS + (threadIdx.x >> 5), warps = gridDim.x * WARPS;
+    for (unsigned tile = warp; TILE * (size_t)tile < p.rows; tile += warps)
+        project((float *)p.drive, (const float2 *)p.input, (const float *)p.state, (const uint2 *)p.carry,
+                (const uint2 *)p.carry_entries, p.by_max, TILE * tile, (unsigned)p.rows, lane);
+}
+
+// What drives the first block.
+extern "C" __global__ void __launch_bounds__(256) drive_large(const Params p) {
+    size_t count = (size_t)p.rows * HP;
+    for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
+        size_t row = i / HP;
+        ((float *)p.drive)[i] =
+            driven((const float *)p.table, (const float *)p.dense + row * p.dense_width, p.dense_width,
+                   p.one_hot + row * p.labels, p.labels, i % HP);
+    }
+}
+
+// States of reservoirs side by side are added up: target += state.
+extern "C" __global__ void __launch_bounds__(256) add_large(const Params p) {
+    size_t count = (size_t)p.rows * STRIDE;
+    for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull)
+        ((float *)p.target)[i] += ((const float *)p.state)[i];
+}
+
+// Pools states: target = carry of state.
+extern "C" __global__ void __launch_bounds__(256) pool_large(const Params p) {
+    size_t count = (size_t)p.rows * HP;
+    for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
+        size_t row = i / HP, column = i % HP;
+        uint2 span = ((const uint2 *)p.carry)[row];
+        float pooled = 0.0f;
+        for (unsigned entry = span.x; entry < span.y; entry++) {
+            uint2 found = ((const uint2 *)p.carry_entries)[entry];
+            float x = __fmul_rn(__uint_as_float(found.y), ((const float *)p.state)[(size_t)found.x * STRIDE + column]);
+            pooled = entry == span.x ? x : p.by_max ? (x > pooled ? x : pooled) : pooled + x;
+        }
+        ((float *)p.target)[row * STRIDE + column] = pooled;
+    }
+}
+
+// Sums over a warp's share of the rows, always the same rows and in the same order: warp w of
+// SHARES takes rows w, w + SHARES, ... Two sums each: of the changes (or squares of states,
+// where `block` says so) and of the vertices.
+#define SHARES 1024
+extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) {
+    unsigned lane = threadIdx.x & 31, share = blockIdx.x * 8 + (threadIdx.x >> 5);
+    double squares = 0.0, vertices = 0.0;
+    const uint4 *meta = (const uint4 *)p.meta;
+    if (p.block) {
+        for (size_t row = share; row < p.rows; row += SHARES) {
+            double size = row_of(meta, (unsigned)row).size;
+            for (unsigned column = lane; column < HP; column += 32) {
+                double x = ((const float *)p.state)[row * STRIDE + column];
+                squares += size * x * x;
+            }
+        }
+    } else {
+        for (size_t row = 32 * share + lane; row < p.rows; row += 32 * SHARES) {
+            double size = row_of(meta, (unsigned)row).size;
+            squares += size * ((const float *)p.changes)[row];
+            vertices += size;
+        }
+    }
+    for (int step = 1; step < 32; step *= 2) {
+        squares += __shfl_xor_sync(ALL, squares, step);
+        vertices += __shfl_xor_sync(ALL, vertices, step);
+    }
+    if (lane == 0) {
+        ((double *)p.sums)[2 * share] = squares;
+        ((double *)p.sums)[2 * share + 1] = vertices;
+    }
+}
+
+// Sums, largest values and vertices of a share of the rows, unit by unit; where `block`
+// says so, squared differences from the means in `drive`.
+extern "C" __global__ void __launch_bounds__(256) aggregate_large(const Params p) {
+    const uint4 *meta = (const uint4 *)p.meta;
+    size_t count = (size_t)SHARES * HP;
+    for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
+        size_t share = i / HP, column = i % HP;
+        double sum = 0.0, largest = -1e300, vertices = 0.0;
+        double mean = p.block ? ((const double *)p.drive)[column] : 0.0;
+        for (size_t row = share; row < p.rows; row += SHARES) {
+            double size = row_of(meta, (unsigned)row).size;
+            double x = ((const float *)p.state)[row * STRIDE + column];
+            sum += p.block ? size * (x - mean) * (x - mean) : size * x;
+            largest = x > largest ? x : largest;
+            vertices += size;
+        }
+        double *out = (double *)p.sums + 3 * i;
+        out[0] = sum, out[1] = largest, out[2] = vertices;
+    }
+}

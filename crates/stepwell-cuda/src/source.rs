@@ -1,0 +1,101 @@
+//! The text of the kernels, specialised for one model.
+
+use crate::params::Params;
+
+const DEVICE: &str = include_str!("../kernels/device.cuh");
+const TILE: &str = include_str!("../kernels/tile.cuh");
+const PACKS: &str = include_str!("../kernels/packs.cu");
+const LARGE: &str = include_str!("../kernels/large.cu");
+const GATES: &str = include_str!("../kernels/gates.cu");
+
+/// The most graphs of a pack.
+pub const MOST_GRAPHS: usize = 64;
+/// Bytes of shared memory for the graphs of a pack: `Graphs` in `packs.cu`.
+pub const GRAPHS_BYTES: usize = 20 * MOST_GRAPHS + 16;
+/// The widest rows that fit into the registers of a warp.
+pub const MOST_UNITS: usize = 256;
+
+/// How a run ended, as kernels write it.
+pub const BY_TOLERANCE: u32 = 1;
+/// See [`BY_TOLERANCE`].
+pub const BY_ROUNDING: u32 = 2;
+
+/// The kernels that are compiled together.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Part {
+    /// Packs of graphs.
+    Packs,
+    /// One large graph.
+    Large,
+    /// Gates of attributes.
+    Gates,
+}
+
+/// What kernels are compiled for.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Shape {
+    /// Columns of a row: the units, padded.
+    pub width: usize,
+    /// Whether entries have gates.
+    pub gated: bool,
+    /// Whether all rows are renewed at once.
+    pub jacobi: bool,
+    /// Whether states are in shared memory.
+    pub shared: bool,
+    /// Whether recurrent matrices are.
+    pub kept: bool,
+}
+
+impl Shape {
+    /// Columns for so many units.
+    pub fn padded(units: usize) -> usize {
+        units.next_multiple_of(8)
+    }
+
+    /// Numbers from a row of states to the next: such that stores of eight rows meet all banks.
+    pub fn stride(&self) -> usize {
+        if self.width % 16 == 8 { self.width } else { self.width + 8 }
+    }
+
+    /// Warps of a thread block: as many as there are registers for.
+    pub fn warps(&self) -> usize {
+        match self.width {
+            ..=72 => 16,
+            73..=104 => 12,
+            _ => 8,
+        }
+    }
+
+    /// The program.
+    pub fn source(&self, part: Part) -> String {
+        let Self { width, gated, jacobi, shared, kept } = *self;
+        let defined = [
+            ("HP", width),
+            ("STRIDE", self.stride()),
+            ("WARPS", self.warps()),
+            ("GATED", gated.into()),
+            ("JACOBI", jacobi.into()),
+            ("SHARED", shared.into()),
+            ("KEPT_MATRIX", kept.into()),
+            ("MOST_GRAPHS", MOST_GRAPHS),
+            ("NOT_CONVERGED", 0),
+            ("BY_TOLERANCE", BY_TOLERANCE as usize),
+            ("BY_ROUNDING", BY_ROUNDING as usize),
+            ("SUM", 0),
+            ("MEAN", 1),
+            ("MAX", 2),
+        ];
+        let mut text: String =
+            defined.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
+        text += &Params::declaration();
+        text += "#ifndef EMULATED\n";
+        text += DEVICE;
+        text += "#endif\n";
+        text += TILE;
+        text + match part {
+            Part::Packs => PACKS,
+            Part::Large => LARGE,
+            Part::Gates => GATES,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The kernels, emulated, beside the processor; and machines without a GPU.
+
+use std::ops::ControlFlow::{Break, Continue};
+use std::sync::Arc;
+
+use stepwell::config::{ModelConfig, Precision, Solver};
+use stepwell::model::Model;
+use stepwell::reservoir::Device;
+
+use crate::cases::{Carries, batch, cases, compare};
+use crate::emulated::{Emulated, possible};
+use crate::engine::Cuda;
+use crate::machine::Limits;
+
+fn emulated(shared: usize, large_rows: usize, backwards: bool) -> Device {
+    let limits = Limits { processors: 2, shared, large_rows };
+    Device::new(Arc::new(Cuda::new(Emulated::new(limits, backwards))))
+}
+
+/// Whether there is a C++ compiler; says so if not.
+fn can() -> bool {
+    let can = possible();
+    if !can {
+        eprintln!("no C++ compiler: kernels are not emulated");
+    }
+    can
+}
+
+const SIZES: [usize; 8] = [5, 1, 12, 33, 0, 2, 17, 60];
+/// Enough that all graphs fit into it, and too little for most.
+const ROOMY: usize = 64 << 10;
+const TIGHT: usize = 4 << 10;
+
+/// Every so many of the cases, with few sweeps: fibers take their time.
+fn check(every: usize, shared: usize, large_rows: usize) {
+    for (name, mut config, carries, hubs) in cases(9).into_iter().step_by(every) {
+        config.spectral_radius = 0.5.into();
+        let graphs = batch(1, &SIZES, hubs, carries);
+        let found = compare(&config, &graphs, &emulated(shared, large_rows, false)).unwrap();
+        assert!(found.is_good(&config) && found.states < 2e-6, "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn packs_in_shared_memory_agree_with_the_processor_on_every_option() {
+    if can() {
+        check(1, ROOMY, usize::MAX);
+    }
+}
+
+#[test]
+fn graphs_in_global_memory_agree_with_the_processor() {
+    if can() {
+        check(4, TIGHT, usize::MAX);
+    }
+}
+
+#[test]
+fn large_graphs_agree_with_the_processor() {
+    if can() {
+        check(3, TIGHT, 0);
+    }
+}
+
+/// A missing barrier would let the order of threads show.
+#[test]
+fn the_order_of_threads_and_the_company_of_a_graph_change_no_bit() {
+    if !can() {
+        return;
+    }
+    let graphs = batch(2, &[30, 21, 8, 40], false, Carries { labels: 1, ..Carries::default() });
+    for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+        let config =
+            ModelConfig { units: 12.into(), solver, spectral_radius: 0.5.into(), ..ModelConfig::default() };
+        let model = Model::fit(config, &graphs).unwrap();
+        let embed = |backwards, graphs| {
+            let model = model.clone().on(emulated(ROOMY, usize::MAX, backwards));
+            model.embed(graphs, |_| Continue(())).unwrap()
+        };
+        let all = embed(false, &graphs);
+        assert_eq!(all, embed(true, &graphs));
+        assert_eq!(all.select(&[2]), embed(false, &graphs.select(&[2])));
+    }
+}
+
+#[test]
+fn what_a_gpu_cannot_run_is_refused_and_runs_here() {
+    let graphs = batch(3, &[4, 6], false, Carries::default());
+    let device = emulated(ROOMY, usize::MAX, false);
+    let double = ModelConfig { precision: Precision::F64, ..ModelConfig::default() };
+    let wide = ModelConfig { units: 300.into(), blocks: 1, ..ModelConfig::default() };
+    for (config, why) in [(double, "precision f64"), (wide, "more than 256 units")] {
+        let model = Model::fit(config, &graphs).unwrap();
+        let refusal = device.refuses(&model.weights, &model.config).unwrap();
+        assert!(refusal.starts_with(why), "{refusal}");
+        let here = model.embed(&graphs, |_| Continue(())).unwrap();
+        assert_eq!(model.on(device.clone()).embed(&graphs, |_| Continue(())).unwrap(), here);
+    }
+}
+
+#[test]
+fn embedding_stops_when_asked() {
+    let graphs = batch(4, &[4, 6], false, Carries::default());
+    let model = Model::fit(ModelConfig::default(), &graphs).unwrap();
+    let prepared = model.prepare(&graphs, stepwell::pyramid::Pyramid::default(), || Continue(())).unwrap();
+    let model = model.on(emulated(ROOMY, usize::MAX, false));
+    let stopped = model.embed_prepared(&prepared, None, |_| Break(()));
+    assert_eq!(stopped.unwrap_err(), stepwell::Error::Cancelled);
+}
