@@ -76,7 +76,9 @@ fn with_cache(folder: &Path, arguments: &[&str]) -> (String, String) {
 
 fn pyramids(cache: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(cache.join("pyramids")).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    let files = entries.map(|entry| entry.unwrap().path());
+    // Beside them lies the secret they are sealed with.
+    files.filter(|path| path.extension().is_some_and(|ending| ending == "pyramid")).collect()
 }
 
 #[test]

@@ -41,17 +41,20 @@ use crate::files;
 use bytes::Sink;
 use seal::Seal;
 
-/// Raised when files are laid out differently, and when a pooling starts to
-/// give other levels for the same settings.
+/// The version of the files' layout, which is part of their names.
 pub const FORMAT: u32 = 2;
 
-/// What a pyramid's file is called: a SHA-256 of the graphs' structure and
+/// The version of what poolings give, which is part of a pyramid's [`key`]. It grows when a
+/// pooling gives other results, and with it the fingerprints of all runs change.
+const RESULTS: u32 = 1;
+
+/// What a pyramid is found by: a SHA-256 of the graphs' structure and
 /// weights (not of labels and attributes, which poolings do not see), the
-/// pooling, the number of levels and the [`FORMAT`], in hexadecimal.
+/// pooling, the number of levels and the version of their results, in hexadecimal.
 pub fn key(graphs: &GraphBatch, pooling: &Pooling, levels: usize) -> String {
     let mut sink = Sink::new(io::sink());
     let settings = serde_json::to_vec(pooling).expect("settings are plain numbers and names");
-    sink.words(&[FORMAT])
+    sink.words(&[RESULTS])
         .and_then(|()| sink.array(&settings))
         .and_then(|()| sink.words(&[levels]))
         .and_then(|()| layout::write_graphs(&mut sink, graphs))
@@ -72,7 +75,7 @@ impl PyramidCache {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        self.folder.join(format!("{key}.pyramid"))
+        self.folder.join(format!("{key}.{FORMAT}.pyramid"))
     }
 
     /// The pyramid of that [`key`], if there is one. It is an error when its
