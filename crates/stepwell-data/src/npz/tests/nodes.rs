@@ -5,7 +5,7 @@ use crate::dataset::Part::{self, Test, Train, Validation};
 
 /// An array as NumPy writes it.
 fn npy(kind: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let mut all = b"\x93NUMPY\x01\x00".to_vec();
     all.extend((header.len() as u16).to_le_bytes());
     all.extend(header.bytes());
