@@ -4,7 +4,7 @@ usage: vertices.py --data FOLDER [--only NAME,...] [--masks 10] [--on validation
 
 FOLDER holds the plain `.npz` files of the heterophilous graph datasets (node_features,
 node_labels, edges, train_masks, val_masks, test_masks). One configuration for all of them; it
-was chosen on validation masks alone. A model is trained on the training vertices of a mask
+was chosen on validation masks (docs/vertices.md says how far). A model is trained on the training vertices of a mask
 and scored on its test vertices (`--on validation`: on its validation vertices); what is
 printed is the mean and the standard deviation over the masks, and the seconds of one core
 that a mask takes. `--with-validation` trains on the validation vertices too, which published

@@ -37,7 +37,7 @@ fn check(options: &ModelConfig, name: &str, graph: &Graph, inputs: &crate::featu
 
 #[test]
 fn states_equal_the_plain_solution_on_every_kind_of_graph() {
-    for carried in [Carried::Labels, Carried::Attributes, Carried::Both] {
+    for carried in [Carries::Labels, Carries::Attributes, Carries::Both] {
         for (name, graph, inputs) in graphs(carried) {
             for precision in [Precision::F32, Precision::F64] {
                 for solver in [Solver::GaussSeidel, Solver::Jacobi] {
@@ -51,7 +51,7 @@ fn states_equal_the_plain_solution_on_every_kind_of_graph() {
 
 #[test]
 fn states_equal_the_plain_solution_for_any_number_of_units() {
-    let (name, graph, inputs) = graphs(Carried::Both).swap_remove(1);
+    let (name, graph, inputs) = graphs(Carries::Both).swap_remove(1);
     for units in [1, 2, 3, 7, 8, 9, 15, 16, 17, 50, 64, 100, 256] {
         for precision in [Precision::F32, Precision::F64] {
             check(&ModelConfig { precision, ..base(units) }, name, &graph, &inputs);
@@ -61,7 +61,7 @@ fn states_equal_the_plain_solution_for_any_number_of_units() {
 
 #[test]
 fn states_equal_the_plain_solution_for_every_pattern_and_leak() {
-    let (name, graph, inputs) = graphs(Carried::Labels).swap_remove(1);
+    let (name, graph, inputs) = graphs(Carries::Labels).swap_remove(1);
     use Recurrence::*;
     for recurrence in [Dense, Sparse, Ring, Orthogonal, Diagonal] {
         for leak in [1.0, 0.7] {
@@ -87,7 +87,7 @@ fn states_equal_the_plain_solution_for_every_pattern_and_leak() {
 
 #[test]
 fn jacobi_in_f64_makes_the_sweeps_the_plain_loop_makes() {
-    for (name, graph, inputs) in graphs(Carried::Both) {
+    for (name, graph, inputs) in graphs(Carries::Both) {
         for (tol, max_iter, leak) in [(1e-5, 50, 1.0), (1e-9, 200, 1.0), (1e-5, 7, 1.0), (1e-5, 80, 0.6)] {
             let options = ModelConfig {
                 solver: Solver::Jacobi,
@@ -110,7 +110,7 @@ fn jacobi_in_f64_makes_the_sweeps_the_plain_loop_makes() {
 
 #[test]
 fn unnormalised_and_unstable_sweeps_follow_the_equation_step_by_step() {
-    for (name, graph, inputs) in graphs(Carried::Attributes) {
+    for (name, graph, inputs) in graphs(Carries::Attributes) {
         for precision in [Precision::F64, Precision::F32] {
             let options = ModelConfig {
                 normalize: false,
@@ -160,7 +160,7 @@ fn all_instruction_sets_agree() {
     }
     use Recurrence::*;
     let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    for (name, graph, _) in graphs(Carried::Labels) {
+    for (name, graph, _) in graphs(Carries::Labels) {
         for units in [1, 3, 8, 12, 20, 33, 50, 63, 71, 100, 136, 200] {
             for recurrence in [Dense, Ring, Sparse, Diagonal] {
                 let solver = if units % 3 == 0 { Solver::Jacobi } else { Solver::GaussSeidel };
@@ -245,7 +245,7 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
     use crate::kernel::{Drive, Equation, Gates, Isa, Operator, Recurrent, by_colour, stride};
     use crate::reservoir::solver::{Buffers, Rule, solve};
     use crate::theory;
-    for (name, graph, x) in graphs(Carried::Attributes) {
+    for (name, graph, x) in graphs(Carries::Attributes) {
         for solver in [Solver::GaussSeidel, Solver::Jacobi] {
             let units = 10;
             let options = ModelConfig {
@@ -384,7 +384,7 @@ fn lifted_equals_unlifted() {
 fn threads_and_batches_change_no_bit() {
     let mut batch = GraphBatch::default();
     for copy in 0..12 {
-        for (_, graph, _) in graphs(Carried::Both) {
+        for (_, graph, _) in graphs(Carries::Both) {
             let names = Stream::new(copy, "names", [0, 0]).permutation(graph.view().num_vertices());
             batch.append(graph.view().permuted(&names).unwrap().as_batch()).unwrap();
         }
@@ -460,7 +460,7 @@ fn a_graph_shared_between_threads_is_the_same_for_any_number() {
 
 #[test]
 fn aggregates_follow_their_formulas() {
-    let (_, graph, inputs) = graphs(Carried::Both).swap_remove(0);
+    let (_, graph, inputs) = graphs(Carries::Both).swap_remove(0);
     use Aggregate::*;
     let options = ModelConfig {
         aggregate: vec![Std, Sum, Max, Mean],
@@ -492,7 +492,7 @@ proptest! {
 
     #[test]
     fn renaming_vertices_moves_their_states(seed in any::<u64>(), which in 0usize..9) {
-        let (name, graph, inputs_before) = graphs(Carried::Both).swap_remove(which);
+        let (name, graph, inputs_before) = graphs(Carries::Both).swap_remove(which);
         let names = Stream::new(seed, "names", [0, 0]).permutation(graph.view().num_vertices());
         let moved = graph.view().permuted(&names).unwrap();
         let options = base(11);

@@ -112,14 +112,14 @@ pub fn distance(found: &Array2<f64>, expected: &Array2<f64>) -> f64 {
 
 /// What vertices carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Carried {
+pub enum Carries {
     Labels,
     Attributes,
     Both,
 }
 
 /// Graphs of every kind the model takes, with what their vertices carry.
-pub fn graphs(carried: Carried) -> Vec<(&'static str, Graph, Inputs)> {
+pub fn graphs(carried: Carries) -> Vec<(&'static str, Graph, Inputs)> {
     let mut stream = Stream::new(5, "test graphs", [0, 0]);
     let ends = |stream: &mut Stream, n: usize, m: usize| -> Vec<u32> {
         (0..m).map(|_| stream.below(n) as u32).collect()
@@ -151,8 +151,8 @@ pub fn graphs(carried: Carried) -> Vec<(&'static str, Graph, Inputs)> {
         let graph = Graph::new(&EdgeList {
             weights: weighted.then_some(weights.as_slice()),
             directed,
-            vertex_labels: (carried != Carried::Attributes).then_some((labels.as_slice(), 1)),
-            vertex_attributes: (carried != Carried::Labels).then_some((attributes.as_slice(), 3)),
+            vertex_labels: (carried != Carries::Attributes).then_some((labels.as_slice(), 1)),
+            vertex_attributes: (carried != Carries::Labels).then_some((attributes.as_slice(), 3)),
             ..EdgeList::new(n, &sources, &targets)
         })
         .unwrap();

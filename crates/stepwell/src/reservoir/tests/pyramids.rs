@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2, Axis};
 
-use super::plain::{Carried, adjacency, dense, fixed_point, graphs};
+use super::plain::{Carries, adjacency, dense, fixed_point, graphs};
 use crate::config::*;
 use crate::error::Error;
 use crate::features::Inputs;
@@ -138,7 +138,7 @@ fn configurations(pool: Pool) -> Vec<ModelConfig> {
 fn pyramids_follow_the_equations_for_every_pooling_and_setting() {
     for pool in [Pool::None, Pool::Graclus, Pool::Nmf, Pool::Ndp, Pool::KMis] {
         for (index, config) in configurations(pool).iter().enumerate() {
-            for (name, graph, inputs) in graphs(Carried::Labels) {
+            for (name, graph, inputs) in graphs(Carries::Labels) {
                 let weights = Weights::random(config, inputs.width()).unwrap();
                 let expected = plain_embedding(&graph, &inputs, &weights, config);
                 for lift in [true, false] {
@@ -158,7 +158,7 @@ fn pyramids_follow_the_equations_for_every_pooling_and_setting() {
 
 #[test]
 fn the_company_of_a_graph_does_not_matter_to_its_pyramid() {
-    let mut all = graphs(Carried::Attributes);
+    let mut all = graphs(Carries::Attributes);
     all.retain(|(_, graph, _)| !graph.view().is_directed() && graph.view().weights().is_none());
     let mut batch = GraphBatch::default();
     all.iter().for_each(|(_, graph, _)| batch.append(graph.as_batch()).unwrap());
@@ -176,7 +176,7 @@ fn the_company_of_a_graph_does_not_matter_to_its_pyramid() {
 
 #[test]
 fn some_graphs_embed_as_they_do_among_all() {
-    let (_, graph, inputs) = graphs(Carried::Attributes).swap_remove(0);
+    let (_, graph, inputs) = graphs(Carries::Attributes).swap_remove(0);
     let mut batch = GraphBatch::default();
     (0..200).for_each(|_| batch.append(graph.as_batch()).unwrap());
     let n = graph.view().num_vertices();
@@ -205,7 +205,7 @@ fn some_graphs_embed_as_they_do_among_all() {
 
 #[test]
 fn a_pyramid_must_have_a_level_between_each_two_blocks() {
-    let (_, graph, inputs) = graphs(Carried::Labels).swap_remove(0);
+    let (_, graph, inputs) = graphs(Carries::Labels).swap_remove(0);
     let config = ModelConfig { pool: Pool::Graclus, blocks: 4, ..Default::default() };
     let two = ModelConfig { blocks: 3, ..config.clone() };
     let refused = Prepared::with_pyramid(graph.as_batch(), &inputs, pyramid(&graph, &two), &config, going);
@@ -215,7 +215,7 @@ fn a_pyramid_must_have_a_level_between_each_two_blocks() {
 
 #[test]
 fn a_pyramid_given_away_is_as_good_as_one_lent() {
-    let mut all = graphs(Carried::Labels);
+    let mut all = graphs(Carries::Labels);
     let width = all[0].2.width();
     all.retain(|(_, _, inputs)| inputs.width() == width);
     // Enough for several pieces, of graphs of every size.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::plain::{Carried, graphs, inputs, solved};
+use super::plain::{Carries, graphs, inputs, solved};
 use crate::config::*;
 use crate::error::Error;
 use crate::features::Inputs;
@@ -57,7 +57,7 @@ fn states_that_are_not_numbers_end_the_iteration() {
 /// A fixed point does not depend on the leak, and small steps are no sign of it.
 #[test]
 fn a_small_leak_stops_at_the_fixed_point_or_says_that_it_did_not() {
-    let (_, graph, x) = graphs(Carried::Attributes).swap_remove(1);
+    let (_, graph, x) = graphs(Carries::Attributes).swap_remove(1);
     let precision = Precision::F64;
     let full = ModelConfig { spectral_radius: 0.5.into(), blocks: 1, precision, ..Default::default() };
     let weights = Weights::random(&full, x.width()).unwrap();
@@ -102,7 +102,7 @@ fn states_that_are_not_numbers_are_an_error_that_names_the_graph() {
 fn a_graph_that_never_settles_is_flagged_and_stays_finite() {
     for solver in [Solver::GaussSeidel, Solver::Jacobi] {
         let mut flagged = 0;
-        for (name, graph, x) in graphs(Carried::Attributes) {
+        for (name, graph, x) in graphs(Carries::Attributes) {
             let options =
                 ModelConfig { spectral_radius: 5.0.into(), normalize: false, solver, ..Default::default() };
             let weights = Weights::random(&options, x.width()).unwrap();
@@ -145,7 +145,7 @@ fn nothing_at_all_embeds_as_nothing() {
 
 #[test]
 fn what_does_not_fit_together_is_an_error() {
-    let (_, graph, x) = graphs(Carried::Both).swap_remove(0);
+    let (_, graph, x) = graphs(Carries::Both).swap_remove(0);
     let options = ModelConfig::default();
     let go_on = |_| ControlFlow::Continue(());
     let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
@@ -161,7 +161,7 @@ fn what_does_not_fit_together_is_an_error() {
 
 #[test]
 fn the_callback_counts_and_stops() {
-    let (_, graph, x) = graphs(Carried::Both).swap_remove(0);
+    let (_, graph, x) = graphs(Carries::Both).swap_remove(0);
     let options = ModelConfig::default();
     let weights = Weights::random(&options, x.width()).unwrap();
     let prepared = Prepared::new(graph.as_batch(), &x, &options).unwrap();
