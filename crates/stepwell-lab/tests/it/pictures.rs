@@ -199,25 +199,36 @@ fn atoms_and_bonds() -> Graph {
 #[test]
 fn molecules() {
     let graph = atoms_and_bonds();
-    let subject = |pyramid| {
-        let (name, graph, molecules) = ("nitrobenzonitrile", graph.view(), Some("default"));
-        Subject { name, graph, coordinates: None, molecules, pyramid, index: 0 }
+    let flat = Pyramid::default();
+    let (name, molecules) = ("nitrobenzonitrile", Some("default"));
+    let view = graph.view();
+    let subject = Subject { name, graph: view, coordinates: None, molecules, pyramid: &flat, index: 0 };
+    let check = |svg: &str| {
+        // Carbon is where lines meet; what else there is is written, over a halo.
+        let mut written: Vec<&str> = svg
+            .lines()
+            .filter(|line| line.contains("atom halo"))
+            .filter_map(|line| line.split_once('>')?.1.strip_suffix("</text>"))
+            .collect();
+        written.sort_unstable();
+        assert_eq!(written, ["N", "Na⁺", "N⁺", "O", "O⁻"]);
+        let lines = |class: &str| {
+            let path = svg.lines().find(|line| line.contains(&format!("class=\"{class}\"")));
+            path.map_or(0, |path| path.matches('M').count())
+        };
+        // Six aromatic bonds, three single, one double and one triple.
+        assert_eq!((lines("edge bond"), lines("edge bond dashed")), (6 + 3 + 2 + 3, 6));
     };
-    let pyramid = pooled(&graph, "graclus", 1);
-    check("molecule.svg", || pyramid::draw(&subject(&pyramid)).unwrap().0);
+    check(&pyramid::draw(&subject).unwrap().0.svg);
     let vertices: Vec<f64> = (0..12).map(|vertex| f64::from(vertex % 5) / 4.0 - 0.4).collect();
     let shares = Shares { intercept: 0.25, decision: 1.5, levels: vec![(0, vertices.clone())], vertices };
-    let flat = Pyramid::default();
-    let picture = explanation::draw(&subject(&flat), &shares, "the prediction").unwrap();
-    let header = &picture.table.as_ref().unwrap().header;
-    assert_eq!(header, &["level", "vertex", "atom", "adds"]);
-    check("explained_molecule.svg", || picture.clone());
+    let picture = explanation::draw(&subject, &shares, "the prediction").unwrap();
+    check(&picture.svg);
+    assert_eq!(picture.table.unwrap().header, ["level", "vertex", "atom", "adds"]);
     // Labels that are not those of the feature set are drawn as labels.
     let other = molecule();
-    let plain = drawn(&other, &flat, "x");
-    let (name, graph, pyramid) = ("x", other.view(), &flat);
-    let named = Subject { name, graph, coordinates: None, molecules: Some("default"), pyramid, index: 0 };
-    assert_eq!(pyramid::draw(&named).unwrap().0, plain);
+    let named = Subject { name: "x", graph: other.view(), ..subject };
+    assert_eq!(pyramid::draw(&named).unwrap().0, drawn(&other, &flat, "x"));
 }
 
 #[test]
