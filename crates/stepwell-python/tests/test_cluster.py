@@ -179,6 +179,11 @@ def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
             "input: expected graphs on a cluster, found 'smiles'",
         ),
         (
+            lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(device="cuda")),
+            ValueError,
+            "device: expected 'cpu' or 'auto' on a cluster",
+        ),
+        (
             lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(landmarks=0), y="none"),
             ValueError,
             "y: expected a column 'none', found id, num_nodes",

@@ -334,6 +334,8 @@ def _copied(model, kind, wanted):
         raise TypeError(f"model: expected {wanted}, found {type(model).__name__}")
     if model.input != type(model)._defaults["input"]:
         raise ValueError(f"input: expected graphs on a cluster, found {model.input!r}; make graphs of molecules first")
+    if model.device == "cuda":
+        raise ValueError("device: expected 'cpu' or 'auto' on a cluster, whose workers compute on processors, found 'cuda'")
     return clone(model)
 
 
