@@ -222,7 +222,12 @@ impl<'a> Embedding<'a> {
         for class in different {
             let graphs: Vec<usize> = (0..chosen.len()).filter(|&graph| classes[graph] == class).collect();
             let packs = self.pack(class, &graphs, &sizes);
-            for chunk in self.chunks(&packs, &chosen) {
+            let chunks = match class {
+                // One at a time.
+                Class::Large => packs.chunks(1).collect(),
+                _ => self.chunks(&packs, &chosen),
+            };
+            for chunk in chunks {
                 if progress(done).is_break() {
                     return Err(Error::Cancelled);
                 }
