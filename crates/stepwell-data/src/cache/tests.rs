@@ -135,7 +135,7 @@ fn the_key_is_a_hash_of_structure_and_settings() {
     let pooling = Pooling::from(Pool::KMis);
     let settings = r#"{"method":"kmis","k":1,"reduce":"mean"}"#;
     let numbers = |numbers: &[u64]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
-    let mut bytes = FORMAT.to_le_bytes().to_vec();
+    let mut bytes = RESULTS.to_le_bytes().to_vec();
     bytes.extend(numbers(&[settings.len() as u64]));
     bytes.extend(settings.as_bytes());
     bytes.extend(numbers(&[3, 1]));
