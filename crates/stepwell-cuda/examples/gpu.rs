@@ -97,8 +97,7 @@ fn graphs(kind: &str, count: usize) -> GraphBatch {
             "b-hard" => (100 + stream.below(97), 424, 5),
             "nci1" => (20 + stream.below(21), 3, 37),
             "reddit" => (100 + stream.below(660), 70, 1),
-            "one" => (count, count, 50),
-            _ => panic!("expected b-hard, nci1, reddit or one, found {kind}"),
+            _ => (count, count, 50),
         };
         let mut edges = Vec::with_capacity(vertices + more);
         for vertex in 1..vertices {
@@ -127,6 +126,10 @@ fn graphs(kind: &str, count: usize) -> GraphBatch {
 }
 
 fn time(gpu: &Device, kind: &str, count: usize, units: usize, folder: Option<&Path>) -> ExitCode {
+    if !["b-hard", "nci1", "reddit", "one"].contains(&kind) {
+        println!("expected b-hard, nci1, reddit or one, found {kind}");
+        return ExitCode::FAILURE;
+    }
     let graphs = graphs(kind, count);
     let vertices = graphs.num_vertices();
     let config = ModelConfig { units: units.into(), lift: kind != "one", ..ModelConfig::default() };

@@ -382,8 +382,10 @@ impl<'a> Embedding<'a> {
         let shape = Shape { kept, ..self.shape(false) };
         let mut gates = None;
         for stack in stacks {
-            let mut params =
-                Params { by_max: by_max(flat, &[pack.clone()], self.work), ..on_gpu.params(stack.params) };
+            let mut params = Params {
+                by_max: by_max(flat, std::slice::from_ref(pack), self.work),
+                ..on_gpu.params(stack.params)
+            };
             gates = fill_gates(self.machine, shape, &mut params, flat, gates).map_err(&trouble)?;
             let large = large::Large {
                 machine: self.machine,
@@ -472,7 +474,7 @@ impl<'m> FlatOnGpu<'m> {
         let rows: usize = flat.levels_of_packs.len() / flat.graphs_of_packs.len().max(1);
         let first: usize =
             flat.levels_of_packs.iter().step_by(rows.max(1)).map(|level| level[1] as usize).sum();
-        let per_row = |len: usize| if first == 0 { 0 } else { len / first };
+        let per_row = |len: usize| len.checked_div(first).unwrap_or(0);
         let (dense_width, labels) = (per_row(flat.dense.len()), per_row(flat.one_hot.len()));
         let params = Params {
             levels_of_packs: keep(Buffer::copy(machine, &flat.levels_of_packs)?),

@@ -55,10 +55,9 @@ impl Vertices {
         for &graph in graphs {
             let (first, end) = (offsets[graph], offsets[graph + 1]);
             let known = &self.known.rows;
-            for place in known.partition_point(|&v| v < first)..known.partition_point(|&v| v < end) {
-                rows.push(before + known[place] - first);
-                places.push(place);
-            }
+            let own = known.partition_point(|&v| v < first)..known.partition_point(|&v| v < end);
+            rows.extend(known[own.clone()].iter().map(|vertex| before + vertex - first));
+            places.extend(own);
             splits.iter_mut().zip(&self.splits).for_each(|(to, from)| to.extend(&from[first..end]));
             before += end - first;
         }

@@ -51,7 +51,7 @@ impl<'de, T: Number> Visitor<'de> for Listed<T> {
     }
 
     fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
-        if bytes.len() % T::SIZE > 0 {
+        if !bytes.len().is_multiple_of(T::SIZE) {
             return Err(E::invalid_length(bytes.len(), &self));
         }
         Ok(bytes.chunks_exact(T::SIZE).map(T::get).collect())
