@@ -32,13 +32,15 @@ static uint4 *shared_memory;
 namespace emulated {
 struct Fiber {
     ucontext_t context;
-    std::vector<char> stack;
     bool ended = false;
 };
 struct Barrier {
     unsigned waiting = 0, generation = 0;
 };
+static const size_t STACK = 1 << 16;
 static std::vector<std::unique_ptr<Fiber>> fibers;
+// Used again by the next thread block.
+static std::vector<std::unique_ptr<char[]>> stacks;
 static ucontext_t scheduler;
 static unsigned current;
 static std::vector<Barrier> barriers;
@@ -92,10 +94,10 @@ static void run(unsigned blocks, unsigned threads, size_t shared, bool backwards
         for (unsigned thread = 0; thread < threads; thread++) {
             fibers.emplace_back(new Fiber);
             Fiber &fiber = *fibers.back();
-            fiber.stack.resize(1 << 16);
+            if (stacks.size() <= thread) stacks.emplace_back(new char[STACK]);
             getcontext(&fiber.context);
-            fiber.context.uc_stack.ss_sp = fiber.stack.data();
-            fiber.context.uc_stack.ss_size = fiber.stack.size();
+            fiber.context.uc_stack.ss_sp = stacks[thread].get();
+            fiber.context.uc_stack.ss_size = STACK;
             fiber.context.uc_link = &scheduler;
             makecontext(&fiber.context, enter, 0);
         }
