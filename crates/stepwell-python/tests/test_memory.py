@@ -72,7 +72,7 @@ def test_names_that_are_not_text(tmp_path, kind):
         assert os.path.exists(os.path.join(os.fsencode(tmp_path), name))
         found = load_dataset(named(name))
         assert len(found.graphs) == 8 and found.y.tolist() == y.tolist()
-    model = PyramidalReservoirClassifier(units=4, preset="paper").fit(graphs, y)
+    model = PyramidalReservoirClassifier.from_preset("paper", units=4).fit(graphs, y)
     model.save(named(b"m\xfedel.safetensors"))
     again = load(named(b"m\xfedel.safetensors"))
     assert np.array_equal(again.decision_function(graphs), model.decision_function(graphs))

@@ -106,6 +106,7 @@ class NodeRegressorParameters(TypedDict, total=False):
     gaussian_width: float
     n_jobs: int | None
     verbose: bool
+    device: Literal["cpu", "cuda", "auto"]
     input: Literal["graphs", "smiles", "smiles:ogb"]
 
 

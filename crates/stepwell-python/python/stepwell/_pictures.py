@@ -4,7 +4,7 @@ import html
 import operator
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -263,7 +263,8 @@ def plot_explanation(
         from .molecules import from_smiles
 
         name = graph if name == "graph" else name
-        graph = from_smiles([graph], features=model._model.molecules)[0]
+        features = cast(Literal["default", "ogb"], model._model.molecules)
+        graph = from_smiles([graph], features=features)[0]
     graph = as_graph(graph)
     if isinstance(model, PyramidalReservoirClassifier):
         label = model.predict(RawBatch.of_graphs([graph._raw]))[0] if label is None else label

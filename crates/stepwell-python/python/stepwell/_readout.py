@@ -457,7 +457,7 @@ def load(
         from ._vertices import PyramidalReservoirNodeClassifier, PyramidalReservoirNodeRegressor
 
         if model.task is None:
-            raise ValueError(f"{os.fspath(path)}: a model of vertices without a readout has no estimator here")
+            raise ValueError(f"{os.fsdecode(path)}: a model of vertices without a readout has no estimator here")
         cls = PyramidalReservoirNodeRegressor if model.task == "regression" else PyramidalReservoirNodeClassifier
     parameters = _as_parameters(cls, model.asked)
     if isinstance(parameters.get("class_weight"), tuple):

@@ -38,9 +38,9 @@ const LANDMARKS: usize = 300;
 const FEWEST_GRAPHS: usize = 50;
 
 /// The share of what is unexplained that a candidate must explain to be chosen. The fewer
-/// graphs there are that tell something, the more differences are owed to chance.
-fn margin(telling: f64) -> f64 {
-    0.005 + 2.5 / telling.max(1.0)
+/// graphs there are, and the fewer of them tell something, the more of a difference is chance.
+fn margin(graphs: usize, telling: f64) -> f64 {
+    0.005 + 5.0 / telling.max(1.0) - 2.5 / graphs as f64
 }
 
 /// How many graphs of equally common classes, or with numbers, tell as much as these: where a
@@ -263,7 +263,7 @@ pub fn choose_on(
         let options = trial(config).readout();
         Ok(Readout::fit(embedding, targets, Sample::with_keys(&keys), &options, 0)?.explained())
     };
-    let margin = margin(telling(&targets.census(), targets.task().num_targets()));
+    let margin = margin(graphs.len(), telling(&targets.census(), targets.task().num_targets()));
     let mut model = Model::fit(trial(&decided), graphs)?;
     let mut embedding = embed(&model)?;
     let Some(mut best) = explained(&decided, &embedding)? else { return Ok((decided, kept()?)) };

@@ -22,6 +22,7 @@ use super::columns::Columns;
 use super::landmarks::{Landmarks, Lots, Picked};
 use super::leave_one_out::AlphaErrors;
 use super::left_out::{Held, LeftOut};
+use super::moments::Moments;
 use super::random_features::RandomFeatures;
 use super::regression::Regression;
 use super::ridge::Coefficients;
@@ -315,7 +316,7 @@ impl ReadoutFit {
             }
             Step::Moments(batch) => {
                 let regressions = self.gathered(batch.clone());
-                let width = self.width() + self.task.num_columns();
+                let width = Moments::width(self.width(), self.task.num_columns())?;
                 let all = [HELD * regressions.len(), width, width];
                 memory::ask_array("the regression", &all, size_of::<f64>())?;
                 let sums =

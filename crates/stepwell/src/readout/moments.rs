@@ -39,13 +39,19 @@ pub struct Moments {
 impl Moments {
     /// Of no rows yet, with `inputs` columns of `x` and `targets` columns of `y`.
     pub fn new(inputs: usize, targets: usize) -> Result<Self> {
+        let width = Self::width(inputs, targets)?;
+        let (mean, scatter) = (vec![0.0; width], vec![0.0; width * width]);
+        Ok(Self { inputs, targets, rows: 0, weight: 0.0, mean, scatter, pending: Pending::default() })
+    }
+
+    /// Columns of inputs and targets together; an error if no machine could square them.
+    pub(super) fn width(inputs: usize, targets: usize) -> Result<usize> {
         let width = inputs.saturating_add(targets);
         if width > MAX_COLUMNS {
             let (limit, found) = (MAX_COLUMNS as u64, width as u64);
             return Err(Error::TooLarge { what: "columns of inputs and targets", limit, found });
         }
-        let (mean, scatter) = (vec![0.0; width], vec![0.0; width * width]);
-        Ok(Self { inputs, targets, rows: 0, weight: 0.0, mean, scatter, pending: Pending::default() })
+        Ok(width)
     }
 
     /// Columns of `x`.
