@@ -77,15 +77,14 @@ extern "C" __global__ void __launch_bounds__(256) pool_large(const Params p) {
 }
 
 // Sums over a warp's share of the rows, always the same rows and in the same order: warp w of
-// SHARES takes rows w, w + SHARES, ... Two sums each: of the changes (or squares of states,
+// `shares` takes rows w, w + shares, ... Two sums each: of the changes (or squares of states,
 // where `block` says so) and of the vertices.
-#define SHARES 1024
 extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) {
     unsigned lane = threadIdx.x & 31, share = blockIdx.x * 8 + (threadIdx.x >> 5);
     double squares = 0.0, vertices = 0.0;
     const uint4 *meta = (const uint4 *)p.meta;
     if (p.block) {
-        for (size_t row = share; row < p.rows; row += SHARES) {
+        for (size_t row = share; row < p.rows; row += p.shares) {
             double size = row_of(meta, (unsigned)row).size;
             for (unsigned column = lane; column < HP; column += 32) {
                 double x = ((const float *)p.state)[row * STRIDE + column];
@@ -93,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) 
             }
         }
     } else {
-        for (size_t row = 32 * share + lane; row < p.rows; row += 32 * SHARES) {
+        for (size_t row = 32 * share + lane; row < p.rows; row += 32 * p.shares) {
             double size = row_of(meta, (unsigned)row).size;
             squares += size * ((const float *)p.changes)[row];
             vertices += size;
@@ -113,12 +112,12 @@ extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) 
 // says so, squared differences from the means in `drive`.
 extern "C" __global__ void __launch_bounds__(256) aggregate_large(const Params p) {
     const uint4 *meta = (const uint4 *)p.meta;
-    size_t count = (size_t)SHARES * HP;
+    size_t count = (size_t)p.shares * HP;
     for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
         size_t share = i / HP, column = i % HP;
         double sum = 0.0, largest = -1e300, vertices = 0.0;
         double mean = p.block ? ((const double *)p.drive)[column] : 0.0;
-        for (size_t row = share; row < p.rows; row += SHARES) {
+        for (size_t row = share; row < p.rows; row += p.shares) {
             double size = row_of(meta, (unsigned)row).size;
             double x = ((const float *)p.state)[row * STRIDE + column];
             sum += p.block ? size * (x - mean) * (x - mean) : size * x;

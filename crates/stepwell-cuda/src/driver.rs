@@ -101,6 +101,7 @@ impl Gpu {
             processors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
             shared: attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
             large_rows: 1 << 14,
+            shares: 1 << 10,
         };
         // SAFETY: the device comes from the driver; the context is given back in `drop`.
         let context = unsafe { driver::primary_ctx::retain(device) }.map_err(failed("opening the GPU"))?;

@@ -10,9 +10,6 @@ use crate::packing::{Flat, Size};
 use crate::params::Params;
 use crate::source::{Part, Shape};
 
-/// Shares of the rows that are summed up one by one: `SHARES` of `large.cu`.
-const SHARES: usize = 1024;
-
 /// Why a run ended before its time.
 pub enum Stop {
     Cancelled,
@@ -99,7 +96,10 @@ impl Large<'_> {
             drives: (0..reservoirs).map(|_| Buffer::room(machine, drive)).collect::<Result<_, _>>()?,
             output: if reservoirs > 1 || pools_last { Some(Buffer::room(machine, states)?) } else { None },
             changes: Buffer::room(machine, rows * size_of::<f32>())?,
-            sums: Buffer::room(machine, SHARES * 3 * shape.width.max(2) * size_of::<f64>())?,
+            sums: Buffer::room(
+                machine,
+                self.machine.limits().shares * 3 * shape.width.max(2) * size_of::<f64>(),
+            )?,
         };
         for (block, &[level, units, column, read]) in self.blocks.iter().enumerate() {
             let (level, read, units) = (level as usize, read as usize, units as usize);
@@ -232,12 +232,12 @@ impl Large<'_> {
 
     /// Sums of squares and of vertices, in the order of the shares.
     fn measure(&self, params: &Params, sums: &Buffer<'_>) -> Result<(f64, f64), Trouble> {
-        let params = Params { sums: sums.address(), ..*params };
-        let (threads, blocks) = (256, SHARES / 8);
+        let params = Params { sums: sums.address(), shares: self.machine.limits().shares as i64, ..*params };
+        let (threads, blocks) = (256, self.machine.limits().shares / 8);
         let Self { shape, .. } = *self;
         let launch = Launch { shape, part: Part::Large, kernel: "measure_large", blocks, threads, shared: 0 };
         self.machine.launch(launch, &params)?;
-        let mut found = vec![[0.0f64; 2]; SHARES];
+        let mut found = vec![[0.0f64; 2]; self.machine.limits().shares];
         sums.read(&mut found)?;
         Ok(found.iter().fold((0.0, 0.0), |sum, share| (sum.0 + share[0], sum.1 + share[1])))
     }
@@ -251,9 +251,10 @@ impl Large<'_> {
     ) -> Result<(), Trouble> {
         let width = self.shape.width;
         let collect = |params: &Params| -> Result<Vec<[f64; 3]>, Trouble> {
-            let params = Params { sums: sums.address(), ..*params };
-            self.launch("aggregate_large", 256, SHARES * width, 0, &params)?;
-            let mut found = vec![[0.0f64; 3]; SHARES * width];
+            let params =
+                Params { sums: sums.address(), shares: self.machine.limits().shares as i64, ..*params };
+            self.launch("aggregate_large", 256, self.machine.limits().shares * width, 0, &params)?;
+            let mut found = vec![[0.0f64; 3]; self.machine.limits().shares * width];
             sums.read(&mut found)?;
             let mut all = vec![[0.0, f64::NEG_INFINITY, 0.0]; width];
             for share in found.chunks_exact(width) {

@@ -18,6 +18,8 @@ pub struct Limits {
     pub shared: usize,
     /// A graph of more rows that does not fit into it is shared by all multiprocessors.
     pub large_rows: usize,
+    /// Parts of its rows that are summed up one by one, a multiple of 8.
+    pub shares: usize,
 }
 
 /// A kernel and how many threads run it.

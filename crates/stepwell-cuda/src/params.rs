@@ -109,6 +109,6 @@ params! {
     end_row: count,
     rows: count,
     quiet: count,
-    units: count,
+    shares: count,
     block: count,
 }

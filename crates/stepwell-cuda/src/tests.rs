@@ -13,7 +13,7 @@ use crate::engine::Cuda;
 use crate::machine::Limits;
 
 fn emulated(shared: usize, large_rows: usize, backwards: bool) -> Device {
-    let limits = Limits { processors: 2, shared, large_rows };
+    let limits = Limits { processors: 2, shared, large_rows, shares: 8 };
     Device::new(Arc::new(Cuda::new(Emulated::new(limits, backwards))))
 }
 
