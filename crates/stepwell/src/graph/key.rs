@@ -10,7 +10,7 @@ impl GraphBatch {
         (0..self.len()).into_par_iter().map(|index| self.graph(index).key()).collect()
     }
 
-    /// A number for every vertex, of what it and those within [`STEPS`] steps of it carry:
+    /// A number for every vertex, of what it and those within three steps of it carry:
     /// the same wherever the vertex stands in its graph and the graph in its batch. Vertices
     /// that see the same have the same number.
     pub fn vertex_keys(&self) -> Vec<u64> {
