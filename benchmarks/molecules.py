@@ -360,16 +360,17 @@ def page(done, rows):
 
 
 INTRODUCTION = (
-    "Made by `python benchmarks/molecules.py`. Every row is trained and tested on the same molecules. "
-    "*scaffold* is OGB's rule (rare scaffolds test), the same split in every run, with new random weights or trees; "
-    "*random* is 80 : 10 : 10, another split in every run. Mean ± standard deviation over the runs. "
-    "Core-seconds are what a run takes from SMILES to scores, on a busy machine.\n\n"
-    "Stepwell reads SMILES with the feature set `default`; all options are those of the preset `accurate`, with "
-    "`metric` set to what is scored. It chooses penalty, class weights and options by leave-one-out on the molecules it "
-    "is trained on, which are those of the training and the validation part, as for forests and boosting. Ridge on "
-    "fingerprints chooses its penalty on the validation part. The forest has 500 trees and MOLTOP's settings, boosting "
-    "300 rounds at a rate of 0.05, both by scikit-learn. *Topological features* are rebuilt after the description of "
-    "MOLTOP."
+    "`python benchmarks/molecules.py` makes this page. All rows of a table are trained and tested on the same molecules. "
+    "Scores are mean ± standard deviation over the runs. Core-seconds measure one run from SMILES to scores, on a busy "
+    "machine.\n\n"
+    "- *scaffold* is OGB's split, with rare scaffolds in the test part. All runs have the same split and differ in random "
+    "weights or trees.\n"
+    "- *random* is an 80 : 10 : 10 split, a new one for every run.\n\n"
+    "Stepwell uses the feature set `default` and the preset `accurate`, with `metric` set to the metric of the table. It "
+    "trains on the training and validation parts, as forests and boosting do, and chooses penalty, class weights and "
+    "options by leave-one-out. Ridge on fingerprints chooses its penalty on the validation part. The forest (500 trees, "
+    "MOLTOP's settings) and boosting (300 rounds at a rate of 0.05) are scikit-learn's. *Topological features* follow the "
+    "description of MOLTOP."
 )
 
 
