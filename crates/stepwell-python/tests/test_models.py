@@ -193,7 +193,7 @@ def test_constant_features_carry_nothing():
     y = np.array([0] * 20 + [1] * 20)
     constant = [Graph(g.adjacency, np.tile([1.0, 4.0], (g.num_nodes, 1))) for g in shapes + paths]
     bare = PyramidalReservoirClassifier(units=10).fit(shapes + paths, y)
-    with pytest.warns(UserWarning, match="all 2 vertex features are constant, and ignored"):
+    with pytest.warns(UserWarning, match="all 2 vertex features are constant and were ignored"):
         model = PyramidalReservoirClassifier(units=10).fit(constant, y)
     assert model.score(constant, y) == bare.score(shapes + paths, y) == 1.0
     # The same landmarks, but drawn in another order: graphs with attributes are other graphs.
