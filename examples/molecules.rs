@@ -32,6 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = ModelConfig::preset(Preset::Accurate);
     let model = TrainedModel::train(&config, &graphs, &targets, |_| Continue(()))?;
     let predicted = model.predict(&graphs, |_| Continue(()))?.scores;
-    println!("a chain, a ring and an aromatic ring of 3: {:.0?}", predicted.column(0).iter().take(3).collect::<Vec<_>>());
+    println!(
+        "a chain, a ring and an aromatic ring of 3: {:.0?}",
+        predicted.column(0).iter().take(3).collect::<Vec<_>>()
+    );
     Ok(())
 }
