@@ -2,12 +2,12 @@
 
 usage: ablation.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDER] [--page FILE]
 
-Each row changes one part of the preset and is judged by `stepwell evaluate --preset accurate
---on-validation`: trained on the training graphs of a fold, judged by its validation graphs;
-no test graph is looked at. Ten folds of the small datasets and two of the large ones, one
-draw of the weights. A row's difference to the preset is a mean over datasets of the means
-over folds, with its standard error, folds paired. Answers go to files of the runs' folder;
-what is there is not done again. The page is docs/results/ablation.md.
+Each row changes one part of the preset. `stepwell evaluate --preset accurate --on-validation`
+trains it on the training graphs of a fold and scores it on the validation graphs; test graphs
+are not used. Small datasets have ten folds and large ones two, with one draw of the weights. A
+row's difference to the preset is the mean over datasets of the means over folds, with its
+standard error; folds are paired. Outputs go to files in the runs folder, and commands that
+have a file are not repeated. The page is docs/results/ablation.md.
 """
 
 import argparse
@@ -51,7 +51,7 @@ VARIANTS = {
 
 
 def difference(row, preset):
-    """Mean difference over sets in points, and its standard error: folds are paired."""
+    """Mean difference over datasets in points, and its standard error, with paired folds."""
     means, variances = [], []
     for name in SETS:
         pairs = zip(row[name]["folds"], preset[name]["folds"], strict=True)

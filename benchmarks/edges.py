@@ -1,13 +1,14 @@
-"""What gates are worth: the preset `accurate` with and without what edges carry.
+"""The gain of gates: the preset `accurate` with and without labels and attributes of edges.
 
 usage: edges.py [--data FOLDER] [--molecules FOLDER] [--stepwell BINARY] [--runs FOLDER] [--threads N] [--page FILE]
                 [NAME ...]
 
-For each TU Dortmund set ten folds and three draws of the weights, the same folds and draws
-with and without gates, and the Weisfeiler–Lehman counts beside; with `--molecules`, a
-folder with hiv.csv.gz and hiv_split.json.gz, also ogbg-molhiv: its official split, ten
-draws (this needs RDKit). Every command's answer goes to a file of the runs' folder; what is
-there is not done again. Prints the page docs/results/edges.md, or writes it to --page.
+Evaluates each TU Dortmund dataset with ten folds and three draws of the weights, the same with
+and without gates, and Weisfeiler–Lehman counts on the same folds. With `--molecules`, a folder
+with hiv.csv.gz and hiv_split.json.gz, also evaluates ogbg-molhiv on its official split with ten
+draws (this needs RDKit). The output of every command goes to a file in the runs folder, and
+commands that have a file are not repeated. Prints the page docs/results/edges.md, or writes it
+to --page.
 """
 
 import argparse
@@ -34,7 +35,7 @@ DRAWS = 10
 
 
 def answer(command, path):
-    """The answer of a command: from the file, if that has it, or by running it."""
+    """The output of a command: from the file, or by running the command."""
     said = command[1:]  # whichever binary
     if not path.exists() or json.loads(path.read_text())["command"] != said:
         found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

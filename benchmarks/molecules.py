@@ -1,15 +1,15 @@
-"""Molecules: Stepwell from SMILES beside fingerprints and forests, on the same splits.
+"""Molecules: compares Stepwell with fingerprints and forests on the same splits.
 
 usage: molecules.py [--data FOLDER] [--out FILE] [--page FILE] [--threads N] [--set NAME ...] [--row NAME ...] [--only-page]
 
-Each cell (a set, a split, a row of the table, a repeat) is one training and one test score.
-Finished cells are lines of --out: what is there is not done again, so that a run
-that was interrupted goes on. The first repeat of all rows comes first. At the end, or with
---only-page alone, the page docs/results/molecules.md is printed, or written to --page.
+Each cell (a dataset, a split, a row of the table, a repeat) is one training and one test score.
+Finished cells are lines of --out and are not repeated, so an interrupted run can be resumed. The
+first repeat of all rows comes first. At the end, or with --only-page alone, the script prints the
+page docs/results/molecules.md, or writes it to --page.
 
-Nothing is chosen on test molecules. Models that choose nothing on the validation part are
-trained on training and validation molecules together, as `stepwell evaluate` does; ridge on
-fingerprints chooses its penalty on the validation part and is then trained on both.
+Nothing is chosen on test molecules. Ridge on fingerprints chooses its penalty on the validation
+part and is then trained on training and validation molecules. The other models choose nothing
+there and are trained on both parts, as `stepwell evaluate` does.
 """
 
 import argparse
@@ -212,7 +212,7 @@ def boosting(table, seed):
 
 
 def by_target(table, x, parts, model):
-    """Test predictions of a model for each target, trained on the molecules of which it is known."""
+    """Test predictions of a model for each target, trained on the molecules with a known value."""
     train, test = np.concatenate(parts[:2]), parts[2]
     columns = []
     for target in table.y.T:
@@ -233,7 +233,7 @@ def forest_on_topology(table, parts, seed):
 
 
 def ridge_on_fingerprints(table, parts, seed):
-    """Penalty, and for classes whether they are balanced, by the validation part."""
+    """Ridge; the validation part chooses the penalty and, for classes, whether to balance them."""
     x, cost = table.once("fingerprints", lambda: fingerprints(table))
     x = x.astype(np.float32)
     columns = []
@@ -287,7 +287,7 @@ def stepwell(options, table, parts, seed):
 
 
 def forest_on_vectors(table, parts, seed):
-    """A forest on what the reservoirs make of the molecules."""
+    """A forest on the vectors of the reservoirs."""
     from stepwell import PyramidalReservoir
 
     x, cost = table.once("graphs", lambda: graphs(table))
@@ -297,7 +297,7 @@ def forest_on_vectors(table, parts, seed):
     return by_target(table, vectors, parts, lambda: forest(table, seed)), cost
 
 
-#: How predictions are made: (table, split, seed) to values and what was spent on features before.
+#: The rows: functions of (table, split, seed) that return predictions and the seconds spent on features before.
 ROWS = {
     "Stepwell": functools.partial(stepwell, {}),
     "Stepwell, linear readout": functools.partial(stepwell, {"landmarks": 0}),
