@@ -7,7 +7,7 @@ usage: pooling.py [--data FOLDER] [--graphs N] [--repeats 3] [NAME ...]   speed;
 speed: three levels of every graph. The contenders use what a Python user would use: SciPy's
 `eigsh` and sparse LU for NDP, plain loops over SciPy's arrays for Graclus' matching and its products for the
 rest, scikit-learn's coordinate descent for NMF. NDP drops no link (`--delta 0`), as its contender. Times are
-pooling alone, without reading and writing, the best of the repeats. The contenders' are CPU seconds, Stepwell's
+those of pooling alone, without reading and writing, the best of the repeats. The contenders' are CPU seconds, Stepwell's
 are wall-clock seconds, so a busy machine can only hurt Stepwell. The script also prints the mean size of the
 coarsest graphs, so that nobody wins by doing less.
 
