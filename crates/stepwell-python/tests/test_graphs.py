@@ -127,8 +127,8 @@ def test_odd_graphs():
     ("make", "kind", "words"),
     [
         (lambda: Graph(np.zeros((3, 2), int)), ValueError, "shape (2, E), found shape (3, 2); transpose it"),
-        (lambda: Graph([[0], [4_000_000_000]]), ValueError, "give num_nodes"),
-        (lambda: Graph(nx.path_graph(3)), TypeError, "found networkx.classes.graph.Graph; as_graph(graph)"),
+        (lambda: Graph([[0], [4_000_000_000]]), ValueError, "pass num_nodes"),
+        (lambda: Graph(nx.path_graph(3)), TypeError, "found networkx.classes.graph.Graph; convert it with as_graph(graph)"),
         (lambda: as_graph(np.zeros(3)), TypeError, "found numpy.ndarray"),
         (lambda: Graph([[0.5], [1.0]]), TypeError, "expected integers"),
         (lambda: Graph([[0], [-1]]), ValueError, "found -1"),

@@ -170,7 +170,7 @@ def test_files_that_are_no_model(tmp_path):
         PyramidalReservoirClassifier().save(tmp_path / "x")
 
 
-@pytest.mark.filterwarnings("ignore:.*label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.*label that no training graph has")
 def test_test_graphs_never_change_a_fitted_model(tmp_path):
     graphs, y = carrying(), np.arange(40) % 2
     others = [Graph(graph.adjacency, graph.features * 100, labels=graph.labels + 7) for graph in carrying(1)]
@@ -260,7 +260,7 @@ def test_unknown_labels_are_told_of():
     model = PyramidalReservoirClassifier(units=5).fit(graphs, np.arange(40) % 2)
     strange = [Graph(g.adjacency, g.features, labels=g.labels + 50) for g in graphs[:3]]
     count = sum(g.num_nodes for g in strange)
-    with pytest.warns(UserWarning, match=f"^{count} vertices have a label that the training graphs did not have"):
+    with pytest.warns(UserWarning, match=f"^{count} vertices have a label that no training graph has"):
         model.predict(strange)
 
 

@@ -205,7 +205,7 @@ def table(tmp_path):
 def test_tables(table):
     with pytest.raises(ValueError, match=r"mols.csv: 1 of 4 molecules cannot be read: row 3 'c1ccc1c'"):
         read_csv(table)
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="skipped"):
         ds = read_csv(table, targets=["toxic", "logS"], ids="name", split="part", groups="scaffold", errors="skip")
     assert (ds.name, len(ds), ds.target_names) == ("mols", 3, ["toxic", "logS"])
     np.testing.assert_array_equal(ds.y, [[0, 1.1], [1, np.nan], [np.nan, -0.5]])
@@ -254,7 +254,7 @@ def solubility():
     return [row["smiles"] for row in rows], np.array([float(row["logp"]) for row in rows])
 
 
-@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.* have a label that no training graph has")
 @pytest.mark.parametrize("given, features", [("smiles", "default"), ("smiles:ogb", "ogb")])
 def test_estimators_take_smiles(solubility, tmp_path, given, features):
     smiles, y = solubility
@@ -349,7 +349,7 @@ def test_the_command_says_what_it_cannot_read(tmp_path):
     assert "expected a column 'mol', found 'smiles', 'y'" in stepwell("stats", table, "--smiles", "mol", code=1).stderr
 
 
-@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.* have a label that no training graph has")
 def test_a_colleague_without_rdkit_gets_the_same_bits(solubility, tmp_path):
     smiles, y = solubility
     soluble = np.where(y > -2.5, "yes", "no")
@@ -398,7 +398,7 @@ def test_molecules_are_drawn_as_chemists_do(features):
     assert "CH₄" in lone
 
 
-@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.* have a label that no training graph has")
 def test_explanations_are_drawn_on_molecules(solubility, tmp_path):
     smiles, y = solubility
     model = PyramidalReservoirRegressor(input="smiles").fit(smiles, y)

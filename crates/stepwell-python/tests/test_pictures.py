@@ -215,7 +215,7 @@ def test_explanations_of_regressions_and_what_is_refused():
     assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: class ")
     with pytest.raises(ValueError, match="label: expected one of large, small, found 'huge'"):
         plot_explanation(classifier, GRAPHS[0], "huge")
-    with pytest.raises(TypeError, match="model: expected a classifier or regressor"):
+    with pytest.raises(TypeError, match="model: expected a Stepwell classifier or regressor"):
         plot_explanation(PyramidalReservoir(), GRAPHS[0])
 
 

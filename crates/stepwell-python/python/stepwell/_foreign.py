@@ -165,7 +165,7 @@ def _from_pyg(data, features, label, weight, edge_label, edge_attr):
 
 
 def _either_way(edges, **parts):
-    """A graph of a library that lists both directions of edges: directed, where they carry different things."""
+    """A graph of a library that lists both directions of edges; directed if their data differ."""
     try:
         return Graph(edges, **parts)
     except ValueError as error:
@@ -264,13 +264,13 @@ def _warn_of_unused(what, held, known, real, category):
     texts = [name for name, value in held.items() if isinstance(value, str) and name not in known]
     ways = []
     if numeric:
-        ways.append(f"as_graph(graph, {real}=[{', '.join(map(repr, numeric))}])")
+        ways.append(f"{real}=[{', '.join(map(repr, numeric))}]")
     if texts or numeric:
         named = repr(texts[0]) if texts else "…"
         ways.append(f"{category}={named} for a category" + (", after numbering its strings" if texts else ""))
     if ways:
         unused = ", ".join(map(repr, numeric + texts))
-        warnings.warn(f"{what} have unused attributes {unused}; to use them, call {', or pass '.join(ways)}", stacklevel=5)
+        warnings.warn(f"{what} have unused attributes {unused}; to use them, pass {' or '.join(ways)} to as_graph", stacklevel=5)
 
 
 def _weights(edges, name):

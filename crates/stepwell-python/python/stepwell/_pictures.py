@@ -164,7 +164,7 @@ def plot_pyramid(
     """Draws a graph and its coarse levels side by side.
 
     Colours show labels, attributes or degrees. A graph of
-    :mod:`stepwell.molecules` is drawn as a structural formula. If a pooling selects
+    ``stepwell.molecules`` is drawn as a structural formula. If a pooling selects
     vertices, the dropped ones are hollow; if it merges vertices, a patch surrounds
     those that become one.
 

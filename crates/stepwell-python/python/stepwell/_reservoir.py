@@ -201,21 +201,21 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._model
 
     def _checked(self):
-        """All options of the model, with those left out."""
+        """All options of the model, including defaults."""
         options = {name: getattr(self, name) for name in self._defaults if name not in self._not_options}
         options |= self._fixed
         options["seed"] = seed_of(options.pop("random_state"))
         if options.get("random_features") and options["landmarks"] == self._defaults["landmarks"]:
-            options["landmarks"] = 0  # one of the two is enough: these take the place of a preset's landmarks
-        if options.get("choose") == self._defaults.get("choose"):  # what is given otherwise is not chosen
+            options["landmarks"] = 0  # random features replace the landmarks of a preset
+        if options.get("choose") == self._defaults.get("choose"):  # options that the user set are not chosen
             left = lambda name: options[name] == self._defaults[name]
             options["choose"] = [name for name in options.get("choose") or () if left(name.replace("-", "_"))]
         if options.get("class_weight", "") is None or isinstance(options.get("class_weight"), Mapping):
-            options["class_weight"] = "none"  # weights of labels are known once there are some
+            options["class_weight"] = "none"  # weights per label are resolved when y is known
         return check_options(options)
 
     def _drawn(self, batch, **options):
-        """An untrained model for such graphs."""
+        """An untrained model, fitted to the graphs' features."""
         options = {**self._checked(), **options}
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
@@ -224,11 +224,11 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return model if features is None else model.of_molecules(features)
 
     def _given(self, graphs):
-        """The batch of what is given to be fitted on."""
+        """The batch of training graphs."""
         return as_input(graphs, molecule_features(self.input), self.n_jobs, self.verbose)
 
     def _seen(self, graphs):
-        """The batch of what is given to a fitted model."""
+        """The batch of graphs for a fitted model."""
         return as_input(graphs, self._model.molecules, self.n_jobs, self.verbose)
 
     def _keep(self, model):
@@ -240,7 +240,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return Progress(self.verbose, "embedding" if pooled == "none" else "pooling and embedding", len(batch))
 
     def _arrived(self, batch, journey):
-        """Keeps what happened to graphs on their way, and warns of what a user should know."""
+        """Keeps the report of the last transform, and warns of problems."""
         self.iterations_, self.converged_, notes, losses = journey
         self.pooling_notes_ = dict(notes)
         warn_of_losses(losses, len(batch), stacklevel=4)
@@ -248,15 +248,15 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for of, count in unknown.items():
             if count:
                 warnings.warn(
-                    f"{count} {of} have a label that the training graphs did not have; "
-                    "the model sees them as unlabelled",
+                    f"{count} {of} have a label that no training graph has; "
+                    "the model treats them as unlabelled",
                     stacklevel=4,
                 )
         ignored = self._model.ignored_of_edges(batch)
         if ignored:
             blind = self._model.options["edge_gate"] == "none"
-            why = "edge_gate='signs' uses them" if blind else "the training graphs had none, or always the same"
-            warnings.warn(f"edges carry {ignored}, which this model ignores; {why}", stacklevel=4)
+            why = "pass edge_gate='signs' to use them" if blind else "the training graphs had none, or only one value"
+            warnings.warn(f"this model ignores {ignored} of edges; {why}", stacklevel=4)
         options = self._model.options
         if options["fixed_sweeps"] is None and not self.converged_.all():
             share = 1 - self.converged_.all(axis=1).mean()
