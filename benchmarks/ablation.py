@@ -79,7 +79,7 @@ def page(found, missing):
     few = ", ".join(f"{name} {count}" for name, count in FEW.items())
     return f"""# What each part of `accurate` is worth
 
-`python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the weights.
+After this page you know which parts of the preset `accurate` matter. `python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the weights.
 
 *Difference* is the mean difference to the preset over the datasets ± its standard error, with paired folds. *Core s* are the core-seconds of the whole row.
 

@@ -108,7 +108,7 @@ def main():
         lines.append([name, CARRIED.get(name, ""), *cells, f"{100 * counts['accuracy_mean']:.1f}"])
     page = f"""# What edges carry
 
-`python benchmarks/edges.py --molecules FOLDER` makes this page. The first table shows mean test accuracy in percent of the preset `accurate`, retrained in each of ten stratified folds with three draws of the weights. Folds and draws are the same with and without gates. *Gain* is the mean difference over the folds ± its standard error. *signs* is the preset. The last column is the baseline `wl`, which also uses edge labels.
+After this page you know how much labels and attributes of edges contribute. `python benchmarks/edges.py --molecules FOLDER` makes this page. The first table shows mean test accuracy in percent of the preset `accurate`, retrained in each of ten stratified folds with three draws of the weights. Folds and draws are the same with and without gates. *Gain* is the mean difference over the folds ± its standard error. *signs* is the preset. The last column is the baseline `wl`, which also uses edge labels.
 
 We chose signs and the share of gated units, one half, on validation graphs (`--on-validation`). Gates on all units, on three quarters of them, or in the first block only had similar accuracy.
 

@@ -360,6 +360,7 @@ def page(done, rows):
 
 
 INTRODUCTION = (
+    "After this page you know how Stepwell compares with fingerprints, forests and boosting on molecules. "
     "`python benchmarks/molecules.py` makes this page. All rows of a table are trained and tested on the same molecules. "
     "Scores are mean ± standard deviation over the runs. Core-seconds measure one run from SMILES to scores, on a busy "
     "machine.\n\n"

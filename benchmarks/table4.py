@@ -160,7 +160,7 @@ def main():
 
 INTRODUCTION = """# Table 4: sizes of pooled graphs
 
-`python benchmarks/table4.py` makes this page. The tables show the mean number of vertices N and of stored entries of the adjacency matrix (nnz) after one and two poolings, next to the paper's figures and the deviation in percent.
+After this page you know how the sizes of pooled graphs compare with the paper's. `python benchmarks/table4.py` makes this page. The tables show the mean number of vertices N and of stored entries of the adjacency matrix (nnz) after one and two poolings, next to the paper's figures and the deviation in percent.
 
 To compare like with like, the left columns are computed as the paper's figures were. Every vertex of the TU Dortmund graphs gets a self loop (`stats --self-loops`). The paper does not mention self loops, but with them NMF and Graclus agree with its nnz to 2 %, and without them NMF is up to {nmf} and Graclus up to {graclus} below. N of Graclus includes fake vertices, by a formula, because Stepwell makes none. NDP drops links below .01, after all levels are made (`--delta 0.01 --sparsify deferred`). B-easy and B-hard are other draws of the same distributions.
 
