@@ -181,7 +181,7 @@ def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
         (
             lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(device="cuda")),
             ValueError,
-            "device: expected 'cpu' or 'auto' on a cluster",
+            "device: expected 'cpu' or 'auto', found 'cuda'",
         ),
         (
             lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(landmarks=0), y="none"),
