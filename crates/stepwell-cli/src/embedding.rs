@@ -190,7 +190,7 @@ impl<'a> Embedder<'a> {
         {
             if count > 0 {
                 self.terminal.note(&format!(
-                    "note: {count} {of} have a label the model was not trained on; it sees them as {of} without one"
+                    "note: {count} {of} have a label unknown to the model, which treats them as {of} without a label"
                 ));
             }
         }
@@ -232,7 +232,7 @@ pub fn note_ignored(carried: &str, config: &ModelConfig, when: &str, terminal: &
     let why = if config.edge_gate == EdgeGate::None {
         format!("--edge-gate signs uses them{when}")
     } else {
-        "the training graphs had none, or always the same".to_owned()
+        "the training graphs had none, or only one value".to_owned()
     };
     terminal.note(&format!("note: edges carry {carried}, which this model ignores; {why}"));
 }

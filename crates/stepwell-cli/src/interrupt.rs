@@ -55,7 +55,7 @@ fn end() {
     let _ = if words.is_empty() {
         writeln!(io::stderr(), "\ninterrupted")
     } else {
-        writeln!(io::stderr(), "\ninterrupted: {words}; the same command goes on from there")
+        writeln!(io::stderr(), "\ninterrupted: {words}; run the same command to resume")
     };
     std::process::exit(130);
 }

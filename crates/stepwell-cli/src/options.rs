@@ -164,10 +164,10 @@ fn help(option: &OptionInfo) -> String {
     let [paper, accurate] =
         [Preset::Paper, Preset::Accurate].map(|preset| typed(&option.value(&ModelConfig::preset(preset))));
     match (paper == accurate, option.kind) {
-        // The flag itself tells what is usual.
+        // The flag itself shows the default.
         (true, Kind::Bool) => text,
         (true, _) => format!("{text} [{paper}]"),
-        (false, _) => format!("{text} [{paper}; accurate: {accurate}]"),
+        (false, _) => format!("{text} [paper: {paper}; accurate: {accurate}]"),
     }
 }
 
@@ -213,7 +213,7 @@ impl ConfigFile {
         std::fs::File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
         anyhow::ensure!(
             text.len() as u64 <= LONGEST,
-            "more than {LONGEST} bytes: this is no file of options"
+            "more than {LONGEST} bytes, too large for a file of options"
         );
         Ok(Self { path: path.to_owned(), given: parse(&text)? })
     }
@@ -348,7 +348,7 @@ mod tests {
             (["--units", "0"], "'0' for '--units <N>': expected 1 to 32768"),
             (
                 ["--units", "5,x"],
-                "'5,x' for '--units <N>': expected a whole number, or one per block, 1 to 32768",
+                "'5,x' for '--units <N>': expected an integer, or one per block, 1 to 32768",
             ),
             (["--leak", "nan"], "'nan' for '--leak <X>': expected a number, more than 0 and at most 1"),
             (["--fixed-sweeps", "0"], "'0' for '--fixed-sweeps <N>': expected 1 to"),
@@ -383,7 +383,7 @@ mod tests {
             ("# here\nunitz = 5", "line 2: unknown option 'unitz'"),
             (
                 "units = \"many\"",
-                "line 1: units: expected a whole number, or one per block, 1 to 32768, found \"many\"",
+                "line 1: units: expected an integer, or one per block, 1 to 32768, found \"many\"",
             ),
             ("units = 5\nlift", "line 2"),
         ] {

@@ -32,19 +32,19 @@ use crate::terminal::Terminal;
 #[command(next_help_heading = "Protocol")]
 pub struct ProtocolArgs {
     /// Search: draw this many configurations (spectral radius and scalings, unless given) and
-    /// choose one in every fold by its validation graphs [0: evaluate the model as it is]
+    /// choose one in every fold on its validation graphs [0: no search]
     #[arg(long)]
     configs: Option<usize>,
 
-    /// Draws of the weights, whose scores are averaged
+    /// Number of draws of the weights; their scores are averaged
     #[arg(long, default_value_t = 3)]
     inits: usize,
 
-    /// Folds of a cross-validation [5]
+    /// Number of folds of a cross-validation [5]
     #[arg(long)]
     pub folds: Option<usize>,
 
-    /// Repeat everything this many times, with other folds and weights: seeds from --seed on
+    /// Repeat everything with this many seeds, from --seed on, each with its own folds and weights
     #[arg(long, alias = "seeds", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     repeats: u64,
 }
@@ -267,7 +267,7 @@ impl Evaluator<'_> {
             match evaluation.folds_compared_otherwise() {
                 0 => {}
                 folds => self.terminal.note(&format!(
-                    "note: {}: {} has no value on the validation graphs of {folds} folds, where accuracy or RMSE chooses",
+                    "note: {}: {} is undefined on the validation graphs of {folds} folds; accuracy or RMSE chooses there",
                     evaluation.key(),
                     evaluation.metric().title()
                 )),

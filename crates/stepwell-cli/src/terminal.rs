@@ -211,8 +211,8 @@ impl Terminal {
     fn note_left_out(&self, graphs: usize) {
         match graphs {
             0 => {}
-            1 => self.note("note: one graph without a target is not used"),
-            graphs => self.note(&format!("note: {graphs} graphs without a target are not used")),
+            1 => self.note("note: skipping one graph without a target"),
+            graphs => self.note(&format!("note: skipping {graphs} graphs without a target")),
         }
     }
 

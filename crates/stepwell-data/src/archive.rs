@@ -256,7 +256,7 @@ fn refused(archive: &str, place: Place, error: ZipError) -> Error {
     match error {
         ZipError::Io(source) if source.raw_os_error().is_some() => Error::io(Path::new(archive), source),
         ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
-            Error::malformed(place, "a whole zip archive", "one that is cut short")
+            Error::malformed(place, "a complete zip archive", "a truncated one")
         }
         ZipError::Io(source) => Error::malformed(place, "sound data", format!("damaged data ({source})")),
         ZipError::InvalidArchive(reason) => {

@@ -65,7 +65,7 @@ impl Format {
         let plain = name.strip_suffix(".gz").unwrap_or(&name);
         if plain.ends_with(".csv") || plain.ends_with(".tsv") {
             return Err(Error::Unsupported(format!(
-                "{}: a table is read where it holds molecules: name the column of SMILES by --smiles (in Python: stepwell.molecules.read_csv); graphs are .zip, .npz, .jsonl or .parquet files",
+                "{}: tables are read only if they hold molecules: name the SMILES column with --smiles (in Python: stepwell.molecules.read_csv); graphs are read from .zip, .npz, .jsonl or .parquet files",
                 path.display()
             )));
         }
@@ -89,7 +89,7 @@ impl Format {
             Some("parquet") => Ok(Self::Parquet),
             None => Ok(Self::TudFolder),
             Some(_) => Err(Error::Unsupported(format!(
-                "{}: what kind of file is this? Known endings are .zip, .npz, .jsonl and .parquet; a name without one is a folder",
+                "{}: unknown file extension; expected .zip, .npz, .jsonl or .parquet, or a folder without an extension",
                 path.display()
             ))),
         }
@@ -177,7 +177,7 @@ impl Catalog {
         }
         if argument.is_empty() || !argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
             return Err(Error::NotFound(format!(
-                "'{}' is neither a path nor a dataset's name; 'stepwell datasets' lists names",
+                "'{}' is neither a path nor the name of a dataset; 'stepwell datasets' lists names",
                 argument.escape_debug()
             )));
         }
@@ -193,12 +193,12 @@ impl Catalog {
         }
         if path.is_dir() {
             return Err(Error::NotFound(format!(
-                "{argument}: this folder holds no dataset in the TU Dortmund layout (no file ends in _A.txt) or in OGB's (no raw/num-node-list.csv.gz); name a file in it, as {argument}/graphs.parquet"
+                "{argument}: this folder holds no dataset: no file *_A.txt (TU Dortmund layout), no raw/num-node-list.csv.gz (OGB); to read a file in it, pass its path, as {argument}/graphs.parquet"
             )));
         }
         if argument.contains('.') {
             return Err(Error::NotFound(format!(
-                "{argument}: no such file, and no dataset's name; files end in .parquet, .jsonl, .npz or .zip"
+                "{argument}: no such file, and not the name of a dataset; files end in .parquet, .jsonl, .npz or .zip"
             )));
         }
         Ok(Location::Remote(argument.to_owned()))
@@ -305,18 +305,18 @@ impl Catalog {
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and fetching {url} is forbidden{}",
+                "{name} is not on this machine (looked in {searched}), and --offline forbids downloading {url}{}",
                 self.did_you_mean(name)
             )));
         }
         let cache = self.cache.as_deref().ok_or_else(|| {
-            Error::NotFound(format!("{name}: nowhere to keep a download; set STEPWELL_CACHE to a folder"))
+            Error::NotFound(format!("{name}: no cache folder for the download; set STEPWELL_CACHE to a folder"))
         })?;
         let path = cache.join(format!("{name}.zip"));
         download::fetch(&url, &path, sha256, progress).map_err(|error| match error {
             Error::Download { url, reason } => {
                 let copy =
-                    "; where there is a copy on this machine, name its folder by --data-dir or STEPWELL_DATA";
+                    "; if a copy is on this machine, pass its folder by --data-dir or STEPWELL_DATA";
                 Error::Download { url, reason: reason + copy + &self.did_you_mean(name) }
             }
             other => other,
@@ -368,14 +368,14 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
 
 fn no_columns(name: impl std::fmt::Display, what: &str) -> Error {
     Error::Unsupported(format!(
-        "{name}: {what} has no columns to name; targets and groups can be named in .jsonl and .parquet files"
+        "{name}: {what} has no named columns; targets and groups can be chosen in .jsonl and .parquet files only"
     ))
 }
 
 #[cfg(not(feature = "parquet"))]
 fn no_parquet(path: &Path) -> Error {
     let what =
-        format!("{}: this build knows no Parquet (feature 'parquet' of stepwell-data)", path.display());
+        format!("{}: this build cannot read or write Parquet (feature 'parquet' of stepwell-data)", path.display());
     Error::Unsupported(what)
 }
 
@@ -392,7 +392,7 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
             let lost = tud::lost(dataset);
             if !lossy && !lost.is_empty() {
                 return Err(Error::Unsupported(format!(
-                    "{}: the TU Dortmund layout has no place for {}; write .jsonl or .parquet, or allow the loss with --lossy",
+                    "{}: the TU Dortmund layout has no place for {}; write .jsonl or .parquet, or drop them with --lossy",
                     path.display(),
                     lost.join(", ")
                 )));
@@ -414,7 +414,7 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(no_parquet(path)),
         Format::Ogb | Format::Npz => Err(Error::Unsupported(format!(
-            "{}: .npz files are read, not written; write .jsonl, .parquet, .zip or a folder",
+            "{}: .npz files can be read but not written; write .jsonl, .parquet, .zip or a folder",
             path.display()
         ))),
     }

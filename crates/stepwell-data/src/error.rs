@@ -97,7 +97,7 @@ pub enum Error {
     },
     /// What an earlier run has kept is not the beginning of what this one makes.
     #[error(
-        "{}: an interrupted run with {what} left this; repeat its options to resume it, or pass --restart to discard it", path.display()
+        "{}: left by an interrupted run with {what}; repeat its options to resume it, or pass --restart to discard it", path.display()
     )]
     Changed {
         /// What was kept.
@@ -106,7 +106,7 @@ pub enum Error {
         what: String,
     },
     /// Another process is writing the same file.
-    #[error("{}: another process is writing this; wait until it ends, or write to another file", path.display())]
+    #[error("{}: another process is writing this file; wait until it ends, or write to another file", path.display())]
     Busy {
         /// The file.
         path: PathBuf,

@@ -135,7 +135,7 @@ impl Columns {
         keys.extend(named.into_iter().map(|(name, _)| name));
         let repeated = keys.iter().enumerate().find(|(at, name)| keys[..*at].contains(name));
         if let Some((_, name)) = repeated {
-            let expected = "names that give every column another name".into();
+            let expected = "class and target names that make distinct column names".into();
             return Err(Error::BadOption { name: "target", expected, found: format!("'{name}' twice") });
         }
         let columns = match model.readout.task() {

@@ -112,7 +112,7 @@ impl Source {
     pub fn checksum(&self) -> Result<String> {
         let refused = |what: &str| {
             Error::Unsupported(format!(
-                "{what} cannot be resumed: it may not be the same the next time; save it to a file first"
+                "{what} cannot be resumed, because a second reading may differ; save it to a file first"
             ))
         };
         match &self.kind {
@@ -292,7 +292,7 @@ impl Source {
     /// The graphs of a part, called what they are called in the whole, where
     /// `before` graphs come before this piece.
     fn part_of(&self, piece: &Dataset, part: Part, before: usize) -> Result<Dataset> {
-        let missing = || format!("{}: there is no fixed split to take a part of", self.name);
+        let missing = || format!("{}: the dataset has no split, so --part selects nothing", self.name);
         let graphs = piece.part(part).ok_or_else(|| Error::Unsupported(missing()))?;
         let name = |&graph: &usize| (before + graph).to_string();
         let mut chosen = piece.select(&graphs);

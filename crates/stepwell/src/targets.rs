@@ -159,7 +159,7 @@ impl Labels {
         match self {
             Self::Int(_) => "integers",
             Self::Bool(_) => "booleans",
-            Self::Float(_) => "real numbers as classes",
+            Self::Float(_) => "floats as classes",
             Self::Text(_) => "strings",
         }
     }

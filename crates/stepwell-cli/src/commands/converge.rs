@@ -15,10 +15,9 @@ use crate::terminal::{Terminal, shown};
 
 /// Compare the proved bounds on convergence with measurements
 ///
-/// For every block: the contraction factor K, the number of sweeps T that the
-/// paper's theorem allows, the sweeps made, and a bound on the distance to the
-/// fixed point. Where K is 1 or more there is no bound, though most such
-/// iterations converge.
+/// Prints for every block the contraction factor K, the bound T on sweeps of the paper's
+/// theorem, the measured sweeps, and a bound on the distance to the fixed point. If K is 1 or
+/// more there is no bound, though most such iterations converge.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell converge MUTAG --spectral-radius 0.4
@@ -27,7 +26,7 @@ pub struct Converge {
     #[command(flatten)]
     input: Input,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 

@@ -20,32 +20,30 @@ use super::train::real_classes;
 use crate::BadUsage;
 use crate::args::{DeviceArg, Input};
 use crate::embedding::note_ignored;
-use crate::model::named;
+use crate::model::{PRESETS, named};
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
-/// Measure how good a model is on graphs it was not trained on
+/// Score a model on held-out graphs
 ///
-/// The model is the one 'stepwell train' makes with the same options. It is
-/// trained anew in every fold (features, weights and readout, on training and
-/// validation graphs) and scored on the fold's test graphs. A dataset that comes
-/// with a split is scored on that split, unless --folds, --groups or --splits is given.
+/// Evaluates the model that 'stepwell train' makes with the same options. Every fold trains
+/// features, weights and readout on its training and validation graphs, and scores them on its
+/// test graphs. If the dataset has a split, that split is the only fold, unless --folds,
+/// --groups or --splits is given.
 ///
-/// With --level vertex, vertices take the place of graphs: splits are those of 'node_split'
-/// (of several, each is a fold); folds are over the vertices of one graph, and keep those of a
-/// graph together where there are several.
+/// With --level vertex, vertices take the place of graphs. Every split in 'node_split' is a
+/// fold. Folds of --folds divide the vertices of one graph, or whole graphs if there are several.
 ///
-/// Every metric that the targets have is reported, with its spread over folds. The
-/// first, which models are compared by, is --metric: accuracy of classes; ROC-AUC where
-/// there are two of very different sizes, or several targets of 0 and 1; RMSE of numbers.
+/// Reports every metric the targets allow, with its spread over folds. The headline is
+/// --metric. By default it is accuracy for classes, ROC-AUC for two classes of very different
+/// sizes and for several targets of 0 and 1, and RMSE for numbers.
 ///
-/// With --configs, options are searched as in the paper: random configurations
-/// are compared on the validation graphs of each fold, and the best is scored on
-/// its test graphs. The paper's protocol is
-/// --preset paper --configs 100 --inits 3 --folds 5.
+/// With --configs, searches hyperparameters as in the paper: compares random configurations
+/// on the validation graphs of each fold, and scores the best one on the test graphs. The
+/// paper's protocol is --preset paper --configs 100 --inits 3 --folds 5.
 ///
-/// With --out the run can be interrupted and is resumed by the same command; the
-/// folder then holds a page to look at, report.html.
+/// With --out, an interrupted run is resumed by the same command, and the folder holds a
+/// report to open in a browser, report.html.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell evaluate MUTAG --folds 10 --baselines
@@ -56,8 +54,7 @@ use crate::terminal::{Terminal, shown, table};
   stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   (a cell of the paper's Table 2)
   stepwell evaluate cora.npz --level vertex --inits 1
   stepwell evaluate NCI1 --baseline wl",
-    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, vertices (for predictions of \
-        vertices), reference (as the paper's public code) [accurate; with --level vertex, vertices]; in brackets below is what paper has, and what accurate has where that differs")))]
+    mut_arg("preset", |preset| preset.help(PRESETS)))]
 pub struct Evaluate {
     #[command(flatten)]
     input: Input,
@@ -66,17 +63,17 @@ pub struct Evaluate {
     #[arg(long, value_name = "FILE", conflicts_with = "folds")]
     splits: Option<PathBuf>,
 
-    /// The column of a .jsonl or .parquet file that holds groups (scaffolds, patients): no
-    /// group is in two folds, nor in training and validation graphs. With --smiles, scaffold
-    /// is the scaffold of the molecules
+    /// Column of a .jsonl or .parquet file with groups (scaffolds, patients); a group is never
+    /// split between folds, or between training and validation graphs. With --smiles,
+    /// 'scaffold' groups molecules by their scaffold
     #[arg(long, value_name = "COLUMN", conflicts_with = "splits")]
     groups: Option<String>,
 
-    /// A folder for the records, to resume from
+    /// Save records and a report in this folder, and resume from them
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -84,16 +81,16 @@ pub struct Evaluate {
     #[arg(long)]
     regression: bool,
 
-    /// Train on the training graphs alone and score on the validation graphs, to compare
-    /// models without touching the test graphs
+    /// Train on the training graphs and score on the validation graphs, to compare models
+    /// without using the test graphs
     #[arg(long, conflicts_with_all = ["baselines", "baseline"])]
     on_validation: bool,
 
-    /// Evaluate simple models beside it: majority, features, degree-profile, wl, wl-oa
+    /// Also evaluate simple models: majority, features, degree-profile, wl, wl-oa
     #[arg(long)]
     baselines: bool,
 
-    /// Evaluate one of these in place of a model
+    /// Evaluate one of these simple models instead
     #[arg(long, value_name = "NAME", conflicts_with = "baselines", value_parser = named::<Baseline>)]
     baseline: Option<Baseline>,
 
@@ -109,14 +106,14 @@ impl Evaluate {
         let (config, mut protocols) = self.evaluated.plan((Preset::Accurate, 0)).context(BadUsage)?;
         let searches = protocols.iter().any(|protocol| protocol.searches());
         if self.on_validation && searches {
-            let refusal = "--on-validation: with --configs, validation graphs choose the configuration";
+            let refusal = "--on-validation cannot be combined with --configs, which chooses configurations on the validation graphs";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
         let device = self.device.open(&self.input.sources, terminal)?;
         let level = config.level;
         if level == Level::Vertex && (self.baselines || self.baseline.is_some() || self.splits.is_some()) {
-            let refusal = "--baselines, --baseline and --splits are for graphs, not for --level vertex";
+            let refusal = "--level vertex cannot be combined with --baselines, --baseline or --splits";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let untargeted = if level == Level::Vertex { Untargeted::Keep } else { Untargeted::Skip };
@@ -201,7 +198,7 @@ impl Evaluate {
             // Splits name graphs by their position among all.
             ensure!(
                 dataset.left_out == 0,
-                "{}: {} graphs have no target, so that the positions in {} do not fit; give them one, or leave out --splits",
+                "{}: {} graphs have no target, so the positions in {} do not match; give these graphs a target, or remove --splits",
                 dataset.name,
                 dataset.left_out,
                 path.display()
@@ -251,7 +248,7 @@ impl Evaluate {
         match found.folds_without_value() {
             0 => {}
             folds => remarks.push(format!(
-                "{} has no value in {folds} of {} folds: their test {} have one class alone, or the model has no probabilities",
+                "{} has no value in {folds} of {} folds: their test {} have only one class, or the model has no probabilities",
                 found.metric.title(),
                 found.folds.len(),
                 level.items()
@@ -302,7 +299,7 @@ fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
     let zipped = path.extension().is_some_and(|ending| ending == "gz");
     let reader: Box<dyn Read> = if zipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let bytes = files::read_all(reader, path, MADE_OF_BYTE, MOST)?;
-    let text = std::str::from_utf8(&bytes).context("expected splits as JSON text").with_context(named)?;
+    let text = std::str::from_utf8(&bytes).context("expected splits as JSON in UTF-8").with_context(named)?;
     splits::parse(text, graphs).with_context(named)
 }
 

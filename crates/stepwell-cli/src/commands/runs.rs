@@ -17,7 +17,7 @@ pub struct Runs {
     /// The run's folder
     folder: PathBuf,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -196,7 +196,7 @@ fn embedding_reports_and_takes_options_from_a_file() {
     let train = ["train", "b-easy-small", "-m", &model, "--config", &config, "--random-features", "5"];
     let together = failure(&train, 2);
     assert!(
-        together.contains("model.toml: landmarks: expected 0, since there are random features"),
+        together.contains("model.toml: landmarks: expected 0 with random features"),
         "{together}"
     );
     failure(&["embed", "ring:9", "--solver", "newton"], 2);

@@ -123,7 +123,7 @@ fn a_model_is_evaluated_as_train_makes_it() {
     assert_eq!((&searched["model"], &searched["configurations"]), (&"accurate".into(), &2.into()));
     assert_eq!(searched["features_fitted_on"], "all graphs, without labels");
     let searching = ["evaluate", "b-easy-small", "--on-validation", "--configs", "2"];
-    assert!(failure(&searching, 2).contains("validation graphs choose the configuration"));
+    assert!(failure(&searching, 2).contains("--on-validation cannot be combined with --configs"));
 }
 
 /// Paths and rings, a line each; with the parts of a split, if there are any.

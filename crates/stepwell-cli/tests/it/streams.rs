@@ -61,7 +61,7 @@ fn what_cannot_be_resumed_is_refused() {
     stepwell().args(["embed", &data, "-o", &out, "--resume", "--restart"]).assert().success();
     assert!(failure(&["embed", &data, "--resume"], 2).contains("--out"));
     let refused = failure(&["embed", &data, "--nodes", "--resume", "-o", &out], 2);
-    assert!(refused.contains("--resume goes on with vectors"), "{refused}");
+    assert!(refused.contains("--resume cannot be combined with --nodes"), "{refused}");
 }
 
 #[test]
@@ -185,13 +185,13 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     let share = |notes: &str| notes.lines().find(|line| line.contains("accuracy")).map(str::to_owned);
     assert_eq!(share(&judged_too), share(&judged), "{judged_too}");
     let (_, trained) = told(&["train", &some, "-m", &model, "--units", "9"]);
-    assert_eq!(trained.matches("note: 2 graphs without a target are not used").count(), 1, "{trained}");
+    assert_eq!(trained.matches("note: skipping 2 graphs without a target").count(), 1, "{trained}");
     assert!(trained.contains("28 graphs, "), "{trained}");
     let (_, evaluated) = told(&["evaluate", &some, "--folds", "2", "--units", "3", "--preset", "paper"]);
-    assert_eq!(evaluated.matches("2 graphs without a target are not used").count(), 1, "{evaluated}");
+    assert_eq!(evaluated.matches("skipping 2 graphs without a target").count(), 1, "{evaluated}");
     let refused = failure(&["convert", &some, &a], 1);
     assert!(refused.contains("line 8: expected a string in 'y'"), "{refused}");
-    assert!(refused.contains("rows without a class among others can be embedded"), "{refused}");
+    assert!(refused.contains("'embed' and 'predict' accept rows without a class"), "{refused}");
     let summary = super::json(&["stats", &some, "--json"]);
     assert_eq!((&summary["graphs"], &summary["classes"]), (&30.into(), &2.into()));
     assert_eq!(summary["untargeted"], 2);
@@ -277,5 +277,5 @@ fn graphs_may_be_called_by_numbers_and_have_no_vertices() {
 #[test]
 fn a_mistyped_file_is_not_looked_for_elsewhere() {
     let told = failure(&["stats", "mine.pq"], 1);
-    assert!(told.contains("mine.pq: no such file, and no dataset's name"), "{told}");
+    assert!(told.contains("mine.pq: no such file, and not the name of a dataset"), "{told}");
 }

@@ -207,7 +207,7 @@ impl Card {
         let classes = self.classes.names();
         let more = if classes.len() > 8 { ", …" } else { "" };
         match self.task {
-            None => "nothing: it has no readout, and embeds only".to_owned(),
+            None => "nothing: it has no readout and only embeds".to_owned(),
             Some("classification") => {
                 format!("{} classes: {}{more}", classes.len(), classes[..classes.len().min(8)].join(", "))
             }

@@ -127,7 +127,7 @@ impl Array<'_> {
     pub(super) fn integers(&self, place: &Place, allowance: &mut Allowance) -> Result<Vec<i64>> {
         self.elements(place, allowance, |element| {
             self.dtype.integer(element).map_err(|found| {
-                Error::malformed(place.byte(self.at), "a whole number of 64 bits", format!("{found}"))
+                Error::malformed(place.byte(self.at), "a 64-bit integer", format!("{found}"))
             })
         })
     }
@@ -175,7 +175,7 @@ impl Array<'_> {
     fn found_bytes(&self) -> String {
         match self.data {
             Data::Bytes(bytes) => bytes.len().to_string(),
-            Data::Latin1(text) => format!("a text of another length ({} bytes as UTF-8)", text.len()),
+            Data::Latin1(text) => format!("a string of another length ({} bytes as UTF-8)", text.len()),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Classes {
         for row in 0..graphs {
             let numbers = &numbers[row * columns..(row + 1) * columns];
             let class = hot(numbers).map_err(|found| {
-                Error::malformed(member.place.row(row as u64 + 1), "one 1 and else zeros", found)
+                Error::malformed(member.place.row(row as u64 + 1), "one 1, and zeros otherwise", found)
             })?;
             self.values.push(class);
         }

@@ -78,7 +78,7 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
         let count = match shape[..] {
             [found] if found == vertices => 1,
             [count, found] if found == vertices => count,
-            _ => return wrong(&mask, &format!("a truth value for each of {vertices} vertices"), &shape),
+            _ => return wrong(&mask, &format!("a boolean for each of {vertices} vertices"), &shape),
         };
         if splits.is_empty() {
             splits = vec![vec![None; vertices]; count];

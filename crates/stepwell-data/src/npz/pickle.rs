@@ -195,7 +195,7 @@ impl<'a> Machine<'a, '_> {
         let bytes = self.take(length)?;
         match std::str::from_utf8(bytes) {
             Ok(text) => self.push(Value::Text(text)),
-            Err(_) => self.malformed("text in UTF-8", quote(bytes)),
+            Err(_) => self.malformed("a string in UTF-8", quote(bytes)),
         }
     }
 

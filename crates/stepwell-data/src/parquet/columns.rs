@@ -439,7 +439,7 @@ fn texts(key: Key, array: &ArrayRef) -> Result<LargeStringArray> {
 fn groups(name: &str, array: &ArrayRef) -> Result<LargeStringArray> {
     let wrong = || {
         let found = format!("a column of type {}", array.data_type());
-        Fault::new(format!("texts or whole numbers in '{name}'"), found)
+        Fault::new(format!("strings or integers in '{name}'"), found)
     };
     as_texts(array, true).ok_or_else(|| wrong().into())
 }
@@ -525,7 +525,7 @@ fn known_numbers(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<
     }
     let known = *kind == DataType::Boolean || kind.is_integer() || kind.is_floating();
     let numbers = Some(array).filter(|_| known).and_then(|array| cast(array, &DataType::Float64).ok());
-    let wrong = || Fault::new(format!("numbers or truth values in '{name}'"), found());
+    let wrong = || Fault::new(format!("numbers or booleans in '{name}'"), found());
     let numbers = numbers.ok_or_else(wrong)?;
     let numbers = numbers.as_primitive::<Float64Type>();
     Ok(numbers.iter().map(|value| value.unwrap_or(f64::NAN)).collect())

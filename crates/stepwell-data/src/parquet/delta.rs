@@ -23,8 +23,8 @@ pub(super) fn check(input: &(impl ChunkReader + Clone), column: &ColumnChunkMeta
     let levels = column.column_descr();
     if levels.max_rep_level() > 0 {
         return Err(Fault::new(
-            "lists of texts stored plainly or with a dictionary",
-            "lists of texts by DELTA_BYTE_ARRAY",
+            "lists of strings encoded as PLAIN or with a dictionary",
+            "lists of strings encoded as DELTA_BYTE_ARRAY",
         ));
     }
     let rows = usize::try_from(column.num_values()).unwrap_or(0);
@@ -61,7 +61,7 @@ pub(super) fn check(input: &(impl ChunkReader + Clone), column: &ColumnChunkMeta
 }
 
 fn cut_short() -> Fault {
-    not_parquet("a page of texts that is cut short")
+    not_parquet("a truncated page of strings")
 }
 
 /// Integers by DELTA_BINARY_PACKED.
@@ -78,7 +78,7 @@ impl<'a> Packed<'a> {
         let mut next = || varint(&mut rest);
         let (block, miniblocks, count, _first) = (next()?, next()?, next()?, next()?);
         if count > u64::from(most) {
-            return Err(not_parquet(format!("{count} lengths of texts in a page of {most} values")));
+            return Err(not_parquet(format!("{count} lengths of strings in a page of {most} values")));
         }
         Ok(Self { block, miniblocks, count, rest })
     }

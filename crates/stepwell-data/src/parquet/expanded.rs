@@ -33,7 +33,7 @@ pub(super) fn ask(array: &ArrayRef) -> Result<(), Fault> {
         DataType::Dictionary(_, values) if values.is_string() => of_dictionary(array),
         _ => return Ok(()),
     };
-    memory::ask_for("a column that names the same bytes again and again", bytes).map_err(Fault::Graph)
+    memory::ask_for("a column that refers to the same bytes again and again", bytes).map_err(Fault::Graph)
 }
 
 fn of_dictionary(array: &ArrayRef) -> u64 {

@@ -54,7 +54,7 @@ pub(super) fn row(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaDa
 }
 
 fn cut_short() -> Fault {
-    not_parquet("levels of a page that are cut short")
+    not_parquet("truncated levels of a page")
 }
 
 /// How long rows are, while their levels go by.

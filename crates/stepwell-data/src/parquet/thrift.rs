@@ -97,7 +97,7 @@ impl<'a> Thrift<'a> {
     }
 
     fn cut() -> Fault {
-        not_parquet("a header cut short")
+        not_parquet("a truncated header")
     }
 
     fn left(&self) -> u64 {

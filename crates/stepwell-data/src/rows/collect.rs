@@ -151,7 +151,7 @@ pub(super) fn vertices_within_reason(num_nodes: u64, numbers: u64) -> Result<usi
         return Err(Fault::TooLarge { what: "'num_nodes'", limit: MAX_VERTICES, found: num_nodes });
     }
     if num_nodes > listed {
-        let what = "'num_nodes', beside the few numbers listed,";
+        let what = "'num_nodes' of a row that lists so few numbers";
         return Err(Fault::TooLarge { what, limit: listed, found: num_nodes });
     }
     Ok(num_nodes as usize)
@@ -303,7 +303,7 @@ impl Shape {
 }
 
 /// What can be done with rows that lack a class.
-const LACKS: &str = "; rows without a class among others can be embedded and predicted, are left out of training, and are refused elsewhere";
+const LACKS: &str = "; 'embed' and 'predict' accept rows without a class, 'train' and 'evaluate' skip them, other commands refuse them";
 
 /// What the vertices of all graphs must carry, for a model that was made for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -325,11 +325,11 @@ impl Expected {
         let found = shape.x.unwrap_or(0);
         if found != self.attributes {
             let expected =
-                format!("{} numbers per vertex in 'x', as the model was made for", self.attributes);
+                format!("{} numbers per vertex in 'x', which the model expects", self.attributes);
             return Err(Fault::new(expected, found.to_string()));
         }
         if self.labels && shape.node_label.is_none() {
-            return Err(Fault::new("'node_label', as the model was made for", "none"));
+            return Err(Fault::new("'node_label', which the model expects", "none"));
         }
         Ok(())
     }
@@ -583,7 +583,7 @@ impl Collector {
         if self.attribute_names.is_empty() || self.attribute_names.len() != width {
             return graphs;
         }
-        graphs.with_attribute_names(self.attribute_names.clone()).expect("different ones, one per column")
+        graphs.with_attribute_names(self.attribute_names.clone()).expect("names that differ, one per column")
     }
 
     /// Hands over what has been collected and starts anew.

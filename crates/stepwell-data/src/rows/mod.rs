@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `num_nodes` | how many vertices the graph has, joined by edges or not |
 //! | `src`, `dst` | where each edge begins and ends, from 0 |
-//! | `id` | the graph's name, a text or a whole number |
+//! | `id` | the graph's name, a string or an integer |
 //! | `weight` | one number per edge |
 //! | `edge_label` | one integer per edge, or one list of integers per edge, all equally long |
 //! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and how many an edge has |
@@ -75,26 +75,26 @@ impl Key {
     /// All keys in the order they are written in, with their names and what
     /// they hold, as error messages say it.
     const ALL: [(Self, &'static str, &'static str); 17] = [
-        (Self::Id, "id", "a text or a whole number"),
-        (Self::NumNodes, "num_nodes", "a whole number that is not negative"),
-        (Self::Src, "src", "a list of whole numbers from 0 to 4294967295"),
-        (Self::Dst, "dst", "a list of whole numbers from 0 to 4294967295"),
+        (Self::Id, "id", "a string or an integer"),
+        (Self::NumNodes, "num_nodes", "a non-negative integer"),
+        (Self::Src, "src", "a list of integers from 0 to 4294967295"),
+        (Self::Dst, "dst", "a list of integers from 0 to 4294967295"),
         (Self::Weight, "weight", "a list of numbers"),
-        (Self::EdgeLabel, "edge_label", "a list of integers of 32 bits, or of lists of them,"),
+        (Self::EdgeLabel, "edge_label", "a list of 32-bit integers, or of lists of them,"),
         (Self::EdgeAttr, "edge_attr", "a list of numbers"),
-        (Self::EdgeAttrDim, "edge_attr_dim", "a whole number that is not negative"),
-        (Self::NodeLabel, "node_label", "a list of integers of 32 bits, or of lists of them,"),
+        (Self::EdgeAttrDim, "edge_attr_dim", "a non-negative integer"),
+        (Self::NodeLabel, "node_label", "a list of 32-bit integers, or of lists of them,"),
         (Self::X, "x", "a list of numbers"),
-        (Self::XDim, "x_dim", "a whole number that is not negative"),
+        (Self::XDim, "x_dim", "a non-negative integer"),
         (Self::Pos, "pos", "a list of numbers"),
-        (Self::Y, "y", "a whole number of 64 bits, a real number, a text or a list of numbers"),
-        (Self::Split, "split", "a text"),
+        (Self::Y, "y", "a 64-bit integer, a float, a string, a boolean or a list of numbers"),
+        (Self::Split, "split", "a string"),
         (
             Self::NodeY,
             "node_y",
-            "a list of whole numbers, of real numbers, of texts, of truth values or of lists of numbers",
+            "a list of integers, floats, strings, booleans or lists of numbers",
         ),
-        (Self::NodeSplit, "node_split", "a list of texts, or of lists of texts,"),
+        (Self::NodeSplit, "node_split", "a list of strings, or of lists of strings,"),
         (Self::Directed, "directed", "true or false"),
     ];
 
@@ -180,11 +180,11 @@ impl std::fmt::Display for Fault {
 pub(crate) fn texts_among_targets(options: &ReadOptions, column: &str, found: &str) -> Fault {
     Fault::Unusable(if options.targets.len() > 1 {
         format!(
-            "several targets that are classes by name cannot be trained together: {} holds {found}; name one of them",
+            "several targets must be numbers or 0/1, but {} holds {found}; pass one target to predict classes by name",
             quoted(column)
         )
     } else {
-        format!("several targets must be numbers or 0/1; {} holds {found}", quoted(column))
+        format!("several targets must be numbers or 0/1, but {} holds {found}", quoted(column))
     })
 }
 

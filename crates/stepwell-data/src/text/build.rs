@@ -44,7 +44,7 @@ impl Tables<'_> {
         let (pieces, note) = match self.pieces(place, &line, false) {
             Err(Error::Graph { source: stepwell::Error::EdgesDiffer { what, .. }, .. }) => {
                 let note = format!(
-                    "the two directions of an edge carry different {what}: the graphs are read as directed"
+                    "the two directions of an edge carry different {what}: reading the graphs as directed"
                 );
                 (self.pieces(place, &line, true)?, Some(note))
             }

@@ -124,7 +124,7 @@ pub(crate) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>
 /// A file of rows of labels, separated by commas, all of one width.
 /// Returns the width and the labels.
 pub(crate) fn labels(reader: impl Read, place: &Place) -> Result<(usize, Vec<i32>)> {
-    rows(reader, place, "an integer of 32 bits", |token| integer(token)?.try_into().ok())
+    rows(reader, place, "a 32-bit integer", |token| integer(token)?.try_into().ok())
 }
 
 fn rows<T>(

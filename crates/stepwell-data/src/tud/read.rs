@@ -64,13 +64,13 @@ fn ignored(names: &[&str]) -> Vec<String> {
     match names.len() {
         0 => Vec::new(),
         1 => vec![format!(
-            "{listed} was not read: it is not part of the layout, or another file has what it holds"
+            "{listed} was ignored: it is not part of the layout, or repeats another file"
         )],
         2 | 3 => vec![format!(
-            "{listed} were not read: they are not part of the layout, or another file has what they hold"
+            "{listed} were ignored: they are not part of the layout, or repeat another file"
         )],
         n => vec![format!(
-            "{listed} and {} more files were not read: they are not part of the layout, or another file has what they hold",
+            "{listed} and {} more files were ignored: they are not part of the layout, or repeat another file",
             n - 3
         )],
     }
@@ -118,7 +118,7 @@ fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout,
 fn read_targets<R: Read + Seek + Send>(source: &mut Source<R>, graphs: usize) -> Result<Targets> {
     if let Some((reader, place)) = source.open("graph_labels")? {
         let mut classes = Vec::new();
-        integers(reader, &place, "a whole number", i64::MIN..=i64::MAX, |class, _| {
+        integers(reader, &place, "an integer", i64::MIN..=i64::MAX, |class, _| {
             classes.push(class);
             Ok(())
         })?;

@@ -183,7 +183,7 @@ fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[
     }
     let before = serde_json::from_slice::<Identity>(&found);
     let what = before.map_or(None, |before| before.difference(now));
-    let what = what.unwrap_or_else(|| "another version of Stepwell, or another program,".into());
+    let what = what.unwrap_or_else(|| "another version of Stepwell, or by another program".into());
     Err(Error::Changed { path: path.to_owned(), what })
 }
 
@@ -297,7 +297,7 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let nothing = |_: &Block<'_>| Ok::<(), Error>(());
         let error = Partial::open(&path, &made_of("b"), false, nothing).unwrap_err().to_string();
-        assert!(error.contains("an interrupted run with units = \"a\", not \"b\" left this"), "{error}");
+        assert!(error.contains("left by an interrupted run with units = \"a\", not \"b\"; repeat"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes, "nothing is lost");
         assert_eq!(Partial::open(&path, &made_of("b"), true, nothing).unwrap().1, 0);
         assert_eq!(
@@ -317,7 +317,7 @@ mod tests {
         let (first, _) = open().unwrap();
         let error = open().unwrap_err().to_string();
         assert!(
-            error.ends_with("another process is writing this; wait until it ends, or write to another file"),
+            error.ends_with("another process is writing this file; wait until it ends, or write to another file"),
             "{error}"
         );
         first.finish().unwrap();

@@ -247,10 +247,10 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bool => "true or false",
-            Self::Integer => "a whole number",
+            Self::Integer => "an integer",
             Self::Float => "a number",
-            Self::OptionalInteger => "a whole number, or none",
-            Self::IntegerPerBlock => "a whole number, or one per block",
+            Self::OptionalInteger => "an integer, or none",
+            Self::IntegerPerBlock => "an integer, or one per block",
             Self::FloatPerBlock => "a number, or one per block",
             Self::Choice(names) => return write!(f, "one of {}", names.join(", ")),
             Self::Choices(names) => return write!(f, "any of {}", names.join(", ")),

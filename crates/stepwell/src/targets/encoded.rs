@@ -138,12 +138,12 @@ impl Encoded {
                     Targets::Binary(_) => (
                         Task::Binary { targets: targets_of },
                         bad(values, |value| value == 0.0 || value == 1.0),
-                        "0, 1, or NaN where it is not known",
+                        "0, 1, or NaN if unknown",
                     ),
                     _ => (
                         Task::Regression { targets: targets_of },
                         bad(values, f64::is_finite),
-                        "finite numbers, or NaN where they are not known",
+                        "finite numbers, or NaN if unknown",
                     ),
                 };
                 match found {
@@ -269,7 +269,7 @@ pub(crate) fn check_num_classes(found: usize) -> Result<()> {
     if found >= 2 {
         return Ok(());
     }
-    let (expected, found) = ("at least 2 to tell apart".into(), found.to_string());
+    let (expected, found) = ("at least 2".into(), found.to_string());
     Err(Error::BadOption { name: "classes", expected, found })
 }
 
