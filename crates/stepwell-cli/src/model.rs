@@ -105,7 +105,7 @@ impl ModelArgs {
         self.model.given.clone().into_iter().chain(self.pool.given.clone()).collect()
     }
 
-    /// What flags give, and what the file gives beside it.
+    /// The options of the file, overridden by flags.
     fn given(&self) -> Map<String, Value> {
         let file = self.config.iter().flat_map(|file| file.given.clone());
         file.chain(self.flags()).collect()

@@ -1,4 +1,4 @@
-//! Tables of molecules: SMILES, which somebody who has RDKit turns into graphs.
+//! Tables of molecules as SMILES. The Python package turns them into graphs with RDKit.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -35,13 +35,12 @@ pub struct MoleculeTable {
     pub verbose: bool,
 }
 
-/// What takes RDKit.
+/// What needs RDKit.
 pub trait Chemistry: Send + Sync {
     /// Makes graphs of such a table, or says why that cannot be done.
     fn read(&self, table: &MoleculeTable) -> Result<Dataset, String>;
 
-    /// Where chemists would draw the atoms of graphs that were made of molecules, if that can be
-    /// told.
+    /// Where chemists would draw the atoms of graphs made of molecules, if RDKit can place them.
     fn places(&self, molecules: &Dataset) -> Option<Vec<[f64; 2]>>;
 }
 

@@ -106,7 +106,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Hands on what has been written: someone may wait for it.
+    /// Flushes what has been written: a reader may wait for it.
     pub fn flush(&mut self) -> Result<()> {
         match &mut self.writer {
             Some(writer) => writer.flush().context("writing vectors"),

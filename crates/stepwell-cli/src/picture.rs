@@ -69,6 +69,7 @@ impl PictureArgs {
         report: impl FnOnce() -> T,
     ) -> Result<()> {
         if let Some(path) = &self.out {
+            terminal.note_folder(path);
             picture.write(path)?;
             terminal.note(&format!("wrote {}", path.display()));
         }

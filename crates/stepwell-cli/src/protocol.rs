@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use stepwell::config::{Metric, ModelConfig, Preset};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Alpha;
@@ -103,8 +104,18 @@ pub struct EvaluationResult {
     pub model: String,
     pub pool: String,
     pub blocks: usize,
+    /// Options that differ from the preset.
+    pub options: Map<String, Value>,
     /// Configurations that were searched; 0 for a model as it is.
     pub configurations: usize,
+    /// The options that were searched.
+    pub searched: Vec<&'static str>,
+    /// Draws of the weights in every fold.
+    pub initialisations: usize,
+    /// Whether the scores are those of the validation graphs.
+    pub on_validation: bool,
+    /// Training, validation and test graphs (or vertices) in every fold of the first seed.
+    pub sizes: Vec<[usize; 3]>,
     /// The headline: what models are compared by.
     pub metric: Metric,
     pub value_mean: Option<f64>,
@@ -299,13 +310,18 @@ impl Evaluator<'_> {
 impl EvaluationResult {
     /// The result of an evaluation before its folds are known.
     fn new(evaluation: &Evaluation<'_>) -> Self {
-        let key = evaluation.key().clone();
+        let (key, protocol) = (evaluation.key().clone(), evaluation.protocol());
+        let sizes = evaluation.folds().iter().map(|fold| [&fold.train, &fold.validation, &fold.test]);
         Self {
             dataset: key.dataset,
             model: key.model,
             pool: key.pool,
             blocks: key.blocks,
-            configurations: evaluation.protocol().configurations,
+            configurations: protocol.configurations,
+            searched: protocol.searched_options(),
+            initialisations: protocol.initialisations,
+            on_validation: protocol.on_validation,
+            sizes: sizes.map(|parts| parts.map(Vec::len)).collect(),
             seed: key.seed,
             features_fitted_on: evaluation.features_fitted_on(),
             metric: evaluation.metric(),
@@ -336,6 +352,11 @@ impl EvaluationResult {
         let accuracies: Vec<f64> = qualities.iter().filter_map(|found| found.get(Metric::Accuracy)).collect();
         (self.accuracy_mean, self.accuracy_std) = (accuracy, accuracy.map(|_| mean_and_std(&accuracies).1));
         (self.mae_mean, self.r2_mean) = (mean.get(Metric::Mae), mean.get(Metric::R2));
+    }
+
+    /// The model, by the name of its preset; the paper's tables call `paper` a reservoir.
+    pub fn title(&self) -> &str {
+        if self.model == "reservoir" { "paper" } else { &self.model }
     }
 
     /// Whether it is better than another by the metric of both.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Where the TU Dortmund collection is published.
 pub const BASE_URL: &str = "https://www.chrsmrrs.com/graphkerneldatasets";
 
-/// Bytes fetched so far and, where the server tells, in all.
+/// Bytes fetched so far and, where the server reports it, in all.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetched {
     /// So far.
@@ -17,7 +17,7 @@ pub struct Fetched {
     pub total: Option<u64>,
 }
 
-/// Told now and then how far a download is; may stop it.
+/// Takes the progress of a download now and then; may stop it.
 pub type Progress<'a> = &'a mut dyn FnMut(Fetched) -> ControlFlow<()>;
 
 /// Downloads `url` to `path`. The bytes must be as many as the server

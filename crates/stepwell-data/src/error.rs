@@ -159,3 +159,19 @@ pub fn quote(bytes: &[u8]) -> String {
     }
     if bytes.is_empty() { "nothing".into() } else { format!("'{shown}'") }
 }
+/// How alike two names are, from 0 to 1; upper and lower case do not matter.
+pub(crate) fn likeness(one: &str, other: &str) -> f64 {
+    strsim::jaro_winkler(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
+}
+
+/// The known name that an unknown one looks like, if there is one.
+///
+/// ```
+/// use stepwell_data::nearest_name;
+/// assert_eq!(nearest_name("unit", ["units", "blocks"]), Some("units"));
+/// assert_eq!(nearest_name("colour", ["units", "blocks"]), None);
+/// ```
+pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let all = known.into_iter().map(|known| (likeness(name, known), known));
+    all.filter(|(likeness, _)| *likeness > 0.85).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}

@@ -53,13 +53,13 @@ pub fn thresholds(model: &TrainedModel, wanted: Wanted) -> Result<Vec<Threshold>
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Whole numbers.
+    /// Integers.
     Whole(Vec<i64>),
-    /// Real numbers.
+    /// Floats.
     Real(Vec<f64>),
-    /// Texts.
+    /// Strings.
     Text(Vec<String>),
-    /// Truth values and lists, each as the text that it is in JSON.
+    /// Booleans and lists, each as the text that it is in JSON.
     Json(Vec<String>),
 }
 
@@ -204,7 +204,7 @@ fn covering(
         Task::Classification { .. } => serde_json::to_value(&model.classes)
             .ok()
             .and_then(|all| all.as_array().cloned())
-            .unwrap_or_default(),
+            .expect("classes are written as a list"),
         _ => vec![json!(0), json!(1)],
     };
     let of = |target: usize| {

@@ -237,5 +237,5 @@ def test_columns_are_named(tmp_path):
         load_dataset(path, target=["a", "b"])
     with pytest.raises(ValueError, match="expected a key 'A', found 'a', 'b', 'g'"):
         load_dataset(path, target="A")
-    with pytest.raises(ValueError, match="a generated dataset has no columns to name"):
+    with pytest.raises(ValueError, match="a generated dataset has no named columns"):
         load_dataset("b-easy-small", target="a")

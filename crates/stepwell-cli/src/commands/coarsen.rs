@@ -68,13 +68,18 @@ struct Entries {
 
 impl Coarsen {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let pooling = self.pool.pooling()?.context("--pool: expected graclus, nmf, ndp or kmis, found none").context(BadUsage)?;
+        let pooling = self
+            .pool
+            .pooling()?
+            .context("--pool: expected graclus, nmf, ndp or kmis, found none")
+            .context(BadUsage)?;
         let dataset = terminal.load(&self.input, Untargeted::Refuse)?;
         let start = Instant::now();
         let cache = self.caching.pyramids(&self.input.sources);
         let pyramid = terminal.coarsen(cache.as_ref(), &dataset.graphs, &pooling, self.pool.levels)?;
         let seconds = start.elapsed().as_secs_f64();
         let notes = describe_notes(&pyramid.notes());
+        terminal.note_folder(&self.out);
         let mut levels = Vec::new();
         files::write_folder_whole::<anyhow::Error>(&self.out, |folder| {
             for (number, level) in (1..).zip(pyramid.levels) {

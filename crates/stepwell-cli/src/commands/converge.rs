@@ -78,7 +78,7 @@ fn describe(summary: &ConvergenceSummary) -> String {
         ("T mean", |block| optional(block.bound_mean, |bound| format!("{bound:.1}"))),
         ("sweeps", |block| Cell::number(block.sweeps_mean, 1)),
         ("most", |block| Cell::text(block.sweeps_max.to_string())),
-        ("converged", |block| Cell::text(format!("{:.0} %", 100.0 * block.converged))),
+        ("converged", |block| optional(block.converged, |share| format!("{:.0} %", 100.0 * share))),
         ("rate", |block| optional(block.rate_mean, |rate| format!("{rate:.3}"))),
         ("residual", |block| Cell::text(format!("{:.1e}", block.residual_max))),
         ("distance ≤", |block| optional(block.distance_max, |distance| format!("{distance:.1e}"))),

@@ -45,6 +45,7 @@ impl Convert {
             }
             return Ok(());
         }
+        terminal.note_folder(&self.out);
         let out = self.out.display();
         let lost =
             terminal.busy(&format!("writing {out}"), || catalog::write(&dataset, &self.out, self.lossy))?;

@@ -113,7 +113,8 @@ impl Demo {
         }
         terminal.print(&describe(&result))?;
         let out = self.out.display();
-        terminal.note(&format!("\nwrote {out}/demo.html (open in a browser), {out}/demo.json, {out}/demo.csv"));
+        terminal
+            .note(&format!("\nwrote {out}/demo.html (open in a browser), {out}/demo.json, {out}/demo.csv"));
         Ok(())
     }
 }

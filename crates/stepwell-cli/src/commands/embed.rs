@@ -103,13 +103,12 @@ impl Embed {
         let with_targets = format == Format::Parquet && !self.nodes;
         // Nothing need be known of all graphs before the first is embedded.
         let at_once = saved.is_some() && !with_targets;
-        let mut source = match at_once {
-            true => terminal.open_once(&self.input, Untargeted::Keep)?,
-            false => terminal.open(&self.input, Untargeted::Keep)?,
-        };
-        let survey = match at_once {
-            true => Survey::default(),
-            false => terminal.survey(&source, with_targets, &config)?,
+        let (mut source, survey) = if at_once {
+            (terminal.open_once(&self.input, Untargeted::Keep)?, Survey::default())
+        } else {
+            let source = terminal.open(&self.input, Untargeted::Keep)?;
+            let survey = terminal.survey(&source, with_targets, &config)?;
+            (source, survey)
         };
         if with_targets && survey.some_targets && !survey.has_targets {
             terminal.note("note: targets not written: some graphs have no target");
@@ -122,7 +121,8 @@ impl Embed {
             None => Model::new(config, survey.features.clone())?,
         };
         if model.config.level == Level::Vertex && !self.nodes {
-            let refusal = "this model embeds vertices, not graphs: add --nodes to write the states of all vertices";
+            let refusal =
+                "this model embeds vertices, not graphs: add --nodes to write the states of all vertices";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let model = on_device(model, device, terminal);
@@ -140,6 +140,7 @@ impl Embed {
                 work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
             }
             Some(path) => {
+                terminal.note_folder(path);
                 let (mut report, mut partial) = (EmbeddingSummary::default(), None);
                 files::write_whole::<anyhow::Error>(path, |out| {
                     let writer: Box<dyn VectorWriter + '_> = match format {
@@ -153,8 +154,9 @@ impl Embed {
                 partial.map_or(Ok(()), Partial::finish)?;
                 let EmbeddingSummary { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
                 let path = path.display();
-                terminal
-                    .note(&format!("embedded {graphs} graphs with {columns} columns in {seconds:.2} s, wrote {path}"));
+                terminal.note(&format!(
+                    "embedded {graphs} graphs with {columns} columns in {seconds:.2} s, wrote {path}"
+                ));
                 report
             }
         };

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use stepwell::config::{EdgeGate, Level, Metric, Preset};
+use serde_json::Map;
+use stepwell::config::{EdgeGate, Level, Metric, ModelConfig, Preset};
 use stepwell::features::FeatureMap;
 use stepwell_data::{Dataset, ReadOptions, Untargeted, files};
 use stepwell_lab::baselines::Baseline;
@@ -21,6 +22,7 @@ use crate::BadUsage;
 use crate::args::{DeviceArg, Input};
 use crate::embedding::note_ignored;
 use crate::model::{PRESETS, named};
+use crate::options::typed;
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
@@ -149,7 +151,12 @@ impl Evaluate {
         }
         let folds = self.folds(&dataset, level, protocols[0].folds, terminal)?;
         let usual = if level == Level::Vertex { Preset::Vertices } else { Preset::Accurate };
-        let subject = match (self.baseline, self.evaluated.model.preset().unwrap_or(usual)) {
+        let preset = self.evaluated.model.preset().unwrap_or(usual);
+        let changed = match self.baseline {
+            Some(_) => Map::new(),
+            None => config.differences(&ModelConfig::preset(preset)),
+        };
+        let subject = match (self.baseline, preset) {
             (Some(baseline), _) => Subject::Baseline(baseline),
             // What the paper's tables call it.
             (None, Preset::Paper) if searches => Subject::Model("reservoir".into(), Box::new(config)),
@@ -169,7 +176,7 @@ impl Evaluate {
             terminal,
             device,
         };
-        let mut found = evaluator.evaluate(&subject)?;
+        let mut found = EvaluationResult { options: changed, ..evaluator.evaluate(&subject)? };
         if self.baselines {
             let run = Run { keeps_predictions: false, ..run.clone() };
             let evaluator = Evaluator { run: &run, ..evaluator };
@@ -182,7 +189,7 @@ impl Evaluate {
             terminal.note(&format!("wrote {}", path.display()));
         }
         terminal.notes("note", &self.remarks(&found, &dataset, level));
-        if self.json { terminal.json(&found) } else { terminal.print(&describe(&found)) }
+        if self.json { terminal.json(&found) } else { terminal.print(&describe(&found, level)) }
     }
 
     /// The folds that are given: in a file, or by the dataset itself. Says what
@@ -303,7 +310,7 @@ fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
     splits::parse(text, graphs).with_context(named)
 }
 
-fn describe(found: &EvaluationResult) -> String {
+fn describe(found: &EvaluationResult, level: Level) -> String {
     // Folds are counted anew for every seed.
     let each_seed = found.folds.iter().filter(|fold| fold.seed == found.seed).count().max(1);
     let rows: Vec<FoldRow<'_>> = found
@@ -320,15 +327,19 @@ fn describe(found: &EvaluationResult) -> String {
         .collect();
     let subject = match (found.model.as_str(), found.blocks) {
         (baseline, 0) => format!("baseline {baseline}"),
-        ("reservoir", blocks) => format!("paper, pooling {}, {blocks} blocks", found.pool),
-        (model, blocks) => format!("{model}, pooling {}, {blocks} blocks", found.pool),
+        (_, blocks) => {
+            format!("{}{}, pooling {}, {blocks} blocks", found.title(), changes(found), found.pool)
+        }
     };
     let folds = shown(&fold_table(&rows, found.metric));
-    let mut text = format!("{folds}\n\n{}, {subject}: {}", found.dataset, figure(found));
+    let mut text = format!(
+        "{folds}\n\n{}, {subject}: {}\n{}",
+        found.dataset,
+        figure(found),
+        protocol(found, level.items())
+    );
     let simple = found.baselines.iter().map(|simple| (simple.model.as_str(), &simple.metrics));
-    // What the paper's tables call it.
-    let name = if found.model == "reservoir" { "paper" } else { &found.model };
-    let all: Vec<(&str, &Spreads)> = std::iter::once((name, &found.metrics)).chain(simple).collect();
+    let all: Vec<(&str, &Spreads)> = std::iter::once((found.title(), &found.metrics)).chain(simple).collect();
     text += &format!("\n\n{}", by_metric("model", found.metric, &all));
     if !found.targets.is_empty() {
         let all: Vec<(&str, &Spreads)> =
@@ -342,6 +353,48 @@ fn describe(found: &EvaluationResult) -> String {
     }
 }
 
+/// The options that differ from the preset, but for those the subject's line has anyway.
+fn changes(found: &EvaluationResult) -> String {
+    let others =
+        found.options.iter().filter(|(name, _)| !matches!(name.as_str(), "pool" | "blocks" | "level"));
+    let all: Vec<String> = others.map(|(name, value)| format!("{name} {}", typed(value))).collect();
+    if all.is_empty() { String::new() } else { format!(" with {}", all.join(", ")) }
+}
+
+/// How the scores came about: folds and their sizes, draws, the search.
+fn protocol(found: &EvaluationResult, items: &str) -> String {
+    let size = |part: usize| {
+        let sizes = || found.sizes.iter().map(|sizes| sizes[part]);
+        match (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0)) {
+            (least, most) if least == most => most.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        }
+    };
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let scored = if found.on_validation { "validation" } else { "test" };
+    let mut words = vec![
+        format!(
+            "{} with {} training, {} validation and {} test {items}",
+            plural(found.sizes.len(), "fold"),
+            size(0),
+            size(1),
+            size(2)
+        ),
+        format!("{} of the weights", plural(found.initialisations, "draw")),
+    ];
+    if found.configurations > 0 {
+        let searched = found.searched.join(", ");
+        words.push(format!("{} of {searched}", plural(found.configurations, "configuration")));
+    }
+    words.push(format!("scored on the {scored} {items}"));
+    let mut seeds: Vec<u64> = found.folds.iter().map(|fold| fold.seed).collect();
+    seeds.dedup();
+    if seeds.len() > 1 {
+        words.push(plural(seeds.len(), "repeat"));
+    }
+    format!("Protocol: {}.", words.join("; "))
+}
+
 /// A line for each of some names, a column for each metric, the headline first.
 fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
     let mut metrics: Vec<Metric> = all.iter().flat_map(|(_, found)| found.0.keys().copied()).collect();
@@ -350,14 +403,15 @@ fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
     let headings: Vec<String> = metrics.iter().map(|&metric| heading(metric)).collect();
     let header: Vec<&str> = std::iter::once(what).chain(headings.iter().map(String::as_str)).collect();
     let rows = all.iter().map(|(name, found)| {
-        let told =
-            |metric: &Metric| found.0.get(metric).map_or("-".to_owned(), |spread| told(*metric, spread));
-        std::iter::once((*name).to_owned()).chain(metrics.iter().map(told)).collect()
+        let cells = metrics
+            .iter()
+            .map(|metric| found.0.get(metric).map_or("-".to_owned(), |spread| mean_and_std(*metric, spread)));
+        std::iter::once((*name).to_owned()).chain(cells).collect()
     });
     table(&header, rows)
 }
 
-fn told(metric: Metric, spread: &Spread) -> String {
+fn mean_and_std(metric: Metric, spread: &Spread) -> String {
     match spread.std {
         Some(std) => spread_cell(metric, spread.mean, std).text,
         None => cell(metric, spread.mean).text,
@@ -369,5 +423,5 @@ fn figure(found: &EvaluationResult) -> String {
     let unit = if found.metric.is_share() { " %" } else { "" };
     let over =
         if found.folds.len() == 1 && headline.std.is_some() { " over draws of the weights" } else { "" };
-    format!("{} {}{unit}{over}", found.metric.title(), told(found.metric, headline))
+    format!("{} {}{unit}{over}", found.metric.title(), mean_and_std(found.metric, headline))
 }

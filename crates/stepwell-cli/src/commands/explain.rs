@@ -105,7 +105,10 @@ impl Explain {
     /// The column of the class asked for, or of the one predicted.
     fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
         let Some(name) = &self.class else { return Ok(predicted.unwrap_or(0)) };
-        ensure!(!model.classes.is_empty(), anyhow!("--class: this model predicts numbers and has no classes").context(BadUsage));
+        ensure!(
+            !model.classes.is_empty(),
+            anyhow!("--class: this model predicts numbers and has no classes").context(BadUsage)
+        );
         let names = model.classes.names();
         names
             .iter()

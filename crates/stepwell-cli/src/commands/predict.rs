@@ -101,6 +101,9 @@ pub struct Predict {
 struct PredictionSummary {
     dataset: String,
     skipped: usize,
+    /// The first [`LISTED`] of them: where they are, and what is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped_rows: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,8 +115,11 @@ struct PredictionSummary {
     tally: Tally,
 }
 
-/// Rows that are described one by one when skipped.
-const TOLD: usize = 3;
+/// Skipped rows that notes describe.
+const NOTED: usize = 3;
+
+/// Skipped rows that JSON describes.
+const LISTED: usize = 10_000;
 
 impl Predict {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
@@ -148,11 +154,13 @@ impl Predict {
                 self.predict((&model, &asked), &source, terminal, Some(writer))?.0
             }
             Some(path) => {
+                terminal.note_folder(path);
                 let (mut report, mut partial) = (PredictionSummary::default(), None);
                 files::write_whole::<anyhow::Error>(path, |out| {
-                    let writer: Box<dyn VectorWriter + '_> = match parquet {
-                        true => Box::new(ParquetWriter::new(out, &shape)),
-                        false => Box::new(CsvWriter::new(out, &shape)),
+                    let writer: Box<dyn VectorWriter + '_> = if parquet {
+                        Box::new(ParquetWriter::new(out, &shape))
+                    } else {
+                        Box::new(CsvWriter::new(out, &shape))
                     };
                     (report, partial) = self.predict((&model, &asked), &source, terminal, Some(writer))?;
                     Ok(())
@@ -225,11 +233,14 @@ impl Predict {
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
         let mut score = Score::default();
-        let (mut skipped, mut seen) = (0, 0);
+        let (mut skipped, mut skipped_rows, mut seen) = (0, Vec::new(), 0);
         let mut skip = |what: String| {
             skipped += 1;
-            if skipped <= TOLD {
+            if skipped <= NOTED {
                 terminal.note(&format!("skipped: {what}"));
+            }
+            if skipped <= LISTED && self.json {
+                skipped_rows.push(what);
             }
         };
         let skip = std::cell::RefCell::new(&mut skip);
@@ -294,11 +305,7 @@ impl Predict {
             )
         })?;
         if skipped > 0 {
-            let more = if skipped > TOLD {
-                format!(" ({} more than listed)", skipped - TOLD)
-            } else {
-                String::new()
-            };
+            let more = if skipped > NOTED { "; --json lists them" } else { "" };
             terminal.note(&format!("skipped {skipped} rows that are broken or do not fit the model{more}"));
             ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
         }
@@ -332,6 +339,7 @@ impl Predict {
         let report = PredictionSummary {
             dataset: source.name.clone(),
             skipped,
+            skipped_rows,
             accuracy: quality.get(Metric::Accuracy),
             r2: quality.get(Metric::R2),
             quality,

@@ -62,7 +62,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Serves until the process is told to stop.
+    /// Serves until a signal stops the process.
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let options = Options {
             listen: self.listen.clone(),
@@ -113,7 +113,7 @@ impl Serve {
     }
 }
 
-/// What stands behind some bytes of text.
+/// The token in the bytes of a file.
 #[cfg(unix)]
 fn cut(given: &OsStr, at: usize) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;

@@ -227,6 +227,7 @@ impl Train {
             seconds: start.elapsed().as_secs_f64(),
             tally,
         };
+        terminal.note_folder(&self.model);
         models::write(&self.model, &trained.to_bytes()?)?;
         let compared = |choice: &&Choice| choice.candidates.len() > 1;
         let chosen: Vec<String> = report.choices.iter().filter(compared).map(chosen_value).collect();
@@ -352,8 +353,5 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
         }
         None => "no leave-one-out value: targets do not vary".to_owned(),
     };
-    format!(
-        "{learnt}, {columns} columns{kind}{alpha}: {fit}; wrote {} after {seconds:.2} s",
-        path.display()
-    )
+    format!("{learnt}, {columns} columns{kind}{alpha}: {fit}; wrote {} after {seconds:.2} s", path.display())
 }

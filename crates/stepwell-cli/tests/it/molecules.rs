@@ -59,7 +59,7 @@ fn ogbs_raw_layout_is_a_dataset() {
     assert_eq!(predicted.lines().count(), 5);
     assert_eq!(predicted, output(&arguments(&table)), "the split is written, too");
     let refused = failure(&["stats", &data, "--target", "y"], 1);
-    assert!(refused.contains("OGB's raw layout has no columns to name"), "{refused}");
+    assert!(refused.contains("OGB's raw layout has no named columns"), "{refused}");
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     assert!(judged.contains("accuracy 100.0 %"), "{judged}");
     let (same, unjudged) = told(&["predict", &some, "-m", &model]);
     assert_eq!(same, all);
-    assert!(unjudged.contains("metrics are those of 28 graphs; 2 have no target"), "{unjudged}");
+    assert!(unjudged.contains("metrics cover 28 graphs; 2 have no target"), "{unjudged}");
     assert_eq!(told(&["embed", &some]).0, told(&["embed", &known]).0);
     let (a, b) = (folder.at("a.parquet"), folder.at("b.parquet"));
     let (_, unwritten) = told(&["embed", &some, "-o", &a]);
@@ -182,6 +182,21 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     let broken = "{\"num_nodes\": 2, \"src\": [0], \"dst\": [9]}\n";
     fs::write(&bad, [first, broken, rest].concat()).unwrap();
     let (_, judged_too) = told(&["predict", &bad, "-m", &model, "--skip-bad"]);
+    // Notes name a few of the rows, JSON names all.
+    let rows = [first, &broken.repeat(5), rest].concat();
+    fs::write(&bad, &rows).unwrap();
+    let predict = ["predict", &bad, "-m", &model, "--skip-bad"];
+    let (_, notes) = told(&predict);
+    assert_eq!(notes.matches("skipped: ").count(), 3, "{notes}");
+    assert!(
+        notes.contains("skipped 5 rows that are broken or do not fit the model; --json lists them"),
+        "{notes}"
+    );
+    let summary = super::json(&[&predict[..], &["--json"]].concat());
+    let listed: Vec<&str> =
+        summary["skipped_rows"].as_array().unwrap().iter().map(|row| row.as_str().unwrap()).collect();
+    assert_eq!((summary["skipped"].as_u64(), listed.len()), (Some(5), 5));
+    assert!(listed[4].contains("line 10: edge 0 joins vertex 9"), "{listed:?}");
     let share = |notes: &str| notes.lines().find(|line| line.contains("accuracy")).map(str::to_owned);
     assert_eq!(share(&judged_too), share(&judged), "{judged_too}");
     let (_, trained) = told(&["train", &some, "-m", &model, "--units", "9"]);

@@ -77,11 +77,14 @@ fn columns_are_named_on_the_command_line() {
     let refused = failure(&["stats", &data, "--target", "logP,kind"], 1);
     assert!(refused.contains("classes by name cannot be trained together: 'kind' holds 'a'"), "{refused}");
     let refused = failure(&["stats", "ring:5", "--target", "a"], 1);
-    assert!(refused.contains("ring:5: a generated dataset has no columns to name"), "{refused}");
+    assert!(refused.contains("ring:5: a generated dataset has no named columns"), "{refused}");
     let zip = folder.at("d.zip");
     told(&["convert", "b-easy-small", &zip, "--lossy"]);
     let refused = failure(&["stats", &zip, "--target", "a"], 1);
-    assert!(refused.contains("targets and groups can be chosen in .jsonl and .parquet files only"), "{refused}");
+    assert!(
+        refused.contains("targets and groups can be chosen in .jsonl and .parquet files only"),
+        "{refused}"
+    );
 }
 
 #[test]

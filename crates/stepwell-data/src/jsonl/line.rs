@@ -262,7 +262,7 @@ impl Line {
             Key::NodeY => self.node_y = node_targets(map.next_value()?).map_err(A::Error::custom)?,
             Key::NodeSplit => self.node_split = node_parts(map.next_value()?).map_err(A::Error::custom)?,
             Key::Directed => self.directed = map.next_value()?,
-            // A graph may be called by a number; nothing else that is a text may be one.
+            // An id may be an integer; other strings may not.
             Key::Id => match map.next_value()? {
                 Value::Number(number) if !number.is_f64() => self.id = Some(number.to_string()),
                 other => self.id = Option::deserialize(other).map_err(A::Error::custom)?,
@@ -274,8 +274,8 @@ impl Line {
     }
 }
 
-/// A target from its text: only the text tells `1` from `1.0`, and a whole
-/// number too large for 64 bits from a real one.
+/// A target from its JSON text. Only the text distinguishes `1` from `1.0`, and an integer too
+/// large for 64 bits from a float.
 fn target(text: &str, column: &str, options: &ReadOptions) -> Result<Option<Y>, Fault> {
     let wrong = || Fault::new(format!("{} in '{column}'", Key::Y.holds()), quote(text.as_bytes()));
     Ok(Some(match text.as_bytes() {

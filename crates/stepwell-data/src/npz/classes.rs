@@ -1,4 +1,4 @@
-//! The classes of the graphs: one-hot rows or whole numbers.
+//! The classes of the graphs: one-hot rows or integers.
 
 use super::Member;
 use super::array::shown;
@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 #[derive(Default)]
 pub(super) struct Classes {
     pub(super) values: Vec<i64>,
-    /// How they were written so far: by so many columns.
+    /// How they were written so far: by this many columns.
     columns: Option<usize>,
 }
 
 impl Classes {
-    /// Reads the classes of so many graphs.
+    /// Reads the classes of `graphs` graphs.
     pub(super) fn read(
         &mut self,
         member: &Member<'_>,

@@ -74,7 +74,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Refuses names that are not there.
+    /// Refuses names of missing columns.
     pub fn new(options: &ReadOptions, schema: &Schema) -> Result<Self, Fault> {
         options.check()?;
         let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
@@ -106,7 +106,7 @@ enum TargetColumn {
     Bool(BooleanArray),
     Real(PrimitiveArray<Float64Type>),
     Text(LargeStringArray),
-    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN where they are not known;
+    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN if unknown;
     /// it has none where its list is null.
     Several {
         lists: Option<ArrayRef>,
@@ -430,7 +430,7 @@ impl LabelLists {
     }
 }
 
-/// One text per row; graphs may be called by numbers.
+/// One string per row; ids may be integers.
 fn texts(key: Key, array: &ArrayRef) -> Result<LargeStringArray> {
     as_texts(array, key == Key::Id).ok_or_else(|| wrong_type(key, array).into())
 }
@@ -488,7 +488,7 @@ impl TargetColumn {
     }
 
     fn new(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Self> {
-        // What is wrong is told of the column that was named.
+        // Blame the column that was named.
         let named = |located: Located| {
             let Located { row, fault } = located;
             match fault {
@@ -513,7 +513,7 @@ impl TargetColumn {
     }
 }
 
-/// The numbers and truth values of one of several targets, NaN where they are null.
+/// The numbers and booleans of one of several targets, NaN where they are null.
 fn known_numbers(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Vec<f64>> {
     let kind = array.data_type();
     let found = || format!("a column of type {kind}");

@@ -1,6 +1,6 @@
 //! How large a column becomes when what it points to is copied.
 //!
-//! Views of lists and of texts, and dictionaries, may name the same bytes in every row: a
+//! Views of lists and of strings, and dictionaries, may name the same bytes in every row: a
 //! small buffer then stands for a large column.
 
 use arrow_array::cast::{AsArray, as_string_array};

@@ -32,7 +32,7 @@ const GZIP_RATIO: u64 = 1032;
 /// The most a byte can become when LZ4 is undone.
 const LZ4_RATIO: u64 = 255;
 
-/// Encodings of texts that begin with a count of lengths, inside the compressed page.
+/// Encodings of strings that begin with a count of lengths, inside the compressed page.
 const DELTA_TEXTS: [u64; 2] = [6, 7];
 
 /// Bytes read for a page's header: at first, and where long statistics need more.
@@ -118,7 +118,7 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Walks the pages of the columns `wanted` of a row group, and says how long a row of texts
+/// Walks the pages of the columns `wanted` of a row group, and says how long a row of strings
 /// may be, at most.
 pub(super) fn row_group(
     input: &(impl ChunkReader + Clone),

@@ -64,10 +64,7 @@ fn what_cannot_be_meant_is_explained() {
         "null_list.parquet",
         ", row 2: expected a list of integers from 0 to 4294967295 in 'dst', found null",
     );
-    check_refused(
-        "negative.parquet",
-        ", row 2: expected a non-negative integer in 'num_nodes', found -1",
-    );
+    check_refused("negative.parquet", ", row 2: expected a non-negative integer in 'num_nodes', found -1");
     check_refused(
         "nan.parquet",
         ", row 2: edge 0 has weight NaN; expected a finite number that is not negative",
@@ -423,10 +420,7 @@ fn lists_of_targets_are_read() {
     let said = both(&with_columns(vec![("y", Arc::new(texts.finish()))]), &plain).unwrap_err();
     assert_eq!(said, "several targets must be numbers or 0/1; 'y' holds strings");
     let said = both(&with_columns(vec![("y", nested(&[Some(&[Some(&[1])])]))]), &plain).unwrap_err();
-    assert!(
-        said.starts_with("expected numbers or booleans in 'y', found a column of type List"),
-        "{said}"
-    );
+    assert!(said.starts_with("expected numbers or booleans in 'y', found a column of type List"), "{said}");
 }
 
 #[test]

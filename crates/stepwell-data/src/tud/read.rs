@@ -63,12 +63,10 @@ fn ignored(names: &[&str]) -> Vec<String> {
     let listed = quoted.join(", ");
     match names.len() {
         0 => Vec::new(),
-        1 => vec![format!(
-            "{listed} was ignored: it is not part of the layout, or repeats another file"
-        )],
-        2 | 3 => vec![format!(
-            "{listed} were ignored: they are not part of the layout, or repeat another file"
-        )],
+        1 => vec![format!("{listed} was ignored: it is not part of the layout, or repeats another file")],
+        2 | 3 => {
+            vec![format!("{listed} were ignored: they are not part of the layout, or repeat another file")]
+        }
         n => vec![format!(
             "{listed} and {} more files were ignored: they are not part of the layout, or repeat another file",
             n - 3
@@ -84,7 +82,7 @@ fn in_order<T: Copy>(rows: Rows<T>, edges: &Edges) -> Rows<T> {
     Some((line_of.iter().flat_map(row).copied().collect(), width))
 }
 
-/// How many graphs may have no vertices where no label speaks for them.
+/// How many graphs may have no vertices if no file lists their labels.
 const EMPTY_GRAPHS: usize = 1 << 20;
 
 fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout, Targets)> {

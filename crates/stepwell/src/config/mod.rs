@@ -254,7 +254,7 @@ fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(source: D) -> Res
     })
 }
 
-/// `false` was once the absence of an answer, and is still written so.
+/// Files write `false` as null, as version 0.1.0 did.
 mod null_for_false {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -284,7 +284,7 @@ impl ModelConfig {
                 aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
                 concat: true,
                 edge_gate: EdgeGate::Signs,
-                // Beside inputs that say something, such columns drown it.
+                // Next to informative inputs, such columns would drown them.
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 class_weight: ClassWeight::Auto,
                 landmarks: 2000,
@@ -354,7 +354,7 @@ impl ModelConfig {
         self.blocks.saturating_sub(self.pool_after)
     }
 
-    /// The level a block runs on, where graphs have a pyramid of so many.
+    /// The level a block runs on, for graphs with a pyramid of `levels` levels.
     pub fn level_of(&self, block: usize, levels: usize) -> usize {
         (block + 1).saturating_sub(self.pool_after).min(levels)
     }
@@ -409,6 +409,13 @@ impl ModelConfig {
         }
         config.validate()?;
         Ok(config)
+    }
+
+    /// The options that differ from those of another configuration, with the values they have
+    /// here.
+    pub fn differences(&self, other: &Self) -> Map<String, Value> {
+        let differing = options().iter().filter(|option| option.value(self) != option.value(other));
+        differing.map(|option| (option.name.to_owned(), option.value(self))).collect()
     }
 
     /// Checks every value, and what options must fulfil together.
@@ -467,8 +474,7 @@ impl ModelConfig {
             ));
         }
         if self.landmarks > 0 && self.kernel.has_colours() {
-            let expected =
-                format!("states {WHY} (colours compare whole graphs); start from preset vertices");
+            let expected = format!("states {WHY} (colours compare whole graphs); start from preset vertices");
             return Err(bad("kernel", expected, "colours"));
         }
         if self.concat_sweeps && self.fixed_sweeps.is_none() {

@@ -100,7 +100,7 @@ pub struct Weights {
 pub type Stack = Vec<Vec<BlockWeights>>;
 
 impl Weights {
-    /// Draws the weights of a model whose inputs have so many columns.
+    /// Draws the weights of a model for inputs of this shape.
     pub fn random(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<Self> {
         options.validate()?;
         let inputs = inputs.into();
