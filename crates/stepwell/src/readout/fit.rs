@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
@@ -327,11 +328,10 @@ impl ReadoutFit {
                     let x = rows.vectors;
                     alike.observe(x);
                     same_length("columns of the targets", self.task.num_columns(), y.ncols())?;
-                    for (regression, sums) in regressions.iter().zip(&mut sums) {
+                    regressions.par_iter().zip(&mut sums).try_for_each(|(regression, sums)| {
                         regression
-                            .select(self.task, x, y, sample, |x, y, weights| sums.observe(x, y, weights))?;
-                    }
-                    Ok(())
+                            .select(self.task, x, y, sample, |x, y, weights| sums.observe(x, y, weights))
+                    })
                 })?;
                 Kind::Moments(sums, alike)
             }
@@ -339,16 +339,15 @@ impl ReadoutFit {
                 let (regressions, count) = (&self.regressions[batch.clone()], batch.len());
                 let alphas = self.alphas();
                 let errors = sums
-                    .iter()
+                    .par_iter()
                     .map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping(count)));
                 let mut errors = errors.collect::<Result<Vec<_>>>()?;
                 pass(&mut |rows, y, sample| {
                     let x = rows.vectors;
-                    for (regression, errors) in regressions.iter().zip(&mut errors) {
+                    regressions.par_iter().zip(&mut errors).try_for_each(|(regression, errors)| {
                         regression
-                            .select(self.task, x, y, sample, |x, y, weights| errors.observe(x, y, weights))?;
-                    }
-                    Ok(())
+                            .select(self.task, x, y, sample, |x, y, weights| errors.observe(x, y, weights))
+                    })
                 })?;
                 let finished = errors.into_iter().map(|errors| {
                     let (errors, kept) = errors.finish_kept();
@@ -393,7 +392,7 @@ impl ReadoutFit {
                 Ok(None)
             }
             (Step::Moments(batch), Kind::Moments(mut sums, alike)) => {
-                sums.iter_mut().for_each(|sums| sums.moments.settle());
+                sums.iter_mut().for_each(Sums::settle);
                 let sums = self.combined(batch.clone(), sums)?;
                 self.blind |= !alike.differ;
                 self.step = Step::Errors(batch.clone(), sums);
@@ -401,16 +400,20 @@ impl ReadoutFit {
             }
             (Step::Errors(batch, sums), Kind::Errors(errors)) => {
                 let mut parts = self.regressions[batch.clone()].iter().zip(sums).zip(errors);
-                let mut found = Vec::new();
-                let mut rest = &self.regressions[batch.clone()];
+                let (mut runs, mut rest) = (Vec::new(), &self.regressions[batch.clone()]);
                 while !rest.is_empty() {
                     let run = Regression::run(rest);
                     rest = &rest[run..];
-                    let tried = parts.by_ref().take(run);
-                    let tried =
-                        tried.map(|((one, sums), (errors, kept))| self.chosen(one, sums, &errors, kept));
-                    found.extend(self.blended(tried.collect::<Result<_>>()?)?);
+                    runs.push(parts.by_ref().take(run).collect::<Vec<_>>());
                 }
+                let found = runs.into_par_iter().map(|tried| {
+                    let tried = tried
+                        .into_iter()
+                        .map(|((one, sums), (errors, kept))| self.chosen(one, sums, &errors, kept));
+                    self.blended(tried.collect::<Result<_>>()?)
+                });
+                let found: Vec<(usize, Found)> =
+                    found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
                 for (target, found) in found {
                     self.found[target] = Some(found);
                 }
