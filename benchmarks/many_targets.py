@@ -9,7 +9,7 @@ missing at random, so that no two targets are known for the same graphs.
 
 import argparse
 import json
-import resource
+import os
 import subprocess
 import tempfile
 import time
@@ -59,12 +59,13 @@ def main():
         generate(data, options.graphs, options.targets, options.missing)
         command = [options.stepwell, "train", data, "-m", model, "--quiet", "--json", *options.options]
         start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        report = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
-        if done.returncode:
-            raise SystemExit(done.stderr)
-        report = json.loads(done.stdout)
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if status:
+            raise SystemExit(1)
+        report = json.loads(report)
         print(
             f"{options.graphs} graphs, {options.targets} targets, {options.missing:.0%} missing: {seconds:.1f} s "
             f"({usage.ru_utime + usage.ru_stime:.1f} s of processor time, embedding {report['embed_seconds']:.1f} s), "

@@ -181,10 +181,10 @@ impl Front {
         take: &mut Piecewise<'_>,
     ) -> Result<(), E> {
         let Some(expansion) = &self.expansion else { return pass(take) };
-        let Some(root) = &self.root else {
+        let (Some(root), Expansion::Landmarks(landmarks)) = (&self.root, expansion) else {
             return pass(&mut |rows, y, sample| take(expansion.apply(rows)?.view().into(), y, sample));
         };
-        let (mut pending, width) = (Pending::default(), root.nrows());
+        let (mut pending, mut alike, width) = (Pending::default(), Vec::new(), root.nrows());
         let mut whiten = |block: &mut Pending| {
             let Pending { rows, weights } = block;
             let count = weights.len();
@@ -198,7 +198,10 @@ impl Front {
         pass(&mut |rows, y, sample| {
             same_length("rows of the targets", rows.len(), y.nrows())?;
             sample.check(rows.len())?;
-            pending.extend(expansion.apply(rows)?.view(), y, sample.weights, |block| {
+            landmarks.apply_into(rows, &mut alike)?;
+            same_length("similarities", rows.len() * width, alike.len())?;
+            let alike = ArrayView2::from_shape((rows.len(), width), &alike).expect("the length was compared");
+            pending.extend(alike, y, sample.weights, |block| {
                 if failed.is_ok() {
                     failed = whiten(block);
                 }
@@ -320,8 +323,9 @@ impl ReadoutFit {
                 let width = Moments::width(self.width(), self.task.num_columns())?;
                 let all = [HELD * regressions.len(), width, width];
                 memory::ask_array("the regression", &all, size_of::<f64>())?;
-                let sums =
-                    regressions.iter().map(|one| Sums::new(self.width(), one.columns(self.task).len()));
+                let sums = regressions
+                    .iter()
+                    .map(|one| Sums::new(self.width(), one.columns(self.task).len(), one.known));
                 let mut sums = sums.collect::<Result<Vec<Sums>>>()?;
                 let mut alike = Alike::default();
                 pass(&mut |rows, y, sample| {

@@ -217,22 +217,37 @@ impl<'path> LeaveOneOut<'path> {
                 Err(_) => return Array2::from_elem((x.nrows(), missed.ncols()), f64::INFINITY),
             }
         }
-        let centred = (&x - &self.x_mean) / &self.scales;
         let around = &y - &self.y_mean;
         match &self.basis {
             Basis::Eigenvectors { path, directions, inverses, weights } => self.missed_by_eigenvectors(
-                &centred,
+                &self.centred(x, |x| x),
                 &around,
                 row_weights,
                 (path, directions, inverses, weights),
             ),
             Basis::Band { band, factors } => {
-                let (missed, rough) = self.missed_by_band(centred, &around, row_weights, band, factors);
+                let (missed, rough) = self.missed_by_band(x, &around, row_weights, band, factors);
                 self.rough = rough;
                 missed
             }
             Basis::Few { .. } => unreachable!("replaced above"),
         }
+    }
+
+    /// Rows less their mean, divided by the scales.
+    fn centred<T: Clone + Default + Send>(
+        &self,
+        x: ArrayView2<'_, f64>,
+        round: impl Fn(f64) -> T + Sync,
+    ) -> Array2<T> {
+        let width = x.ncols();
+        let mut centred = vec![T::default(); x.len()];
+        let rows = centred.par_chunks_mut(width.max(1)).enumerate().with_min_len(ABREAST);
+        rows.for_each(|(row, centred)| {
+            let numbers = centred.iter_mut().zip(x.row(row)).zip(&self.x_mean).zip(&self.scales);
+            numbers.for_each(|(((to, x), mean), scale)| *to = round((x - mean) / scale));
+        });
+        Array2::from_shape_vec(x.dim(), centred).expect("one number for each of the rows'")
     }
 
     /// The same in the coordinates of eigenvectors.
@@ -270,7 +285,7 @@ impl<'path> LeaveOneOut<'path> {
 
     fn missed_by_band(
         &self,
-        mut centred: Array2<f64>,
+        x: ArrayView2<'_, f64>,
         y: &Array2<f64>,
         row_weights: &[f64],
         band: &Band,
@@ -278,13 +293,14 @@ impl<'path> LeaveOneOut<'path> {
     ) -> (Array2<f64>, bool) {
         // Where rows are well determined by the others, single precision will do.
         if self.rough {
-            let mut rough = centred.mapv(|x| x as f32);
+            let mut rough = self.centred(x, |x| x as f32);
             band.rotate_roughly(&mut rough);
             let (missed, least) = self.missed_in_band(rough.view(), y, row_weights, band, factors);
             if least > ROUGH {
                 return (missed, true);
             }
         }
+        let mut centred = self.centred(x, |x| x);
         band.rotate(&mut centred);
         (self.missed_in_band(centred.view(), y, row_weights, band, factors).0, false)
     }

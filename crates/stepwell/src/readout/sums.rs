@@ -80,11 +80,15 @@ impl Few {
 }
 
 impl Sums {
-    pub fn new(inputs: usize, targets: usize) -> Result<Self> {
-        Moments::width(inputs, targets)?;
-        let mut sums = Self { inputs, targets, kind: Kind::Few(Few::default()), ridge: OnceLock::new() };
-        sums.add_up_many()?;
-        Ok(sums)
+    /// Before any row of so many, as far as is known.
+    pub fn new(inputs: usize, targets: usize, rows: u64) -> Result<Self> {
+        let kind = if rows < inputs as u64 {
+            Moments::width(inputs, targets)?;
+            Kind::Few(Few::default())
+        } else {
+            Kind::Many(Moments::new(inputs, targets)?)
+        };
+        Ok(Self { inputs, targets, kind, ridge: OnceLock::new() })
     }
 
     pub fn observe(
