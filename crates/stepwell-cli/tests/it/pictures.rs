@@ -42,7 +42,7 @@ fn graphs_become_points() {
     assert_eq!(figures["points"].as_array().unwrap().len(), 300);
     // Without classes there is only one of the planes.
     assert!(failure(&["plot", "ring:5", "--method", "lda"], 1).contains("lda needs classes"));
-    assert!(output(&["plot", "ring:5"]).contains("nothing varies beside"));
+    assert!(output(&["plot", "ring:5"]).contains("nothing else varies"));
 }
 
 #[test]
