@@ -130,5 +130,8 @@ fn a_prediction_is_taken_apart() {
     }
     train(&["--regression"]);
     assert!(output(&explain).contains("prediction"));
-    assert!(failure(&[&explain[..], &["--class", "1"]].concat(), 2).contains("the model predicts numbers"));
+    assert!(
+        failure(&[&explain[..], &["--class", "1"]].concat(), 2)
+            .contains("this model predicts numbers and has no classes")
+    );
 }
