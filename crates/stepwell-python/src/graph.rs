@@ -15,9 +15,9 @@ use crate::options::refused;
 pub struct RawGraph {
     pub(crate) batch: Arc<GraphBatch>,
     pub(crate) index: usize,
-    /// Where the vertices of all graphs of the batch lie, if that is known.
+    /// The positions of all vertices of the batch, if known.
     pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
-    /// The feature set of the molecule it was made of, if it was.
+    /// The feature set, if the graph is a molecule.
     pub(crate) molecules: Option<Arc<str>>,
 }
 
@@ -30,7 +30,7 @@ impl RawGraph {
         Self { batch: Arc::new(batch), index: 0, places: None, molecules: None }
     }
 
-    /// Where its vertices lie, if that is known.
+    /// The positions of its vertices, if known.
     pub fn coordinates(&self) -> Option<&[[f64; 2]]> {
         let offsets = self.batch.vertex_offsets();
         self.places.as_ref()?.get(offsets[self.index]..offsets[self.index + 1])
@@ -80,7 +80,7 @@ impl RawGraph {
         self.view().num_edges()
     }
 
-    /// The feature set of the molecule it was made of, if it was.
+    /// The feature set, if the graph is a molecule.
     #[getter]
     fn molecules(&self) -> Option<&str> {
         self.molecules.as_deref()
@@ -103,7 +103,7 @@ impl RawGraph {
         array(py, self.view().num_vertices(), self.view().vertex_attributes())
     }
 
-    /// What the columns of the features are called, where they have names.
+    /// The names of the feature columns, if they have names.
     fn feature_names(&self) -> Option<Vec<String>> {
         self.batch.attribute_names().map(<[String]>::to_vec)
     }
@@ -127,7 +127,7 @@ impl RawGraph {
         if mine.attribute_names().is_some() == theirs.attribute_names().is_some() {
             return mine == theirs;
         }
-        // Columns without names may be those of any.
+        // Columns without names match any columns.
         let nameless = |graph: GraphBatch| graph.with_attribute_names(Vec::new());
         nameless(mine) == nameless(theirs)
     }

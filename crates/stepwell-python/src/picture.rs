@@ -20,7 +20,7 @@ use crate::model::{RawModel, Values};
 use crate::options::refused;
 use crate::{pool, threads};
 
-/// A picture that was drawn.
+/// A picture.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawPicture(Picture);
 
@@ -54,10 +54,10 @@ fn exception(error: Error) -> PyErr {
     }
 }
 
-/// The picture, where each row lies, and the share that each axis shows.
+/// The picture, the point of each row, and the share of variance on each axis.
 type Plotted<'py> = (RawPicture, Bound<'py, PyArray2<f64>>, Vec<f64>);
 
-/// Vectors as points; by linear discriminants where there are classes, unless said.
+/// Vectors as points; by default, by linear discriminants if there are classes.
 #[pyfunction]
 pub fn plot_embedding<'py>(
     py: Python<'py>,
@@ -88,8 +88,8 @@ pub fn plot_embedding<'py>(
     Ok((RawPicture(picture), points.into_pyarray(py), projection.explained))
 }
 
-/// A graph and its levels side by side; each level's vertices and edges, how many
-/// of its vertices are kept, the value of that cut, and the weight merged.
+/// A graph and its levels side by side; the numbers of vertices, edges and kept vertices of
+/// each level, the value of its cut, and the merged weight.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a row of figures per level")]
 pub fn plot_pyramid(
@@ -119,7 +119,7 @@ pub fn plot_pyramid(
     Ok((RawPicture(picture), figures.collect()))
 }
 
-/// Where vertices lie: as given, or as the dataset has it.
+/// The positions of vertices: as given, or those of the dataset.
 fn places(graph: &RawGraph, given: Option<PyReadonlyArray2<'_, f64>>) -> PyResult<Option<Vec<[f64; 2]>>> {
     let Some(given) = given else { return Ok(graph.coordinates().map(<[_]>::to_vec)) };
     let given = given.as_array();
@@ -133,12 +133,12 @@ fn places(graph: &RawGraph, given: Option<PyReadonlyArray2<'_, f64>>) -> PyResul
     Ok(Some(given.rows().into_iter().map(|row| [row[0], row[1]]).collect()))
 }
 
-/// The picture, intercept and decision value, what the vertices of each level
-/// add, and all of it on the vertices of the graph itself.
+/// The picture, intercept and decision value, the contributions of the vertices of each
+/// level, and all contributions on the vertices of the original graph.
 type Explained<'py> =
     (RawPicture, f64, f64, Vec<(usize, Bound<'py, PyArray1<f64>>)>, Bound<'py, PyArray1<f64>>);
 
-/// What the vertices of one graph add to the decision value at `column`.
+/// The contributions of the vertices of one graph to the decision value of `column`.
 #[pyfunction]
 pub fn plot_explanation<'py>(
     py: Python<'py>,

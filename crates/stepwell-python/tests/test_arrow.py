@@ -75,7 +75,7 @@ def test_rows_say_what_edges_carry(tmp_path):
     expected = model.fit_transform(graphs)
     assert np.array_equal(model.fit_transform(table), expected)
     assert np.array_equal(embedded_by_the_command(table, tmp_path, "--edge-gate", "signs"), expected.astype(np.float32))
-    with pytest.warns(UserWarning, match="edges carry labels and attributes, which this model ignores"):
+    with pytest.warns(UserWarning, match="this model ignores labels and attributes of edges"):
         assert not np.array_equal(PyramidalReservoir(**MODEL).fit_transform(table), expected)
 
 

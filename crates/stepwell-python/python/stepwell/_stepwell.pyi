@@ -1,4 +1,4 @@
-"""The native part of the package: arrays in and out, nothing a user imports."""
+"""The native part of the package, which users do not import."""
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -52,13 +52,13 @@ _Vertices: TypeAlias = NDArray[np.uint32]
 _Csr: TypeAlias = tuple[_Floats, NDArray[np.int32], NDArray[np.int64]]
 #: `W` and `V` of each reservoir.
 _Weights: TypeAlias = Sequence[tuple[_Floats, _Floats]]
-#: What happened, in numbers.
+#: Counts of events.
 _Notes: TypeAlias = list[tuple[str, int]]
-#: Sweeps, whether they converged, what poolings did, and what levels have lost.
+#: Sweeps, convergence, notes of poolings, and losses of levels.
 _Journey: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.bool_], _Notes, list[tuple[int, int, int]]]
-#: What is to be predicted: a class each, or rows of numbers.
+#: Targets: classes, or rows of numbers.
 _Targets: TypeAlias = list[bool] | list[int] | list[float] | list[str] | _Floats
-#: Is told how many graphs are done.
+#: Called with the number of finished graphs.
 _Report: TypeAlias = Callable[[int], object]
 _Options: TypeAlias = dict[str, Any]
 
