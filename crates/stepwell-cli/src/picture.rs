@@ -69,8 +69,7 @@ impl PictureArgs {
         report: impl FnOnce() -> T,
     ) -> Result<()> {
         if let Some(path) = &self.out {
-            terminal.note_folder(path);
-            picture.write(path)?;
+            terminal.creating(path, || picture.write(path))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
         match (self.json, &self.out) {

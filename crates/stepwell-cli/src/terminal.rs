@@ -65,12 +65,14 @@ impl Terminal {
         texts.iter().for_each(|text| self.note(&format!("{kind}: {text}")));
     }
 
-    /// Reports that the folder of a file to be written is missing, and will be created.
-    pub fn note_folder(&self, file: &Path) {
+    /// Writes a file, and reports its folder if that had to be created.
+    pub fn creating<T, E>(&self, file: &Path, write: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let written = write()?;
         if let Some(folder) = folder {
-            self.note(&format!("note: creating the folder {}", folder.display()));
+            self.note(&format!("note: created the folder {}", folder.display()));
         }
+        Ok(written)
     }
 
     /// Text for standard output.

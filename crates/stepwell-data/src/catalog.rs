@@ -1,4 +1,4 @@
-//! Finding a dataset by what a person types: a path, or a name.
+//! Finds a dataset by its path or name.
 //!
 //! An argument with a separator, a leading dot or a known ending is a path;
 //! `-` is JSON lines on standard input. Anything else is a name: the paper's
@@ -302,7 +302,7 @@ impl Catalog {
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and --offline forbids downloading {url}{}",
+                "{name} is not on this machine (looked in {searched}), and downloading {url} is off{}",
                 self.did_you_mean(name)
             )));
         }
@@ -464,7 +464,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = catalog(folder.path()).load("MUTAG", 0, &mut |_| std::ops::ControlFlow::Continue(()));
         let text = error.unwrap_err().to_string();
-        assert!(text.contains("MUTAG is not on this machine") && text.contains("forbidden"), "{text}");
+        assert!(
+            text.contains("MUTAG is not on this machine")
+                && text.contains("downloading http://127.0.0.1:1/MUTAG.zip is off"),
+            "{text}"
+        );
         let misspelt = catalog(folder.path()).load("MUTGA", 0, &mut |_| std::ops::ControlFlow::Continue(()));
         assert!(misspelt.unwrap_err().to_string().ends_with("; did you mean MUTAG?"));
         let unlike = catalog(folder.path()).load("XYZ", 0, &mut |_| std::ops::ControlFlow::Continue(()));
@@ -476,7 +480,7 @@ mod tests {
         let of = |name: &str| Format::of(Path::new(name));
         assert_eq!(of("a.JSONL").unwrap(), Format::JsonLines);
         assert_eq!(of("out/folder").unwrap(), Format::TudFolder);
-        assert!(of("a.txt").unwrap_err().to_string().contains("Known endings"));
+        assert!(of("a.txt").unwrap_err().to_string().contains("unknown file extension"));
         assert!(of("a.csv").unwrap_err().to_string().contains("by --smiles"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a result is made of, and how that differs from what another is made of.
+//! Identifies what a result is made of, and reports how two results differ in that.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What a dataset looks like in numbers: the paper's Table 1, and Table 4 for
+//! The summary of a dataset: the paper's Table 1, and Table 4 for
 //! the original graphs.
 
 use std::collections::BTreeSet;

@@ -103,7 +103,7 @@ def test_unknown_labels_are_counted():
     model = PyramidalReservoir(edge_gate="signs").fit(train)
     with pytest.warns(UserWarning, match="^1 edges have a label that no training graph has"):
         model.transform([Graph([[0, 1], [1, 2]], edge_label=[1, 7])])
-    with pytest.raises(ValueError, match="edge labels: the model was made for graphs with 1 per edge, these have none"):
+    with pytest.raises(ValueError, match="edge labels: the model expects graphs with 1 per edge, but these have none"):
         model.transform([Graph([[0, 1], [1, 2]])])
     # Without edges there is nothing to carry.
     assert model.transform([Graph(np.zeros((2, 0), int), num_nodes=2)]).shape == (1, 50)

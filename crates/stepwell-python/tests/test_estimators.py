@@ -399,8 +399,8 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
         (lambda fit: fit().predict([GOOD, None]), TypeError, "graph 1: expected a stepwell.Graph"),
         (lambda fit: fit().predict(GOOD), TypeError, "graphs: expected a sequence of graphs, found stepwell.Graph"),
         (lambda fit: fit().predict([GRAPHS[0], Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "graph 1: "),
-        (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "the model was made for graphs with 5, these have 3"),
-        (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "the model was made for graphs with 5, these have none"),
+        (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "the model expects graphs with 5, but these have 3"),
+        (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "the model expects graphs with 5, but these have none"),
     ],
 )
 def test_what_is_wrong_is_said(make, kind, words):

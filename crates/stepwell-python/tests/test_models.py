@@ -309,10 +309,10 @@ def test_named_columns_are_matched_by_name(tmp_path):
     assert named(names)[0].feature_names == names and pickle.loads(pickle.dumps(named(names)[0])).feature_names == names
     expected = model.decision_function(named(names))
     assert np.array_equal(model.decision_function(named(names[::-1])), expected)
-    with pytest.raises(ValueError, match="made for graphs with 2, these have 1"):
+    with pytest.raises(ValueError, match="expects graphs with 2, but these have 1"):
         model.predict(named(["charge"]))
     other = [Graph(g.adjacency, g.features, labels=g.labels, feature_names=["mass", "size"]) for g in graphs]
-    with pytest.raises(ValueError, match="made for graphs with mass, charge, these have mass, size"):
+    with pytest.raises(ValueError, match="expects graphs with mass, charge, but these have mass, size"):
         model.predict(other)
     model.save(tmp_path / "m")
     save_dataset(tmp_path / "g.parquet", named(names[::-1]), y)

@@ -257,7 +257,7 @@ def test_real_molecules_when_they_are_there():
         (
             lambda: PyramidalReservoir().fit([GRAPHS["random"]]).transform([Graph([[0], [1]], np.ones((2, 3)))]),
             ValueError,
-            "the model was made for graphs with 4, these have 3",
+            "the model expects graphs with 4, but these have 3",
         ),
     ],
 )

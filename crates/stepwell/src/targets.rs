@@ -370,7 +370,7 @@ impl Targets {
         match self {
             Self::None => "no targets",
             Self::Classes(labels) => labels.kind(),
-            Self::Numbers(_) => "real numbers",
+            Self::Numbers(_) => "numbers",
             Self::Binary(_) => "binary labels",
         }
     }

@@ -79,15 +79,15 @@ impl Coarsen {
         let pyramid = terminal.coarsen(cache.as_ref(), &dataset.graphs, &pooling, self.pool.levels)?;
         let seconds = start.elapsed().as_secs_f64();
         let notes = describe_notes(&pyramid.notes());
-        terminal.note_folder(&self.out);
         let mut levels = Vec::new();
-        files::write_folder_whole::<anyhow::Error>(&self.out, |folder| {
+        let write = |folder: &Path| {
             for (number, level) in (1..).zip(pyramid.levels) {
                 levels.push(LevelSummary::of(number, &level.graphs));
                 write_level(&dataset, level, number, folder)?;
             }
             Ok(())
-        })?;
+        };
+        terminal.creating(&self.out, || files::write_folder_whole::<anyhow::Error>(&self.out, write))?;
         if self.json {
             return terminal.json(&CoarseningSummary {
                 dataset: dataset.name,

@@ -45,10 +45,9 @@ impl Convert {
             }
             return Ok(());
         }
-        terminal.note_folder(&self.out);
         let out = self.out.display();
-        let lost =
-            terminal.busy(&format!("writing {out}"), || catalog::write(&dataset, &self.out, self.lossy))?;
+        let write = || catalog::write(&dataset, &self.out, self.lossy);
+        let lost = terminal.busy(&format!("writing {out}"), || terminal.creating(&self.out, write))?;
         if !lost.is_empty() {
             terminal.note(&format!("note: not written: {}", lost.join(", ")));
         }

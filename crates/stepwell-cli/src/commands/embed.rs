@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -140,9 +141,8 @@ impl Embed {
                 work.run(terminal, Some(Box::new(CsvWriter::new(stdout, &shape))))?.0
             }
             Some(path) => {
-                terminal.note_folder(path);
                 let (mut report, mut partial) = (EmbeddingSummary::default(), None);
-                files::write_whole::<anyhow::Error>(path, |out| {
+                let write = |out: &mut BufWriter<&File>| {
                     let writer: Box<dyn VectorWriter + '_> = match format {
                         Format::Csv => Box::new(CsvWriter::new(out, &shape)),
                         Format::Npy => Box::new(NpyWriter::new(out, &shape)?),
@@ -150,7 +150,8 @@ impl Embed {
                     };
                     (report, partial) = work.run(terminal, Some(writer))?;
                     Ok(())
-                })?;
+                };
+                terminal.creating(path, || files::write_whole::<anyhow::Error>(path, write))?;
                 partial.map_or(Ok(()), Partial::finish)?;
                 let EmbeddingSummary { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
                 let path = path.display();

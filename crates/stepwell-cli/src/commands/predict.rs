@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -154,9 +155,8 @@ impl Predict {
                 self.predict((&model, &asked), &source, terminal, Some(writer))?.0
             }
             Some(path) => {
-                terminal.note_folder(path);
                 let (mut report, mut partial) = (PredictionSummary::default(), None);
-                files::write_whole::<anyhow::Error>(path, |out| {
+                let write = |out: &mut BufWriter<&File>| {
                     let writer: Box<dyn VectorWriter + '_> = if parquet {
                         Box::new(ParquetWriter::new(out, &shape))
                     } else {
@@ -164,7 +164,8 @@ impl Predict {
                     };
                     (report, partial) = self.predict((&model, &asked), &source, terminal, Some(writer))?;
                     Ok(())
-                })?;
+                };
+                terminal.creating(path, || files::write_whole::<anyhow::Error>(path, write))?;
                 partial.map_or(Ok(()), Partial::finish)?;
                 let count = report.tally.vertices.max(report.tally.graphs);
                 terminal.note(&format!("wrote {count} predictions to {}", path.display()));

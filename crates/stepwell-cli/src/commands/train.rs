@@ -227,8 +227,8 @@ impl Train {
             seconds: start.elapsed().as_secs_f64(),
             tally,
         };
-        terminal.note_folder(&self.model);
-        models::write(&self.model, &trained.to_bytes()?)?;
+        let bytes = trained.to_bytes()?;
+        terminal.creating(&self.model, || models::write(&self.model, &bytes))?;
         let compared = |choice: &&Choice| choice.candidates.len() > 1;
         let chosen: Vec<String> = report.choices.iter().filter(compared).map(chosen_value).collect();
         if !chosen.is_empty() {

@@ -134,7 +134,10 @@ fn a_model_is_evaluated_as_train_makes_it() {
         serde_json::json!(["spectral_radius", "input_scaling", "hidden_scaling"])
     );
     let text = output(&[&["evaluate", "b-easy-small"][..], &small].concat());
-    assert!(text.contains("b-easy, accurate with units 6, pooling none, 3 blocks: accuracy "), "{text}");
+    assert!(
+        text.contains("b-easy-small, accurate with units 6, pooling none, 3 blocks: accuracy "),
+        "{text}"
+    );
     assert!(text.contains("Protocol: 3 folds with "), "{text}");
     assert!(text.contains("; 2 draws of the weights; scored on the test graphs."), "{text}");
     let searching = ["evaluate", "b-easy-small", "--on-validation", "--configs", "2"];

@@ -258,7 +258,7 @@ fn a_dataset_is_never_written_over_by_what_is_made_of_it() {
         vec!["predict", &data, "-m", &model, "-o", &around],
         vec!["convert", &data, &around],
     ] {
-        assert!(failure(&command, 2).contains("this is the dataset itself"), "{command:?}");
+        assert!(failure(&command, 2).contains("this file is the dataset"), "{command:?}");
     }
     assert_eq!(fs::read(&data).unwrap(), before);
 }

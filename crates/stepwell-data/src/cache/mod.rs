@@ -91,7 +91,7 @@ impl PyramidCache {
         let place = Place::file(path.display().to_string());
         let input = BufReader::with_capacity(1 << 18, file);
         let Some(seal) = Seal::open(&self.folder)? else {
-            return Err(Error::malformed(place, "a file 'seal' beside it", "none"));
+            return Err(Error::malformed(place, "a file 'seal' next to it", "none"));
         };
         layout::read(input, length, place, key, levels, graphs, &seal).map(Some)
     }

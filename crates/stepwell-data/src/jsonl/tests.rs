@@ -151,8 +151,8 @@ fn broken_lines_are_explained() {
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"weight\":[NaN]}",
         r#"expected valid JSON, found '\"weight\":[NaN]}' around column 46 (expected value)"#,
     );
-    check(&format!("{none},\"x\":[1]}}"), "expected 'x_dim' beside 'x', found none");
-    check(&format!("{none},\"x_dim\":1}}"), "expected 'x' beside 'x_dim', found none");
+    check(&format!("{none},\"x\":[1]}}"), "expected 'x_dim' together with 'x', found none");
+    check(&format!("{none},\"x_dim\":1}}"), "expected 'x' together with 'x_dim', found none");
     check(
         &format!("{none},\"x\":[1,2,3],\"x_dim\":2}}"),
         "expected 4 numbers in 'x' (2 vertices of 2), found 3",
@@ -197,7 +197,7 @@ fn broken_lines_are_explained() {
         &format!("{none},\"y\":1}}"),
         "expected none in 'y', as in the rows before, found a number; 'embed' and 'predict' accept rows without a class, 'train' and 'evaluate' skip them, other commands refuse them",
     );
-    check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1; 'y' holds 'a'");
+    check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1, but 'y' holds 'a'");
     check(&format!("{none},\"y\":[]}}"), "expected at least one target in 'y', found an empty list");
     for nested in ["[[1]]", "[{}]", "[1e999]", "{}"] {
         check(
@@ -226,7 +226,7 @@ fn broken_lines_are_explained() {
         "expected 4 numbers in 'pos', as many as two per vertex, found 3",
     );
     check(&format!("{none},\"directed\":1}}"), "expected true or false in 'directed', found integer `1`");
-    check(&format!("{none},\"src\":[]}}"), "expected every key once, found a second 'src'");
+    check(&format!("{none},\"src\":[]}}"), "expected each key once, found a second 'src'");
     check(
         none,
         r#"expected valid JSON, found '[],\"dst\":[]' around column 32 (EOF while parsing an object)"#,
@@ -365,7 +365,7 @@ fn columns_are_named() {
     let error = |names: &[&str]| read_with(&more, &named(names)).unwrap_err().to_string();
     assert_eq!(
         error(&["a", "c"]),
-        "in.jsonl, line 1: several targets that are classes by name cannot be trained together: 'c' holds 'x'; name one of them"
+        "in.jsonl, line 1: several targets must be numbers or 0/1, but 'c' holds 'x'; pass one target to predict classes by name"
     );
     assert_eq!(error(&["A"]), "in.jsonl: expected a key 'A', found 'a', 'b', 'c'");
     assert!(
@@ -414,7 +414,7 @@ fn groups_are_read() {
         error(&["\"g\":1.5"]),
         "in.jsonl, line 1: expected a string or an integer in 'g', found '1.5'"
     );
-    assert_eq!(error(&["\"g\":1,\"g\":2"]), "in.jsonl, line 1: expected every key once, found a second 'g'");
+    assert_eq!(error(&["\"g\":1,\"g\":2"]), "in.jsonl, line 1: expected each key once, found a second 'g'");
 }
 
 #[test]

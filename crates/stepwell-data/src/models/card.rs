@@ -1,4 +1,4 @@
-//! What a model is, to be read by people and programs.
+//! The card of a model: its description for people and programs.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

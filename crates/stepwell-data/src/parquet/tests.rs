@@ -418,7 +418,7 @@ fn lists_of_targets_are_read() {
     let mut texts = ListBuilder::new(StringBuilder::new());
     texts.append_value([Some("a")]);
     let said = both(&with_columns(vec![("y", Arc::new(texts.finish()))]), &plain).unwrap_err();
-    assert_eq!(said, "several targets must be numbers or 0/1; 'y' holds strings");
+    assert_eq!(said, "several targets must be numbers or 0/1, but 'y' holds strings");
     let said = both(&with_columns(vec![("y", nested(&[Some(&[Some(&[1])])]))]), &plain).unwrap_err();
     assert!(said.starts_with("expected numbers or booleans in 'y', found a column of type List"), "{said}");
 }
@@ -455,7 +455,7 @@ fn columns_are_named_for_targets_and_groups() {
     assert_eq!(said(&["a"], Some("g")), "expected a column 'g', found 'a', 'b', 'c', 'd', 'y'");
     assert_eq!(
         said(&["a", "c"], None),
-        "several targets that are classes by name cannot be trained together: 'c' holds strings; name one of them"
+        "several targets must be numbers or 0/1, but 'c' holds strings; pass one target to predict classes by name"
     );
     assert_eq!(said(&["d"], Some("a")), "expected a group in 'a', found none");
     assert_eq!(

@@ -1,5 +1,5 @@
 //! A walk over bytes in Thrift's compact encoding, the encoding of Parquet's
-//! footer and page headers: it passes over everything and asks for no memory.
+//! footer and page headers: it skips everything and allocates nothing.
 //!
 //! The `parquet` crate reads a field as its number says, whatever kind it
 //! claims to be. A field of another kind than expected is therefore an error

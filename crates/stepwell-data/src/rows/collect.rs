@@ -197,8 +197,9 @@ fn attributes<'a>(
     rows: usize,
     items: &str,
 ) -> Result<Option<(&'a [f64], usize)>, Fault> {
-    let beside =
-        |one: Key, other: Key| Fault::new(format!("'{}' beside '{}'", one.name(), other.name()), "none");
+    let beside = |one: Key, other: Key| {
+        Fault::new(format!("'{}' together with '{}'", one.name(), other.name()), "none")
+    };
     let (values, width) = match (values, width) {
         (None, None) => return Ok(None),
         (Some(_), None) => return Err(beside(width_key, key)),

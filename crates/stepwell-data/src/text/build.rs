@@ -1,4 +1,4 @@
-//! Tables of vertices and edges, one graph after the other, made a batch.
+//! Builds a batch from tables of vertices and edges, graph after graph.
 
 use std::ops::Range;
 

@@ -154,13 +154,10 @@ fn broken_files_are_explained() {
         &[("graph_labels", "")],
         "TOY_graph_labels.txt: expected 3 lines, one for each of the graphs, found 0",
     );
-    check(
-        &[("graph_labels", "1\na\n3\n")],
-        "TOY_graph_labels.txt, line 2: expected a whole number, found 'a'",
-    );
+    check(&[("graph_labels", "1\na\n3\n")], "TOY_graph_labels.txt, line 2: expected an integer, found 'a'");
     check(
         &[("node_labels", "1\n2\n3\n4\n99999999999\n")],
-        "TOY_node_labels.txt, line 5: expected an integer of 32 bits, found '99999999999'",
+        "TOY_node_labels.txt, line 5: expected a 32-bit integer, found '99999999999'",
     );
     check(
         &[("node_labels", "1,2\n2,3\n3\n4,4\n5,5\n")],
@@ -300,5 +297,5 @@ fn files_that_are_not_read_are_told_of() {
         notes[0].contains("'TOY_node_label.txt'") && notes[0].contains("'TOY_graph_attributes.txt'"),
         "{notes:?}"
     );
-    assert!(notes[0].contains("were not read"), "{notes:?}");
+    assert!(notes[0].contains("were ignored"), "{notes:?}");
 }

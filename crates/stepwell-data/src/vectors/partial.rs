@@ -1,5 +1,5 @@
-//! Blocks of a table kept beside it while it is being made, so that work that
-//! was ended goes on where it was.
+//! Finished blocks of an unfinished table, kept in a file next to it, so that an interrupted
+//! run can be resumed.
 //!
 //! The file begins with a line of JSON that says what the table is made of ([`Identity`]);
 //! what was made of something else is refused, and says so. Behind the line

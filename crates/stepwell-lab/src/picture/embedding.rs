@@ -143,7 +143,7 @@ fn label(projection: &Projection, axis: usize, method: Method) -> String {
         (AxisKind::Principal, Method::Lda) => {
             format!("{which} principal component of the rest ({percent:.1} % of the variance)")
         }
-        (AxisKind::Nothing, _) => "nothing varies beside".to_owned(),
+        (AxisKind::Nothing, _) => "nothing else varies".to_owned(),
     }
 }
 

@@ -363,7 +363,7 @@ mod tests {
         let refused = map.apply(&other).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "vertex attributes: the model was made for graphs with mass, charge, these have mass, size"
+            "vertex attributes: the model expects graphs with mass, charge, but these have mass, size"
         );
         let nameless = carrying(&[1.0, 7.0, 2.0, 9.0], 2);
         assert!(map.apply(nameless.as_batch()).is_ok(), "without names they are taken in their order");

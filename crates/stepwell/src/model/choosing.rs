@@ -484,6 +484,6 @@ mod tests {
         assert!(Choose::WlWeight.candidates(&states).is_empty());
         let twice = json!({ "choose": ["structure", "structure"] });
         let refusal = self::config().overlay(twice.as_object().unwrap()).unwrap_err().to_string();
-        assert_eq!(refusal, "choose: expected every option once, found structure");
+        assert_eq!(refusal, "choose: expected each option once, found structure");
     }
 }
