@@ -44,10 +44,7 @@ impl Watch {
     }
 
     pub fn go_on(&self) -> ControlFlow<()> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -90,10 +87,12 @@ fn wait<T>(result: Receiver<T>, watch: &Watch, report: Option<&Py<PyAny>>) -> Py
             (Err(RecvTimeoutError::Disconnected), _) => {
                 return Err(PyRuntimeError::new_err("internal error in Stepwell; please report it"));
             }
-            (Err(RecvTimeoutError::Timeout), Some((error, since))) => match since.elapsed() < PATIENCE {
-                true => interrupted = Some((error, since)),
-                false => return Err(error),
-            },
+            (Err(RecvTimeoutError::Timeout), Some((error, since))) => {
+                if since.elapsed() >= PATIENCE {
+                    return Err(error);
+                }
+                interrupted = Some((error, since));
+            }
             (Err(RecvTimeoutError::Timeout), None) => {
                 let done = watch.done.load(Ordering::Relaxed);
                 let look = |py: Python<'_>| {

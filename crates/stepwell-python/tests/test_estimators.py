@@ -4,6 +4,7 @@ import inspect
 import io
 import pickle
 import pydoc
+from collections.abc import Sequence
 
 import joblib
 import numpy as np
@@ -111,8 +112,12 @@ def test_parameters_are_real_ones(kind):
     described = pydoc.render_doc(kind, renderer=pydoc.plaintext)
     for name in shown:
         assert f" {name} : " in described, f"{name} is not described"
+    assert shown["units"].annotation == int | Sequence[int]
+    assert not [name for name, each in shown.items() if each.annotation is each.empty]
     with pytest.raises(TypeError, match="no_such_thing"):
         kind.from_preset("paper", no_such_thing=1)
+    with pytest.raises(TypeError, match=r"keyword argument 'unit'. Did you mean 'units'\?"):
+        kind(unit=1)
 
 
 @pytest.mark.parametrize("kind", ALL)

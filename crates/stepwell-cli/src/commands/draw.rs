@@ -16,10 +16,10 @@ use crate::terminal::Terminal;
 
 /// Draw one graph and its coarse levels side by side
 ///
-/// Vertices lie where the dataset says, or where edges pull them; their colours
-/// are labels, attributes or degrees; molecules are drawn as chemists do. Where a pooling selects vertices, those
-/// it drops are hollow; where it merges them, those that become one lie in one
-/// patch. Beside each level stand its size and the value of the cut.
+/// Positions come from the dataset or from a force-directed layout; molecules are drawn as
+/// chemists do. Colours are labels, attributes or degrees. If a pooling selects vertices,
+/// those it drops are hollow; if it merges vertices, those that become one share a patch.
+/// Every level shows its size and the value of the cut.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell draw MUTAG --graph 7 -o graph.svg

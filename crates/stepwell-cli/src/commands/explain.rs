@@ -16,14 +16,14 @@ use crate::model::read_model;
 use crate::picture::{GraphArg, PictureArgs};
 use crate::terminal::{Terminal, table};
 
-/// Show which vertices a prediction is made of
+/// Show how much each vertex contributes to a prediction
 ///
-/// A decision value is its intercept plus what each vertex of the levels read adds. The
-/// intercept of a model with landmarks is what the model says of a graph with the mean
-/// vector of the training graphs; vertices share the difference by integrated gradients,
-/// and share equally what each Weisfeiler–Lehman colour adds. Of a maximum, each unit's part
-/// belongs to the vertex that has it. In the picture, what a coarse vertex adds is shared
-/// among the vertices it stands for.
+/// A decision value is an intercept plus a contribution of every vertex. The intercept of a
+/// model with landmarks is the decision value of a graph with the mean vector of the training
+/// graphs; integrated gradients divide the difference among the vertices, and vertices of a
+/// Weisfeiler–Lehman colour share its contribution equally. For the aggregate max, a unit's
+/// contribution belongs to the vertex with the maximum. The picture divides the
+/// contribution of a coarse vertex among the vertices it stands for.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
@@ -37,11 +37,11 @@ pub struct Explain {
     #[command(flatten)]
     graph: GraphArg,
 
-    /// The model that 'stepwell train' wrote
+    /// A saved model: a file of 'stepwell train' or of save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
-    /// The class whose decision value is explained (default: the one predicted)
+    /// The class whose decision value is explained (default: the predicted one)
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
 
@@ -105,7 +105,10 @@ impl Explain {
     /// The column of the class asked for, or of the one predicted.
     fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
         let Some(name) = &self.class else { return Ok(predicted.unwrap_or(0)) };
-        ensure!(!model.classes.is_empty(), anyhow!("--class: the model predicts numbers").context(BadUsage));
+        ensure!(
+            !model.classes.is_empty(),
+            anyhow!("--class: this model predicts numbers and has no classes").context(BadUsage)
+        );
         let names = model.classes.names();
         names
             .iter()
@@ -152,7 +155,7 @@ fn describe(
     lines.push(String::new());
     lines.push(table(&["level", "vertex", "adds"], all.iter().take(LISTED).map(row)));
     if all.len() > LISTED {
-        lines.push(format!("and {} more; --json has all of them, -o draws them", all.len() - LISTED));
+        lines.push(format!("and {} more; --json prints all of them, -o draws them", all.len() - LISTED));
     }
     lines.join("\n")
 }

@@ -269,7 +269,7 @@ fn what_never_ends_and_what_memory_cannot_hold_is_refused() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("the weights of so many units: ") && said.contains(" GB of memory needed"),
+        said.contains("the weights of the reservoirs: ") && said.contains(" GB of memory needed"),
         "{said}"
     );
 }

@@ -44,7 +44,12 @@ fn numbers_are_predicted_as_numbers() {
         .collect();
     let (data, model) = (folder.at("paths.jsonl"), folder.at("model.safetensors"));
     fs::write(&data, rows.join("\n")).unwrap();
+    let deeper = folder.at("new/folder/model.safetensors");
+    let made = stepwell().args(["train", &data, "-m", &deeper, "--regression"]).assert().success();
+    let notes = String::from_utf8(made.get_output().stderr.clone()).unwrap();
+    assert!(notes.contains(&format!("note: creating the folder {}", folder.at("new/folder"))), "{notes}");
     let report = json(&["train", &data, "-m", &model, "--regression", "--json"]);
+    assert!(report["converged"].is_null(), "the preset has fixed sweeps: {report}");
     assert!(report["training_r2"].as_f64().unwrap() > 0.99, "{report}");
     let table = output(&["predict", &data, "-m", &model]);
     assert_eq!(table.lines().next(), Some("id,prediction"));

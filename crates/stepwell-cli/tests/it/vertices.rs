@@ -69,7 +69,7 @@ fn vertices_are_trained_and_predicted() {
     assert_eq!(output(&["predict", &rows, "-m", &model, "--proba"]), table);
     stepwell().args(["predict", &rows, "-m", &model, "-o", &written]).assert().success();
     let refused = failure(&["embed", &data, "-m", &model], 2);
-    assert!(refused.contains("vectors of vertices, not of graphs"), "{refused}");
+    assert!(refused.contains("this model embeds vertices, not graphs"), "{refused}");
     assert!(output(&["embed", &data, "-m", &model, "--nodes"]).starts_with("graph,block,vertex"));
     let refused = failure(&["convert", &data, &folder.at("w.zip")], 1);
     assert!(refused.contains("targets and parts of vertices"), "{refused}");

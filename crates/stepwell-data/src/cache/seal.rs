@@ -33,8 +33,8 @@ impl Seal {
         };
         let place = || Place::file(path.display().to_string());
         if is_open_to_others(&file.metadata().map_err(io)?) {
-            let found = "one that others can use, too; delete it and the pyramids beside it";
-            return Err(Error::malformed(place(), "a secret of this user's", found));
+            let found = "one that other users can read; delete it and the pyramids next to it";
+            return Err(Error::malformed(place(), "a secret that only this user can read", found));
         }
         let mut secret = Vec::new();
         (&file).take(DIGEST as u64 + 1).read_to_end(&mut secret).map_err(io)?;
@@ -56,7 +56,7 @@ impl Seal {
         if files::write_secret(&path, &secret)? {
             return Ok(Self(secret));
         }
-        let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it is gone again"));
+        let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it was removed meanwhile"));
         Self::open(folder)?.ok_or_else(gone)
     }
 

@@ -115,7 +115,7 @@ fn names(parts: &[Option<Part>]) -> Vec<Option<&'static str>> {
     parts.iter().map(|&part| name(part)).collect()
 }
 
-/// The targets of a graph's vertices, null where they are not known.
+/// The targets of a graph's vertices, null if unknown.
 struct NodeY<'a>(&'a Known, Range<usize>);
 
 impl Serialize for NodeY<'_> {

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | `edges` | two columns: the ends of each undirected edge |
 //! | `node_features` | a row per vertex |
-//! | `node_labels` | a class per vertex; -1 where it is not known |
-//! | `train_masks`, `val_masks`, `test_masks` | a row per split, a truth value per vertex |
+//! | `node_labels` | a class per vertex; -1 if unknown |
+//! | `train_masks`, `val_masks`, `test_masks` | a row per split, a boolean per vertex |
 
 use std::io::{Read, Seek};
 
@@ -20,7 +20,7 @@ use crate::archive::Archive;
 use crate::dataset::{Dataset, Known, Part, Vertices};
 use crate::error::{Error, Result};
 
-/// The member that tells such a file from the benchmark's.
+/// The member that distinguishes such a file from the benchmark's.
 pub(super) const MARK: &str = "node_labels.npy";
 
 /// The members of the masks.
@@ -78,7 +78,7 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
         let count = match shape[..] {
             [found] if found == vertices => 1,
             [count, found] if found == vertices => count,
-            _ => return wrong(&mask, &format!("a truth value for each of {vertices} vertices"), &shape),
+            _ => return wrong(&mask, &format!("a boolean for each of {vertices} vertices"), &shape),
         };
         if splits.is_empty() {
             splits = vec![vec![None; vertices]; count];

@@ -145,7 +145,7 @@ fn targets(targets: &Targets, kind: &DataType, range: Range<usize>) -> ArrayRef 
     }
 }
 
-/// The targets of vertices, which begin at `starts`, null where they are not known.
+/// The targets of vertices, which begin at `starts`, null if unknown.
 fn node_y(known: Option<&Known>, kind: &DataType, starts: &[usize]) -> ArrayRef {
     let DataType::List(field) = kind else { return arrow_array::new_empty_array(kind) };
     let nothing = Known::default();

@@ -69,7 +69,7 @@ impl Layout {
         match Key::all().find(|&key| carried(key) && !fits(key)) {
             None => Ok(()),
             Some(key) => Err(Error::Unsupported(format!(
-                "{place}: '{}' of some graphs does not fit into the columns the file was begun with",
+                "{place}: '{}' of some graphs does not fit the columns of the graphs before",
                 key.name()
             ))),
         }

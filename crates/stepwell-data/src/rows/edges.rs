@@ -95,7 +95,7 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     }
     if let Some(known) = &dataset.some_classes {
         return Err(Error::Unsupported(format!(
-            "{place}: {} of {graphs} graphs have no class, and rows cannot hold classes of some graphs",
+            "{place}: {} of {graphs} graphs have no class; give all graphs a class, or remove the classes",
             graphs - known.rows.len()
         )));
     }

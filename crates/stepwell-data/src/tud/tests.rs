@@ -76,7 +76,7 @@ fn labels_may_be_several() {
 #[test]
 fn directions_that_carry_something_else_make_graphs_directed() {
     let note = |what| {
-        format!("the two directions of an edge carry different {what}: the graphs are read as directed")
+        format!("the two directions of an edge carry different {what}: reading the graphs as directed")
     };
     let dataset = read(folder(&with(&[("edge_labels", "1\n2\n3\n3\n0\n")])).path()).unwrap();
     assert_eq!(dataset.notes, [note("labels")]);

@@ -31,7 +31,7 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
 }
 
 /// Writes the dataset as `NAME_*.txt`, into a zip archive or a new folder.
-/// What [is lost](lost) is left out.
+/// What [is lost](lost) is dropped.
 pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
     let last_vertices = dataset.graphs.iter().last().map_or(0, |graph| graph.num_vertices());
     if last_vertices == 0 {

@@ -336,9 +336,9 @@ fn a_plane_needs_what_it_shows() {
     let real = Targets::numbers(vec![0.0; 9]);
     assert_eq!(
         refused(&real, &ids),
-        "method: expected pca, since lda needs classes, found lda and targets that are real numbers"
+        "method: expected pca (lda needs classes), found lda with targets that are floats"
     );
-    assert!(refused(&Targets::None, &ids).ends_with("found lda and no targets"));
+    assert!(refused(&Targets::None, &ids).ends_with("found lda without targets"));
     assert_eq!(refused(&Targets::integers(vec![1; 4]), &ids), "targets: expected 9, found 4");
     assert_eq!(refused(&Targets::None, &ids[1..]), "ids: expected 9, found 8");
 }

@@ -5,11 +5,13 @@ module makes signatures and docstrings from them, and ``python -m
 stepwell._options`` writes the types in ``_parameters.py``.
 """
 
+import difflib
 import inspect
 import re
 import textwrap
-from typing import Any
+from typing import Any, get_type_hints
 
+from ._parameters import ClassifierParameters, NodeClassifierParameters
 from ._stepwell import option_table, preset_options
 
 #: Options without effect for graphs, and for vertices.
@@ -81,11 +83,16 @@ def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ..
         def __init__(self, **given):
             unknown = [name for name in given if name not in known]
             if unknown:
-                raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}")
+                near = difflib.get_close_matches(unknown[0], known, 1)
+                hint = f". Did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}{hint}")
             vars(self).update(known | given)
 
-        kind = inspect.Parameter.KEYWORD_ONLY
-        listed = [inspect.Parameter(name, kind, default=value) for name, value in known.items()]
+        kind, types = inspect.Parameter.KEYWORD_ONLY, _types()
+        listed = [
+            inspect.Parameter(name, kind, default=value, annotation=types.get(name, inspect.Parameter.empty))
+            for name, value in known.items()
+        ]
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         __init__.__signature__ = inspect.Signature([first, *listed])
         __init__.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -96,6 +103,11 @@ def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ..
         return cls
 
     return decorate
+
+
+def _types():
+    """The types of all parameters. A new option has none before ``_parameters.py`` is written again."""
+    return get_type_hints(ClassifierParameters) | get_type_hints(NodeClassifierParameters)
 
 
 def _rows():

@@ -56,7 +56,7 @@ pub struct Model {
     /// `W` and `V` of all blocks.
     pub weights: Weights,
     /// The feature set of molecules that its graphs were made by, where they were
-    /// made of molecules: whoever predicts must make them by the same one.
+    /// made of molecules: predictions must use the same one.
     pub molecules: Option<String>,
     /// Where vectors are computed.
     pub device: Device,
@@ -144,7 +144,7 @@ impl Model {
         Prepared::with_pyramid(graphs, &inputs, pyramid, &self.config, going)
     }
 
-    /// Pools, prepares and embeds graphs. `progress` is told how many are
+    /// Pools, prepares and embeds graphs. `progress` takes how many are
     /// embedded, 0 while graphs are pooled and prepared; when it breaks, the result is
     /// [`Error::Cancelled`]. It is asked between graphs,
     /// and within large ones between sweeps and while they are pooled.

@@ -38,8 +38,7 @@ impl Regression {
             return match class_weight {
                 ClassWeight::None | ClassWeight::Auto => Ok(alike(0.0).collect()),
                 _ => {
-                    let (expected, found) =
-                        ("none, since numbers are predicted".into(), "class weights".into());
+                    let (expected, found) = ("none for a regression".into(), "class weights".into());
                     Err(Error::BadOption { name: "class_weight", expected, found })
                 }
             };

@@ -24,7 +24,7 @@ use crate::kernel::{
 };
 use crate::memory;
 
-/// What [`embed`] answers with.
+/// What [`embed`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding {
     /// A row per graph, or per vertex where the model is one of vertices; columns by
@@ -50,7 +50,7 @@ impl Embedding {
 /// Embeds all graphs, or all of their vertices.
 ///
 /// `progress` is called now and then, from any thread, with the number of
-/// graphs done; when it breaks, the answer is [`Error::Cancelled`].
+/// graphs done; if it breaks, the result is [`Error::Cancelled`].
 pub fn embed(
     weights: &Weights,
     prepared: &Prepared,
@@ -92,7 +92,7 @@ pub fn embed_on(device: &Device, work: Work<'_>, progress: Progress<'_>) -> Resu
     Ok(Embedding { vectors, runs, colours: prepared.colours(rows) })
 }
 
-/// Embeds so many graphs, or vertices, on this processor.
+/// Embeds `count` graphs, or vertices, on this processor.
 fn embed_here(work: Work<'_>, count: usize, progress: Progress<'_>) -> Result<Embedded> {
     let Work { weights, prepared, options, rows } = work;
     let chosen = match options.level {
@@ -492,7 +492,7 @@ impl Chosen {
         Self::Graphs(rows.map_or_else(|| (0..count).collect(), <[usize]>::to_vec))
     }
 
-    /// Graphs of whose vertices none is wanted are left out.
+    /// Skips graphs none of whose vertices are wanted.
     fn vertices(rows: Option<&[usize]>, offsets: &[usize]) -> Self {
         let mut rest = rows.unwrap_or_default();
         let mut of_graph = |graph: usize| {

@@ -20,11 +20,11 @@ use crate::lift::Refiner;
 use crate::memory;
 use crate::pyramid::{Level, Pyramid};
 
-/// A part has at least so many vertices, unless it is the last one. Parts are
+/// A part has at least this many vertices, unless it is the last one. Parts are
 /// what threads take in turn; they change no result.
 const PART_VERTICES: usize = 2048;
 
-/// After so many parts for each thread a pyramid that is given away is let go as
+/// After this many parts for each thread a pyramid that is given away is let go as
 /// far as they have been made of it.
 const PARTS_AT_ONCE: usize = 16;
 
@@ -401,7 +401,7 @@ impl Part<f32> {
 }
 
 impl<T: Real> PartWaves<T> {
-    /// Appends the different edges among those of a graph, and answers with the kind
+    /// Appends the different edges among those of a graph, and returns the kind
     /// of each, or with the first attribute that is not finite in `T`.
     fn push(&mut self, edges: &EdgeInputs, entries: Range<usize>) -> Result<EntryKinds, f64> {
         let first = entries.start;
@@ -465,7 +465,7 @@ impl<T: Real> PartLevel<T> {
     }
 
     /// Appends a graph. Vertices with the same seed have the same input, entries of the
-    /// same kind the same gate. Answers with the vertex that each of its rows computes.
+    /// same kind the same gate. Returns the vertex that each of its rows computes.
     fn push(
         &mut self,
         graph: GraphRef<'_>,
@@ -533,7 +533,7 @@ impl<T: Real> PartInputs<T> {
         }
     }
 
-    /// Appends the inputs of vertices of the batch; answers with the first
+    /// Appends the inputs of vertices of the batch; returns the first
     /// that is not finite in `T`.
     fn push(&mut self, inputs: &Inputs, vertices: impl Iterator<Item = usize>) -> Result<(), f64> {
         for vertex in vertices {
