@@ -11,8 +11,8 @@ use stepwell::model::TrainedModel;
 use stepwell::targets::{Labels, Targets};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Twenty stars of six vertices; their centres form a ring.
-    let (stars, size) = (20u32, 6u32);
+    // Twenty stars of four vertices; their centres form a ring.
+    let (stars, size) = (20u32, 4u32);
     let leaves = (0..stars).flat_map(|star| (1..size).map(move |leaf| (star * size, star * size + leaf)));
     let ring = (0..stars).map(|star| (star * size, (star + 1) % stars * size));
     let (from, to): (Vec<u32>, Vec<u32>) = leaves.chain(ring).unzip();

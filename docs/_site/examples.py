@@ -34,7 +34,7 @@ def main(examples, binaries):
             lines = len(path.read_text().splitlines())
             failed += done.returncode != 0 or lines > LONGEST or not done.stdout
             print(f"{path.name}: {lines} lines, exit {done.returncode}, {time.monotonic() - start:.1f} s", flush=True)
-            print(done.stdout[:2000] if not done.returncode else done.stdout + done.stderr)
+            print(done.stdout[:600] if not done.returncode else done.stdout + done.stderr)
     return 1 if failed else 0
 
 
