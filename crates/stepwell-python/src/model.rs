@@ -269,7 +269,7 @@ impl RawModel {
         let cache = stepwell_data::catalog::Catalog::from_environment(None).cache;
         let (device, note) = stepwell_cuda::device(choice, cache).map_err(refused)?;
         let model = self.0.model();
-        let refusal = device.refuses(&model.weights, &model.config);
+        let refusal = model.refused_by(&device);
         let note = note.or_else(|| refusal.map(|why| format!("computing on the CPU: {why}")));
         let placed = match Saved::clone(&self.0) {
             Saved::Untrained(model) => Saved::Untrained(model.on(device)),
