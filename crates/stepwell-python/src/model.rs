@@ -394,6 +394,26 @@ impl RawModel {
         ))
     }
 
+    /// What the inputs of each vertex of a graph add to the decision values of one of them: the
+    /// intercept, and a row per vertex.
+    fn explain_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        vertex: usize,
+        n_threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Matrix<'py>)> {
+        self.trained()?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, None, move |watch| {
+            let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
+            trained.explain_vertex(&batch, 0, vertex, |_| watch.go_on())
+        })?;
+        let mut explanation = found.map_err(refused)?;
+        let values = explanation.levels.swap_remove(0).values;
+        Ok((explanation.intercept.into_pyarray(py), values.into_pyarray(py)))
+    }
+
     /// Decision values of every graph that can be embedded, and why others cannot, by position.
     fn decide_possible<'py>(
         &self,

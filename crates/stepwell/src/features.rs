@@ -581,7 +581,11 @@ impl FeatureMap {
         let one_hot = values.iter().enumerate().map(column).collect();
         let inputs = Inputs::new(width, dense, self.one_hot_width(), self.labels.len(), one_hot);
         let inputs = Inputs { edges: self.edges.apply(batch)?, ..inputs };
-        if self.sparse { Ok(inputs.with_sparse(self.sparse_part(batch, order.as_deref()))) } else { Ok(inputs) }
+        if self.sparse {
+            Ok(inputs.with_sparse(self.sparse_part(batch, order.as_deref())))
+        } else {
+            Ok(inputs)
+        }
     }
 
     /// The first column that inputs keep dense.

@@ -50,7 +50,8 @@ pub(super) fn encode(
     let node_label = graphs.vertex_labels().map_or(&[][..], |labels| labels.rows(vertices.clone()));
     let x = attributes.map_or_else(Default::default, |attributes| attributes.rows(vertices.clone()));
     let pos = dataset.coordinates.as_ref().map_or(&[][..], |all| all[vertices.clone()].as_flattened());
-    let width = |width: Option<usize>| Arc::new(Int32Array::from_value(width.unwrap_or(0) as i32, range.len()));
+    let width =
+        |width: Option<usize>| Arc::new(Int32Array::from_value(width.unwrap_or(0) as i32, range.len()));
     let column = |(key, kind): &(Key, DataType)| -> ArrayRef {
         match key {
             Key::Id => texts(dataset.ids.as_deref().unwrap_or_default()[range.clone()].iter()),

@@ -128,6 +128,7 @@ impl<'a> Row<'a> {
             )?,
             vertex_labels: self.node_label,
             vertex_attributes: attributes((Key::X, self.x), (Key::XDim, self.x_dim), vertices, "vertices")?,
+            sparse_attributes: None,
             directed: self.directed,
         })
     }

@@ -179,7 +179,9 @@ impl PartialEq for VertexAttributes {
             (Self::Sparse(mine), Self::Sparse(theirs)) => mine == theirs,
             _ => {
                 let alike = self.width() == other.width() && self.names() == other.names();
-                alike && self.len() == other.len() && (0..self.len()).all(|row| self.row(row) == other.row(row))
+                alike
+                    && self.len() == other.len()
+                    && (0..self.len()).all(|row| self.row(row) == other.row(row))
             }
         }
     }

@@ -54,7 +54,9 @@ impl<'a> EdgeList<'a> {
         let vertex = 16 + width(self.vertex_labels) + width(self.vertex_attributes);
         let all = |count: u64, each: u64| count.saturating_mul(each);
         let sparse = self.sparse_attributes.map_or(0, |rows| 8 * rows.len() + 12 * rows.num_entries());
-        all(entries, entry).saturating_add(all(self.num_vertices as u64, vertex)).saturating_add(sparse as u64)
+        all(entries, entry)
+            .saturating_add(all(self.num_vertices as u64, vertex))
+            .saturating_add(sparse as u64)
     }
 
     fn validate(&self) -> Result<()> {

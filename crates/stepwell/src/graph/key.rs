@@ -76,7 +76,9 @@ impl GraphRef<'_> {
         }
         key = match &batch.vertex_attributes {
             None => key,
-            Some(VertexAttributes::Dense(rows)) => mixed(key, rows.rows(vertices).iter().map(|x| x.to_bits())),
+            Some(VertexAttributes::Dense(rows)) => {
+                mixed(key, rows.rows(vertices).iter().map(|x| x.to_bits()))
+            }
             Some(rows) => {
                 let bits = |row: Cow<'_, [f64]>| row.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
                 mixed(key, vertices.flat_map(|vertex| bits(rows.row(vertex))))

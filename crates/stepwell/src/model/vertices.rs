@@ -228,9 +228,8 @@ fn wordy(sparse: bool) -> GraphBatch {
     for graph in 0..3 {
         let mut stream = Stream::new(graph, "sparse inputs", [0, 0]);
         let n = 40;
-        let values: Vec<f64> = (0..60 * n)
-            .map(|_| if stream.below(20) == 0 { 1.0 + stream.uniform() } else { 0.0 })
-            .collect();
+        let values: Vec<f64> =
+            (0..60 * n).map(|_| if stream.below(20) == 0 { 1.0 + stream.uniform() } else { 0.0 }).collect();
         let mut ends = || (0..2 * n).map(|_| stream.below(n) as u32).collect::<Vec<_>>();
         let (from, to) = (ends(), ends());
         let rows = SparseRows::of_dense(60, &values);

@@ -42,7 +42,7 @@ fn a_graph_with_masks_is_read() {
     assert_eq!((dataset.name.as_str(), dataset.len()), ("path", 1));
     let graph = dataset.graphs.graph(0);
     assert_eq!((graph.num_vertices(), graph.num_edges()), (3, 2));
-    assert_eq!(graph.vertex_attributes().unwrap(), (&[0.5, 1.0, 0.0, 2.0, 3.0, 4.0][..], 2));
+    assert_eq!(graph.vertex_attributes().unwrap(), (vec![0.5, 1.0, 0.0, 2.0, 3.0, 4.0].into(), 2));
     let all = dataset.vertices.unwrap();
     assert_eq!((all.known.rows, all.known.targets), (vec![0, 2], Targets::integers(vec![2, 0])));
     let parts = |parts: [Option<Part>; 3]| parts.to_vec();

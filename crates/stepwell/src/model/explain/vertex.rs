@@ -166,7 +166,8 @@ impl Ball {
             (false, None) => vec![1.0; graph.num_entries()],
         };
         let row_starts: Vec<usize> = graph.row_starts().collect();
-        let (mut starts, mut columns, mut weights, mut entries) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        let (mut starts, mut columns, mut weights, mut entries) =
+            (vec![0], Vec::new(), Vec::new(), Vec::new());
         for &row in &vertices {
             let first = row_starts[row as usize];
             for (k, near) in graph.neighbours(row as usize).iter().enumerate() {
@@ -227,8 +228,9 @@ impl Tower {
         let sweeps_of = |block: usize| &sweeps[block * reservoirs..(block + 1) * reservoirs];
         let longest = |block: usize| sweeps_of(block).iter().copied().max().unwrap_or(1).max(1);
         // How far the last states of each block still travel.
-        let rest: Vec<usize> =
-            (0..blocks.len()).map(|block| (block + 1..blocks.len()).map(|above| longest(above) - 1).sum()).collect();
+        let rest: Vec<usize> = (0..blocks.len())
+            .map(|block| (block + 1..blocks.len()).map(|above| longest(above) - 1).sum())
+            .collect();
         let mut below = x.clone();
         let mut courses = Vec::new();
         for (block, list) in blocks.iter().enumerate() {
@@ -279,9 +281,8 @@ impl Tower {
                     of_state += from_above;
                 }
                 for sweep in (1..=last).rev() {
-                    for (_, _, numbers) in read
-                        .iter()
-                        .filter(|(of, at, _)| *of == block && at.unwrap_or(last) == sweep)
+                    for (_, _, numbers) in
+                        read.iter().filter(|(of, at, _)| *of == block && at.unwrap_or(last) == sweep)
                     {
                         of_state.row_mut(0).scaled_add(1.0, numbers);
                     }

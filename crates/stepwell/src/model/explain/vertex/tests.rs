@@ -115,7 +115,10 @@ fn check(config: &ModelConfig, graphs: &GraphBatch, classes: usize) {
             let off = &found - &expected;
             assert!(off.iter().all(|off| off.abs() < 1e-5), "{other}: {found} and {expected}, {config:?}");
             if config.landmarks == 0 {
-                assert!(off.iter().all(|off| off.abs() < 1e-9), "{other}: {found} and {expected}, {config:?}");
+                assert!(
+                    off.iter().all(|off| off.abs() < 1e-9),
+                    "{other}: {found} and {expected}, {config:?}"
+                );
             }
         }
     }
@@ -128,7 +131,11 @@ fn contributions_are_those_of_each_vertex_alone() {
     check(&config(), &graphs, 2);
     check(&config(), &graphs, 0);
     check(&ModelConfig { blocks: 2, concat: true, stacks: 2, ..config() }, &graphs, 0);
-    check(&ModelConfig { blocks: 2, leak: 0.7, concat_sweeps: false, own_inputs: false, ..config() }, &graphs, 3);
+    check(
+        &ModelConfig { blocks: 2, leak: 0.7, concat_sweeps: false, own_inputs: false, ..config() },
+        &graphs,
+        3,
+    );
     check(&ModelConfig { by_length: false, ..config() }, &graphs, 0);
 }
 
@@ -154,7 +161,8 @@ fn edges_with_gates_pass_on_what_they_pass() {
     let mut stream = Stream::new(7, "gates of an explanation", [0, 0]);
     let mut builder = BatchBuilder::default();
     for n in [9, 12, 7, 14, 10] {
-        let (from, to): (Vec<u32>, Vec<u32>) = (1..n as u32).map(|v| (stream.below(v as usize) as u32, v)).unzip();
+        let (from, to): (Vec<u32>, Vec<u32>) =
+            (1..n as u32).map(|v| (stream.below(v as usize) as u32, v)).unzip();
         let kinds: Vec<i32> = from.iter().map(|_| stream.below(3) as i32).collect();
         let lengths: Vec<f64> = from.iter().map(|_| stream.uniform()).collect();
         let attributes: Vec<f64> = (0..2 * n).map(|_| stream.normal()).collect();
