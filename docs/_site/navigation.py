@@ -4,7 +4,7 @@ where there is no Sphinx: their place, and what only a site needs, is said here.
 from docutils import nodes
 
 NAVIGATION = {
-    "Start": ["tutorial", "inputs", "molecules", "coming-from", "notebooks/classify-molecules", "notebooks/look-at-a-pyramid"],
+    "Start": ["tutorial", "inputs", "molecules", "coming-from", "notebooks/classify-molecules", "notebooks/predict-vertices", "notebooks/look-at-a-pyramid"],
     "Ideas": ["reservoir", "pooling", "lifting", "convergence", "edges", "readout", "targets", "vertices", "protocol"],
     "How to": ["deploy", "clustering", "cluster", "gpu", "scale", "adding-a-pooling"],
     "Reference": ["cli", "python", "rust"],

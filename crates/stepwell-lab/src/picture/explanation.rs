@@ -215,7 +215,11 @@ fn draw_named(
 
     let name = shortened(what, 40);
     let title = format!("{}: {name}", shortened(subject.name, 60));
-    let sum = shares.decision - shares.intercept;
+    let sum = match around {
+        // Of a large graph some are not drawn.
+        Some(_) => shares.decision - shares.intercept,
+        None => shares.levels.iter().flat_map(|(_, values)| values).sum(),
+    };
     let parts = [shares.decision, shares.intercept, sum].map(|part| format!("{part:.4}"));
     let equation = format!("{} = {} (intercept) + {} (vertices)", parts[0], parts[1], parts[2]);
     let legend = Legend::of_differences("what a vertex adds", most);

@@ -282,9 +282,16 @@ def vertex_of(graph, vertex):
 
 def _as_list(graphs):
     """Graphs as a sequence, and whether it is of one that came alone."""
-    pair = isinstance(graphs, tuple) and len(graphs) == 2 and not _is_graph(graphs[1])
+    pair = isinstance(graphs, tuple) and len(graphs) == 2 and _is_features(graphs[1])
     alone = not is_joined(graphs) and (_is_graph(graphs) or pair)
     return ([graphs], True) if alone else (graphs, False)
+
+
+def _is_features(value):
+    """Whether it can be the features of a pair: a square sparse matrix is another graph."""
+    if sp.issparse(value):
+        return value.ndim == 2 and value.shape[0] != value.shape[1]
+    return not _is_graph(value)
 
 
 def _is_graph(value):

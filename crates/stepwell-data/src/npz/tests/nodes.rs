@@ -51,6 +51,21 @@ fn a_graph_with_masks_is_read() {
 }
 
 #[test]
+fn wide_rows_of_zeros_are_kept_by_their_non_zeros() {
+    let mut numbers = [0f32; 120];
+    (numbers[3], numbers[41], numbers[119]) = (1.0, 2.5, 1.0);
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let wide = |name: &str, good| if name == "node_features" { npy("<f4", "(3, 40)", &bytes) } else { good };
+    let dataset = read_bytes(file(wide)).unwrap();
+    let graph = dataset.graphs.graph(0);
+    let rows = graph.sparse_attributes().expect("few of them are not 0");
+    assert_eq!(rows.arrays(), (&[0, 1, 2, 3][..], &[3, 1, 39][..], &[1.0, 2.5, 1.0][..]));
+    let (written, width) = graph.vertex_attributes().unwrap();
+    assert_eq!(width, 40);
+    assert!(written.iter().zip(numbers).all(|(found, x)| *found == f64::from(x)));
+}
+
+#[test]
 fn members_that_do_not_fit_are_named() {
     let check = |member: &str, bytes: Vec<u8>, expected: &str| {
         let made = file(|name, good| if name == member { bytes.clone() } else { good });
