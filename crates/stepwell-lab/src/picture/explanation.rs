@@ -222,7 +222,10 @@ fn draw_named(
     };
     let parts = [shares.decision, shares.intercept, sum].map(|part| format!("{part:.4}"));
     let equation = format!("{} = {} (intercept) + {} (vertices)", parts[0], parts[1], parts[2]);
-    let legend = Legend::of_differences("what a vertex adds", most);
+    let mut legend = Legend::of_differences("what a vertex adds", most);
+    if around.is_some() {
+        legend.key("largest: the vertex explained");
+    }
     let side_by_side = Panels::new(drawn.iter().map(|(number, _)| levels[*number].places.as_slice()), 64.0);
     let (width, height) = side_by_side.size();
     let width = width.max(460.0);
@@ -273,7 +276,7 @@ fn panel<'a>(
         graph: level.graph,
         places: &level.places,
         heading: match number {
-            0 if around.is_some() => "contributions; the vertex explained is the largest".to_owned(),
+            0 if around.is_some() => "what the inputs of vertices add".to_owned(),
             0 => "all contributions, on the graph".to_owned(),
             _ => format!("contributions of level {number}"),
         },
