@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils import nodes
 
 NAVIGATION = {
-    "Start": ["install", "tutorial", "notebooks/classify-molecules", "examples"],
+    "Start": ["install", "tutorial", "notebooks/classify-molecules", "notebooks/predict-vertices", "examples"],
     "Your data": ["inputs", "molecules", "edges", "targets", "vertices", "clustering", "coming-from"],
     "How good is it": ["protocol", "comparison", "results/README"],
     "Deploy": ["deploy", "gpu", "cluster", "scale"],

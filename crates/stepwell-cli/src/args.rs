@@ -145,7 +145,7 @@ impl DeviceArg {
 
 /// The model on a device; says why it is computed on the CPU all the same, if it is.
 pub fn on_device(model: Model, device: Device, terminal: &Terminal) -> Model {
-    if let Some(why) = device.refuses(&model.weights, &model.config) {
+    if let Some(why) = model.refused_by(&device) {
         terminal.note(&format!("note: computing on the CPU: {why}"));
     }
     model.on(device)

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use stepwell::config::Level;
-use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
+use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions, SPARSE_WIDTH};
 use stepwell::targets::Targets;
 
 use crate::catalog::{Catalog, Format, Location, read_with};
@@ -302,8 +302,8 @@ impl Source {
 
     /// Reads the graphs once to learn what must be known before they are
     /// used: how inputs are made of what they carry, and what they are.
-    /// Attributes that are taken as they are need no fitting; then only the first
-    /// piece is looked at, unless `whole`.
+    /// Attributes that are taken as they are need no fitting, unless there are so many
+    /// that most of them may be 0; then only the first piece is looked at, unless `whole`.
     pub fn survey(&self, features: &FeatureOptions, whole: bool) -> Result<Survey> {
         /// Ends a visit early.
         enum Stop {
@@ -341,8 +341,8 @@ impl Source {
             survey.has_targets |= !piece.targets.is_empty();
             survey.some_targets |= !piece.known_targets().is_empty();
             let untouched = features.raw && features.structure.is_empty() && !features.edges;
-            let attributes_only =
-                piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
+            let attributes = piece.graphs.vertex_attributes().filter(|all| all.width() < SPARSE_WIDTH);
+            let attributes_only = attributes.is_some() && piece.graphs.vertex_labels().is_none();
             if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }
         };
         if let Err(Stop::Failed(error)) = self.visit_all(visit, Err) {

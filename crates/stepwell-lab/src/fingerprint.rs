@@ -64,8 +64,8 @@ fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &s
     let pooled = ModelConfig { pool: Pool::Graclus, ..model.clone() };
     let pooling = model.pooling().or_else(|| pooled.pooling()).expect("Graclus is a pooling");
     sum.update(cache::key(&dataset.graphs, &pooling, 0));
-    let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
-    attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
+    let attributes = dataset.graphs.iter().filter_map(|graph| graph.vertex_attributes());
+    attributes.for_each(|(values, _)| values.iter().for_each(|value| sum.update(value.to_le_bytes())));
     let labels = dataset.graphs.vertex_labels().map(|all| &all.values);
     labels.into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
     if model.edge_gate != EdgeGate::None {

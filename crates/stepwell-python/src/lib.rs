@@ -40,7 +40,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::options::{check_options, option_table, preset_options};
     #[pymodule_export]
-    use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_pyramid};
+    use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_predictions, plot_pyramid};
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
 

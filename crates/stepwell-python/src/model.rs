@@ -269,7 +269,7 @@ impl RawModel {
         let cache = stepwell_data::catalog::Catalog::from_environment(None).cache;
         let (device, note) = stepwell_cuda::device(choice, cache).map_err(refused)?;
         let model = self.0.model();
-        let refusal = device.refuses(&model.weights, &model.config);
+        let refusal = model.refused_by(&device);
         let note = note.or_else(|| refusal.map(|why| format!("computing on the CPU: {why}")));
         let placed = match Saved::clone(&self.0) {
             Saved::Untrained(model) => Saved::Untrained(model.on(device)),
@@ -391,6 +391,26 @@ impl RawModel {
             intercepts.into_pyarray(py),
             vertices.into_iter().map(|values| values.into_pyarray(py)).collect(),
         ))
+    }
+
+    /// The contributions of all vertices' inputs to the decision values of one vertex: the
+    /// intercept, and a row per vertex.
+    fn explain_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        vertex: usize,
+        n_threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Matrix<'py>)> {
+        self.trained()?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, None, move |watch| {
+            let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
+            trained.explain_vertex(&batch, 0, vertex, |_| watch.go_on())
+        })?;
+        let mut explanation = found.map_err(refused)?;
+        let values = explanation.levels.swap_remove(0).values;
+        Ok((explanation.intercept.into_pyarray(py), values.into_pyarray(py)))
     }
 
     /// Decision values of every graph that can be embedded, and the errors of the others, by

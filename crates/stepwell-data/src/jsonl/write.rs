@@ -71,7 +71,7 @@ impl<W: Write> Writer<W> {
             object.put(Key::NodeLabel, &LabelRows(labels, width))?;
         }
         if let Some((values, width)) = graph.vertex_attributes() {
-            object.put(Key::X, values)?;
+            object.put(Key::X, &values[..])?;
             object.put(Key::XDim, &width)?;
         }
         if let Some(all) = &dataset.coordinates {

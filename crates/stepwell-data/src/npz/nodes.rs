@@ -10,7 +10,8 @@
 
 use std::io::{Read, Seek};
 
-use stepwell::graph::{BatchBuilder, EdgeList};
+use stepwell::features::SPARSE_WIDTH;
+use stepwell::graph::{BatchBuilder, EdgeList, SparseRows};
 use stepwell::targets::Targets;
 
 use super::limits::Allowance;
@@ -63,8 +64,16 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
     let sources = (0..ends.len()).step_by(2).map(end).collect::<Result<Vec<u32>>>()?;
     let targets = (1..ends.len()).step_by(2).map(end).collect::<Result<Vec<u32>>>()?;
     let mut graphs = BatchBuilder::default();
-    let attributes = (width > 0).then_some((&x[..], width));
-    let list = EdgeList { vertex_attributes: attributes, ..EdgeList::new(vertices, &sources, &targets) };
+    // Words and the like: wide rows that are mostly 0 are kept by their non-zeros.
+    let non_zeros = x.iter().filter(|value| **value != 0.0).count();
+    let sparse = (width >= SPARSE_WIDTH && non_zeros <= x.len() / 4 && x.iter().all(|x| x.is_finite()))
+        .then(|| SparseRows::of_dense(width, &x));
+    let dense = (width > 0 && sparse.is_none()).then_some((&x[..], width));
+    let list = EdgeList {
+        vertex_attributes: dense,
+        sparse_attributes: sparse.as_ref(),
+        ..EdgeList::new(vertices, &sources, &targets)
+    };
     graphs.push(&list).map_err(|source| Error::Graph { place: edges.place.clone(), source })?;
 
     let mut splits: Vec<Vec<Option<Part>>> = Vec::new();

@@ -112,8 +112,8 @@ fn optional_tables_may_be_missing() {
 #[test]
 fn columns_with_fractions_are_attributes() {
     let dataset = read_with(&[("raw/node-feat", "1\n2\n3\n4\n5\n0.5\n"), ("raw/edge-feat", "1e0\n2\n3\n")]);
-    assert_eq!(dataset.graphs.graph(0).vertex_attributes(), Some((&[1.0, 2.0, 3.0][..], 1)));
-    assert_eq!(dataset.graphs.graph(2).vertex_attributes(), Some((&[5.0, 0.5][..], 1)));
+    assert_eq!(dataset.graphs.graph(0).vertex_attributes(), Some((vec![1.0, 2.0, 3.0].into(), 1)));
+    assert_eq!(dataset.graphs.graph(2).vertex_attributes(), Some((vec![5.0, 0.5].into(), 1)));
     assert_eq!(dataset.graphs.graph(2).edge_attributes(), Some((&[3.0, 3.0][..], 1)));
 }
 

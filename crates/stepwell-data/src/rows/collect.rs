@@ -128,6 +128,7 @@ impl<'a> Row<'a> {
             )?,
             vertex_labels: self.node_label,
             vertex_attributes: attributes((Key::X, self.x), (Key::XDim, self.x_dim), vertices, "vertices")?,
+            sparse_attributes: None,
             directed: self.directed,
         })
     }
@@ -579,7 +580,7 @@ impl Collector {
     /// The graphs collected. Names that do not fit the columns are of no use.
     fn named(&mut self) -> GraphBatch {
         let graphs = self.builder.take();
-        let width = graphs.vertex_attributes().map_or(0, |attributes| attributes.width);
+        let width = graphs.vertex_attributes().map_or(0, |attributes| attributes.width());
         if self.attribute_names.is_empty() || self.attribute_names.len() != width {
             return graphs;
         }

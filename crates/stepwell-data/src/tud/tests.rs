@@ -43,7 +43,7 @@ fn every_file_ends_up_where_it_belongs() {
     assert_eq!((first.num_vertices(), first.num_edges()), (3, 2));
     assert_eq!(first.neighbours(1), [0, 2]);
     assert_eq!(first.vertex_labels().unwrap(), (&[4, 4, -2][..], 1));
-    assert_eq!(first.vertex_attributes().unwrap(), (&[0.5, 1.0, 1.5, 2.0, 2.5, 3.0][..], 2));
+    assert_eq!(first.vertex_attributes().unwrap(), (vec![0.5, 1.0, 1.5, 2.0, 2.5, 3.0].into(), 2));
     assert_eq!(first.edge_labels().unwrap(), (&[1, 1, 3, 3][..], 1));
     assert_eq!(dataset.graphs.graph(1).num_vertices(), 0, "a number the indicator leaves out");
     let last = dataset.graphs.graph(2);

@@ -122,7 +122,7 @@ def _of_matrices(graphs):
     if not pairs or not all(sp.issparse(matrix) for matrix, _ in pairs):
         return None
     for matrix, _ in pairs:
-        check_matrix(matrix)
+        check_matrix(matrix, "adjacency")
     matrices = [matrix if matrix.format == "csr" else matrix.tocsr() for matrix, _ in pairs]
     if any(len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] for matrix in matrices):
         return None
@@ -181,6 +181,8 @@ def _of_joined(batch):
     order = np.argsort(owner, kind="stable")
     weights, features = parts["weights"], parts["features"]
     labels, attributes = parts["edge_label"], parts["edge_attr"]
+    if sp.issparse(features):
+        return _of_joined_sparse(first, owner, sources, targets, {**parts, "features": features.tocsr()})
     return RawBatch.of_arrays(
         np.diff(first),
         np.bincount(owner, minlength=len(first) - 1).astype(np.int64),
@@ -193,3 +195,19 @@ def _of_joined(batch):
         edge_labels=None if labels is None else np.ascontiguousarray(as_labels(labels, "edge_label")[order]),
         edge_attributes=None if attributes is None else np.ascontiguousarray(as_attributes(attributes, "edge_attr")[order]),
     )
+
+
+def _of_joined_sparse(first, owner, sources, targets, parts):
+    """The same, graph by graph, where features are a sparse matrix."""
+    graphs = []
+    for graph, (start, end) in enumerate(zip(first, first[1:])):
+        edges = owner == graph
+        carried = {name: parts[name] for name in ("weights", "edge_label", "edge_attr") if parts[name] is not None}
+        graphs.append(
+            Graph(
+                np.stack([sources[edges], targets[edges]]) - start,
+                parts["features"][start:end],
+                **{name: values[edges] for name, values in carried.items()},
+            )._raw
+        )
+    return RawBatch.of_graphs(graphs)

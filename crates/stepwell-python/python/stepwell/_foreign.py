@@ -225,11 +225,24 @@ def as_array(tensor):
     return np.asarray(tensor)
 
 
+def as_matrix(tensor):
+    """A tensor as an array, or as a SciPy matrix if it is sparse."""
+    if sp.issparse(tensor):
+        return tensor
+    if hasattr(tensor, "to_scipy"):  # of torch_sparse
+        return tensor.to_scipy(layout="csr")
+    if "sparse" in str(getattr(tensor, "layout", "")):
+        tensor = tensor.detach().cpu().to_sparse_csr()
+        parts = (tensor.values(), tensor.col_indices(), tensor.crow_indices())
+        return sp.csr_matrix(tuple(as_array(part) for part in parts), shape=tuple(tensor.shape))
+    return as_array(tensor)
+
+
 def _tensor(held, name, usual, what):
     found = held(usual if name is None else name)
     if found is None and name is not None:
         raise ValueError(f"{what}: expected an attribute {name!r}, found none")
-    return None if found is None else as_array(found)
+    return None if found is None else as_matrix(found)
 
 
 def _listed(names):
@@ -243,6 +256,8 @@ def _side_by_side(held, names, what):
     parts = [part[:, np.newaxis] if part.ndim == 1 else part for part in parts]
     if len(parts) < 2:
         return parts[0] if parts else None
+    if any(sp.issparse(part) for part in parts):
+        return sp.hstack([sp.csr_matrix(part) for part in parts], format="csr")
     return np.concatenate([part.reshape(len(part), int(np.prod(part.shape[1:]))) for part in parts], axis=1)
 
 

@@ -23,8 +23,9 @@ class Graph:
     edges : scipy sparse matrix of shape (N, N), or integer array of shape (2, E)
         The adjacency matrix, or the ends of the edges. List an undirected edge
         once or in both directions.
-    features : array of shape (N, F), optional
-        One row per vertex. Models z-score them unless ``raw``.
+    features : array or scipy sparse matrix of shape (N, F), optional
+        One row per vertex. Models z-score them unless ``raw``. A sparse matrix
+        stays sparse; results do not depend on the form.
     num_nodes : int, optional
         The number of vertices, if neither the matrix nor the features determine it.
     weights : array of shape (E,), optional
@@ -70,7 +71,7 @@ class Graph:
     def __init__(
         self,
         edges: sp.spmatrix | sp.sparray | ArrayLike,
-        features: ArrayLike | None = None,
+        features: ArrayLike | sp.spmatrix | sp.sparray | None = None,
         *,
         num_nodes: int | None = None,
         weights: ArrayLike | None = None,
@@ -83,7 +84,7 @@ class Graph:
         if sp.issparse(edges):
             if weights is not None:
                 raise TypeError("weights: not allowed with a sparse adjacency matrix, which contains them")
-            check_matrix(edges)
+            check_matrix(edges, "adjacency")
             _check_order(edges, edge_label=edge_label, edge_attr=edge_attr)
             sources, targets, weights, size = _from_matrix(edges)
         else:
@@ -91,7 +92,10 @@ class Graph:
             size = None
         if feature_names is None:
             feature_names = getattr(features, "columns", None)  # of a data frame
-        if features is not None:
+        if sp.issparse(features):
+            size = _agree("features", features.shape[0], "rows", size)
+            features = _from_sparse(features)
+        elif features is not None:
             features = _as_floats(features, "features", 2)
             size = _agree("features", features.shape[0], "rows", size)
         if labels is not None:
@@ -145,8 +149,11 @@ class Graph:
         return sp.csr_matrix((data, indices, indptr), shape=(self.num_nodes, self.num_nodes))
 
     @property
-    def features(self) -> Floats | None:
-        """A copy of the features, one row per vertex, or None."""
+    def features(self) -> Floats | sp.csr_matrix | None:
+        """A copy of the features, one row per vertex: an array, a CSR matrix if they are sparse, or None."""
+        sparse = self._raw.sparse_features()
+        if sparse is not None:
+            return sp.csr_matrix(sparse, shape=(self.num_nodes, self._raw.num_features()))
         features = self._raw.features()
         if features is not None:
             features.flags.writeable = False
@@ -173,7 +180,7 @@ class Graph:
         return self._raw.edge_attributes()
 
     def __repr__(self) -> str:
-        width = 0 if self.features is None else self.features.shape[1]
+        width = self._raw.num_features()
         parts = [f"{self.num_nodes} nodes", f"{self.num_edges} edges"] + ["directed"] * self.directed
         parts.append(f"{width} features")
         for name, table in (("labels", self._raw.labels()), ("edge labels", self._raw.edge_labels())):
@@ -222,14 +229,29 @@ def _from_matrix(matrix):
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency: expected a square matrix, found shape {matrix.shape}")
     matrix = matrix.tocsr(copy=True)
-    check_matrix(matrix)
+    check_matrix(matrix, "adjacency")
     matrix.sum_duplicates()
     matrix = matrix.tocoo()
     weights = None if matrix.dtype == bool else _as_floats(matrix.data, "adjacency", 1)
     return _as_vertices(matrix.row), _as_vertices(matrix.col), weights, matrix.shape[0]
 
 
-def check_matrix(matrix):
+def _from_sparse(matrix):
+    """The number of columns, and row starts, columns and values of the non-zeros."""
+    if matrix.ndim != 2:
+        raise ValueError(f"features: expected 2 dimensions, found {matrix.ndim}")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"features: expected real numbers, found {matrix.dtype}")
+    if matrix.shape[1] >= 2**31:
+        raise ValueError(f"features: expected fewer than 2147483648 columns, found {matrix.shape[1]}")
+    check_matrix(matrix, "features")
+    matrix = matrix.tocsr(copy=True).astype(np.float64)
+    matrix.sum_duplicates()
+    starts = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    return matrix.shape[1], starts, np.ascontiguousarray(matrix.indices, dtype=np.uint32), matrix.data
+
+
+def check_matrix(matrix, name):
     """Checks the arrays of a matrix, because SciPy reads out of bounds if they are wrong."""
     try:
         if matrix.format in ("csr", "csc", "bsr"):
@@ -243,7 +265,7 @@ def check_matrix(matrix):
         elif matrix.format == "dia" and (matrix.data.ndim != 2 or len(matrix.data) != len(matrix.offsets)):
             raise ValueError("expected a row of data for every offset")
     except (ValueError, IndexError, TypeError) as error:
-        raise ValueError(f"adjacency: the {matrix.format} matrix is not valid: {error}") from error
+        raise ValueError(f"{name}: the {matrix.format} matrix is not valid: {error}") from error
 
 
 def _check_order(matrix, **carried):

@@ -17,7 +17,9 @@ from ._foreign import as_graph
 from ._graphs import _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._stepwell import RawBatch, RawPicture
+from ._targets import known_vertices
 from ._types import AnyGraph, AnyPath, Floats, Pooling
+from ._vertices import PyramidalReservoirNodeClassifier, PyramidalReservoirNodeRegressor, _OfVertices, vertex_of
 
 
 class Picture:
@@ -88,6 +90,17 @@ class ExplanationPicture(Picture):
     contributions: dict[int, Floats]
     #: All contributions, on the vertices of the original graph.
     vertices: Floats
+
+
+class PredictionsPicture(Picture):
+    """What :func:`plot_predictions` draws."""
+
+    #: Vertices with a known target.
+    known: int
+    #: The share of these that is predicted as it is; None for numbers.
+    accuracy: float | None
+    #: The root mean squared error on these; None for classes.
+    rmse: float | None
 
 
 def plot_embedding(
@@ -214,6 +227,7 @@ def plot_explanation(
     graph: AnyGraph | str,
     label: Any = None,
     *,
+    vertex: int | None = None,
     coordinates: ArrayLike | None = None,
     name: str = "graph",
 ) -> ExplanationPicture:
@@ -226,9 +240,14 @@ def plot_explanation(
     share its contribution equally. For a maximum, each unit's contribution belongs
     to the vertex with the maximum.
 
+    For a model of vertices, the decision value is that of one ``vertex``: the
+    intercept is what the model says if no vertex has any input, and each vertex
+    adds what its inputs do (:meth:`PyramidalReservoirNodeClassifier.explain`). Of a
+    large graph the 250 nearest vertices are drawn.
+
     Parameters
     ----------
-    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
+    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor, or one of vertices
         A fitted model.
     graph : Graph, sparse matrix, or pair of edges and features
         The graph to explain, or a SMILES if the model accepts SMILES. A molecule
@@ -236,6 +255,8 @@ def plot_explanation(
     label : optional
         The class to explain, by default the predicted one; for a regression with
         several targets, the index of the target.
+    vertex : int, optional
+        The vertex to explain, for a model of vertices.
     coordinates : array of shape (vertices, 2), optional
         The positions of the vertices.
     name : str
@@ -260,6 +281,11 @@ def plot_explanation(
     if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
         raise TypeError(f"model: expected a Stepwell classifier or regressor, found {type(model).__name__}")
     check_is_fitted(model)
+    of_vertices = isinstance(model, _OfVertices)
+    if of_vertices and vertex is None:
+        raise TypeError("vertex: expected the vertex to explain, since the model predicts vertices")
+    if not of_vertices and vertex is not None:
+        raise TypeError("vertex: the model predicts graphs, not vertices")
     if isinstance(graph, str) and model._model.molecules is not None:
         from .molecules import from_smiles
 
@@ -267,8 +293,12 @@ def plot_explanation(
         features = cast(Literal["default", "ogb"], model._model.molecules)
         graph = from_smiles([graph], features=features)[0]
     graph = as_graph(graph)
+    if vertex is not None:
+        vertex = vertex_of(graph, vertex)
+        name = f"vertex {vertex} of {name}"
     if isinstance(model, PyramidalReservoirClassifier):
-        label = model.predict(RawBatch.of_graphs([graph._raw]))[0] if label is None else label
+        if label is None:
+            label = model.predict(RawBatch.of_graphs([graph._raw]) if vertex is None else graph)[vertex or 0]
         found = np.flatnonzero(model.classes_ == label)
         if not len(found):
             known = ", ".join(map(str, model.classes_))
@@ -281,10 +311,72 @@ def plot_explanation(
             raise ValueError(f"label: expected a target from 0 to {targets - 1}, found {label!r}")
         what = "the prediction" if targets == 1 else f"target {column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
-        model._model, graph._raw, column, _places(graph, coordinates), (name, what)
+        model._model, graph._raw, column, _places(graph, coordinates), (name, what), vertex
     )
     figures = {"intercept": intercept, "decision": decision, "contributions": dict(levels), "vertices": vertices}
     return ExplanationPicture(raw, **figures)
+
+
+def plot_predictions(
+    model: PyramidalReservoirNodeClassifier | PyramidalReservoirNodeRegressor,
+    graph: AnyGraph,
+    y: ArrayLike | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    name: str = "graph",
+) -> PredictionsPicture:
+    """Draws a graph whose vertices have the colour of what a model predicts for them.
+
+    Where ``y`` is given, the same graph stands beside it with what is known of its
+    vertices; wrong predictions are larger.
+
+    Parameters
+    ----------
+    model : PyramidalReservoirNodeClassifier or PyramidalReservoirNodeRegressor
+        A fitted model.
+    graph : a graph
+        Whatever :func:`as_graph` takes, with at most 20,000 vertices.
+    y : array, optional
+        One label or number per vertex; not known are NaN, None and, without a mask,
+        the integer -1.
+    mask : array of bool, optional
+        Which of them are shown, those of a test part for instance.
+    coordinates : array of shape (vertices, 2), optional
+        Where vertices lie. By default where edges pull them.
+    name : str
+        What the graph is called.
+
+    Returns
+    -------
+    PredictionsPicture
+        With the number of ``known`` targets and the ``accuracy`` or ``rmse`` on these.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np
+    >>> from stepwell import PyramidalReservoirNodeClassifier, plot_predictions
+    >>> club = nx.karate_club_graph()
+    >>> truth = np.array([club.nodes[v].pop("club") for v in club])
+    >>> model = PyramidalReservoirNodeClassifier(units=50).fit(club, truth, mask=np.arange(34) % 2 == 0)
+    >>> plot_predictions(model, club, truth, name="the club").known
+    34
+    """
+    if not isinstance(model, _OfVertices):
+        raise TypeError(f"model: expected a model of vertices, found {type(model).__name__}")
+    check_is_fitted(model)
+    graph = as_graph(graph)
+    known = None
+    if y is not None:
+        rows, values, _ = known_vertices([graph.num_nodes], y, mask, True)
+        values = np.asarray(values)
+        if isinstance(model, PyramidalReservoirNodeRegressor):
+            values = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float64)
+        known = (rows, values if values.ndim == 2 else values.tolist())
+    raw, count, accuracy, rmse = _stepwell.plot_predictions(
+        model._model, graph._raw, known, _places(graph, coordinates), name
+    )
+    return PredictionsPicture(raw, known=count, accuracy=accuracy, rmse=rmse)
 
 
 def _places(graph, coordinates):

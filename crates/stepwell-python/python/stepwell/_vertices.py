@@ -1,20 +1,24 @@
 """Models that predict vertices: reservoirs with a readout for every vertex."""
 
+import operator
 from typing import Any, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from ._foreign import as_array as as_numpy
+from ._foreign import as_graph
 from ._foreign import is_foreign, is_joined
 from ._graphs import Graph
 from ._options import OF_GRAPHS, with_parameters
 from ._parameters import NodeClassifierParameters, NodeRegressorParameters
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, _WithReadout
+from ._reservoir import _threads
 from ._targets import known_vertices
-from ._types import AnyGraph, AnyGraphs
+from ._types import AnyGraph, AnyGraphs, Floats
 
 
 class _OfVertices(_WithReadout):
@@ -58,6 +62,33 @@ class _OfVertices(_WithReadout):
             parts = [sample_weight] if alone else list(sample_weight)
             sample_weight = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])[rows]
         return batch, rows, values, sample_weight
+
+    def explain(self, graph: AnyGraph, vertex: int) -> tuple[Floats, Floats]:  # type: ignore[override]
+        """What the inputs of each vertex add to the decision values or predictions of one.
+
+        The intercept is what the model says of the vertex if no vertex has any input.
+        Intercept and contributions add up to the decision values: each tanh, and a readout
+        that is not linear, is replaced by the line from that reference to its value.
+        :func:`plot_explanation` draws them. Needs the solver "jacobi", the default here.
+
+        Parameters
+        ----------
+        graph : a graph
+            Whatever :func:`as_graph` takes.
+        vertex : int
+            Which of its vertices, from 0.
+
+        Returns
+        -------
+        intercept : array of shape (columns,)
+            A column is a class (of two classes, both) or a target.
+        contributions : array of shape (vertices, columns)
+            What the inputs of each vertex add; 0 for those too far away to matter.
+        """
+        check_is_fitted(self)
+        graph = as_graph(graph)
+        batch = self._seen([graph])
+        return self._model.explain_vertex(batch, vertex_of(graph, vertex), _threads(self.n_jobs))
 
     def transform(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
         """Returns the readout's inputs, one row per vertex: an array for one graph, a list of arrays for several."""
@@ -241,11 +272,26 @@ class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
         return float(r2_score(y, found, sample_weight=weights))
 
 
+def vertex_of(graph, vertex):
+    """A vertex of a graph, as an integer that is in range."""
+    found = operator.index(vertex)
+    if not 0 <= found < graph.num_nodes:
+        raise IndexError(f"vertex: expected 0 to {graph.num_nodes - 1}, found {found}")
+    return found
+
+
 def _as_list(graphs):
     """Graphs as a sequence, and whether the argument was a single graph."""
-    pair = isinstance(graphs, tuple) and len(graphs) == 2 and not _is_graph(graphs[1])
+    pair = isinstance(graphs, tuple) and len(graphs) == 2 and _is_features(graphs[1])
     alone = not is_joined(graphs) and (_is_graph(graphs) or pair)
     return ([graphs], True) if alone else (graphs, False)
+
+
+def _is_features(value):
+    """Whether it can be the features of a pair: a square sparse matrix is another graph."""
+    if sp.issparse(value):
+        return value.ndim == 2 and value.shape[0] != value.shape[1]
+    return not _is_graph(value)
 
 
 def _is_graph(value):

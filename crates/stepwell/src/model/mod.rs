@@ -82,6 +82,13 @@ impl Model {
         Self { device, ..self }
     }
 
+    /// Why a device does not compute it, if so; then this processor does.
+    pub fn refused_by(&self, device: &Device) -> Option<String> {
+        let sparse = !device.is_processor() && self.features.is_sparse();
+        let refusal = device.refuses(&self.weights, &self.config);
+        refusal.or_else(|| sparse.then(|| "sparse inputs are computed on the CPU only".to_owned()))
+    }
+
     /// The same with weights of one's own in place of those drawn.
     pub fn with_weights(config: ModelConfig, features: FeatureMap, weights: Weights) -> Result<Self> {
         let model = Self { config, features, weights, molecules: None, device: Device::default() };

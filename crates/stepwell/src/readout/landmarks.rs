@@ -130,11 +130,6 @@ impl Landmarks {
         }
     }
 
-    /// Half the squared length of each landmark.
-    pub(super) fn halves(&self) -> &[f64] {
-        &self.halves
-    }
-
     /// The landmarks' colours, if they are compared.
     pub fn assignment(&self) -> Option<&Assignment> {
         self.assignment.as_ref()
