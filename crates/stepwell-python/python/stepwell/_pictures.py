@@ -93,13 +93,13 @@ class ExplanationPicture(Picture):
 
 
 class PredictionsPicture(Picture):
-    """What :func:`plot_predictions` draws."""
+    """The picture of :func:`plot_predictions`."""
 
-    #: Vertices with a known target.
+    #: The number of vertices with a known target.
     known: int
-    #: The share of these that is predicted as it is; None for numbers.
+    #: The accuracy on these vertices; None for numbers.
     accuracy: float | None
-    #: The root mean squared error on these; None for classes.
+    #: The root mean squared error on these vertices; None for classes.
     rmse: float | None
 
 
@@ -240,10 +240,11 @@ def plot_explanation(
     share its contribution equally. For a maximum, each unit's contribution belongs
     to the vertex with the maximum.
 
-    For a model of vertices, the decision value is that of one ``vertex``: the
-    intercept is what the model says if no vertex has any input, and each vertex
-    adds what its inputs do (:meth:`PyramidalReservoirNodeClassifier.explain`). Of a
-    large graph the 250 nearest vertices are drawn.
+    For a model of vertices, the decision value is that of one ``vertex``. The
+    intercept is its decision value if no vertex has any input, and the contribution
+    of a vertex is that of its inputs
+    (:meth:`PyramidalReservoirNodeClassifier.explain`). If the graph is large, the
+    picture shows the 250 nearest vertices.
 
     Parameters
     ----------
@@ -326,31 +327,32 @@ def plot_predictions(
     coordinates: ArrayLike | None = None,
     name: str = "graph",
 ) -> PredictionsPicture:
-    """Draws a graph whose vertices have the colour of what a model predicts for them.
+    """Draws a graph with its vertices coloured by prediction.
 
-    Where ``y`` is given, the same graph stands beside it with what is known of its
-    vertices; wrong predictions are larger.
+    With ``y``, it draws the graph a second time, coloured by known target. Vertices
+    with a wrong prediction are larger.
 
     Parameters
     ----------
     model : PyramidalReservoirNodeClassifier or PyramidalReservoirNodeRegressor
         A fitted model.
     graph : a graph
-        Whatever :func:`as_graph` takes, with at most 20,000 vertices.
+        Any format that :func:`as_graph` accepts, with at most 20,000 vertices.
     y : array, optional
-        One label or number per vertex; not known are NaN, None and, without a mask,
-        the integer -1.
+        One label or number per vertex; NaN, None and, without a mask, the integer -1
+        mean unknown.
     mask : array of bool, optional
-        Which of them are shown, those of a test part for instance.
+        The vertices whose target to show, for example those of a test part.
     coordinates : array of shape (vertices, 2), optional
-        Where vertices lie. By default where edges pull them.
+        The positions of the vertices. By default a force-directed layout.
     name : str
-        What the graph is called.
+        The name of the graph.
 
     Returns
     -------
     PredictionsPicture
-        With the number of ``known`` targets and the ``accuracy`` or ``rmse`` on these.
+        A picture that also has the number of ``known`` targets and the ``accuracy`` or
+        ``rmse`` on them.
 
     Examples
     --------

@@ -64,26 +64,27 @@ class _OfVertices(_WithReadout):
         return batch, rows, values, sample_weight
 
     def explain(self, graph: AnyGraph, vertex: int) -> tuple[Floats, Floats]:  # type: ignore[override]
-        """What the inputs of each vertex add to the decision values or predictions of one.
+        """Splits the decision values or predictions of one vertex into contributions.
 
-        The intercept is what the model says of the vertex if no vertex has any input.
-        Intercept and contributions add up to the decision values: each tanh, and a readout
-        that is not linear, is replaced by the line from that reference to its value.
+        The intercept is the model's output for the vertex if no vertex has any input; the
+        contribution of a vertex is that of its inputs. Intercept and contributions add up
+        to the decision values: each tanh, and a readout that is not linear, is replaced by
+        the secant from that reference to its value.
         :func:`plot_explanation` draws them. Needs the solver "jacobi", the default here.
 
         Parameters
         ----------
         graph : a graph
-            Whatever :func:`as_graph` takes.
+            Any format that :func:`as_graph` accepts.
         vertex : int
-            Which of its vertices, from 0.
+            The vertex to explain, from 0.
 
         Returns
         -------
         intercept : array of shape (columns,)
-            A column is a class (of two classes, both) or a target.
+            A column is a class (with two classes, both have one) or a target.
         contributions : array of shape (vertices, columns)
-            What the inputs of each vertex add; 0 for those too far away to matter.
+            The contribution of the inputs of each vertex; 0 beyond the reach of the sweeps.
         """
         check_is_fitted(self)
         graph = as_graph(graph)
