@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ring = (0..stars).map(|star| (star * size, (star + 1) % stars * size));
     let (from, to): (Vec<u32>, Vec<u32>) = leaves.chain(ring).unzip();
     let graph = Graph::new(&EdgeList::new((stars * size) as usize, &from, &to))?;
-    let role = |vertex: usize| if vertex % size as usize == 0 { "centre" } else { "leaf" };
+    let role = |vertex: usize| if vertex.is_multiple_of(size as usize) { "centre" } else { "leaf" };
 
     // The roles of the first five stars are known.
     let known: Vec<usize> = (0..5 * size as usize).collect();

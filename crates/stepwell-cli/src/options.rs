@@ -345,7 +345,10 @@ mod tests {
             let default = typed(&option.default());
             let (paper, accurate) = match brackets {
                 None => (default.as_str(), default.as_str()),
-                Some((_, told)) => told.split_once("; accurate: ").unwrap_or((told, told)),
+                Some((_, told)) => {
+                    let both = told.strip_prefix("paper: ").and_then(|told| told.split_once("; accurate: "));
+                    both.unwrap_or((told, told))
+                }
             };
             for (preset, told) in [(Preset::Paper, paper), (Preset::Accurate, accurate)] {
                 let arguments = match (option.kind, told) {
