@@ -131,7 +131,10 @@ fn vertices_are_explained_and_their_predictions_drawn() {
     stepwell().args(["explain", &data, "-m", &model, "--vertex", "2", "-o", &picture]).assert().success();
     assert!(fs::read_to_string(&picture).unwrap().contains("which is explained"));
     for (arguments, refusal) in [
-        (&["--vertex", "99"][..], "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found 99"),
+        (
+            &["--vertex", "99"][..],
+            "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found 99",
+        ),
         (&[], "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found none"),
     ] {
         let refused = failure(&[&["explain", &data, "-m", &model][..], arguments].concat(), 2);

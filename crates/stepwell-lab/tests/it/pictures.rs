@@ -171,12 +171,14 @@ fn explanations_of_a_vertex() {
     let drawn = |vertices: usize, vertex: usize| {
         let (from, to): (Vec<u32>, Vec<u32>) = (1..vertices as u32).map(|v| (v - 1, v)).unzip();
         let path = Graph::new(&EdgeList::new(vertices, &from, &to)).unwrap();
-        let values: Vec<f64> = (0..vertices).map(|v| if v.abs_diff(vertex) < 4 { 0.5 } else { 0.0 }).collect();
+        let values: Vec<f64> =
+            (0..vertices).map(|v| if v.abs_diff(vertex) < 4 { 0.5 } else { 0.0 }).collect();
         let decision = 1.0 + values.iter().sum::<f64>();
         let shares = Shares { intercept: 1.0, decision, levels: vec![(0, values.clone())], vertices: values };
         let pyramid = Pyramid::default();
         let (name, graph) = ("a path", path.view());
-        let subject = Subject { name, graph, coordinates: None, molecules: None, pyramid: &pyramid, index: 0 };
+        let subject =
+            Subject { name, graph, coordinates: None, molecules: None, pyramid: &pyramid, index: 0 };
         explanation::draw_vertex(&subject, &shares, vertex, "class odd").unwrap()
     };
     let whole = drawn(20, 7);

@@ -249,10 +249,10 @@ impl GraphBatch {
             }
         }
         self.extend_carried(other, 0..other.num_vertices(), 0..other.neighbours.len());
-        if let (Some(mine), Some(theirs)) = (&mut self.vertex_attributes, &other.vertex_attributes) {
-            if mine.names().is_none() {
-                mine.set_names(theirs.shared_names().cloned());
-            }
+        if let (Some(mine), Some(theirs)) = (&mut self.vertex_attributes, &other.vertex_attributes)
+            && mine.names().is_none()
+        {
+            mine.set_names(theirs.shared_names().cloned());
         }
         let (vertices, entries) = (self.num_vertices(), self.neighbours.len());
         self.directed.extend_from_slice(&other.directed);
