@@ -19,15 +19,15 @@ use crate::machine::{Buffer, Launch, Machine, Trouble};
 use crate::model::{Outline, StackOnGpu, upload};
 use crate::packing::{Chosen, Flat, Layout, Most, Pack, Size, pack};
 use crate::params::Params;
-use crate::source::{BY_ROUNDING, BY_TOLERANCE, GRAPHS_BYTES, MOST_GRAPHS, MOST_UNITS, Part, Shape};
+use crate::source::{BY_ROUNDING, BY_TOLERANCE, MOST_GRAPHS, MOST_UNITS, Part, Shape, graphs_bytes};
 
 /// Recurrent matrices up to this size lie in shared memory.
 const KEPT_BYTES: usize = 100 << 10;
 /// Rows and entries that are copied and computed at a time.
 const CHUNK_ROWS: usize = 1 << 21;
 const CHUNK_ENTRIES: usize = 1 << 25;
-/// Numbers of the gates that are computed at a time.
-const CHUNK_GATES: usize = 1 << 28;
+/// Numbers of the gates, and of what drives rows, that are computed at a time.
+const CHUNK_NUMBERS: usize = 1 << 28;
 
 /// Nanoseconds that all engines of this process have spent.
 static PACKING: AtomicU64 = AtomicU64::new(0);
@@ -142,7 +142,7 @@ impl<'a> Embedding<'a> {
     /// What kernels are compiled for.
     fn shape(&self, shared: bool) -> Shape {
         let Outline { width, gated, jacobi, matrices, .. } = self.outline;
-        Shape { width, gated, jacobi, shared, kept: self.keeps(matrices) }
+        Shape { width, gated, jacobi, leaky: self.work.options.leak != 1.0, shared, kept: self.keeps(matrices) }
     }
 
     /// Whether matrices of so many bytes lie in shared memory, and leave room for states.
@@ -154,18 +154,31 @@ impl<'a> Embedding<'a> {
     fn arena(&self, teams: usize) -> usize {
         let matrices = if self.shape(true).kept { self.outline.matrices } else { 0 };
         let shared = self.machine.limits().shared;
-        shared.saturating_sub(matrices + teams * GRAPHS_BYTES) / teams / 16 * 16
+        shared.saturating_sub(matrices + teams * graphs_bytes(self.most_graphs(teams))) / teams / 16 * 16
+    }
+
+    /// The most graphs of a pack of one of so many teams.
+    fn most_graphs(&self, teams: usize) -> usize {
+        MOST_GRAPHS / teams.next_power_of_two()
     }
 
     fn class(&self, sizes: &[Size]) -> Class {
         // A graph without vertices needs room, too.
         let bytes = self.layout.bytes(sizes).max(16);
-        let teams = self.shape(true).warps() / 4;
-        match [teams, 2, 1].into_iter().find(|&teams| bytes <= self.arena(teams)) {
+        match self.teams().into_iter().find(|&teams| bytes <= self.arena(teams)) {
             Some(teams) => Class::Shared(teams),
             None if sizes[0].rows <= self.machine.limits().large_rows => Class::Global,
             None => Class::Large,
         }
+    }
+
+    /// Into how many teams a thread block may be divided, most first.
+    fn teams(&self) -> Vec<usize> {
+        let warps = self.shape(true).warps();
+        let mut teams: Vec<usize> = crate::source::knob_list("TEAMS", &[4]).iter().map(|team| warps / team).collect();
+        teams.extend([2, 1]);
+        teams.dedup();
+        teams
     }
 
     /// Warps that work on a pack of a class.
@@ -176,10 +189,11 @@ impl<'a> Embedding<'a> {
     /// Parts of a small graph that are renewed one after the other: as many as it takes for a
     /// full pack to have a tile for every warp of its team in each. More of them need fewer
     /// sweeps, but leave warps idle.
-    fn fewest_phases(&self) -> usize {
-        let teams = self.shape(true).warps() / 4;
+    fn fewest_phases(&self, class: Class) -> usize {
+        let Class::Shared(teams) = class else { return 2 };
         let row = self.layout.bytes(&[Size { rows: 1, entries: 3, ..Size::default() }]);
-        (self.arena(teams) / row).div_ceil(64).clamp(2, 3)
+        let most = crate::source::knob("PHASES", 3);
+        (self.arena(teams) / row).div_ceil(16 * self.team(class)).clamp(2, most)
     }
 
     fn trouble(&self) -> impl Fn(Trouble) -> Error + use<> {
@@ -207,10 +221,10 @@ impl<'a> Embedding<'a> {
         let mut sizes: Vec<Vec<Size>> = chosen.par_iter().map(|chosen| layout.sizes(chosen)).collect();
         let classes: Vec<Class> = sizes.iter().map(|sizes| self.class(sizes)).collect();
         for (sizes, &class) in sizes.iter_mut().zip(&classes).filter(|_| !layout.jacobi) {
-            let most = 16 * self.team(class);
+            let (most, fewest) = (16 * self.team(class), self.fewest_phases(class));
             let phases = |size: &Size| match class {
                 Class::Large => size.phases,
-                _ => self.fewest_phases().max(size.rows.div_ceil(most)),
+                _ => fewest.max(size.rows.div_ceil(most)),
             };
             sizes.iter_mut().for_each(|size| size.phases = phases(size));
         }
@@ -259,7 +273,7 @@ impl<'a> Embedding<'a> {
                     bytes: self.arena(teams),
                     rows: share.max(32),
                     in_a_phase: if self.layout.jacobi { usize::MAX } else { 16 * self.team(class) },
-                    graphs: MOST_GRAPHS,
+                    graphs: self.most_graphs(teams),
                 };
                 pack(list, self.layout, most)
             }
@@ -272,7 +286,12 @@ impl<'a> Embedding<'a> {
     /// Packs that are computed at a time.
     fn chunks<'p>(&self, packs: &'p [Pack], chosen: &[Chosen<'_>]) -> Vec<&'p [Pack]> {
         let (mut chunks, mut start, mut sums) = (Vec::new(), 0, [0; 3]);
-        let most = [CHUNK_ROWS, CHUNK_ENTRIES, CHUNK_GATES / (self.outline.width * self.work.options.blocks)];
+        let numbers = CHUNK_NUMBERS / self.outline.width;
+        let most = [
+            CHUNK_ROWS.min(numbers / self.work.weights.num_reservoirs()),
+            CHUNK_ENTRIES,
+            numbers / self.work.options.blocks,
+        ];
         for (at, pack) in packs.iter().enumerate() {
             let total = |what: fn(&Size) -> usize| pack.sizes.iter().map(what).sum::<usize>();
             let lines = |&graph: &usize| {
@@ -311,11 +330,15 @@ impl<'a> Embedding<'a> {
             _ => packs.iter().map(|pack| self.layout.bytes(&pack.sizes)).max().unwrap_or(0),
         };
         let slot_rows = packs.iter().flat_map(|pack| &pack.sizes).map(|size| size.rows).max().unwrap_or(0);
+        // An upper bound is good enough: it tells when it is worth looking closer.
+        let most_vertices = flat.meta.iter().map(|row| f32::from_bits(row[3])).fold(0.0, f32::max);
+        let most_vertices = most_vertices as i64 * slot_rows as i64;
         let on_gpu = timed(&COPYING, || FlatOnGpu::new(machine, flat))?;
         let graphs = flat.out_rows.len();
         let reservoirs = self.work.weights.num_reservoirs();
         let slots = blocks * teams * slot_rows * size_of::<f32>();
-        let drives = Buffer::room(machine, slots * reservoirs * shape.width)?;
+        let drive_rows = flat.meta.len();
+        let drives = Buffer::room(machine, drive_rows * reservoirs * shape.width * size_of::<f32>())?;
         let outputs = Buffer::room(machine, slots * shape.stride())?;
         let arenas = Buffer::room(machine, if shape.shared { 0 } else { blocks * arena })?;
         let vectors = Buffer::room(machine, graphs * self.outline.columns * size_of::<f64>())?;
@@ -332,7 +355,11 @@ impl<'a> Embedding<'a> {
                 arena: arena as i64,
                 arenas: arenas.address(),
                 slot_rows: slot_rows as i64,
+                graphs_bytes: graphs_bytes(self.most_graphs(teams)) as i64,
+                most_graphs: self.most_graphs(teams) as i64,
+                most_vertices,
                 drives: drives.address(),
+                drive_rows: drive_rows as i64,
                 outputs: outputs.address(),
                 out_rows: out_rows.address(),
                 vectors: vectors.address(),
@@ -341,12 +368,18 @@ impl<'a> Embedding<'a> {
                 ..on_gpu.params(stack.params)
             };
             gates = fill_gates(machine, shape, &mut params, flat, gates)?;
-            counter.clear()?;
             let kept = if shape.kept { self.outline.matrices } else { 0 };
-            let shared = kept + teams * GRAPHS_BYTES + if shape.shared { teams * arena } else { 0 };
+            let known = teams * graphs_bytes(self.most_graphs(teams));
+            let shared = kept + known + if shape.shared { teams * arena } else { 0 };
             let threads = 32 * shape.warps();
             let launch = Launch { shape, part: Part::Packs, kernel: "packs", blocks, threads, shared };
-            timed(&COMPUTING, || machine.launch(launch, &params).and_then(|()| machine.finish()))?;
+            timed(&COMPUTING, || {
+                for block in 0..params.blocks {
+                    counter.clear()?;
+                    machine.launch(launch, &Params { block, ..params })?;
+                }
+                machine.finish()
+            })?;
         }
         let mut found = vec![0.0f64; graphs * self.outline.columns];
         timed(&COPYING, || vectors.read(&mut found))?;

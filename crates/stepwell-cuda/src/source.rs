@@ -10,8 +10,10 @@ const GATES: &str = include_str!("../kernels/gates.cu");
 
 /// The most graphs of a pack.
 pub const MOST_GRAPHS: usize = 64;
-/// Bytes of shared memory for the graphs of a pack: `Graphs` in `packs.cu`.
-pub const GRAPHS_BYTES: usize = 20 * MOST_GRAPHS + 16;
+/// Bytes of shared memory for so many graphs of a pack: `graphs_in` of `packs.cu`.
+pub fn graphs_bytes(graphs: usize) -> usize {
+    20 * graphs + 16
+}
 /// The widest rows that fit into the registers of a warp.
 pub const MOST_UNITS: usize = 256;
 
@@ -40,6 +42,8 @@ pub struct Shape {
     pub gated: bool,
     /// Whether all rows are renewed at once.
     pub jacobi: bool,
+    /// Whether states keep a part of what they were.
+    pub leaky: bool,
     /// Whether states are in shared memory.
     pub shared: bool,
     /// Whether recurrent matrices are.
@@ -60,6 +64,7 @@ impl Shape {
     /// Warps of a thread block: as many as there are registers for.
     pub fn warps(&self) -> usize {
         match self.width {
+            _ if knob("WARPS", 0) > 0 => knob("WARPS", 0),
             ..=72 => 16,
             73..=104 => 12,
             _ => 8,
@@ -68,16 +73,16 @@ impl Shape {
 
     /// The program.
     pub fn source(&self, part: Part) -> String {
-        let Self { width, gated, jacobi, shared, kept } = *self;
+        let Self { width, gated, jacobi, leaky, shared, kept } = *self;
         let defined = [
             ("HP", width),
             ("STRIDE", self.stride()),
             ("WARPS", self.warps()),
             ("GATED", gated.into()),
             ("JACOBI", jacobi.into()),
+            ("LEAKY", leaky.into()),
             ("SHARED", shared.into()),
             ("KEPT_MATRIX", kept.into()),
-            ("MOST_GRAPHS", MOST_GRAPHS),
             ("NOT_CONVERGED", 0),
             ("BY_TOLERANCE", BY_TOLERANCE as usize),
             ("BY_ROUNDING", BY_ROUNDING as usize),
@@ -87,6 +92,10 @@ impl Shape {
         ];
         let mut text: String =
             defined.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
+        for pair in std::env::var("KNOB_DEFINE").unwrap_or_default().split_whitespace() {
+            let (name, value) = pair.split_once('=').expect("NAME=VALUE");
+            text += &format!("#define {name} {value}\n");
+        }
         text += &Params::declaration();
         text += "#ifndef EMULATED\n";
         text += DEVICE;
@@ -98,4 +107,13 @@ impl Shape {
             Part::Gates => GATES,
         }
     }
+}
+
+pub fn knob(name: &str, otherwise: usize) -> usize {
+    std::env::var(format!("KNOB_{name}")).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+pub fn knob_list(name: &str, otherwise: &[usize]) -> Vec<usize> {
+    let text = std::env::var(format!("KNOB_{name}")).ok();
+    text.map_or(otherwise.to_vec(), |text| text.split(',').filter_map(|text| text.parse().ok()).collect())
 }
