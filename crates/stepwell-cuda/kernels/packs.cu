@@ -6,7 +6,8 @@
 // in a slot of global memory), and so do rows and entries of the level it works on.
 // Rows of a pack are ordered by phase, all graphs together, so that a phase is a range of
 // rows, no more than a team has tiles for. All rows of a phase gather before any of them is
-// renewed. Sums over a graph go through the list of its members. A graph stops by itself:
+// renewed. Where rows are wide, two warps share a tile: both gather it, and each renews half of
+// its columns. Sums over a graph go through the list of its members. A graph stops by itself:
 // its rows then stay as they are. No result depends on which team takes a pack.
 
 // Of each pack and level.
@@ -42,11 +43,11 @@ struct Place {
     float *state, *next;
     uint4 *meta;
     uint2 *entries;
-    unsigned *lines, *members, *drive_lines;
+    unsigned *lines, *members, *drive_lines, *phases;
     float *changes;
 };
 
-__device__ __forceinline__ Place place_in(char *arena, unsigned rows, unsigned entries) {
+__device__ __forceinline__ Place place_in(char *arena, unsigned rows, unsigned entries, unsigned phases) {
     Place place;
     place.meta = (uint4 *)arena, arena += 16 * (size_t)rows;
     place.state = (float *)arena, arena += 4 * (size_t)STRIDE * rows;
@@ -56,8 +57,9 @@ __device__ __forceinline__ Place place_in(char *arena, unsigned rows, unsigned e
 #endif
     place.entries = (uint2 *)arena, arena += 8 * (size_t)entries;
     place.members = (unsigned *)arena, arena += 4 * (size_t)rows;
-    place.changes = (float *)arena, arena += 4 * (size_t)rows;
+    place.changes = (float *)arena, arena += 4 * SHARE * (size_t)rows;
     place.drive_lines = (unsigned *)arena, arena += 4 * (size_t)rows;
+    place.phases = (unsigned *)arena, arena += 4 * ((size_t)phases + 1);
     place.lines = nullptr;
 #if GATED
     place.lines = (unsigned *)arena;
@@ -74,7 +76,8 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
                                       unsigned start, unsigned end, bool has_graph, unsigned by, unsigned units,
                                       unsigned sweep, unsigned lane) {
     double squares = 0.0;
-    for (unsigned i = start + lane % by; i < end; i += by) squares += place.changes[place.members[i]];
+    for (unsigned i = start + lane % by; i < end; i += by)
+        for (unsigned part = 0; part < SHARE; part++) squares += place.changes[SHARE * place.members[i] + part];
     for (unsigned step = 1; step < by; step *= 2) squares += __shfl_xor_sync(ALL, squares, step);
     double change = sqrt(squares);
     unsigned converged = NOT_CONVERGED;
@@ -82,20 +85,24 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
     bool settled = change < p.tol || change == 0.0;
     if (settled) converged = change < p.tol ? BY_TOLERANCE : BY_ROUNDING;
     // A state of a vertex is at most 1.
-    bool near = has_graph && !settled && (last || !p.fixed) && change < p.rounding * sqrt((double)p.most_vertices * units);
+    bool near = has_graph && !settled && (last || !p.fixed) &&
+                squares < p.rounding * p.rounding * (double)p.most_vertices * units;
     if (__ballot_sync(ALL, near)) {
         double norm = 0.0;
         for (unsigned i = start; near && i < end; i++) {
             unsigned member = place.members[i];
-            double size = row_of(place.meta, member).size;
+            float row = 0.0f;
             for (unsigned column = lane % by; column < HP; column += by) {
-                double x = place.state[(size_t)member * STRIDE + column];
-                norm += size * x * x;
+                float x = place.state[(size_t)member * STRIDE + column];
+                row = __fmaf_rn(x, x, row);
             }
+            norm += (double)row_of(place.meta, member).size * row;
         }
         for (unsigned step = 1; step < by; step *= 2) norm += __shfl_xor_sync(ALL, norm, step);
         if (near && change < p.rounding * sqrt(norm)) converged = BY_ROUNDING;
     }
+    // Lanes have read of the graph what one of them now writes.
+    __syncwarp();
     if (has_graph && lane % by == 0) {
         if (sweep == 0) graphs.first[graph] = (float)change;
         graphs.change[graph] = (float)change;
@@ -131,8 +138,9 @@ __device__ __forceinline__ void judge_all(const Params &p, const Place &place, c
 }
 
 // Writes the aggregates of a graph, four units of them; by one warp. Eight lanes share the
-// rows of a unit, in the same way whatever the size of the team.
-__device__ __forceinline__ void aggregate(const Params &p, double *out, const float *state, const uint4 *meta,
+// rows of a unit, in the same way whatever the size of the team. Not inline: sweeps need the
+// registers.
+__device__ __noinline__ void aggregate(const Params &p, double *out, const float *state, const uint4 *meta,
                                           const unsigned *members, unsigned start, unsigned end, unsigned units,
                                           unsigned four, unsigned lane) {
     unsigned unit = 4 * four + (lane & 3), share = lane >> 2;
@@ -164,7 +172,7 @@ __device__ __forceinline__ void aggregate(const Params &p, double *out, const fl
     }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_constant__ Params p) {
     SHARED_MEMORY;
     char *memory = (char *)shared_memory;
     Team team;
@@ -220,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
                 }
             }
         }
-        Place place = place_in(arena, level.rows, level.entries);
+        Place place = place_in(arena, level.rows, level.entries, level.phases);
         for (unsigned i = team.thread; i < level.rows; i += team.threads) {
             place.meta[i] = ((const uint4 *)p.meta)[level.row + i];
             place.members[i] = ((const unsigned *)p.members)[level.row + i];
@@ -233,7 +241,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
             place.lines[i] = ((const unsigned *)p.lines)[level.entry + i];
 #endif
         const unsigned *starts = (const unsigned *)p.member_starts + level.members;
-        const unsigned *phases = (const unsigned *)p.phases + level.phase;
+        for (unsigned i = team.thread; i <= level.phases; i += team.threads)
+            place.phases[i] = ((const unsigned *)p.phases)[level.phase + i];
         for (unsigned reservoir = 0; reservoir < p.reservoirs; reservoir++) {
             unsigned run = block * (unsigned)p.reservoirs + reservoir;
             Renewal how;
@@ -261,11 +270,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
                 how.source = place.state;
                 how.target = place.next;
                 for (unsigned phase = 0; phase < level.phases; phase++) {
-                    unsigned end = phases[phase + 1];
+                    unsigned end = place.phases[phase + 1];
                     how.quiet = sweep == 0 && phase == 0;
-                    unsigned first = phases[phase] + TILE * team.warp;
+                    unsigned first = place.phases[phase] + TILE * (team.warp / SHARE);
 #if JACOBI
-                    for (; first < end; first += TILE * team.warps) {
+                    for (; first < end; first += TILE * (team.warps / SHARE)) {
 #else
                     {
 #endif
@@ -277,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
                         team.sync();
                         if (first < end)
 #endif
-                        finish(place.changes, tile, how, team.lane);
+                        finish<SHARE>(place.changes, tile, how, team.warp % SHARE, team.lane);
                     }
                     team.sync();
                 }
@@ -308,6 +317,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
         }
         if (plan[2] != ALL) {
             const float *state = place.state;
+            const uint4 *meta = place.meta;
+            const unsigned *members = place.members;
             // The last states may be pooled once more.
             PackLevel read = levels[plan[3]];
             if (plan[3] != plan[0]) {
@@ -324,6 +335,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
                     output[(size_t)row * STRIDE + column] = pooled;
                 }
                 state = output;
+                meta = (const uint4 *)p.meta + read.row;
+                members = (const unsigned *)p.members + read.row;
                 team.sync();
             }
             const unsigned *read_starts = (const unsigned *)p.member_starts + read.members;
@@ -332,8 +345,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const Params p
                 unsigned graph = item / fours;
                 size_t row = ((const unsigned *)p.out_rows)[first_graph + graph];
                 double *out = (double *)p.vectors + row * p.width + plan[2];
-                aggregate(p, out, state, (const uint4 *)p.meta + read.row, (const unsigned *)p.members + read.row,
-                          read_starts[graph], read_starts[graph + 1], units, item % fours, team.lane);
+                aggregate(p, out, state, meta, members, read_starts[graph], read_starts[graph + 1], units, item % fours,
+                          team.lane);
             }
         }
         // What drives the next block.

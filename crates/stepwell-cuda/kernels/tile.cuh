@@ -22,11 +22,8 @@
 // 16-byte units of a matrix: for every sixteen rows and eight columns one of each lane, and
 // half of that for the last eight rows.
 #define MATRIX (QUADS * NT * 32 + HAS_TAIL * NT * 16)
-// Columns of a product are computed so many eights at a time.
-#ifndef AT_ONCE
-#define AT_ONCE (NT <= 9 ? NT : NT <= 16 ? (NT + 1) / 2 : 8)
-#endif
-#define COUNT_FROM(first) (NT - (first) < AT_ONCE ? NT - (first) : AT_ONCE)
+// Columns of a product are computed AT_ONCE eights at a time.
+#define COUNT_FROM(first, end) ((end) - (first) < AT_ONCE ? (end) - (first) : AT_ONCE)
 #define TILE 16
 // Rows with more entries are gathered by the whole warp.
 #define HUB 48
@@ -45,27 +42,6 @@ __device__ __forceinline__ Row row_of(const uint4 *meta, unsigned row) {
     return {found.x, found.y, found.z & 0x7fffffu, __uint_as_float(found.z & 0x7f800000u), __uint_as_float(found.w)};
 }
 
-#ifndef TANGENT
-#define TANGENT 0
-#endif
-#if TANGENT == 2
-__device__ __forceinline__ float tangent(float x) {
-    float e, r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(__fmul_rn(x, 2.88539008f)));
-    r = reciprocal(__fadd_rn(e, 1.0f));
-    return __fmaf_rn(-2.0f, r, 1.0f);
-}
-#elif TANGENT == 3
-__device__ __forceinline__ float tangent(float x) {
-    float r = larger(smaller(x, 8.6f), -8.6f);
-    float s = __fmul_rn(r, r);
-    float p = __fmaf_rn(1.4082369e-8f, s, 2.1122303e-5f), q = __fmaf_rn(8.070594e-7f, s, 3.3362623e-4f);
-    p = __fmaf_rn(p, s, 3.5263966e-3f), q = __fmaf_rn(q, s, 2.5993882e-2f);
-    p = __fmaf_rn(p, s, 0.13406871f), q = __fmaf_rn(q, s, 0.46740192f);
-    p = __fmaf_rn(p, s, 1.0f), q = __fmaf_rn(q, s, 1.0f);
-    return __fmul_rn(__fmul_rn(r, p), reciprocal(q));
-}
-#else
 // The hyperbolic tangent as the processor's kernel has it: f/(f+1) with f = (exp(2x)-1)/2.
 __device__ __forceinline__ float tangent(float x) {
     const float rounder = 12582912.0f + 127.0f;
@@ -81,16 +57,9 @@ __device__ __forceinline__ float tangent(float x) {
     series = __fmaf_rn(series, __fmul_rn(r, r), r);
     float power = __uint_as_float(__float_as_uint(shifted) << 23);
     float f = __fmaf_rn(power, series, __fmaf_rn(power, 0.5f, -0.5f));
-    // A quotient within one unit in the last place.
-    float below = __fadd_rn(f, 1.0f);
-    float inverse = reciprocal(below);
-    float quotient = __fmul_rn(f, inverse);
-#if TANGENT == 1
-    return quotient;
-#endif
-    return __fmaf_rn(__fmaf_rn(-quotient, below, f), inverse, quotient);
+    // The quotient is within two units in the last place.
+    return __fmul_rn(f, reciprocal(__fadd_rn(f, 1.0f)));
 }
-#endif
 
 // Two numbers as two of 16 bits, and what is left of them as two more.
 __device__ __forceinline__ void split(unsigned &high, unsigned &low, float x, float y) {
@@ -102,6 +71,7 @@ __device__ __forceinline__ void split(unsigned &high, unsigned &low, float x, fl
 __device__ __forceinline__ void add_entries(float (&held)[HELD], const float *state, const uint2 *entries,
                                             const unsigned *lines, const float *gates, unsigned start, unsigned end,
                                             unsigned step, unsigned t) {
+#pragma unroll 2
     for (unsigned entry = start; entry < end; entry += step) {
         uint2 found = entries[entry];
         float value = __uint_as_float(found.y);
@@ -293,11 +263,11 @@ __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint
             split(tile.left.high[half][i], tile.left.low[half][i], held[half][2 * i], held[half][2 * i + 1]);
 }
 
-// Renews columns of a tile from eight `FIRST` on; adds the squares of changes.
-template <int FIRST>
+// Renews columns of a tile from eight `FIRST` to eight `END`; adds the squares of changes.
+template <int FIRST, int END>
 __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&drives)[2], const Tile &tile,
                                       const Renewal &how, unsigned lane) {
-    constexpr int COUNT = COUNT_FROM(FIRST);
+    constexpr int COUNT = COUNT_FROM(FIRST, END);
     // Loads come together, before what they are for: none of them waits for a store.
     float2 drive[COUNT][2];
 #pragma unroll
@@ -348,12 +318,15 @@ __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&
             else if (tile.valid[half]) *to = before;
 #endif
         }
-    if constexpr (FIRST + COUNT < NT) renew<FIRST + COUNT>(changes, drives, tile, how, lane);
+    if constexpr (FIRST + COUNT < END) renew<FIRST + COUNT, END>(changes, drives, tile, how, lane);
 }
 
 // Renews the rows of graphs that go on, and writes what the squares of their changes add up
-// to, over all vertices that a row stands for.
-__device__ __forceinline__ void finish(float *all_changes, const Tile &tile, const Renewal &how, unsigned lane) {
+// to, over all vertices that a row stands for: all columns, or, where a tile is shared by `BY`
+// warps, one of so many parts of them.
+template <int BY>
+__device__ __forceinline__ void finish(float *all_changes, const Tile &tile, const Renewal &how, unsigned part,
+                                       unsigned lane) {
     if (!tile.any) return;
     unsigned t = lane & 3;
     float changes[2] = {0.0f, 0.0f};
@@ -363,13 +336,15 @@ __device__ __forceinline__ void finish(float *all_changes, const Tile &tile, con
         size_t line = how.drive_lines ? how.drive_lines[tile.rows[half]] : tile.rows[half];
         drives[half] = how.drive + line * HP + 2 * t;
     }
-    renew<0>(changes, drives, tile, how, lane);
+    if constexpr (BY == 1) renew<0, NT>(changes, drives, tile, how, lane);
+    else if (part == 0) renew<0, (NT + 1) / 2>(changes, drives, tile, how, lane);
+    else renew<(NT + 1) / 2, NT>(changes, drives, tile, how, lane);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         float change = changes[half];
         change += __shfl_xor_sync(ALL, change, 1);
         change += __shfl_xor_sync(ALL, change, 2);
-        if (tile.goes_on[half] && t == 0) all_changes[tile.rows[half]] = tile.sizes[half] * change;
+        if (tile.goes_on[half] && t == 0) all_changes[BY * tile.rows[half] + part] = tile.sizes[half] * change;
     }
 }
 
@@ -378,7 +353,7 @@ template <int FIRST>
 __device__ __forceinline__ void write_product(float *product, const Factors &left, const uint4 *matrix,
                                               const float (&units)[2], const unsigned (&rows)[2],
                                               const bool (&valid)[2], unsigned lane) {
-    constexpr int COUNT = COUNT_FROM(FIRST);
+    constexpr int COUNT = COUNT_FROM(FIRST, NT);
     float sums[COUNT][4];
 #pragma unroll
     for (int n = 0; n < COUNT; n++)
@@ -397,8 +372,9 @@ __device__ __forceinline__ void write_product(float *product, const Factors &lef
 }
 
 // Writes the product of rows with a matrix: of rows of `state` themselves, or of what
-// `carry` gathers of them. A row of the product is HP numbers.
-__device__ __forceinline__ void project(float *product, const uint4 *matrix, float unit, const float *state,
+// `carry` gathers of them. A row of the product is HP numbers. Not inline: sweeps need the
+// registers.
+__device__ __noinline__ void project(float *product, const uint4 *matrix, float unit, const float *state,
                                         const uint2 *carry, const uint2 *entries, bool by_max, unsigned first,
                                         unsigned end, unsigned lane) {
     unsigned g = lane >> 2, t = lane & 3;

@@ -23,6 +23,11 @@ use crate::source::{BY_ROUNDING, BY_TOLERANCE, MOST_GRAPHS, MOST_UNITS, Part, Sh
 
 /// Recurrent matrices up to this size lie in shared memory.
 const KEPT_BYTES: usize = 100 << 10;
+/// Tiles that a team works on at a time, where it is one of several in a thread block.
+const TEAM: usize = 4;
+/// Phases of a graph in shared memory that no more than its team's tiles ask for.
+const FEWEST_PHASES: usize = 2;
+const MOST_PHASES: usize = 3;
 /// Rows and entries that are copied and computed at a time.
 const CHUNK_ROWS: usize = 1 << 21;
 const CHUNK_ENTRIES: usize = 1 << 25;
@@ -131,11 +136,12 @@ impl<'a> Embedding<'a> {
             machine,
             work,
             outline,
-            layout: Layout { stride: 0, jacobi, gated, by_colour: false, levels },
+            layout: Layout { stride: 0, jacobi, gated, share: 1, by_colour: false, levels },
             vectors: Array2::zeros((graphs, outline.columns)),
             runs: Array2::default((graphs, outline.runs)),
         };
-        embedding.layout.stride = embedding.shape(true).stride();
+        let shape = embedding.shape(true);
+        (embedding.layout.stride, embedding.layout.share) = (shape.stride(), shape.share());
         embedding
     }
 
@@ -162,38 +168,54 @@ impl<'a> Embedding<'a> {
         MOST_GRAPHS / teams.next_power_of_two()
     }
 
-    fn class(&self, sizes: &[Size]) -> Class {
-        // A graph without vertices needs room, too.
-        let bytes = self.layout.bytes(sizes).max(16);
-        match self.teams().into_iter().find(|&teams| bytes <= self.arena(teams)) {
-            Some(teams) => Class::Shared(teams),
+    /// The class of a graph, and how many phases it has on every level.
+    fn class(&self, sizes: &[Size]) -> (Class, Vec<usize>) {
+        let fits = |&teams: &usize| {
+            let phases = self.phases(Class::Shared(teams), sizes);
+            let cut: Vec<Size> =
+                sizes.iter().zip(phases).map(|(size, phases)| Size { phases, ..*size }).collect();
+            // A graph without vertices needs room, too.
+            self.layout.bytes(&cut).max(16) <= self.arena(teams)
+        };
+        let class = match self.teams().iter().find(|teams| fits(teams)) {
+            Some(&teams) => Class::Shared(teams),
             None if sizes[0].rows <= self.machine.limits().large_rows => Class::Global,
             None => Class::Large,
-        }
+        };
+        (class, self.phases(class, sizes))
     }
 
     /// Into how many teams a thread block may be divided, most first.
     fn teams(&self) -> Vec<usize> {
-        let warps = self.shape(true).warps();
-        let mut teams: Vec<usize> = crate::source::knob_list("TEAMS", &[4]).iter().map(|team| warps / team).collect();
-        teams.extend([2, 1]);
+        let shape = self.shape(true);
+        let mut teams = vec![shape.warps() / (TEAM * shape.share()), 2, 1];
         teams.dedup();
         teams
     }
 
-    /// Warps that work on a pack of a class.
-    fn team(&self, class: Class) -> usize {
-        self.shape(true).warps() / if let Class::Shared(teams) = class { teams } else { 1 }
+    /// Rows of a phase for which warps have tiles.
+    fn rows_at_once(&self, class: Class) -> usize {
+        let shape = self.shape(true);
+        let teams = if let Class::Shared(teams) = class { teams } else { 1 };
+        16 * (shape.warps() / teams / shape.share())
     }
 
-    /// Parts of a small graph that are renewed one after the other: as many as it takes for a
-    /// full pack to have a tile for every warp of its team in each. More of them need fewer
+    /// Parts of a graph that are renewed one after the other: as many as it takes for a pack of
+    /// such graphs to have a tile for every warp of its team in each. More of them need fewer
     /// sweeps, but leave warps idle.
-    fn fewest_phases(&self, class: Class) -> usize {
-        let Class::Shared(teams) = class else { return 2 };
-        let row = self.layout.bytes(&[Size { rows: 1, entries: 3, ..Size::default() }]);
-        let most = crate::source::knob("PHASES", 3);
-        (self.arena(teams) / row).div_ceil(16 * self.team(class)).clamp(2, most)
+    fn phases(&self, class: Class, sizes: &[Size]) -> Vec<usize> {
+        if self.layout.jacobi || class == Class::Large {
+            return sizes.iter().map(|size| size.phases).collect();
+        }
+        let at_once = self.rows_at_once(class);
+        let fewest = match class {
+            Class::Shared(teams) => {
+                let graphs = (self.arena(teams) / self.layout.bytes(sizes).max(16)).max(1);
+                (graphs * sizes[0].rows).div_ceil(at_once).clamp(FEWEST_PHASES, MOST_PHASES)
+            }
+            _ => FEWEST_PHASES,
+        };
+        sizes.iter().map(|size| fewest.max(size.rows.div_ceil(at_once))).collect()
     }
 
     fn trouble(&self) -> impl Fn(Trouble) -> Error + use<> {
@@ -219,14 +241,11 @@ impl<'a> Embedding<'a> {
         };
         let (layout, trouble) = (self.layout, self.trouble());
         let mut sizes: Vec<Vec<Size>> = chosen.par_iter().map(|chosen| layout.sizes(chosen)).collect();
-        let classes: Vec<Class> = sizes.iter().map(|sizes| self.class(sizes)).collect();
-        for (sizes, &class) in sizes.iter_mut().zip(&classes).filter(|_| !layout.jacobi) {
-            let (most, fewest) = (16 * self.team(class), self.fewest_phases(class));
-            let phases = |size: &Size| match class {
-                Class::Large => size.phases,
-                _ => fewest.max(size.rows.div_ceil(most)),
-            };
-            sizes.iter_mut().for_each(|size| size.phases = phases(size));
+        let mut classes = Vec::with_capacity(chosen.len());
+        for sizes in &mut sizes {
+            let (class, phases) = self.class(sizes);
+            sizes.iter_mut().zip(phases).for_each(|(size, phases)| size.phases = phases);
+            classes.push(class);
         }
         let stacks = upload(self.machine, &self.work, self.outline).map_err(&trouble)?;
         let mut different = classes.clone();
@@ -272,7 +291,7 @@ impl<'a> Embedding<'a> {
                 let most = Most {
                     bytes: self.arena(teams),
                     rows: share.max(32),
-                    in_a_phase: if self.layout.jacobi { usize::MAX } else { 16 * self.team(class) },
+                    in_a_phase: if self.layout.jacobi { usize::MAX } else { self.rows_at_once(class) },
                     graphs: self.most_graphs(teams),
                 };
                 pack(list, self.layout, most)

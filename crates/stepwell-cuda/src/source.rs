@@ -64,9 +64,22 @@ impl Shape {
     /// Warps of a thread block: as many as there are registers for.
     pub fn warps(&self) -> usize {
         match self.width {
-            _ if knob("WARPS", 0) > 0 => knob("WARPS", 0),
-            ..=72 => 16,
-            73..=104 => 12,
+            ..=72 => 12,
+            73..=104 => 16,
+            _ => 8,
+        }
+    }
+
+    /// Warps that share a tile: rows of some widths leave too few tiles for all warps.
+    pub fn share(&self) -> usize {
+        if (73..=104).contains(&self.width) { 2 } else { 1 }
+    }
+
+    /// Eights of columns that a warp computes at a time: as many as there are registers for.
+    fn at_once(&self) -> usize {
+        match self.width {
+            ..=72 => self.width / 8,
+            73..=104 => 4,
             _ => 8,
         }
     }
@@ -78,6 +91,8 @@ impl Shape {
             ("HP", width),
             ("STRIDE", self.stride()),
             ("WARPS", self.warps()),
+            ("SHARE", self.share()),
+            ("AT_ONCE", self.at_once()),
             ("GATED", gated.into()),
             ("JACOBI", jacobi.into()),
             ("LEAKY", leaky.into()),
@@ -92,10 +107,6 @@ impl Shape {
         ];
         let mut text: String =
             defined.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
-        for pair in std::env::var("KNOB_DEFINE").unwrap_or_default().split_whitespace() {
-            let (name, value) = pair.split_once('=').expect("NAME=VALUE");
-            text += &format!("#define {name} {value}\n");
-        }
         text += &Params::declaration();
         text += "#ifndef EMULATED\n";
         text += DEVICE;
@@ -107,13 +118,4 @@ impl Shape {
             Part::Gates => GATES,
         }
     }
-}
-
-pub fn knob(name: &str, otherwise: usize) -> usize {
-    std::env::var(format!("KNOB_{name}")).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-pub fn knob_list(name: &str, otherwise: &[usize]) -> Vec<usize> {
-    let text = std::env::var(format!("KNOB_{name}")).ok();
-    text.map_or(otherwise.to_vec(), |text| text.split(',').filter_map(|text| text.parse().ok()).collect())
 }

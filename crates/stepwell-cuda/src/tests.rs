@@ -67,6 +67,32 @@ fn large_graphs_agree_with_the_processor() {
     }
 }
 
+/// A tile of wide rows is computed by two warps.
+#[test]
+fn wide_rows_agree_with_the_processor_in_any_order_of_threads() {
+    if !can() {
+        return;
+    }
+    let graphs = batch(5, &[20, 7], false, Carries { labels: 1, ..Carries::default() });
+    for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+        let config = ModelConfig {
+            units: 76.into(),
+            blocks: 1,
+            solver,
+            spectral_radius: 0.3.into(),
+            ..ModelConfig::default()
+        };
+        let found = compare(&config, &graphs, &emulated(ROOMY, usize::MAX, false)).unwrap();
+        assert!(found.is_good(&config) && found.states < 2e-6, "{found:?}");
+        let model = Model::fit(config, &graphs).unwrap();
+        let embed = |backwards| {
+            let model = model.clone().on(emulated(ROOMY, usize::MAX, backwards));
+            model.embed(&graphs, |_| Continue(())).unwrap()
+        };
+        assert_eq!(embed(false), embed(true));
+    }
+}
+
 /// A missing barrier would let the order of threads show.
 #[test]
 fn the_order_of_threads_and_the_company_of_a_graph_change_no_bit() {
