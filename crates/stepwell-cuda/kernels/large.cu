@@ -1,15 +1,15 @@
 // One large graph: a launch for each colour of a sweep, states in global memory.
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS) sweep_large(const Params p) {
+extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) sweep_large(const Params p) {
     const uint4 *matrix = (const uint4 *)p.recurrent;
 #if KEPT_MATRIX
     SHARED_MEMORY;
     uint4 *kept = (uint4 *)shared_memory;
-    for (unsigned i = threadIdx.x; i < MATRIX; i += 32 * WARPS) kept[i] = matrix[i];
+    for (unsigned i = threadIdx.x; i < MATRIX; i += 256) kept[i] = matrix[i];
     matrix = kept;
     __syncthreads();
 #endif
-    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * WARPS + (threadIdx.x >> 5), warps = gridDim.x * WARPS;
+    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * 8 + (threadIdx.x >> 5), warps = gridDim.x * 8;
     Renewal how;
     how.drive = (const float *)p.drive;
     how.drive_lines = p.looked_up ? p.one_hot : nullptr;
@@ -30,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) sweep_large(const Param
 }
 
 // What drives a later block: states of the level below, pooled if there is a carry.
-extern "C" __global__ void __launch_bounds__(32 * WARPS) project_large(const Params p) {
-    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * WARPS + (threadIdx.x >> 5), warps = gridDim.x * WARPS;
+extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) project_large(const Params p) {
+    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * 8 + (threadIdx.x >> 5), warps = gridDim.x * 8;
     for (unsigned tile = warp; TILE * (size_t)tile < p.rows; tile += warps)
         project((float *)p.drive, (const uint4 *)p.input, *(const float *)p.input_units, (const float *)p.state, (const uint2 *)p.carry,
                 (const uint2 *)p.carry_entries, p.by_max, TILE * tile, (unsigned)p.rows, lane);
