@@ -148,7 +148,14 @@ impl<'a> Embedding<'a> {
     /// What kernels are compiled for.
     fn shape(&self, shared: bool) -> Shape {
         let Outline { width, gated, jacobi, matrices, .. } = self.outline;
-        Shape { width, gated, jacobi, leaky: self.work.options.leak != 1.0, shared, kept: self.keeps(matrices) }
+        Shape {
+            width,
+            gated,
+            jacobi,
+            leaky: self.work.options.leak != 1.0,
+            shared,
+            kept: self.keeps(matrices),
+        }
     }
 
     /// Whether matrices of so many bytes lie in shared memory, and leave room for states.

@@ -41,7 +41,11 @@ fn split(x: f64) -> [u16; 2] {
 
 /// The power of two that brings a size to 2^`exponent` or below, but not to half of that.
 pub fn scale(size: f64, exponent: i32) -> f64 {
-    if size > 0.0 && size.is_finite() { 2f64.powi((exponent - size.log2().ceil() as i32).clamp(-60, 60)) } else { 1.0 }
+    if size > 0.0 && size.is_finite() {
+        2f64.powi((exponent - size.log2().ceil() as i32).clamp(-60, 60))
+    } else {
+        1.0
+    }
 }
 
 /// Appends a matrix, padded with zeros to `width` x `width`: for every sixteen rows, eight
@@ -55,7 +59,8 @@ pub fn push(fragments: &mut Vec<u32>, matrix: &Array2<f64>, width: usize) -> f32
         for n in 0..width / 8 {
             for lane in 0..32 {
                 let (column, t) = (8 * n + lane / 4, lane % 4);
-                let rows: &[usize] = if k < quads { &[16 * k + 4 * t, 16 * k + 4 * t + 2] } else { &[16 * k + 2 * t] };
+                let rows: &[usize] =
+                    if k < quads { &[16 * k + 4 * t, 16 * k + 4 * t + 2] } else { &[16 * k + 2 * t] };
                 for part in 0..2 {
                     let pair = |&row: &usize| [0, 1].map(|next| u32::from(at(row + next, column)[part]));
                     fragments.extend(rows.iter().map(pair).map(|[first, second]| first | second << 16));
@@ -119,9 +124,11 @@ mod tests {
                 let tail = at >= quads * (width / 8) * 128;
                 let at = if tail { at - quads * (width / 8) * 128 } else { at };
                 let per_lane = if tail { 2 } else { 4 };
-                let (lane, n, k) = (at / per_lane % 32, at / per_lane / 32 % (width / 8), at / per_lane / 32 / (width / 8));
+                let (lane, n, k) =
+                    (at / per_lane % 32, at / per_lane / 32 % (width / 8), at / per_lane / 32 / (width / 8));
                 let which = at % per_lane % (per_lane / 2);
-                let row = if tail { 16 * quads + 2 * (lane % 4) } else { 16 * k + 4 * (lane % 4) + 2 * which };
+                let row =
+                    if tail { 16 * quads + 2 * (lane % 4) } else { 16 * k + 4 * (lane % 4) + 2 * which };
                 let column = 8 * n + lane / 4;
                 for (next, half) in [pair as u16, (pair >> 16) as u16].into_iter().enumerate() {
                     match row + next < units && column < units {
