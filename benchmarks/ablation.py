@@ -2,12 +2,12 @@
 
 usage: ablation.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDER] [--page FILE]
 
-Each row changes one part of the preset and is judged by `stepwell evaluate --preset accurate
---on-validation`: trained on the training graphs of a fold, judged by its validation graphs;
-no test graph is looked at. Ten folds of the small datasets and two of the large ones, one
-draw of the weights. A row's difference to the preset is a mean over datasets of the means
-over folds, with its standard error, folds paired. Answers go to files of the runs' folder;
-what is there is not done again. The page is docs/results/ablation.md.
+Each row changes one part of the preset. `stepwell evaluate --preset accurate --on-validation`
+trains it on the training graphs of a fold and scores it on the validation graphs; test graphs
+are not used. Small datasets have ten folds and large ones two, with one draw of the weights. A
+row's difference to the preset is the mean over datasets of the means over folds, with its
+standard error; folds are paired. Outputs go to files in the runs folder, and commands that
+have a file are not repeated. The page is docs/results/ablation.md.
 """
 
 import argparse
@@ -51,7 +51,7 @@ VARIANTS = {
 
 
 def difference(row, preset):
-    """Mean difference over sets in points, and its standard error: folds are paired."""
+    """Mean difference over datasets in points, and its standard error, with paired folds."""
     means, variances = [], []
     for name in SETS:
         pairs = zip(row[name]["folds"], preset[name]["folds"], strict=True)
@@ -79,7 +79,9 @@ def page(found, missing):
     few = ", ".join(f"{name} {count}" for name, count in FEW.items())
     return f"""# What each part of `accurate` is worth
 
-Made by `python benchmarks/ablation.py`. Per cent right on the validation graphs of the fixed folds (mean ± standard deviation over folds), trained on the training graphs; no test graph was looked at. Ten folds each, of the large sets fewer ({few}); one draw of the weights. *Difference*: to the preset, mean over the datasets ± standard error, folds paired. *Core s*: seconds of one core for the whole row.
+After this page you know which parts of the preset `accurate` matter. `python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the weights.
+
+*Difference* is the mean difference to the preset over the datasets ± its standard error, with paired folds. *Core s* are the core-seconds of the whole row.
 
 {chr(10).join(lines)}
 {"" if not missing else f"{chr(10)}Still to be run: {', '.join(missing)}.{chr(10)}"}"""
@@ -90,9 +92,9 @@ def main():
     parser.add_argument("--splits", type=pathlib.Path, required=True, help="folder of NAME_splits.json.gz")
     parser.add_argument("--data", help="folder of the datasets [STEPWELL_DATA]")
     parser.add_argument("--stepwell", default="target/release/stepwell", help="the binary")
-    parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/ablation"), help="folder of the answers")
+    parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/ablation"), help="folder of the outputs")
     parser.add_argument("--page", type=pathlib.Path, default=pathlib.Path("docs/results/ablation.md"))
-    parser.add_argument("--done", action="store_true", help="run nothing: make the page of the rows that are there")
+    parser.add_argument("--done", action="store_true", help="run nothing; make the page from existing rows")
     options = parser.parse_args()
     options.runs.mkdir(parents=True, exist_ok=True)
     source = ["--data-dir", options.data] if options.data else []

@@ -1,16 +1,16 @@
-"""Accuracy of the preset `paper`, cell by cell, beside what the equations are known to give.
+"""Accuracy of the preset `paper`, cell by cell, next to an independent recomputation.
 
-Fails when the cells are on average more than 1.5 points below, or one of them more than 5
-(ENZYMES 7). docs/results/accuracy.md holds the last run.
+Fails if the mean over all cells is more than 1.5 points below the recomputation, or one cell
+more than 5 points (ENZYMES 7). docs/results/accuracy.md has the last run.
 
 usage: accuracy.py [--data FOLDER] [--configurations 20] [NAME ...]
 
 For each dataset, pooling and number of blocks: random configurations (radius from
 [.1, .9], both scalings from [.1, .8]), five stratified folds, alpha by leave-one-out on
 the training folds; the mean test accuracy over configurations and folds, in percent.
-Beside it an independent recomputation with NumPy and PyTorch (8 to 25 configurations; its
-noise is about 2 points, on ENZYMES 4) and the paper's own figure, which its public code
-gave: that pools once more behind the last block.
+Next to it are an independent recomputation with NumPy and PyTorch (8 to 25 configurations; its
+noise is about 2 points, on ENZYMES 4) and the paper's own figure, from its public code, which
+pools once more after the last block.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What Python, Ray and Spark add to the Rust call, and what a second worker brings.
+"""The overhead of Python, Ray and Spark over the Rust call, and the gain of a second worker.
 
     python benchmarks/cluster.py                      # both parts, real sizes
     python benchmarks/cluster.py overhead --graphs 1e5
@@ -9,10 +9,10 @@ Part one: graphs that are ready inside the library, against the same graphs in
 an Arrow table and in a list of SciPy matrices; one thread, medians of rounds
 that take turns. Part two: Parquet in, Parquet out, by the command line (one
 thread), by Ray on one and two workers and by Spark with one and two cores, one
-process after the other. Times of Ray and Spark are without starting them. A
-worker's memory is its own, without what it shares (RssAnon), at its highest.
-Part three, only when it is asked for: training the default classifier in the
-same ways, and whether all models are the same.
+process after the other. Times of Ray and Spark exclude their start. The memory
+of a worker is its peak private memory (RssAnon). Part three, only on request:
+training the default classifier in the same ways, and whether all models are the
+same.
 """
 
 import argparse

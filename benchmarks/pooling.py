@@ -4,22 +4,22 @@ usage: pooling.py [--data FOLDER] [--graphs N] [--repeats 3] [NAME ...]   speed;
        pooling.py memory [--data FOLDER] [NAME ...]                       COLLAB, DD, REDDIT-BINARY
        pooling.py growth                                                  one graph of 1e4 to 1e6 vertices
 
-speed: three levels of every graph. The contenders are written with what a Python user would take: SciPy's
+speed: three levels of every graph. The contenders use what a Python user would use: SciPy's
 `eigsh` and sparse LU for NDP, plain loops over SciPy's arrays for Graclus' matching and its products for the
 rest, scikit-learn's coordinate descent for NMF. NDP drops no link (`--delta 0`), as its contender. Times are
-of pooling alone, without reading and writing, and the best of the repeats; the contenders' are CPU seconds,
-Stepwell's are those of the clock, so that a busy machine can only hurt Stepwell. The mean size of the coarsest
-graphs is printed with the ratios, so that nobody wins by doing less.
+those of pooling alone, without reading and writing, the best of the repeats. The contenders' are CPU seconds, Stepwell's
+are wall-clock seconds, so a busy machine can only hurt Stepwell. The script also prints the mean size of the
+coarsest graphs, so that nobody wins by doing less.
 
-memory: peak of the whole command `stepwell coarsen NAME --pool P --levels 3`, reading and writing included; one
-below what this script takes itself (190 MB or so) is not seen.
+memory: peak of the whole command `stepwell coarsen NAME --pool P --levels 3`, including reading and writing; a
+peak below that of this script (about 190 MB) cannot be measured.
 
 growth: NDP, one level, of a grid and of a random geometric graph with eight neighbours on average; the
 exponent is that of time against vertices between the smallest and the largest. A Barabasi-Albert graph is
 reduced exactly at 1e4 vertices; at 1e5 its fill is above the budget, which must be an error, or a note with
 `--approximate`.
 
-Without --stepwell the program is taken from the checkout's target/release (`cargo build --release`).
+Without --stepwell the script runs the program in target/release of the checkout (`cargo build --release`).
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
 usage: reading.py COLLAB.zip [repeats]
 
-Every contender runs in a process of its own; the time is that of reading, without
-imports, the memory the peak of the process less what it held before reading. Prints
+Every contender runs in its own process. Time is that of reading, without imports; memory
+is the peak of the process minus its memory before reading. Prints
 the median of the repeats. Stepwell delivers checked graphs; pandas only two columns.
 """
 

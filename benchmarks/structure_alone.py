@@ -1,4 +1,4 @@
-"""How much do colours alone, or structure alone, tell about a graph's class?
+"""How well do colours alone, or structure alone, predict the class of a graph?
 
 Reads a dataset in the TU Dortmund layout (for instance what `stepwell convert
 b-easy OUT` writes) and reports the accuracy of a ridge classifier, by 5-fold

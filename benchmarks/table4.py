@@ -160,11 +160,11 @@ def main():
 
 INTRODUCTION = """# Table 4: sizes of pooled graphs
 
-Made by `benchmarks/table4.py`. Mean number of vertices N and of stored entries of the adjacency matrix (nnz) after one and two poolings, ours beside the paper's, with the deviation in percent.
+After this page you know how the sizes of pooled graphs compare with the paper's. `python benchmarks/table4.py` makes this page. The tables show the mean number of vertices N and of stored entries of the adjacency matrix (nnz) after one and two poolings, next to the paper's figures and the deviation in percent.
 
-To compare like with like, the left columns are computed as the paper's figures were: the TU Dortmund graphs get a self loop at every vertex (`stats --self-loops`). The paper does not say so, but with them NMF and Graclus agree with its nnz to 2 %, and without them NMF is up to {nmf} and Graclus up to {graclus} below. Graclus' N counts fake vertices (by formula; Stepwell makes none), and NDP drops links below .01, after all levels have been made (`--delta 0.01 --sparsify deferred`). B-easy and B-hard are other draws of the same distributions.
+To compare like with like, the left columns are computed as the paper's figures were. Every vertex of the TU Dortmund graphs gets a self loop (`stats --self-loops`). The paper does not mention self loops, but with them NMF and Graclus agree with its nnz to 2 %, and without them NMF is up to {nmf} and Graclus up to {graclus} below. N of Graclus includes fake vertices, by a formula, because Stepwell makes none. NDP drops links below .01, after all levels are made (`--delta 0.01 --sparsify deferred`). B-easy and B-hard are other draws of the same distributions.
 
-The paper's text says delta .1, and a pooling applied to the pooled graph: that is Stepwell's own setting. On B-hard {flips} cuts were below one half and needed flips.
+According to the paper's text, delta is .1 and each pooling is applied to the pooled graph; these are Stepwell's own settings. On B-hard {flips} cuts were below one half and needed flips.
 """
 
 

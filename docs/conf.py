@@ -1,11 +1,33 @@
-"""The documentation site: Markdown of this folder, the Python package as it is
-installed, the program's own help, and notebooks that are run while building."""
+"""The documentation site: the Markdown pages of this folder, the docstrings of the installed
+Python package, the program's help, and notebooks, which run during the build."""
 
+import importlib.util
 import os
 import sys
+import types
 from pathlib import Path
 
 import stepwell
+
+
+class Absent(types.ModuleType):
+    """Stands for a package that is not installed, so that autodoc can import its users.
+
+    Sphinx's own mocks do not support ``type | None`` in annotations."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+MODULES = "duckdb polars pyspark pyspark.errors pyspark.sql pyspark.sql.pandas pyspark.sql.pandas.types ray ray.data"
+for name in MODULES.split():
+    parent, _, child = name.rpartition(".")
+    if isinstance(sys.modules.get(parent), Absent) or (not parent and importlib.util.find_spec(name) is None):
+        sys.modules[name] = Absent(name)
+        if parent:
+            setattr(sys.modules[parent], child, sys.modules[name])
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_site"))

@@ -1,11 +1,11 @@
-"""Runs the code of Markdown pages for real.
+"""Runs the code of Markdown pages.
 
 usage: blocks.py PAGE.md ...
 
-Every page gets an empty folder. Its ```sh blocks are run by bash, its ```python
-blocks by this Python, one after the other in one namespace. What a comment
-<!-- not run: why --> stands before is left out. Lines that name MUTAG need that
-dataset, which is on no machine by itself: where it is not, they are left out too.
+Every page gets an empty folder. bash runs its ```sh blocks, and this Python runs its
+```python blocks in order, in one namespace. A block after a comment
+<!-- not run: why --> is skipped. Lines that contain MUTAG need that dataset, and are
+skipped if it is not on this machine.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def have(name):
 
 
 def run(kind, code, names):
-    """What it said, or an exception."""
+    """Its output, or an exception."""
     if kind == "sh":
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", code], capture_output=True, text=True)
         if done.returncode:

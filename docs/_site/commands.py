@@ -1,6 +1,6 @@
 """The directive `commands`: every command of the program, from its own --help.
 
-What several commands share is said once, at the end.
+Options that several commands share are described once, at the end.
 """
 
 import os
@@ -13,26 +13,26 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-#: Options that so many commands explain in the same words are explained once.
+#: Options with the same description in at least this many commands are described once.
 SHARED = 4
 
 
 @dataclass
 class Help:
-    """A command's help, taken apart."""
+    """The parsed help of a command."""
 
     name: str
     about: list = field(default_factory=list)
     usage: str = ""
-    #: Heading -> [(what is written, what it does)].
+    #: Heading -> [(option, description)].
     groups: dict = field(default_factory=dict)
     examples: str = ""
-    #: What follows the examples.
+    #: The text after the examples.
     notes: list = field(default_factory=list)
 
 
 def ask(program, *arguments):
-    # The same text whatever the terminal is like.
+    # The text must not depend on the terminal.
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     return subprocess.run([program, *arguments], check=True, capture_output=True, text=True, env=environment).stdout
 
@@ -47,7 +47,7 @@ def parse(name, text):
     parsed.about = paragraphs(head)
     usage, _, rest = rest.partition("\n")
     parsed.usage = usage
-    # Headings stand alone at the margin and end with a colon.
+    # A heading is a line at the margin that ends with a colon.
     parts = re.split(r"^([A-Z][^\n]*):\n", "\n" + rest, flags=re.M)
     for heading, body in zip(parts[1::2], parts[2::2]):
         if heading.startswith("Example"):
@@ -64,7 +64,7 @@ def inner(text):
 
 def items(body):
     found = []
-    # An item begins at two or six spaces; what it does follows on the line or is indented deeper.
+    # An item starts at two or six spaces; its description follows on the same line or indented.
     for line in body.splitlines():
         begin = re.match(r" {2}(?: {4})?(?=[-<\w])(\S.*?)(?: {2,}(\S.*))?$", line)
         if begin and not line.startswith(" " * 7):
@@ -120,7 +120,7 @@ class Commands(SphinxDirective):
                 section += self.listed(own)
         used = [heading for heading, options in each.groups.items() if set(options) & set(shared.get(heading, []))]
         if used:
-            also = nodes.paragraph("", "Further: ")
+            also = nodes.paragraph("", "See also: ")
             for at, heading in enumerate(used):
                 name = "options of most commands" if heading == "Options" else f"{heading.lower()} options"
                 also += nodes.Text(", " if at else "")

@@ -1,10 +1,10 @@
-"""Finds links that lead nowhere, offline.
+"""Finds broken links, offline.
 
 usage: links.py SITE [PAGE.md ...]
 
-In the site, every link to a file of it must lead to that file, and to an
-anchor that is there; so must relative links of the Markdown pages named.
-Pages of rustdoc are led to, not searched: rustdoc checks its own links.
+Every local link of the site, and every relative link of the given Markdown pages, must
+lead to an existing file and anchor. Pages of rustdoc are not searched for links, because
+rustdoc checks its own.
 """
 
 import re
@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """The anchors of a page, and where it leads."""
+    """The anchors and links of a page."""
 
     def __init__(self, text):
         super().__init__()
@@ -33,7 +33,7 @@ class Page(HTMLParser):
 
 
 def slug(heading):
-    """The anchor that hosts of repositories give a heading."""
+    """The anchor of a heading on repository hosts."""
     heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading.strip().lower())
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
 
@@ -54,7 +54,7 @@ def anchors_of(path, pages):
 
 
 def wrong(source, link, pages):
-    """What is wrong with a link, or None."""
+    """Why a link is broken, or None."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return None

@@ -1,14 +1,19 @@
-"""What belongs where in the site. Pages stay plain Markdown, which reads as well
-where there is no Sphinx: their place, and what only a site needs, is said here."""
+"""The order of the site's pages, and titles that only the site needs.
+
+Pages stay plain Markdown, which is readable without Sphinx."""
+
+from pathlib import Path
 
 from docutils import nodes
 
 NAVIGATION = {
-    "Start": ["tutorial", "inputs", "molecules", "coming-from", "notebooks/classify-molecules", "notebooks/look-at-a-pyramid"],
-    "Ideas": ["reservoir", "pooling", "lifting", "convergence", "edges", "readout", "targets", "vertices", "protocol"],
-    "How to": ["deploy", "clustering", "cluster", "gpu", "scale", "adding-a-pooling"],
-    "Reference": ["cli", "python", "rust"],
-    "Background": ["results/README", "design", "architecture", "contributing", "changelog"],
+    "Start": ["install", "tutorial", "notebooks/classify-molecules", "notebooks/predict-vertices", "examples"],
+    "Your data": ["inputs", "molecules", "edges", "targets", "vertices", "clustering", "coming-from"],
+    "How good is it": ["protocol", "comparison", "results/README"],
+    "Deploy": ["deploy", "gpu", "cluster", "scale"],
+    "Understand": ["reservoir", "pooling", "notebooks/look-at-a-pyramid", "lifting", "convergence", "readout", "design"],
+    "Reference": ["cli", "python", "rust", "adding-a-pooling"],
+    "Project": ["architecture", "contributing", "changelog"],
 }
 
 #: Tables come from `stepwell reproduce` without a title.
@@ -24,7 +29,6 @@ TITLES = {
 }
 
 
-
 def toctree(pages, caption=None, hidden=True):
     options = [f":caption: {caption}"] if caption else []
     options += [":hidden:"] if hidden else []
@@ -36,6 +40,10 @@ def complete(app, docname, source):
     if docname == "index":
         for caption, pages in NAVIGATION.items():
             source[0] += toctree([page for page in pages if page in found], caption)
+    elif docname == "examples":
+        for path in sorted(Path(app.srcdir).parent.glob("examples/*.*")):
+            language = {".py": "python", ".rs": "rust"}[path.suffix]
+            source[0] += f"\n## {path.name}\n\n```{{literalinclude}} ../examples/{path.name}\n:language: {language}\n```\n"
     elif docname == "results/README":
         others = sorted(page for page in found if page.startswith("results/") and page != docname)
         source[0] += toctree([f"/{page}" for page in others])

@@ -30,14 +30,14 @@ use crate::terminal::Terminal;
     arg_required_else_help = true,
     after_help = "Examples:
   stepwell demo                         see it work
-  stepwell stats MUTAG                  what a dataset looks like
+  stepwell stats MUTAG                  describe a dataset
   stepwell embed MUTAG -o mutag.npy     a vector for every graph
   stepwell convert MUTAG mutag.parquet  the same graphs in another format
 
 'stepwell COMMAND --help' explains a command."
 )]
 pub struct Arguments {
-    /// Show no progress and no messages but errors
+    /// Print only errors, no progress or notes
     #[arg(long, short, global = true)]
     pub quiet: bool,
 
@@ -45,8 +45,8 @@ pub struct Arguments {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
-    /// Hold at most this much memory, as 4G or 512M; what needs more is refused before it
-    /// is allocated (default: STEPWELL_MEMORY, or four fifths of what is free)
+    /// Use at most this much memory, such as 4G or 512M; a step that needs more fails before it
+    /// allocates (default: STEPWELL_MEMORY, or four fifths of the free memory)
     #[arg(long, global = true, value_name = "SIZE")]
     pub memory: Option<Budget>,
 
@@ -57,7 +57,7 @@ pub struct Arguments {
 /// Where datasets come from.
 #[derive(Args, Debug)]
 pub struct Sources {
-    /// Look for datasets here first, before STEPWELL_DATA and the cache
+    /// Look for datasets in this folder before STEPWELL_DATA and the cache
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 
@@ -84,8 +84,8 @@ pub struct Input {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub data_seed: u64,
 
-    /// The columns of a .jsonl or .parquet file that hold targets, in place of y: one is
-    /// read as y is; several (a,b,c) are numbers or 0/1, and may be unknown (null)
+    /// Columns of a .jsonl or .parquet file to use as targets instead of y. Several
+    /// (a,b,c) must hold numbers or 0/1; null is an unknown value
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Vec<String>,
 
@@ -115,7 +115,7 @@ impl Input {
         };
         let same = found.is_some() && found == fs::canonicalize(out).ok();
         if same {
-            let refusal = format!("{}: this is the dataset itself; write to another file", out.display());
+            let refusal = format!("{}: this file is the dataset; write to another file", out.display());
             return Err(anyhow!(refusal).context(BadUsage));
         }
         Ok(())
@@ -145,7 +145,7 @@ impl DeviceArg {
 
 /// The model on a device; says why it is computed on the CPU all the same, if it is.
 pub fn on_device(model: Model, device: Device, terminal: &Terminal) -> Model {
-    if let Some(why) = device.refuses(&model.weights, &model.config) {
+    if let Some(why) = model.refused_by(&device) {
         terminal.note(&format!("note: computing on the CPU: {why}"));
     }
     model.on(device)
@@ -154,7 +154,7 @@ pub fn on_device(model: Model, device: Device, terminal: &Terminal) -> Model {
 /// A part of a dataset with a fixed split.
 #[derive(Args, Debug)]
 pub struct PartArg {
-    /// Use only this part of a dataset with a split: train, validation, test
+    /// Use only this part of the dataset's split: train, validation or test
     #[arg(long, value_name = "PART", value_parser = part)]
     part: Option<Part>,
 }
@@ -172,7 +172,7 @@ fn part(name: &str) -> std::result::Result<Part, String> {
 /// What every command that pools graphs takes.
 #[derive(Args, Debug)]
 pub struct Caching {
-    /// Pool the graphs even if they were pooled before, and do not keep the result
+    /// Neither read nor write the cache of pooled graphs
     #[arg(long)]
     pub no_cache: bool,
 }

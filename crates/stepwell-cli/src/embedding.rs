@@ -1,4 +1,4 @@
-//! What all commands that embed graphs do, piece after piece.
+//! Embedding a dataset in pieces, as all commands do that embed graphs.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -18,10 +18,10 @@ use stepwell_data::cache::{self, PyramidCache};
 use crate::commands::stats::describe_notes;
 use crate::terminal::Terminal;
 
-/// Graphs done, as a bar wants to know; says whether to go on.
+/// Takes the number of finished graphs, for a progress bar; returns whether to continue.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
 
-/// Takes pieces of a dataset through a model and keeps count.
+/// Embeds pieces of a dataset with a model, and counts what happens.
 pub struct Embedder<'a> {
     pub model: &'a Model,
     /// Where pyramids are kept; only whole datasets are worth it.
@@ -30,7 +30,7 @@ pub struct Embedder<'a> {
     pub tally: Tally,
 }
 
-/// What was done so far.
+/// Counts and times so far.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     pub graphs: usize,
@@ -42,8 +42,8 @@ pub struct Tally {
     pub embed_seconds: f64,
     /// Mean sweeps of each reservoir, by stack, block and place in the block.
     pub sweeps_mean: Vec<f64>,
-    /// Share of graphs that converged in all blocks.
-    pub converged: f64,
+    /// Share of graphs that converged in all blocks; nothing where sweeps are fixed.
+    pub converged: Option<f64>,
     /// Graphs without vertices, whose vectors are zero.
     pub empty: usize,
     /// Vertices whose label the model was not trained on.
@@ -64,7 +64,8 @@ fn is_zero(count: &usize) -> bool {
 
 impl<'a> Embedder<'a> {
     pub fn new(model: &'a Model, cache: Option<PyramidCache>, terminal: &'a Terminal) -> Self {
-        Self { model, cache, terminal, tally: Tally { converged: 1.0, ..Tally::default() } }
+        let converged = model.config.fixed_sweeps.is_none().then_some(1.0);
+        Self { model, cache, terminal, tally: Tally { converged, ..Tally::default() } }
     }
 
     /// Pools graphs, or finds them pooled in the cache.
@@ -94,7 +95,7 @@ impl<'a> Embedder<'a> {
         Ok(prepared)
     }
 
-    /// Counts what a person should know of graphs.
+    /// Counts what notes report of graphs.
     fn look_at(&mut self, graphs: &GraphBatch) {
         let (tally, features) = (&mut self.tally, &self.model.features);
         tally.empty += graphs.iter().filter(|graph| graph.num_vertices() == 0).count();
@@ -172,7 +173,7 @@ impl<'a> Embedder<'a> {
         })
     }
 
-    /// Tells a person what happened on the way: what poolings did, and whether
+    /// Notes what happened to the graphs: what poolings did, what the model ignores, and whether
     /// some graphs did not converge and what to do `when`.
     pub fn note(&self, when: &str) {
         for note in describe_notes(&self.tally.pooling) {
@@ -190,19 +191,18 @@ impl<'a> Embedder<'a> {
         {
             if count > 0 {
                 self.terminal.note(&format!(
-                    "note: {count} {of} have a label the model was not trained on; it sees them as {of} without one"
+                    "note: {count} {of} have a label unknown to the model, which treats them as {of} without a label"
                 ));
             }
         }
         if let Some(carried) = self.tally.ignored {
             note_ignored(carried, &self.model.config, when, self.terminal);
         }
-        let config = &self.model.config;
-        if self.tally.converged < 1.0 && config.fixed_sweeps.is_none() {
+        if let Some(converged) = self.tally.converged.filter(|&share| share < 1.0) {
             self.terminal.note(&format!(
                 "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius{when}",
-                100.0 * (1.0 - self.tally.converged),
-                config.max_iter
+                100.0 * (1.0 - converged),
+                self.model.config.max_iter
             ));
         }
     }
@@ -215,8 +215,8 @@ impl Tally {
         let all = (before + more).max(1.0);
         let settled = |run: &Run| run.converged != Convergence::No;
         let converged = runs.outer_iter().filter(|graph| graph.iter().all(settled)).count();
-        if before + more > 0.0 {
-            self.converged = (self.converged * before + converged as f64) / all;
+        if let Some(share) = self.converged.as_mut().filter(|_| before + more > 0.0) {
+            *share = (*share * before + converged as f64) / all;
         }
         self.sweeps_mean.resize(runs.ncols(), 0.0);
         for (mean, column) in self.sweeps_mean.iter_mut().zip(runs.columns()) {
@@ -227,12 +227,12 @@ impl Tally {
     }
 }
 
-/// Tells that a model ignores what edges carry, and why.
+/// Notes that a model ignores what edges carry, and why.
 pub fn note_ignored(carried: &str, config: &ModelConfig, when: &str, terminal: &Terminal) {
     let why = if config.edge_gate == EdgeGate::None {
         format!("--edge-gate signs uses them{when}")
     } else {
-        "the training graphs had none, or always the same".to_owned()
+        "the training graphs had none, or only one value".to_owned()
     };
     terminal.note(&format!("note: edges carry {carried}, which this model ignores; {why}"));
 }

@@ -1,4 +1,4 @@
-//! What the program does when it is told to end: nothing half-written stays behind.
+//! What the program does when a signal ends it: it removes unfinished files.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, Once, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Mutex, Once, PoisonError};
 /// What is said when the program is interrupted: how to go on.
 static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 
-/// Tells what is saved already, should the program be interrupted.
+/// Sets what an interrupted program reports as saved.
 pub fn say_when_interrupted(words: String) {
     *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
 }
 
 /// From here on the program ends in order on Ctrl-C, and when it is terminated or its
-/// terminal goes; a signal that whoever started it has it ignore (`nohup`) stays ignored.
+/// terminal goes; a signal that its parent made it ignore (`nohup`) stays ignored.
 pub fn end_in_order() {
     static ONCE: Once = Once::new();
     ONCE.call_once(listen);
@@ -40,7 +40,7 @@ fn listen() {
     let _ = ctrlc::set_handler(end);
 }
 
-/// The signals that are ignored, a bit for each; none where the system does not tell.
+/// The signals that are ignored, a bit for each; none where the system does not report it.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -55,7 +55,7 @@ fn end() {
     let _ = if words.is_empty() {
         writeln!(io::stderr(), "\ninterrupted")
     } else {
-        writeln!(io::stderr(), "\ninterrupted: {words}; the same command goes on from there")
+        writeln!(io::stderr(), "\ninterrupted: {words}; run the same command to resume")
     };
     std::process::exit(130);
 }

@@ -38,25 +38,26 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with_molecules(arguments, Box::new(molecules::NoChemistry))
 }
 
-/// The same with somebody who makes graphs of molecules.
+/// The same, with a reader of molecules.
 pub fn run_with_molecules(
     arguments: impl IntoIterator<Item = OsString>,
     molecules: Box<dyn Chemistry>,
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     report::remember_command(&arguments);
-    // A negative number is a value that will be refused by name, not a flag nobody knows.
+    // A negative number is a value, which its option refuses, and not an unknown flag.
     let program = Arguments::command().mut_subcommands(|command| command.allow_negative_numbers(true));
     let parsed = program.try_get_matches_from(arguments);
     let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version count as errors here, but not for the shell.
+            let error = options::with_tip(error);
             let _ = error.print();
             return error.exit_code() as u8;
         }
     };
-    // A service answers what it has accepted first.
+    // A service handles signals itself: it first finishes the requests it has accepted.
     if !matches!(arguments.command, Command::Serve(_)) {
         interrupt::end_in_order();
     }
@@ -106,8 +107,7 @@ pub fn parse_config(text: &str) -> anyhow::Result<ModelConfig> {
     Ok(ModelConfig::default().overlay(&options::parse(text)?)?)
 }
 
-/// Arguments that make no sense together or in themselves, beyond what their
-/// types tell.
+/// Arguments that make no sense alone or together, beyond what their types show.
 #[derive(Debug)]
 struct BadUsage;
 
@@ -137,7 +137,7 @@ fn with_threads(
     }
 }
 
-/// Whoever read our output has seen enough; that is no failure.
+/// The reader of our output has closed the pipe, which is no failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

@@ -16,17 +16,20 @@ use stepwell_lab::protocol::Searched;
 pub use crate::options::ReadoutArgs;
 use crate::options::{ConfigFile, ModelFlags, PoolFlags, blamed};
 
+/// The help of `--preset` where a model is trained.
+pub const PRESETS: &str = "Start from a preset: accurate, paper, vertices (for --level vertex) or reference (the paper's \
+     public code) [accurate; with --level vertex: vertices]. Brackets below show the values of paper and accurate";
+
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Start from a named set of options: paper, accurate (several wide reservoirs, read in
-    /// several ways), vertices (predictions for vertices; with --level vertex), reference (as
-    /// the paper's public code) [paper]. Brackets below show the
-    /// value of paper, and that of accurate where it differs
+    /// Start from a preset: paper, accurate (several wide reservoirs, read in several ways),
+    /// vertices (for --level vertex) or reference (the paper's public code) [paper].
+    /// Brackets below show the values of paper and accurate
     #[arg(long, value_name = "NAME", value_parser = named::<Preset>)]
     preset: Option<Preset>,
 
-    /// Then take options from a TOML file: keys as the flags, with underscores
+    /// Read options from a TOML file, which flags override: keys are flags with underscores
     /// (units = 100, spectral_radius = [0.5, 0.9], lift = false, aggregate = ["sum", "max"])
     #[arg(long, value_name = "FILE", value_parser = ConfigFile::parser())]
     config: Option<ConfigFile>,
@@ -102,7 +105,7 @@ impl ModelArgs {
         self.model.given.clone().into_iter().chain(self.pool.given.clone()).collect()
     }
 
-    /// What flags give, and what the file gives beside it.
+    /// The options of the file, overridden by flags.
     fn given(&self) -> Map<String, Value> {
         let file = self.config.iter().flat_map(|file| file.given.clone());
         file.chain(self.flags()).collect()

@@ -1,4 +1,4 @@
-//! Tables of molecules: SMILES, which somebody who has RDKit turns into graphs.
+//! Tables of molecules as SMILES. The Python package turns them into graphs with RDKit.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -35,13 +35,12 @@ pub struct MoleculeTable {
     pub verbose: bool,
 }
 
-/// What takes RDKit.
+/// What needs RDKit.
 pub trait Chemistry: Send + Sync {
     /// Makes graphs of such a table, or says why that cannot be done.
     fn read(&self, table: &MoleculeTable) -> Result<Dataset, String>;
 
-    /// Where chemists would draw the atoms of graphs that were made of molecules, if that can be
-    /// told.
+    /// Where chemists would draw the atoms of graphs made of molecules, if RDKit can place them.
     fn places(&self, molecules: &Dataset) -> Option<Vec<[f64; 2]>>;
 }
 
@@ -50,8 +49,8 @@ pub(crate) struct NoChemistry;
 
 impl Chemistry for NoChemistry {
     fn read(&self, _: &MoleculeTable) -> Result<Dataset, String> {
-        Err("--smiles needs RDKit, which this program does not have; the command that comes with \
-             'pip install stepwell[molecules]' does"
+        Err("--smiles needs RDKit, which this program does not include; use the command installed by \
+             'pip install stepwell[molecules]'"
             .to_owned())
     }
 
@@ -63,16 +62,16 @@ impl Chemistry for NoChemistry {
 /// How a table of molecules is read.
 #[derive(Args, Debug, Default)]
 pub struct MoleculeArgs {
-    /// DATASET is a .csv of molecules (.tsv, .gz too); this column holds SMILES
+    /// DATASET is a .csv or .tsv of molecules (or .gz of one); this column holds SMILES
     #[arg(long, value_name = "COLUMN", help_heading = "Molecules")]
     smiles: Option<String>,
 
-    /// What atoms and bonds carry: default or ogb [default, or the model's]
+    /// Features of atoms and bonds: default or ogb [default, or the model's]
     #[arg(long, value_name = "SET", help_heading = "Molecules", requires = "smiles")]
     smiles_features: Option<FeatureSet>,
 
-    /// What becomes of SMILES that cannot be read: raise (an error names them), skip, keep
-    /// (as far as they can be read)
+    /// SMILES that cannot be parsed: raise (fail and list them), skip, or keep (the part that
+    /// can be parsed)
     #[arg(
         long,
         value_name = "WAY",
@@ -82,7 +81,7 @@ pub struct MoleculeArgs {
     )]
     smiles_errors: Errors,
 
-    /// Split by scaffold, 80 : 10 : 10, or by a column that says train, validation or test
+    /// Split by scaffold, 80 : 10 : 10, or by a column with train, validation or test
     #[arg(long, value_name = "scaffold|COLUMN", help_heading = "Molecules", requires = "smiles")]
     smiles_split: Option<String>,
 
@@ -127,7 +126,7 @@ impl MoleculeArgs {
         let Some(expected) = &model.molecules else { return Ok(()) };
         if let Some(found) = self.smiles_features.map(name).filter(|found| found != expected) {
             let refusal = format!(
-                "--smiles-features {found}: the model was trained on '{expected}'; leave the option out"
+                "--smiles-features {found}: the model was trained on '{expected}'; remove the option"
             );
             return Err(anyhow!(refusal).context(BadUsage));
         }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
 use stepwell::Error;
 use stepwell::config::{Group, Kind, ModelConfig, OptionInfo, Preset, option, options};
+use stepwell_data::nearest_name;
 
 /// The flags of one group of options, with what was given, by name.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +27,7 @@ impl<const GROUP: u8> Flags<GROUP> {
         options().iter().filter(|option| option.group as u8 == GROUP)
     }
 
-    /// Puts what was given in place of what is there, and checks the whole.
+    /// Overrides options of a configuration with those that were given, and checks all.
     pub fn apply(&self, config: &mut ModelConfig) -> Result<()> {
         *config = config.overlay(&self.given).map_err(|error| blamed(error, &self.given, None))?;
         Ok(())
@@ -164,10 +166,10 @@ fn help(option: &OptionInfo) -> String {
     let [paper, accurate] =
         [Preset::Paper, Preset::Accurate].map(|preset| typed(&option.value(&ModelConfig::preset(preset))));
     match (paper == accurate, option.kind) {
-        // The flag itself tells what is usual.
+        // The flag itself shows the default.
         (true, Kind::Bool) => text,
         (true, _) => format!("{text} [{paper}]"),
-        (false, _) => format!("{text} [{paper}; accurate: {accurate}]"),
+        (false, _) => format!("{text} [paper: {paper}; accurate: {accurate}]"),
     }
 }
 
@@ -213,7 +215,7 @@ impl ConfigFile {
         std::fs::File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
         anyhow::ensure!(
             text.len() as u64 <= LONGEST,
-            "more than {LONGEST} bytes: this is no file of options"
+            "more than {LONGEST} bytes, too large for a file of options"
         );
         Ok(Self { path: path.to_owned(), given: parse(&text)? })
     }
@@ -227,10 +229,32 @@ pub fn parse(text: &str) -> Result<Map<String, Value>> {
         let line = 1 + text[..value.span().start].matches('\n').count();
         option(&name)
             .and_then(|option| option.set(&mut ModelConfig::default(), value.get_ref().clone()))
-            .map_err(|error| anyhow!("line {line}: {error}"))?;
+            .map_err(|error| anyhow!("line {line}: {error}{}", did_you_mean(&error)))?;
         given.insert(name, value.into_inner());
     }
     Ok(given)
+}
+
+/// Suggests the known option that an unknown one looks like.
+fn did_you_mean(error: &Error) -> String {
+    let Error::UnknownOption { name } = error else { return String::new() };
+    let nearest = nearest_name(name, options().iter().map(|option| option.name));
+    nearest.map_or(String::new(), |known| format!("; did you mean '{known}'?"))
+}
+
+/// Adds to a complaint about an unknown flag that it is an option of the model, if it is one:
+/// commands that read a model from its file do not take them.
+pub fn with_tip(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && option(&flag.trim_start_matches("--").replace('-', "_")).is_ok()
+    {
+        let tip = format!(
+            "'{flag}' is an option of the model: pass it to 'stepwell train', which saves it in the model's file"
+        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 #[cfg(test)]
@@ -348,7 +372,7 @@ mod tests {
             (["--units", "0"], "'0' for '--units <N>': expected 1 to 32768"),
             (
                 ["--units", "5,x"],
-                "'5,x' for '--units <N>': expected a whole number, or one per block, 1 to 32768",
+                "'5,x' for '--units <N>': expected an integer, or one per block, 1 to 32768",
             ),
             (["--leak", "nan"], "'nan' for '--leak <X>': expected a number, more than 0 and at most 1"),
             (["--fixed-sweeps", "0"], "'0' for '--fixed-sweeps <N>': expected 1 to"),
@@ -380,10 +404,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         for (text, said) in [
             ("units = 5\n\nleak = 0", "line 3: leak: expected more than 0 and at most 1, found 0"),
-            ("# here\nunitz = 5", "line 2: unknown option 'unitz'"),
+            ("# here\nunitz = 5", "line 2: unknown option 'unitz'; did you mean 'units'?"),
+            ("colour = 5", "line 1: unknown option 'colour'"),
             (
                 "units = \"many\"",
-                "line 1: units: expected a whole number, or one per block, 1 to 32768, found \"many\"",
+                "line 1: units: expected an integer, or one per block, 1 to 32768, found \"many\"",
             ),
             ("units = 5\nlift", "line 2"),
         ] {

@@ -16,12 +16,12 @@ use crate::terminal::Terminal;
 /// What every command that writes long tables takes.
 #[derive(Args, Debug)]
 pub struct ResumeArg {
-    /// Keep what is done beside the output (FILE.partial) while working, and go on from it if an
-    /// earlier run of the same command was interrupted; refused if data or options have changed
+    /// Keep finished rows in FILE.partial while working, and resume from them if an earlier run of
+    /// the same command was interrupted. Fails if data or options have changed
     #[arg(long, requires = "out")]
     pub resume: bool,
 
-    /// With --resume: discard what an earlier run kept, and start over
+    /// With --resume: discard the rows of an earlier run and start over
     #[arg(long, requires = "resume")]
     restart: bool,
 }
@@ -90,7 +90,7 @@ impl<'a> Output<'a> {
                 None => Ok(()),
             })?;
         if done > 0 {
-            terminal.note(&format!("resuming after {done} graphs that {} holds", kept.path.display()));
+            terminal.note(&format!("resuming after {done} graphs saved in {}", kept.path.display()));
         }
         Ok(Self { writer, partial: Some(partial), done })
     }
@@ -106,7 +106,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Hands on what has been written: someone may wait for it.
+    /// Flushes what has been written: a reader may wait for it.
     pub fn flush(&mut self) -> Result<()> {
         match &mut self.writer {
             Some(writer) => writer.flush().context("writing vectors"),

@@ -14,7 +14,7 @@ use crate::terminal::Terminal;
 /// One graph of a dataset.
 #[derive(Args, Debug)]
 pub struct GraphArg {
-    /// Which graph: its id where graphs have ids, or its position, from 0
+    /// The id of the graph, or its position, from 0
     #[arg(long, short, value_name = "GRAPH", default_value = "0")]
     graph: String,
 }
@@ -22,7 +22,7 @@ pub struct GraphArg {
 impl GraphArg {
     /// The graph alone, called what it is called in the dataset.
     pub fn choose(&self, dataset: &Dataset) -> Result<Dataset> {
-        ensure!(!dataset.is_empty(), "{}: there is no graph", dataset.name);
+        ensure!(!dataset.is_empty(), "{}: the dataset has no graphs", dataset.name);
         let named = dataset.ids.as_ref().and_then(|ids| ids.iter().position(|id| *id == self.graph));
         let position = named.or_else(|| self.graph.parse().ok()).filter(|&graph| graph < dataset.len());
         let position = position.with_context(|| {
@@ -38,12 +38,11 @@ impl GraphArg {
 /// Where a picture goes.
 #[derive(Args, Debug)]
 pub struct PictureArgs {
-    /// Where to draw: .svg, or .html for a page that answers to the pointer; without it, the
-    /// picture goes to standard output as SVG
+    /// Where to draw: .svg, or .html for an interactive page [SVG on standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// One JSON object on standard output: the figures behind the picture
+    /// Print the figures behind the picture as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -70,7 +69,7 @@ impl PictureArgs {
         report: impl FnOnce() -> T,
     ) -> Result<()> {
         if let Some(path) = &self.out {
-            picture.write(path)?;
+            terminal.creating(path, || picture.write(path))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
         match (self.json, &self.out) {

@@ -13,7 +13,7 @@ pub struct PoolArgs {
     #[command(flatten)]
     flags: PoolFlags,
 
-    /// How many poolings on top of each other
+    /// Number of times to pool
     #[arg(long, default_value_t = 2, help_heading = "Pooling")]
     pub levels: usize,
 }

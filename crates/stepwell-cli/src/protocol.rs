@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use stepwell::config::{Metric, ModelConfig, Preset};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Alpha;
@@ -32,19 +33,19 @@ use crate::terminal::Terminal;
 #[command(next_help_heading = "Protocol")]
 pub struct ProtocolArgs {
     /// Search: draw this many configurations (spectral radius and scalings, unless given) and
-    /// choose one in every fold by its validation graphs [0: evaluate the model as it is]
+    /// choose one in every fold on its validation graphs [0: no search]
     #[arg(long)]
     configs: Option<usize>,
 
-    /// Draws of the weights, whose scores are averaged
+    /// Number of draws of the weights; their scores are averaged
     #[arg(long, default_value_t = 3)]
     inits: usize,
 
-    /// Folds of a cross-validation [5]
+    /// Number of folds of a cross-validation [5]
     #[arg(long)]
     pub folds: Option<usize>,
 
-    /// Repeat everything this many times, with other folds and weights: seeds from --seed on
+    /// Repeat everything with this many seeds, from --seed on, each with its own folds and weights
     #[arg(long, alias = "seeds", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     repeats: u64,
 }
@@ -103,8 +104,18 @@ pub struct EvaluationResult {
     pub model: String,
     pub pool: String,
     pub blocks: usize,
+    /// Options that differ from the preset.
+    pub options: Map<String, Value>,
     /// Configurations that were searched; 0 for a model as it is.
     pub configurations: usize,
+    /// The options that were searched.
+    pub searched: Vec<&'static str>,
+    /// Draws of the weights in every fold.
+    pub initialisations: usize,
+    /// Whether the scores are those of the validation graphs.
+    pub on_validation: bool,
+    /// Training, validation and test graphs (or vertices) in every fold of the first seed.
+    pub sizes: Vec<[usize; 3]>,
     /// The headline: what models are compared by.
     pub metric: Metric,
     pub value_mean: Option<f64>,
@@ -267,7 +278,7 @@ impl Evaluator<'_> {
             match evaluation.folds_compared_otherwise() {
                 0 => {}
                 folds => self.terminal.note(&format!(
-                    "note: {}: {} has no value on the validation graphs of {folds} folds, where accuracy or RMSE chooses",
+                    "note: {}: {} is undefined on the validation graphs of {folds} folds; accuracy or RMSE chooses there",
                     evaluation.key(),
                     evaluation.metric().title()
                 )),
@@ -299,13 +310,18 @@ impl Evaluator<'_> {
 impl EvaluationResult {
     /// The result of an evaluation before its folds are known.
     fn new(evaluation: &Evaluation<'_>) -> Self {
-        let key = evaluation.key().clone();
+        let (key, protocol) = (evaluation.key().clone(), evaluation.protocol());
+        let sizes = evaluation.folds().iter().map(|fold| [&fold.train, &fold.validation, &fold.test]);
         Self {
             dataset: key.dataset,
             model: key.model,
             pool: key.pool,
             blocks: key.blocks,
-            configurations: evaluation.protocol().configurations,
+            configurations: protocol.configurations,
+            searched: protocol.searched_options(),
+            initialisations: protocol.initialisations,
+            on_validation: protocol.on_validation,
+            sizes: sizes.map(|parts| parts.map(Vec::len)).collect(),
             seed: key.seed,
             features_fitted_on: evaluation.features_fitted_on(),
             metric: evaluation.metric(),
@@ -336,6 +352,11 @@ impl EvaluationResult {
         let accuracies: Vec<f64> = qualities.iter().filter_map(|found| found.get(Metric::Accuracy)).collect();
         (self.accuracy_mean, self.accuracy_std) = (accuracy, accuracy.map(|_| mean_and_std(&accuracies).1));
         (self.mae_mean, self.r2_mean) = (mean.get(Metric::Mae), mean.get(Metric::R2));
+    }
+
+    /// The model, by the name of its preset; the paper's tables call `paper` a reservoir.
+    pub fn title(&self) -> &str {
+        if self.model == "reservoir" { "paper" } else { &self.model }
     }
 
     /// Whether it is better than another by the metric of both.

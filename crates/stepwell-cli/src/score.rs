@@ -18,7 +18,7 @@ pub struct Score {
     decisions: Vec<f64>,
     /// Graphs of a class that the model does not know.
     pub strange: usize,
-    /// Graphs whose target is not known, or not of the model's kind.
+    /// Graphs whose target is unknown, or not of the model's kind.
     pub without: usize,
     /// Graphs that were not looked at, since there are too many.
     pub beyond: usize,
@@ -53,7 +53,7 @@ pub fn key(metric: Metric) -> String {
     serde_json::to_value(metric)
         .ok()
         .and_then(|name| name.as_str().map(|name| name.replace('-', "_")))
-        .unwrap_or_default()
+        .expect("a metric is written as its name")
 }
 
 impl Score {

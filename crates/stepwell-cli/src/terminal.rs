@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -34,14 +35,14 @@ impl Terminal {
         Self { quiet, molecules }
     }
 
-    /// Whether only errors are said.
+    /// Whether only errors are printed.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
     /// An error, with its causes, in one line.
     pub fn error(&self, error: &anyhow::Error) {
-        // A cause that its effect has told already is not told again.
+        // Some errors already quote their cause; do not repeat it.
         let mut text = String::new();
         for cause in error.chain().map(ToString::to_string) {
             if !text.contains(&cause) {
@@ -62,6 +63,16 @@ impl Terminal {
     /// The same, a line for each, after what they are.
     pub fn notes(&self, kind: &str, texts: &[String]) {
         texts.iter().for_each(|text| self.note(&format!("{kind}: {text}")));
+    }
+
+    /// Writes a file, and reports its folder if that had to be created.
+    pub fn creating<T, E>(&self, file: &Path, write: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let written = write()?;
+        if let Some(folder) = folder {
+            self.note(&format!("note: created the folder {}", folder.display()));
+        }
+        Ok(written)
     }
 
     /// Text for standard output.
@@ -183,7 +194,7 @@ impl Terminal {
         self.molecules.read(&table).map(Some).map_err(anyhow::Error::msg)
     }
 
-    /// Opens the dataset a command was given, to go through it piece by piece.
+    /// Opens the dataset a command was given, to read it piece by piece.
     pub fn open(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         let options = input.reading(untargeted);
@@ -196,7 +207,7 @@ impl Terminal {
         self.fetching(&catalog, name, open)
     }
 
-    /// The same, but standard input is handed on as it comes, once.
+    /// The same, but graphs on standard input are read as they arrive, and only once.
     pub fn open_once(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         if input.molecules.are_given() {
@@ -211,8 +222,8 @@ impl Terminal {
     fn note_left_out(&self, graphs: usize) {
         match graphs {
             0 => {}
-            1 => self.note("note: one graph without a target is not used"),
-            graphs => self.note(&format!("note: {graphs} graphs without a target are not used")),
+            1 => self.note("note: skipping one graph without a target"),
+            graphs => self.note(&format!("note: skipping {graphs} graphs without a target")),
         }
     }
 
@@ -255,8 +266,8 @@ impl Terminal {
     }
 }
 
-/// Text as it can be shown: names of graphs and files may hold what would move the cursor or
-/// rename the window.
+/// Escapes control characters: names of graphs and files may hold some that move the cursor
+/// or rename the window.
 fn printable(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(hidden) {
@@ -272,13 +283,13 @@ fn targets(input: &Input) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// A table of the lab for people.
+/// A table of the lab as text.
 pub fn shown(found: &stepwell_lab::table::Table) -> String {
     let header: Vec<&str> = found.header.iter().map(String::as_str).collect();
     table(&header, found.rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect()))
 }
 
-/// A table for people: numbers to the right, texts to the left.
+/// A table with numbers aligned right and strings aligned left.
 pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);

@@ -196,7 +196,7 @@ impl<'a> Embedding<'a> {
     fn teams(&self) -> Vec<usize> {
         let shape = self.shape(true);
         let mut teams = vec![shape.warps() / (TEAM * shape.share()), 2, 1];
-        teams.retain(|teams| shape.warps() % teams == 0);
+        teams.retain(|teams| shape.warps().is_multiple_of(*teams));
         teams.dedup();
         teams
     }

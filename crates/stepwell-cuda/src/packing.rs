@@ -325,7 +325,7 @@ fn places(graphs: &[Chosen<'_>], level: usize, counts: &[usize], phases: &mut [u
         let class = |row: usize| {
             while row >= end {
                 phase += 1;
-                end = if count == 0 { colour_starts[phase] } else { phase * rows / count };
+                end = (phase * rows).checked_div(count).unwrap_or_else(|| colour_starts[phase]);
             }
             let entries = if count == 0 { 0 } else { (row_starts[row + 1] - row_starts[row]).min(MANY) };
             let class = (phase - 1) * (MANY + 1) + MANY - entries;

@@ -22,7 +22,7 @@ const ALWAYS_ALLOWED: u64 = 64 << 20;
 /// compresses five- to thirtyfold, pickled matrices some twentyfold.
 const MAX_RATIO: u64 = 200;
 
-/// The share of the memory that is left, one in so many, that whole members may unpack to:
+/// Members may unpack to one part in this many of the memory left:
 /// they become objects of some times their size.
 const WHOLE_SHARE: u64 = 8;
 
@@ -52,7 +52,7 @@ impl<R: Read + Seek> Archive<R> {
         self.limit
     }
 
-    /// The paths of all parts, with a sign in place of what is no text.
+    /// The paths of all parts, with a sign in place of bytes that are not UTF-8.
     pub(crate) fn parts(&self) -> Vec<String> {
         let names = self.zip.file_names().zip(self.zip.file_names_raw());
         names.map(|(name, raw)| name.unwrap_or_else(|_| String::from_utf8_lossy(raw)).into_owned()).collect()
@@ -151,12 +151,12 @@ impl<R: Read + Seek + Send> Files<R> {
         Ok(names)
     }
 
-    /// Opens a file by its path from here, if it is there.
+    /// Opens a file by its path from here, if it exists.
     pub(crate) fn open(&mut self, name: &str) -> Result<Option<Opened<'_>>> {
         match self {
             Self::Folder(folder) => {
                 let path = folder.join(name);
-                // What is there but cannot be read is no reason to go on without it.
+                // A file that exists but cannot be read is an error, not an absent file.
                 match fs::metadata(&path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
                         return Ok(None);
@@ -251,12 +251,12 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// Tells a refusal of the operating system from a broken archive.
+/// Distinguishes an error of the operating system from a broken archive.
 fn refused(archive: &str, place: Place, error: ZipError) -> Error {
     match error {
         ZipError::Io(source) if source.raw_os_error().is_some() => Error::io(Path::new(archive), source),
         ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
-            Error::malformed(place, "a whole zip archive", "one that is cut short")
+            Error::malformed(place, "a complete zip archive", "a truncated one")
         }
         ZipError::Io(source) => Error::malformed(place, "sound data", format!("damaged data ({source})")),
         ZipError::InvalidArchive(reason) => {

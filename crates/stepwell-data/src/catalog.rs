@@ -1,4 +1,4 @@
-//! Finding a dataset by what a person types: a path, or a name.
+//! Finds a dataset by its path or name.
 //!
 //! An argument with a separator, a leading dot or a known ending is a path;
 //! `-` is JSON lines on standard input. Anything else is a name: the paper's
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::Dataset;
 use crate::download::{self, Progress};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, nearest_name};
 use crate::rows::ReadOptions;
 use crate::synthetic::{self, BenchmarkOptions, Family, Generated};
 use crate::{files, jsonl, npz, ogb, tud};
@@ -38,7 +38,7 @@ pub const KNOWN: [(&str, usize); 14] = [
     ("AIDS", 2000),
 ];
 
-/// A way to write graphs down, told by the ending of a file's name.
+/// A file format of graphs, by the extension of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
     /// TU Dortmund text files in a folder.
@@ -56,7 +56,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of what is there under that name.
+    /// The format of the file or folder at that path.
     pub fn of(path: &Path) -> Result<Self> {
         if path.is_dir() {
             return Ok(if ogb::is_one(path) { Self::Ogb } else { Self::TudFolder });
@@ -65,7 +65,7 @@ impl Format {
         let plain = name.strip_suffix(".gz").unwrap_or(&name);
         if plain.ends_with(".csv") || plain.ends_with(".tsv") {
             return Err(Error::Unsupported(format!(
-                "{}: a table is read where it holds molecules: name the column of SMILES by --smiles (in Python: stepwell.molecules.read_csv); graphs are .zip, .npz, .jsonl or .parquet files",
+                "{}: tables are read only if they hold molecules: name the SMILES column with --smiles (in Python: stepwell.molecules.read_csv); graphs are read from .zip, .npz, .jsonl or .parquet files",
                 path.display()
             )));
         }
@@ -89,7 +89,7 @@ impl Format {
             Some("parquet") => Ok(Self::Parquet),
             None => Ok(Self::TudFolder),
             Some(_) => Err(Error::Unsupported(format!(
-                "{}: what kind of file is this? Known endings are .zip, .npz, .jsonl and .parquet; a name without one is a folder",
+                "{}: unknown file extension; expected .zip, .npz, .jsonl or .parquet, or a folder without an extension",
                 path.display()
             ))),
         }
@@ -156,7 +156,7 @@ impl Catalog {
                 Err(Error::NotFound(format!("{}: no such file or folder", path.display())))
             }
         };
-        // What is no text cannot be a name.
+        // A name is UTF-8; other bytes can only be a path.
         let Some(argument) = argument.as_ref().to_str() else { return as_path() };
         if argument == "-" {
             return Ok(Location::Stdin);
@@ -169,7 +169,7 @@ impl Catalog {
             return Ok(Location::Benchmark(options));
         }
         if path.is_file() {
-            // What is there is meant, even if its ending says nothing: the refusal names those that do.
+            // A file of this name exists, so its path is meant; if its extension is unknown, the error lists the known ones.
             return Format::of(path).map(|_| Location::Path(path.to_owned()));
         }
         if argument.contains(':') {
@@ -177,7 +177,7 @@ impl Catalog {
         }
         if argument.is_empty() || !argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
             return Err(Error::NotFound(format!(
-                "'{}' is neither a path nor a dataset's name; 'stepwell datasets' lists names",
+                "'{}' is neither a path nor the name of a dataset; 'stepwell datasets' lists names",
                 argument.escape_debug()
             )));
         }
@@ -193,12 +193,12 @@ impl Catalog {
         }
         if path.is_dir() {
             return Err(Error::NotFound(format!(
-                "{argument}: this folder holds no dataset in the TU Dortmund layout (no file ends in _A.txt) or in OGB's (no raw/num-node-list.csv.gz); name a file in it, as {argument}/graphs.parquet"
+                "{argument}: this folder holds no dataset: no file *_A.txt (TU Dortmund layout), no raw/num-node-list.csv.gz (OGB); to read a file in it, pass its path, as {argument}/graphs.parquet"
             )));
         }
         if argument.contains('.') {
             return Err(Error::NotFound(format!(
-                "{argument}: no such file, and no dataset's name; files end in .parquet, .jsonl, .npz or .zip"
+                "{argument}: no such file, and not the name of a dataset; files end in .parquet, .jsonl, .npz or .zip"
             )));
         }
         Ok(Location::Remote(argument.to_owned()))
@@ -210,16 +210,13 @@ impl Catalog {
         here.chain(KNOWN.map(|(name, _)| name.to_owned())).collect()
     }
 
-    /// A question back, where a name that is not to be had looks like one that is.
+    /// Suggests the known name that an unknown one looks like.
     fn did_you_mean(&self, name: &str) -> String {
-        let likeness =
-            |known: &String| strsim::jaro_winkler(&known.to_ascii_lowercase(), &name.to_ascii_lowercase());
         let names = self.names();
-        let nearest = names.iter().map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
-        match nearest {
-            Some((_, known)) if known == name => String::new(),
-            Some((likeness, known)) if likeness > 0.85 => format!("; did you mean {known}?"),
-            _ => "; 'stepwell datasets' lists names".into(),
+        match nearest_name(name, names.iter().map(String::as_str)) {
+            Some(known) if known == name => String::new(),
+            Some(known) => format!("; did you mean {known}?"),
+            None => "; 'stepwell datasets' lists names".into(),
         }
     }
 
@@ -305,18 +302,19 @@ impl Catalog {
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and fetching {url} is forbidden{}",
+                "{name} is not on this machine (looked in {searched}), and downloading {url} is off{}",
                 self.did_you_mean(name)
             )));
         }
         let cache = self.cache.as_deref().ok_or_else(|| {
-            Error::NotFound(format!("{name}: nowhere to keep a download; set STEPWELL_CACHE to a folder"))
+            Error::NotFound(format!(
+                "{name}: no cache folder for the download; set STEPWELL_CACHE to a folder"
+            ))
         })?;
         let path = cache.join(format!("{name}.zip"));
         download::fetch(&url, &path, sha256, progress).map_err(|error| match error {
             Error::Download { url, reason } => {
-                let copy =
-                    "; where there is a copy on this machine, name its folder by --data-dir or STEPWELL_DATA";
+                let copy = "; if a copy is on this machine, pass its folder by --data-dir or STEPWELL_DATA";
                 Error::Download { url, reason: reason + copy + &self.did_you_mean(name) }
             }
             other => other,
@@ -341,7 +339,7 @@ fn is_dataset(folder: &Path) -> bool {
     entries.any(|entry| entry.file_name().to_string_lossy().ends_with("_A.txt")) || ogb::is_one(folder)
 }
 
-/// Reads a file or folder in the format its name tells.
+/// Reads a file or folder, in the format of its extension.
 pub fn read(path: &Path) -> Result<Dataset> {
     read_with(path, &ReadOptions::default())
 }
@@ -368,14 +366,16 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
 
 fn no_columns(name: impl std::fmt::Display, what: &str) -> Error {
     Error::Unsupported(format!(
-        "{name}: {what} has no columns to name; targets and groups can be named in .jsonl and .parquet files"
+        "{name}: {what} has no named columns; targets and groups can be chosen in .jsonl and .parquet files only"
     ))
 }
 
 #[cfg(not(feature = "parquet"))]
 fn no_parquet(path: &Path) -> Error {
-    let what =
-        format!("{}: this build knows no Parquet (feature 'parquet' of stepwell-data)", path.display());
+    let what = format!(
+        "{}: this build cannot read or write Parquet (feature 'parquet' of stepwell-data)",
+        path.display()
+    );
     Error::Unsupported(what)
 }
 
@@ -384,15 +384,15 @@ pub fn names_lost(dataset: &Dataset) -> Option<&'static str> {
     (!dataset.target_names.is_empty()).then_some("the names of the targets")
 }
 
-/// Writes a dataset in the format the name tells. Refuses to write what the
-/// format cannot hold, unless `lossy`; says what was left out.
+/// Writes a dataset in the format of the extension. Refuses to write what the format cannot
+/// hold, unless `lossy`; returns what was dropped.
 pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static str>> {
     match Format::to_write(path)? {
         format @ (Format::TudFolder | Format::TudZip) => {
             let lost = tud::lost(dataset);
             if !lossy && !lost.is_empty() {
                 return Err(Error::Unsupported(format!(
-                    "{}: the TU Dortmund layout has no place for {}; write .jsonl or .parquet, or allow the loss with --lossy",
+                    "{}: the TU Dortmund layout has no place for {}; write .jsonl or .parquet, or drop them with --lossy",
                     path.display(),
                     lost.join(", ")
                 )));
@@ -414,7 +414,7 @@ pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(no_parquet(path)),
         Format::Ogb | Format::Npz => Err(Error::Unsupported(format!(
-            "{}: .npz files are read, not written; write .jsonl, .parquet, .zip or a folder",
+            "{}: .npz files can be read but not written; write .jsonl, .parquet, .zip or a folder",
             path.display()
         ))),
     }
@@ -464,7 +464,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = catalog(folder.path()).load("MUTAG", 0, &mut |_| std::ops::ControlFlow::Continue(()));
         let text = error.unwrap_err().to_string();
-        assert!(text.contains("MUTAG is not on this machine") && text.contains("forbidden"), "{text}");
+        assert!(
+            text.contains("MUTAG is not on this machine")
+                && text.contains("downloading http://127.0.0.1:1/MUTAG.zip is off"),
+            "{text}"
+        );
         let misspelt = catalog(folder.path()).load("MUTGA", 0, &mut |_| std::ops::ControlFlow::Continue(()));
         assert!(misspelt.unwrap_err().to_string().ends_with("; did you mean MUTAG?"));
         let unlike = catalog(folder.path()).load("XYZ", 0, &mut |_| std::ops::ControlFlow::Continue(()));
@@ -476,7 +480,7 @@ mod tests {
         let of = |name: &str| Format::of(Path::new(name));
         assert_eq!(of("a.JSONL").unwrap(), Format::JsonLines);
         assert_eq!(of("out/folder").unwrap(), Format::TudFolder);
-        assert!(of("a.txt").unwrap_err().to_string().contains("Known endings"));
+        assert!(of("a.txt").unwrap_err().to_string().contains("unknown file extension"));
         assert!(of("a.csv").unwrap_err().to_string().contains("by --smiles"));
     }
 }

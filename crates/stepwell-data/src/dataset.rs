@@ -58,7 +58,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// The same for all of `len` graphs. Numbers are NaN where they are not known;
+    /// The same for all of `len` graphs. Numbers are NaN if unknown;
     /// classes have no such value, and stay what is known of some.
     pub(crate) fn spread(self, len: usize) -> (Targets, Option<Self>) {
         let Self { rows: graphs, targets } = self;
@@ -95,7 +95,7 @@ impl Known {
 
 /// Graphs, and what is known about them beside their structure.
 ///
-/// Also the piece that streaming readers hand out: then it holds some graphs
+/// Also the piece that streaming readers return: then it holds some graphs
 /// of a larger whole, and [`append`](Self::append) joins the pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dataset {
@@ -114,7 +114,7 @@ pub struct Dataset {
     /// Graphs of a group belong together: none is for training where another is for
     /// testing. Read where a column is named for it.
     pub groups: Option<Vec<String>>,
-    /// How many graphs the reader left out because they have no target.
+    /// How many graphs the reader skipped because they have no target.
     pub left_out: usize,
     /// The graphs' names; without them a graph is called by its position.
     pub ids: Option<Vec<String>>,
@@ -340,7 +340,7 @@ fn join<T>(mine: &mut Option<Vec<T>>, more: Option<Vec<T>>) -> std::result::Resu
 mod tests {
     use super::*;
 
-    /// So many graphs of one vertex, with targets.
+    /// Graphs of one vertex, with targets.
     fn bare(targets: Targets, graphs: usize) -> Dataset {
         let mut builder = stepwell::graph::BatchBuilder::default();
         for _ in 0..graphs {

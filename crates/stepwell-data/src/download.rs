@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Where the TU Dortmund collection is published.
 pub const BASE_URL: &str = "https://www.chrsmrrs.com/graphkerneldatasets";
 
-/// Bytes fetched so far and, where the server tells, in all.
+/// Bytes fetched so far and, where the server reports it, in all.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetched {
     /// So far.
@@ -17,7 +17,7 @@ pub struct Fetched {
     pub total: Option<u64>,
 }
 
-/// Told now and then how far a download is; may stop it.
+/// Takes the progress of a download now and then; may stop it.
 pub type Progress<'a> = &'a mut dyn FnMut(Fetched) -> ControlFlow<()>;
 
 /// Downloads `url` to `path`. The bytes must be as many as the server
@@ -32,7 +32,7 @@ pub fn fetch(url: &str, path: &Path, sha256: Option<&str>, progress: Progress<'_
 pub fn fetch(url: &str, _: &Path, _: Option<&str>, _: Progress<'_>) -> Result<()> {
     Err(Error::Download {
         url: url.into(),
-        reason: "this build does not download (feature 'download' of stepwell-data)".into(),
+        reason: "this build cannot download (feature 'download' of stepwell-data)".into(),
     })
 }
 
@@ -92,7 +92,7 @@ mod http {
             thread::sleep(pause);
             pause *= 2;
         }
-        Err(failed("no try succeeded".into()))
+        Err(failed("no attempt succeeded".into()))
     }
 
     fn try_once(
@@ -138,16 +138,16 @@ mod http {
     fn explain(error: ureq::Error) -> Failure {
         match error {
             ureq::Error::StatusCode(404) => {
-                Failure::Final("no such dataset there (404); 'stepwell datasets' lists names".into())
+                Failure::Final("no such dataset on the server (404); 'stepwell datasets' lists names".into())
             }
             ureq::Error::StatusCode(code) if code < 500 && code != 408 && code != 429 => {
-                Failure::Final(format!("the server answered {code}"))
+                Failure::Final(format!("the server returned status {code}"))
             }
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => Failure::Passing(format!(
-                "{error}; is this machine online? A folder or zip of the dataset can be given by its path"
+                "{error}; check the network, or pass the path of a folder or zip of the dataset"
             )),
             ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
-                Failure::Final(format!("not an address: {error}"))
+                Failure::Final(format!("not a valid address: {error}"))
             }
             other => Failure::Passing(other.to_string()),
         }
@@ -217,10 +217,10 @@ mod http {
             let zip = archive();
             let page = b"<html>Please log in</html>";
             for (answers, sha256, reason) in [
-                (vec![answer("404 Not Found", 0, b"")], None, "no such dataset there (404)"),
+                (vec![answer("404 Not Found", 0, b"")], None, "no such dataset on the server (404)"),
                 (vec![answer("200 OK", page.len(), page)], None, "expected a zip archive"),
                 (vec![answer("200 OK", zip.len(), &zip)], Some("00ff"), "expected sha256 00ff, found"),
-                (vec![answer("403 Forbidden", 0, b"")], None, "the server answered 403"),
+                (vec![answer("403 Forbidden", 0, b"")], None, "the server returned status 403"),
             ] {
                 let (result, left) = fetched(answers, sha256);
                 let text = result.unwrap_err().to_string();

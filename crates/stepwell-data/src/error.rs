@@ -97,7 +97,7 @@ pub enum Error {
     },
     /// What an earlier run has kept is not the beginning of what this one makes.
     #[error(
-        "{}: an interrupted run with {what} left this; repeat its options to resume it, or pass --restart to discard it", path.display()
+        "{}: left by an interrupted run with {what}; repeat its options to resume it, or pass --restart to discard it", path.display()
     )]
     Changed {
         /// What was kept.
@@ -106,7 +106,7 @@ pub enum Error {
         what: String,
     },
     /// Another process is writing the same file.
-    #[error("{}: another process is writing this; wait until it ends, or write to another file", path.display())]
+    #[error("{}: another process is writing this file; wait until it ends, or write to another file", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
@@ -158,4 +158,20 @@ pub fn quote(bytes: &[u8]) -> String {
         shown.push('…');
     }
     if bytes.is_empty() { "nothing".into() } else { format!("'{shown}'") }
+}
+/// How alike two names are, from 0 to 1; upper and lower case do not matter.
+pub(crate) fn likeness(one: &str, other: &str) -> f64 {
+    strsim::jaro_winkler(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
+}
+
+/// The known name that an unknown one looks like, if there is one.
+///
+/// ```
+/// use stepwell_data::nearest_name;
+/// assert_eq!(nearest_name("unit", ["units", "blocks"]), Some("units"));
+/// assert_eq!(nearest_name("colour", ["units", "blocks"]), None);
+/// ```
+pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let all = known.into_iter().map(|known| (likeness(name, known), known));
+    all.filter(|(likeness, _)| *likeness > 0.85).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }

@@ -281,7 +281,7 @@ fn permissions(path: &Path, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The process's file mode mask, read without changing it where the system tells.
+/// The process's file mode mask, read without changing it where the system reports it.
 #[cfg(unix)]
 fn umask() -> u32 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

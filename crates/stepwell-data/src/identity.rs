@@ -1,4 +1,4 @@
-//! What a result is made of, and how that differs from what another is made of.
+//! Identifies what a result is made of, and reports how two results differ in that.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// All that determines a result: work that was ended goes on only if it is the same.
+/// All that determines a result: interrupted work is resumed only if it is the same.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Identity {
     /// Options, versions, names: what a person can compare.

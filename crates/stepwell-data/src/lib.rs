@@ -4,7 +4,7 @@
 //! files ([`npz`]), JSON lines ([`jsonl`]) and Parquet ([`parquet`]); writers
 //! for all of them but `.npz`. [`synthetic`] generates the paper's benchmark
 //! and regular graphs of any size. [`catalog`] finds a dataset by path or name,
-//! [`Source`] goes through it piece by piece. [`vectors`] writes what comes out,
+//! [`Source`] reads it piece by piece. [`vectors`] writes what comes out,
 //! [`predictions`] what a model says of graphs, [`models`] keeps what made it.
 //!
 //! Two features, both on unless turned off: `parquet` (with Arrow behind it) and
@@ -38,7 +38,7 @@ pub mod tud;
 pub mod vectors;
 
 pub use dataset::{Dataset, Known, Part, Vertices};
-pub use error::{Error, Place, Result};
+pub use error::{Error, Place, Result, nearest_name};
 pub use rows::{Expected, ReadOptions, Untargeted};
 pub use source::{Source, Survey};
 pub use summary::{Carried, LevelSummary, Spread, Summary, TargetSummary};

@@ -105,13 +105,13 @@ pub(crate) fn ask_for(what: &'static str, bytes: u64) -> stepwell::Result<()> {
     stepwell::memory::ask(what, bytes)
 }
 
-/// Bytes of memory this process holds; 0 where the system does not tell.
+/// Bytes of memory this process holds; 0 where the system does not report it.
 fn held() -> u64 {
     named("/proc/self/status", "VmRSS:").map_or(0, |kilobytes| kilobytes * 1024)
 }
 
 /// Bytes this process can still have: what the machine has available, or less where its
-/// address space or its control group is limited. Nothing where the system does not tell.
+/// address space or its control group is limited. Nothing where the system does not report it.
 fn available() -> Option<u64> {
     let machine = named("/proc/meminfo", "MemAvailable:").map(|kilobytes| kilobytes * 1024);
     let limit = named("/proc/self/limits", "Max address space");

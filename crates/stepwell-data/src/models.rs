@@ -1,4 +1,4 @@
-//! Models as files. Whatever a file is called, its content says what it is.
+//! Models as files, recognised by their content and not by their name.
 
 mod card;
 

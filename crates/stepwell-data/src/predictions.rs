@@ -53,13 +53,13 @@ pub fn thresholds(model: &TrainedModel, wanted: Wanted) -> Result<Vec<Threshold>
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Whole numbers.
+    /// Integers.
     Whole(Vec<i64>),
-    /// Real numbers.
+    /// Floats.
     Real(Vec<f64>),
-    /// Texts.
+    /// Strings.
     Text(Vec<String>),
-    /// Truth values and lists, each as the text that it is in JSON.
+    /// Booleans and lists, each as the text that it is in JSON.
     Json(Vec<String>),
 }
 
@@ -135,7 +135,7 @@ impl Columns {
         keys.extend(named.into_iter().map(|(name, _)| name));
         let repeated = keys.iter().enumerate().find(|(at, name)| keys[..*at].contains(name));
         if let Some((_, name)) = repeated {
-            let expected = "names that give every column another name".into();
+            let expected = "class and target names that make distinct column names".into();
             return Err(Error::BadOption { name: "target", expected, found: format!("'{name}' twice") });
         }
         let columns = match model.readout.task() {
@@ -204,7 +204,7 @@ fn covering(
         Task::Classification { .. } => serde_json::to_value(&model.classes)
             .ok()
             .and_then(|all| all.as_array().cloned())
-            .unwrap_or_default(),
+            .expect("classes are written as a list"),
         _ => vec![json!(0), json!(1)],
     };
     let of = |target: usize| {

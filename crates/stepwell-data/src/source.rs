@@ -1,4 +1,4 @@
-//! A dataset to go through, as often as need be, without holding it all.
+//! A dataset that is read in pieces, as often as needed, without holding all of it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use stepwell::config::Level;
-use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
+use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions, SPARSE_WIDTH};
 use stepwell::targets::Targets;
 
 use crate::catalog::{Catalog, Format, Location, read_with};
@@ -21,7 +21,7 @@ use crate::jsonl;
 use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 
 /// Where graphs come from: files of rows are read piece by piece each time they
-/// are gone through, standard input once if that is asked for, and everything
+/// are read, standard input once if that is asked for, and everything
 /// else is held in memory. A piece has some 65 000 vertices or a million edges; one of
 /// standard input is shorter where the next line would have to be waited for.
 ///
@@ -66,8 +66,8 @@ pub struct Source {
     pub expected: Option<Expected>,
     /// What becomes of graphs without a target where others have one.
     pub untargeted: Untargeted,
-    /// The part of a fixed split that is gone through; all of it unless said. Where vertices
-    /// are split and are what is wanted, all graphs are gone through.
+    /// The part of a fixed split to read; by default all. If vertices are split and wanted, all
+    /// graphs are read.
     pub part: Option<Part>,
     /// What targets are wanted of.
     pub level: Level,
@@ -79,7 +79,7 @@ pub struct Source {
 enum Kind {
     Whole(Box<Dataset>),
     Rows(PathBuf, Format),
-    /// Standard input, and whether it has been gone through.
+    /// Standard input, and whether it has been read.
     Once(AtomicBool),
 }
 
@@ -89,8 +89,8 @@ impl Source {
         Self { name, expected: None, untargeted, part: None, level: Level::Graph, options, kind }
     }
 
-    /// As [`open_with`](Self::open_with), but graphs on standard input are handed on
-    /// as they come, and can be gone through only once.
+    /// As [`open_with`](Self::open_with), but graphs on standard input are passed on
+    /// as they come, and can be read only once.
     pub fn once(
         catalog: &Catalog,
         argument: impl AsRef<OsStr>,
@@ -107,12 +107,12 @@ impl Source {
         }
     }
 
-    /// A checksum of all that the graphs are, to tell whether they are the same at another
-    /// time: of a file's bytes, or of what is held in memory. Standard input has none.
+    /// A checksum of the dataset, to recognise it later: of a file's bytes, or of the graphs in
+    /// memory. Standard input has none.
     pub fn checksum(&self) -> Result<String> {
         let refused = |what: &str| {
             Error::Unsupported(format!(
-                "{what} cannot be resumed: it may not be the same the next time; save it to a file first"
+                "{what} cannot be resumed, because a second reading may differ; save it to a file first"
             ))
         };
         match &self.kind {
@@ -191,7 +191,7 @@ impl Source {
         mut visit: impl FnMut(&Dataset) -> Result<(), E>,
         bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
-        // Where graphs are left out, a piece may be left without any.
+        // A piece may become empty when graphs are skipped.
         self.visit_all(
             |piece| if piece.is_empty() && piece.left_out > 0 { Ok(()) } else { visit(piece) },
             bad,
@@ -223,7 +223,7 @@ impl Source {
                     let what = "standard input can be read only once; save it to a file first";
                     return Err(Error::Unsupported(what.into()).into());
                 }
-                // Whoever writes to us may wait for an answer before writing more.
+                // The writer may wait for a response before it writes more.
                 let pieces = Box::new(jsonl::Reader::live(io::stdin(), place, &self.options)?);
                 self.read(pieces, false, visit, bad)
             }
@@ -249,7 +249,7 @@ impl Source {
         self.level == Level::Vertex && piece.vertices.as_ref().is_some_and(|all| !all.splits.is_empty())
     }
 
-    /// Hands on pieces; those `ahead` are read meanwhile.
+    /// Visits pieces, while the next are read `ahead`.
     fn read<E: From<Error>>(
         &self,
         mut pieces: Box<dyn Pieces + Send>,
@@ -279,7 +279,7 @@ impl Source {
             let (sender, receiver) = mpsc::sync_channel(1);
             scope.spawn(move || {
                 while let Some(piece) = pieces.next() {
-                    // Nobody takes more once the visit has ended.
+                    // The visit has ended.
                     if sender.send((piece, pieces.goes_on())).is_err() {
                         return;
                     }
@@ -292,7 +292,7 @@ impl Source {
     /// The graphs of a part, called what they are called in the whole, where
     /// `before` graphs come before this piece.
     fn part_of(&self, piece: &Dataset, part: Part, before: usize) -> Result<Dataset> {
-        let missing = || format!("{}: there is no fixed split to take a part of", self.name);
+        let missing = || format!("{}: the dataset has no split, so --part selects nothing", self.name);
         let graphs = piece.part(part).ok_or_else(|| Error::Unsupported(missing()))?;
         let name = |&graph: &usize| (before + graph).to_string();
         let mut chosen = piece.select(&graphs);
@@ -300,10 +300,10 @@ impl Source {
         Ok(chosen)
     }
 
-    /// Goes through the graphs once to learn what must be known before they are
+    /// Reads the graphs once to learn what must be known before they are
     /// used: how inputs are made of what they carry, and what they are.
-    /// Attributes that are taken as they are need no fitting; then only the first
-    /// piece is looked at, unless `whole`.
+    /// Attributes that are taken as they are need no fitting, unless there are so many
+    /// that most of them may be 0; then only the first piece is looked at, unless `whole`.
     pub fn survey(&self, features: &FeatureOptions, whole: bool) -> Result<Survey> {
         /// Ends a visit early.
         enum Stop {
@@ -341,8 +341,8 @@ impl Source {
             survey.has_targets |= !piece.targets.is_empty();
             survey.some_targets |= !piece.known_targets().is_empty();
             let untouched = features.raw && features.structure.is_empty() && !features.edges;
-            let attributes_only =
-                piece.graphs.vertex_attributes().is_some() && piece.graphs.vertex_labels().is_none();
+            let attributes = piece.graphs.vertex_attributes().filter(|all| all.width() < SPARSE_WIDTH);
+            let attributes_only = attributes.is_some() && piece.graphs.vertex_labels().is_none();
             if !whole && untouched && attributes_only { Err(Stop::Enough) } else { Ok(()) }
         };
         if let Err(Stop::Failed(error)) = self.visit_all(visit, Err) {
@@ -383,7 +383,7 @@ impl<R: ::parquet::file::reader::ChunkReader + 'static> Pieces for crate::parque
     }
 }
 
-/// What one look at a dataset tells.
+/// What one pass over a dataset finds.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// Fitted on all graphs that were looked at.
@@ -396,7 +396,7 @@ pub struct Survey {
     pub some_targets: bool,
     /// Whether some have none.
     pub lacks_targets: bool,
-    /// Whether some of them are real numbers; integers among them are, then.
+    /// Whether some of them are floats; integers among them are, then.
     pub real_targets: bool,
     /// Whether there is a fixed split.
     pub has_parts: bool,
@@ -406,9 +406,9 @@ pub struct Survey {
     pub splits_vertices: bool,
     /// What targets are called, where they have names.
     pub target_names: Vec<String>,
-    /// Graphs without a target, left out or not.
+    /// Graphs without a target, skipped or not.
     pub untargeted: usize,
-    /// Those that were left out.
+    /// Those that were skipped.
     pub left_out: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a dataset looks like in numbers: the paper's Table 1, and Table 4 for
+//! The summary of a dataset: the paper's Table 1, and Table 4 for
 //! the original graphs.
 
 use std::collections::BTreeSet;
@@ -169,7 +169,7 @@ impl Summary {
             avg_nnz: level.avg_nnz,
             self_loops: graphs.iter().map(|graph| graph.num_self_loops()).sum(),
             node_labels: distinct(graphs.vertex_labels()),
-            attributes: graphs.vertex_attributes().map_or(0, |a| a.width),
+            attributes: graphs.vertex_attributes().map_or(0, |a| a.width()),
             carried: Some(Carried::of(graphs)),
             targets: TargetSummary::of(dataset),
             untargeted: dataset.untargeted(),

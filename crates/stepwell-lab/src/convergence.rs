@@ -37,8 +37,8 @@ pub struct BlockConvergence {
     pub sweeps_mean: f64,
     /// The most sweeps.
     pub sweeps_max: u32,
-    /// Share of graphs that converged.
-    pub converged: f64,
+    /// Share of graphs that converged; nothing where sweeps are fixed.
+    pub converged: Option<f64>,
     /// Mean factor by which changes shrank from sweep to sweep.
     pub rate_mean: Option<f64>,
     /// The largest distance from the fixed point that the certificate permits.
@@ -143,7 +143,7 @@ impl<'a> ConvergenceStudy<'a> {
                 bound_max: graphs.iter().filter_map(|graph| graph.bound).max(),
                 sweeps_mean: mean(graphs.iter().map(|graph| f64::from(graph.sweeps))).unwrap_or(0.0),
                 sweeps_max: graphs.iter().map(|graph| graph.sweeps).max().unwrap_or(0),
-                converged: share(|graph| graph.converged),
+                converged: self.model.config.fixed_sweeps.is_none().then(|| share(|graph| graph.converged)),
                 rate_mean: mean(graphs.iter().filter_map(|graph| graph.rate)),
                 distance_max: graphs.iter().filter_map(|graph| graph.distance).reduce(f64::max),
                 residual_max: most(|graph| graph.residual),

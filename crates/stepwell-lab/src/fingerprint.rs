@@ -46,6 +46,17 @@ impl Fingerprint {
     }
 }
 
+/// Adds all values of targets. `Debug` would abbreviate a long array.
+fn update(sum: &mut Sha256, targets: &Targets) {
+    match targets {
+        Targets::Numbers(values) | Targets::Binary(values) => {
+            sum.update(format!("{:?}", values.dim()));
+            values.iter().for_each(|value| sum.update(value.to_le_bytes()));
+        }
+        targets => sum.update(format!("{targets:?}")),
+    }
+}
+
 fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &str) -> String {
     let mut sum = Sha256::new();
     // The key of a pyramid covers structure and weights. Without pooling there is no
@@ -53,8 +64,8 @@ fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &s
     let pooled = ModelConfig { pool: Pool::Graclus, ..model.clone() };
     let pooling = model.pooling().or_else(|| pooled.pooling()).expect("Graclus is a pooling");
     sum.update(cache::key(&dataset.graphs, &pooling, 0));
-    let attributes = dataset.graphs.vertex_attributes().map(|all| &all.values);
-    attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
+    let attributes = dataset.graphs.iter().filter_map(|graph| graph.vertex_attributes());
+    attributes.for_each(|(values, _)| values.iter().for_each(|value| sum.update(value.to_le_bytes())));
     let labels = dataset.graphs.vertex_labels().map(|all| &all.values);
     labels.into_iter().flatten().for_each(|label| sum.update(label.to_le_bytes()));
     if model.edge_gate != EdgeGate::None {
@@ -63,28 +74,44 @@ fn checksum(dataset: &Dataset, model: &ModelConfig, folds: &[Fold], settings: &s
         let attributes = dataset.graphs.edge_attributes().map(|all| &all.values);
         attributes.into_iter().flatten().for_each(|value| sum.update(value.to_le_bytes()));
     }
-    // Keep the encoding of the first records, so that old runs can be resumed.
-    let targets = match &dataset.targets {
-        Targets::None => "None".to_owned(),
-        Targets::Classes(Labels::Int(values)) => format!("Classes({values:?})"),
-        Targets::Classes(Labels::Text(values)) => format!("Text({values:?})"),
-        Targets::Numbers(values) if values.ncols() == 1 => format!("Real({:?})", values.column(0).to_vec()),
-        other => format!("{other:?}"),
-    };
-    sum.update(targets + "FeatureOptions { raw: false, structure: [] }");
+    match &dataset.targets {
+        // Keep the encoding of the first records, so that old runs can be resumed.
+        Targets::None => sum.update("None"),
+        Targets::Classes(Labels::Int(values)) => sum.update(format!("Classes({values:?})")),
+        Targets::Classes(Labels::Text(values)) => sum.update(format!("Text({values:?})")),
+        Targets::Numbers(values) if values.ncols() == 1 => {
+            sum.update(format!("Real({:?})", values.column(0).to_vec()));
+        }
+        targets => update(&mut sum, targets),
+    }
+    sum.update("FeatureOptions { raw: false, structure: [] }");
     if let Some(all) = dataset.vertices.as_ref().filter(|_| model.level == Level::Vertex) {
         sum.update(format!("{:?}", all.known.rows));
-        match &all.known.targets {
-            // What is printed of a long array is not all of it.
-            Targets::Numbers(values) | Targets::Binary(values) => {
-                values.iter().for_each(|value| sum.update(value.to_le_bytes()));
-            }
-            targets => sum.update(format!("{targets:?}")),
-        }
+        update(&mut sum, &all.known.targets);
     }
     for fold in folds {
         sum.update(format!("{fold:?}"));
     }
     sum.update(settings);
     sum.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    #[test]
+    fn every_value_of_several_targets_counts() {
+        // `Debug` prints the ends of an array this long, and leaves out its middle.
+        let dataset = |middle: f64| {
+            let mut values = Array2::zeros((2000, 3));
+            values[(1000, 1)] = middle;
+            Dataset { targets: Targets::Binary(values), ..Dataset::default() }
+        };
+        let of = |middle| Fingerprint::new(&dataset(middle), &ModelConfig::default(), &[], ()).checksum;
+        assert_eq!(of(1.0), of(1.0));
+        assert_ne!(of(1.0), of(0.0));
+    }
 }

@@ -36,7 +36,7 @@ pub struct Protocol {
     /// validation graphs, to compare models without touching the test graphs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_validation: bool,
-    /// What results are told by, and configurations compared by; a model's own
+    /// What results are reported by, and configurations compared by; a model's own
     /// comes first.
     #[serde(skip_serializing_if = "is_auto")]
     pub metric: Metric,
@@ -81,7 +81,7 @@ impl Default for Protocol {
     }
 }
 
-/// More than anybody's years.
+/// More passes than anyone can wait for.
 const MOST_PASSES: usize = 1 << 30;
 
 impl Protocol {
@@ -109,6 +109,17 @@ impl Protocol {
             None => Ok(()),
             Some(alpha) => bad("alphas", "finite numbers above 0", alpha.to_string()),
         }
+    }
+
+    /// The options that a search draws; none where nothing is searched.
+    pub fn searched_options(&self) -> Vec<&'static str> {
+        let Searched { spectral_radius, input_scaling, hidden_scaling } = self.searched;
+        let all = [
+            ("spectral_radius", spectral_radius),
+            ("input_scaling", input_scaling),
+            ("hidden_scaling", hidden_scaling),
+        ];
+        all.into_iter().filter(|(_, drawn)| *drawn && self.searches()).map(|(name, _)| name).collect()
     }
 
     /// Whether configurations are compared on validation graphs.

@@ -4,7 +4,7 @@
 //! then a space and a JSON object. If the program is killed while it writes, the last
 //! line has no end; after a power cut the last lines may hold anything. So everything
 //! after the last good line is dropped, and the next process repeats that work. A bad
-//! line before a good one means that somebody changed the file, and is an error.
+//! line before a good one means that the file was edited, and is an error.
 //! Several files in a folder, one for each process that shares the work, are read as
 //! one. Files that end in `.jsonl.gz` are read as well, but never written.
 

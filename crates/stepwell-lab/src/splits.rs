@@ -54,7 +54,7 @@ impl Fold {
     /// Moves a share of the training graphs to the validation graphs: the same share of
     /// every class or, if classes are too small for that, of all graphs.
     pub fn hold_out(&mut self, classes: &[usize], share: f64, mut stream: Stream) {
-        let count = |graphs: &[usize]| (graphs.len() as f64 * share).round() as usize;
+        let count = |graphs: &[usize]| ((graphs.len() as f64 * share).round() as usize).min(graphs.len());
         let mut all = std::mem::take(&mut self.train);
         for mut graphs in by_class(classes, all.iter().copied()) {
             stream.shuffle(&mut graphs);
@@ -314,6 +314,15 @@ mod tests {
         }
         assert_eq!(rare_classes(&classes, 5), 8);
         assert_eq!(rare_classes(&[0, 0, 2, 2], 2), 0);
+    }
+
+    #[test]
+    fn any_share_can_be_held_out() {
+        for (share, held_out) in [(-1.0, 1), (f64::NAN, 1), (0.5, 2), (1.0, 4), (7.0, 4)] {
+            let mut fold = Fold { train: vec![0, 1, 2, 3], ..Fold::default() };
+            fold.hold_out(&[0, 0, 1, 1], share, Stream::new(0, "test", [0, 0]));
+            assert_eq!((fold.validation.len(), fold.train.len()), (held_out, 4 - held_out), "{share}");
+        }
     }
 
     #[test]

@@ -14,10 +14,10 @@ use stepwell_data::{Expected, ReadOptions};
 use crate::batch::RawBatch;
 use crate::dataset::{RawDataset, reading};
 
-/// Record batches, from wherever they come.
+/// Record batches from any source.
 type Stream = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
-/// The columns that a model looks at.
+/// The columns that a model uses.
 const GRAPH: [&str; 11] = [
     "num_nodes",
     "src",
@@ -32,7 +32,7 @@ const GRAPH: [&str; 11] = [
     "directed",
 ];
 
-/// All columns, or those of the graphs alone: what is wrong with others does not matter then.
+/// All columns, or only those of the graphs, so that errors in others do not matter.
 fn open(data: AnyRecordBatch, all: Option<&ReadOptions>) -> PyResult<Batches<Stream>> {
     let unread = |error: ArrowError| PyValueError::new_err(error.to_string());
     let stream = data.into_reader()?;
@@ -67,19 +67,19 @@ pub fn arrow_dataset(
     py.detach(|| rows.whole()).map(RawDataset::from).map_err(exception)
 }
 
-/// Goes through Arrow data, in pieces of some ten thousand vertices.
+/// Iterates over Arrow data, in pieces of some ten thousand vertices.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawRows {
     pieces: Mutex<(Batches<Stream>, u64)>,
 }
 
-/// Graphs, their rows, and the rows that cannot be used with the reasons.
+/// Graphs, their rows, and bad rows with the reasons.
 type Piece<'py> = (RawBatch, Bound<'py, PyArray1<i64>>, Vec<(u64, String)>);
 
 #[pymethods]
 impl RawRows {
-    /// `expected`: how many attributes vertices have, and whether labels; rows
-    /// that differ cannot be used.
+    /// `expected`: the number of vertex attributes, and whether there are labels; rows
+    /// that differ are bad.
     #[new]
     #[pyo3(signature = (data, expected=None))]
     fn new(data: AnyRecordBatch, expected: Option<(usize, bool)>) -> PyResult<Self> {

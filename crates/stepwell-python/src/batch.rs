@@ -1,4 +1,4 @@
-//! Many graphs at once, on their way to the model.
+//! Batches of graphs for a model.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::graph::{RawGraph, named};
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawBatch {
     pub(crate) batch: Arc<GraphBatch>,
-    /// Where the vertices of all graphs lie, if that is known.
+    /// The positions of all vertices, if known.
     pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
-    /// The feature set of the molecules they were made of, if they were.
+    /// The feature set, if the graphs are molecules.
     pub(crate) molecules: Option<Arc<str>>,
 }
 
@@ -29,20 +29,20 @@ impl RawBatch {
 
 #[pymethods]
 impl RawBatch {
-    /// How many vertices each graph has.
+    /// The number of vertices of each graph.
     fn sizes(&self) -> Vec<usize> {
         self.batch.iter().map(|graph| graph.num_vertices()).collect()
     }
 
-    /// Graphs from anywhere; vertices and edges of all of them carry the same. Graphs
-    /// without vertices fit beside any, and so do those without edges as far as edges go.
+    /// A batch of graphs whose vertices and edges have the same labels and attributes.
+    /// Graphs without vertices fit any batch; graphs without edges fit any edge data.
     #[staticmethod]
     fn of_graphs(graphs: Vec<PyRef<'_, RawGraph>>) -> PyResult<Self> {
         let mut batch = GraphBatch::default();
         for (position, graph) in graphs.iter().enumerate() {
             let alone = graph.batch.select(&[graph.index]);
             batch.append(&alone).map_err(|error| {
-                // As parameters are called here.
+                // Use the names of Python's parameters.
                 let told = match error {
                     Error::Mixed { what, expected, found } => match carried(what) {
                         Some(carried) => {
@@ -63,8 +63,8 @@ impl RawBatch {
         Ok(Self::new(batch))
     }
 
-    /// Graphs listed one after the other: how many vertices and edges each has,
-    /// the edges' ends, and what edges and vertices carry.
+    /// Concatenated graphs: the numbers of vertices and edges of each, the ends of the
+    /// edges, and the data of edges and vertices.
     #[staticmethod]
     #[pyo3(signature = (vertices, edges, sources, targets, weights, features, labels, directed, names=None, edge_labels=None, edge_attributes=None))]
     #[expect(clippy::too_many_arguments, reason = "a graph has that many parts")]
@@ -110,7 +110,7 @@ impl RawBatch {
         Ok(Self::new(named(builder.finish(), names)?))
     }
 
-    /// The graphs of several batches, one after the other.
+    /// Concatenates several batches.
     #[staticmethod]
     fn joined(batches: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let mut whole = GraphBatch::default();
@@ -120,7 +120,7 @@ impl RawBatch {
         Ok(Self::new(whole))
     }
 
-    /// The same graphs, said to be made of molecules by that feature set.
+    /// The same graphs, marked as molecules of that feature set.
     fn of_molecules(&self, features: &str) -> Self {
         let (batch, places) = (self.batch.clone(), self.places.clone());
         Self { batch, places, molecules: Some(features.into()) }
@@ -132,7 +132,7 @@ impl RawBatch {
 
     fn graph(&self, index: usize) -> PyResult<RawGraph> {
         if index >= self.batch.len() {
-            return Err(PyIndexError::new_err("no graph of that number"));
+            return Err(PyIndexError::new_err("graph index out of range"));
         }
         let (places, molecules) = (self.places.clone(), self.molecules.clone());
         Ok(RawGraph { batch: self.batch.clone(), index, places, molecules })
@@ -141,7 +141,7 @@ impl RawBatch {
     /// Some of the graphs, in the order given.
     fn select(&self, positions: Vec<usize>) -> PyResult<Self> {
         if positions.iter().any(|&position| position >= self.batch.len()) {
-            return Err(PyIndexError::new_err("no graph of that number"));
+            return Err(PyIndexError::new_err("graph index out of range"));
         }
         let offsets = self.batch.vertex_offsets();
         let places = self.places.as_ref().map(|all| {
@@ -153,7 +153,7 @@ impl RawBatch {
     }
 }
 
-/// What vertices or edges carry, as parameters are called in Python.
+/// Vertex and edge data by the names of Python's parameters.
 fn carried(what: &str) -> Option<&'static str> {
     Some(match what {
         "vertex labels" => "labels per vertex",
@@ -164,7 +164,7 @@ fn carried(what: &str) -> Option<&'static str> {
     })
 }
 
-/// The rows of an array, one after the other, and their width.
+/// The rows of an array, concatenated, and their width.
 pub(crate) fn rows<'a, T: Element>(
     array: &'a Option<PyReadonlyArray2<'_, T>>,
 ) -> PyResult<Option<(&'a [T], usize)>> {
@@ -174,7 +174,7 @@ pub(crate) fn rows<'a, T: Element>(
     }
 }
 
-/// Some of the rows; none where there are fewer, which is found to be wrong later.
+/// A range of the rows; empty if there are fewer, which is an error later.
 fn some_rows<'a, T>(table: Option<(&'a [T], usize)>, range: &Range<usize>) -> Option<(&'a [T], usize)> {
     let (values, width) = table?;
     let cells = range.start.saturating_mul(width)..range.end.saturating_mul(width);

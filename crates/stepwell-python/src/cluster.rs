@@ -1,4 +1,4 @@
-//! What workers gather of their rows, and what is made of it.
+//! The sums that workers of a cluster collect, and the models made from them.
 
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ fn of_bytes<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
     ciborium::from_reader(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A feature map in the making, which can be sent around and merged.
+/// A partially fitted feature map, which can be sent and merged.
 #[pyclass(module = "stepwell._stepwell")]
 pub struct RawFeatureFit(FeatureFit);
 
@@ -46,12 +46,12 @@ impl RawFeatureFit {
         Ok(Self(FeatureFit::new(&config(options)?.features())))
     }
 
-    /// Takes graphs into account.
+    /// Adds graphs.
     fn observe(&mut self, graphs: &RawBatch) -> PyResult<()> {
         self.0.observe(&graphs.batch).map_err(refused)
     }
 
-    /// Adds what was seen of other graphs.
+    /// Merges the sums of other graphs.
     fn merge(&mut self, other: PyRef<'_, Self>) -> PyResult<()> {
         self.0.merge(&other.0).map_err(refused)
     }
@@ -76,7 +76,7 @@ impl RawFeatureFit {
     }
 }
 
-/// A readout in the making: what one pass over all rows gathers decides on the next.
+/// A partially trained readout: the result of one pass over all rows determines the next.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawReadoutFit(Mutex<Arc<Fit>>);
 
@@ -87,17 +87,17 @@ struct Fit {
     binary: bool,
 }
 
-/// What is drawn of all graphs before they have vectors: graphs to choose options on, and the
-/// lots of landmarks.
+/// Samples taken before graphs have vectors: graphs to choose options on, and the random
+/// keys of landmarks.
 #[pyclass(module = "stepwell._stepwell")]
 pub struct RawDraw {
-    /// Nothing where there is nothing to choose.
+    /// None if there is nothing to choose.
     drawn: Option<Drawn>,
     lots: Lots,
     binary: bool,
 }
 
-/// How it travels: graphs as lines of a file, their targets, and where the draw ends.
+/// Its serialised form: graphs as lines of a file, their targets, and the end of the sample.
 #[derive(Deserialize, Serialize)]
 struct SentDraw {
     drawn: Option<(String, Targets, Option<u64>)>,
@@ -107,7 +107,7 @@ struct SentDraw {
 
 #[pymethods]
 impl RawDraw {
-    /// Before any graph. Targets that are rows of numbers are 0 and 1 if they are `binary`.
+    /// An empty sample. Rows of numbers are 0 and 1 if `binary`.
     #[new]
     fn new(options: &Bound<'_, PyDict>, binary: bool) -> PyResult<Self> {
         let config = config(options)?;
@@ -115,7 +115,7 @@ impl RawDraw {
         Ok(Self { drawn, lots: Lots::new(config.landmarks, config.seed), binary })
     }
 
-    /// Takes graphs with a target each into account.
+    /// Adds graphs with a target each.
     fn observe(&mut self, graphs: &RawBatch, targets: Values<'_>) -> PyResult<()> {
         let targets = targets.targets(self.binary);
         if targets.len() != graphs.batch.len() {
@@ -129,7 +129,7 @@ impl RawDraw {
         Ok(())
     }
 
-    /// Adds what was drawn of other graphs.
+    /// Merges the sample of other graphs.
     fn merge(&mut self, other: PyRef<'_, Self>) -> PyResult<()> {
         self.lots.merge(other.lots.clone());
         if let (Some(mine), Some(theirs)) = (&mut self.drawn, &other.drawn) {
@@ -139,7 +139,7 @@ impl RawDraw {
         Ok(())
     }
 
-    /// Decides the options that leave-one-out chooses: all options, and how that was done.
+    /// Chooses options by leave-one-out: returns all options, and the choices.
     fn choose<'py>(
         &self,
         py: Python<'py>,
@@ -149,7 +149,7 @@ impl RawDraw {
         let (graphs, targets) = self.drawn.clone().unwrap_or_default().finish().map_err(refused)?;
         let chosen = threads::run_owned(py, 0, None, move |watch| match Encoded::new(&targets) {
             Ok(targets) => choose_on(&config, &graphs, &targets, || watch.go_on()),
-            // Whatever is wrong with targets is said of all of them, later.
+            // Errors in targets are reported later, for all of them.
             Err(_) => Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new())),
         })?;
         let (config, choices) = chosen.map_err(refused)?;
@@ -166,7 +166,7 @@ impl RawDraw {
                 graphs.append(&piece.map_err(exception)?.graphs).map_err(refused)?;
             }
             if graphs.len() != targets.len() {
-                return Err(PyValueError::new_err("expected a target for each of the graphs drawn"));
+                return Err(PyValueError::new_err("expected a target for each sampled graph"));
             }
             drawn.merge(&graphs, &targets, end);
             Ok(drawn)
@@ -206,7 +206,7 @@ impl From<PyErr> for Ended {
     }
 }
 
-/// What must be known of targets before a readout is trained: counted by workers and merged.
+/// The counts of targets that training a readout needs: made by workers and merged.
 #[pyclass(module = "stepwell._stepwell")]
 pub struct RawCensus(Counted);
 
@@ -218,21 +218,21 @@ struct Counted {
 
 #[pymethods]
 impl RawCensus {
-    /// Of so many targets, which are numbers or 0 and 1.
+    /// For `targets` targets, which are numbers or 0 and 1.
     #[new]
     fn new(targets: usize, binary: bool) -> Self {
         let task = if binary { Task::Binary { targets } } else { Task::Regression { targets } };
         Self(Counted { task, census: Census::new(task) })
     }
 
-    /// Takes rows into account; NaN where a target is not known.
+    /// Adds rows; NaN means unknown.
     fn observe(&mut self, values: Values<'_>) -> PyResult<()> {
         let binary = matches!(self.0.task, Task::Binary { .. });
         let encoded = Encoded::with_classes(&values.targets(binary), Labels::NONE).map_err(refused)?;
         self.0.census.merge(&encoded.census()).map_err(refused)
     }
 
-    /// Adds what was seen of other rows.
+    /// Merges the counts of other rows.
     fn merge(&mut self, other: PyRef<'_, Self>) -> PyResult<()> {
         self.0.census.merge(&other.0.census).map_err(refused)
     }
@@ -247,14 +247,14 @@ impl RawCensus {
     }
 }
 
-/// What workers have gathered in one pass.
+/// The sums that workers collect in one pass.
 #[pyclass(module = "stepwell._stepwell")]
 pub struct RawGathered(Option<Gathered>);
 
 #[pymethods]
 impl RawReadoutFit {
-    /// For vectors of some width: the classes there are and how often each occurs, or
-    /// what is known of targets that have none.
+    /// For vectors of some width: the classes with their counts, or the census of targets
+    /// that are not classes.
     #[new]
     #[pyo3(signature = (options, width, classes=None, counts=vec![], census=None, names=vec![], draw=None))]
     fn new(
@@ -284,9 +284,9 @@ impl RawReadoutFit {
         Ok(Self(Mutex::new(Arc::new(Fit { fit, classes, binary }))))
     }
 
-    /// Embeds graphs and takes their vectors into account. `pieces` is an iterator of graphs,
-    /// a target for each, and anything that tells where they are from; `refuse` is told of it, of
-    /// the position of a graph that cannot be embedded, and of why, and raises or returns.
+    /// Embeds graphs and adds their vectors. `pieces` is an iterator of graphs, a target for
+    /// each, and their origin. If a graph cannot be embedded, `refuse` is called with the
+    /// origin, the graph's position and the reason, and raises or returns.
     fn gather_graphs(
         &self,
         py: Python<'_>,
@@ -339,7 +339,7 @@ impl RawReadoutFit {
         Ok(RawGathered(Some(gathered?)))
     }
 
-    /// Takes rows into account: those of a worker are given all at once or in turn.
+    /// Adds rows. A worker may add its rows in one or several calls.
     fn gather(
         &self,
         py: Python<'_>,
@@ -347,7 +347,7 @@ impl RawReadoutFit {
         targets: Values<'_>,
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<RawGathered> {
-        // Shared, since a decomposition that is made for one table serves the next.
+        // Shared, because the decomposition made for one table is used for the next.
         let state = self.0.lock().map_err(poisoned)?.clone();
         let encoded =
             Encoded::with_classes(&targets.targets(state.binary), state.classes.clone()).map_err(refused)?;
@@ -360,15 +360,16 @@ impl RawReadoutFit {
         Ok(RawGathered(Some(gathered.map_err(refused)?)))
     }
 
-    /// Goes on with what all rows have given: a readout, or nothing if one more
-    /// pass is needed.
+    /// Continues with the sums of all rows: returns a readout, or None if another pass is
+    /// needed.
     fn advance(
         &self,
         py: Python<'_>,
         mut gathered: PyRefMut<'_, RawGathered>,
     ) -> PyResult<Option<RawReadout>> {
-        let gathered = gathered.0.take().ok_or_else(|| PyValueError::new_err("this was used already"))?;
-        // Not held while the work goes on: others may ask with the interpreter's lock in hand.
+        let gathered =
+            gathered.0.take().ok_or_else(|| PyValueError::new_err("these sums were used already"))?;
+        // Not held during the work: another thread may wait for it with the interpreter's lock.
         let mut state = Fit::clone(&*self.0.lock().map_err(poisoned)?);
         let advanced = threads::run_owned(py, 0, None, move |_| {
             let readout = state.fit.advance(gathered)?;
@@ -420,5 +421,5 @@ impl RawGathered {
 }
 
 fn poisoned<T>(_: std::sync::PoisonError<T>) -> PyErr {
-    PyValueError::new_err("a pass before this one has failed")
+    PyValueError::new_err("an earlier pass failed")
 }

@@ -17,7 +17,7 @@ use crate::batch::RawBatch;
 use crate::model::{Values, names};
 use crate::threads;
 
-/// A dataset, as it was read.
+/// A dataset as read.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawDataset {
     #[pyo3(get)]
@@ -59,7 +59,7 @@ impl RawDataset {
         RawBatch { batch: self.batch.clone(), places, molecules }
     }
 
-    /// The vertices with a target, counted over all graphs, and the targets.
+    /// The vertices with a target, numbered over all graphs, and the targets.
     fn node_y<'py>(&self, py: Python<'py>) -> PyResult<Option<KnownVertices<'py>>> {
         let Some(known) = self.vertices.as_ref().map(|all| &all.known) else { return Ok(None) };
         let Some(values) = values(py, &known.targets)? else { return Ok(None) };
@@ -67,7 +67,7 @@ impl RawDataset {
         Ok(Some((rows.into_pyarray(py), values)))
     }
 
-    /// The parts of all vertices, split by split; nothing where a vertex is in none.
+    /// The parts of all vertices, split by split; None for a vertex in no part.
     fn node_split(&self) -> Vec<Vec<Option<&'static str>>> {
         let splits = self.vertices.as_ref().map_or(&[][..], |all| &all.splits);
         let named = |split: &Vec<Option<Part>>| split.iter().map(|part| part.map(Part::name)).collect();
@@ -114,7 +114,7 @@ fn values<'py>(py: Python<'py>, targets: &Targets) -> PyResult<Option<Bound<'py,
     })
 }
 
-/// Which columns hold targets and groups.
+/// The columns of targets and groups.
 pub(crate) fn reading(targets: Vec<String>, groups: Option<String>) -> ReadOptions {
     ReadOptions { targets, groups, ..ReadOptions::default() }
 }
@@ -138,7 +138,7 @@ pub fn load_dataset(
     loaded.map(RawDataset::from).map_err(exception)
 }
 
-/// Writes graphs down in the format that the path's ending tells.
+/// Writes graphs in the format of the path's extension.
 #[pyfunction]
 #[pyo3(signature = (path, graphs, y, ids, split, node_y=None, node_split=vec![]))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::ndarray::Array2;
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use stepwell::graph::{EdgeList, Graph, GraphBatch, GraphRef};
+use stepwell::graph::{EdgeList, Graph, GraphBatch, GraphRef, SparseRows, VertexAttributes};
 
 use crate::batch::rows;
 use crate::options::refused;
@@ -15,14 +15,21 @@ use crate::options::refused;
 pub struct RawGraph {
     pub(crate) batch: Arc<GraphBatch>,
     pub(crate) index: usize,
-    /// Where the vertices of all graphs of the batch lie, if that is known.
+    /// The positions of all vertices of the batch, if known.
     pub(crate) places: Option<Arc<Vec<[f64; 2]>>>,
-    /// The feature set of the molecule it was made of, if it was.
+    /// The feature set, if the graph is a molecule.
     pub(crate) molecules: Option<Arc<str>>,
 }
 
 /// Values, columns and row starts of a compressed sparse matrix.
 pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
+
+/// Features of vertices: an array, or columns, row starts, columns and values of the non-zeros.
+#[derive(FromPyObject)]
+enum Features<'py> {
+    Dense(PyReadonlyArray2<'py, f64>),
+    Sparse(usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>),
+}
 
 impl RawGraph {
     /// The only graph of a batch.
@@ -30,7 +37,7 @@ impl RawGraph {
         Self { batch: Arc::new(batch), index: 0, places: None, molecules: None }
     }
 
-    /// Where its vertices lie, if that is known.
+    /// The positions of its vertices, if known.
     pub fn coordinates(&self) -> Option<&[[f64; 2]]> {
         let offsets = self.batch.vertex_offsets();
         self.places.as_ref()?.get(offsets[self.index]..offsets[self.index + 1])
@@ -50,16 +57,26 @@ impl RawGraph {
         sources: PyReadonlyArray1<'_, u32>,
         targets: PyReadonlyArray1<'_, u32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
-        features: Option<PyReadonlyArray2<'_, f64>>,
+        features: Option<Features<'_>>,
         labels: Option<PyReadonlyArray2<'_, i32>>,
         edge_labels: Option<PyReadonlyArray2<'_, i32>>,
         edge_attributes: Option<PyReadonlyArray2<'_, f64>>,
         directed: bool,
         names: Option<Vec<String>>,
     ) -> PyResult<Self> {
+        let (dense, sparse) = match features {
+            None => (None, None),
+            Some(Features::Dense(features)) => (Some(features), None),
+            Some(Features::Sparse(width, starts, columns, values)) => {
+                let starts = starts.as_slice()?.iter().map(|&start| start as usize).collect();
+                let (columns, values) = (columns.as_slice()?.to_vec(), values.as_slice()?.to_vec());
+                (None, Some(SparseRows::new(width, starts, columns, values).map_err(refused)?))
+            }
+        };
         let edges = EdgeList {
             weights: weights.as_ref().map(|weights| weights.as_slice()).transpose()?,
-            vertex_attributes: rows(&features)?,
+            vertex_attributes: rows(&dense)?,
+            sparse_attributes: sparse.as_ref(),
             vertex_labels: rows(&labels)?,
             edge_labels: rows(&edge_labels)?,
             edge_attributes: rows(&edge_attributes)?,
@@ -80,7 +97,7 @@ impl RawGraph {
         self.view().num_edges()
     }
 
-    /// The feature set of the molecule it was made of, if it was.
+    /// The feature set, if the graph is a molecule.
     #[getter]
     fn molecules(&self) -> Option<&str> {
         self.molecules.as_deref()
@@ -99,11 +116,30 @@ impl RawGraph {
         (values.into_pyarray(py), columns.into_pyarray(py), starts.into_pyarray(py))
     }
 
+    /// Features of the vertices, unless only their non-zeros are kept.
     fn features<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
-        array(py, self.view().num_vertices(), self.view().vertex_attributes())
+        if matches!(self.batch.vertex_attributes(), Some(VertexAttributes::Sparse(_))) {
+            return None;
+        }
+        let (values, width) = self.view().vertex_attributes()?;
+        array(py, self.view().num_vertices(), Some((&values, width)))
     }
 
-    /// What the columns of the features are called, where they have names.
+    /// How many features a vertex has.
+    fn num_features(&self) -> usize {
+        self.batch.vertex_attributes().map_or(0, VertexAttributes::width)
+    }
+
+    /// The non-zeros of the features, if only these are kept.
+    fn sparse_features<'py>(&self, py: Python<'py>) -> Option<Csr<'py>> {
+        let rows = self.view().sparse_attributes()?;
+        let (starts, columns, values) = rows.arrays();
+        let starts: Vec<i64> = starts.iter().map(|&start| start as i64).collect();
+        let columns: Vec<i32> = columns.iter().map(|&column| column as i32).collect();
+        Some((values.to_vec().into_pyarray(py), columns.into_pyarray(py), starts.into_pyarray(py)))
+    }
+
+    /// The names of the feature columns, if they have names.
     fn feature_names(&self) -> Option<Vec<String>> {
         self.batch.attribute_names().map(<[String]>::to_vec)
     }
@@ -127,7 +163,7 @@ impl RawGraph {
         if mine.attribute_names().is_some() == theirs.attribute_names().is_some() {
             return mine == theirs;
         }
-        // Columns without names may be those of any.
+        // Columns without names match any columns.
         let nameless = |graph: GraphBatch| graph.with_attribute_names(Vec::new());
         nameless(mine) == nameless(theirs)
     }

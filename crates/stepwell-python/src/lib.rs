@@ -1,7 +1,7 @@
-//! The Python binding: thin, and without logic of its own.
+//! The Python binding: a thin layer without logic.
 //!
-//! What a user imports is written in Python (`python/stepwell/`); this crate
-//! hands arrays back and forth and turns errors into exceptions.
+//! The package that users import is written in Python (`python/stepwell/`). This crate
+//! passes arrays between Python and Rust and turns errors into exceptions.
 
 mod arrow;
 mod batch;
@@ -40,7 +40,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::options::{check_options, option_table, preset_options};
     #[pymodule_export]
-    use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_pyramid};
+    use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_predictions, plot_pyramid};
     #[pymodule_export]
     use super::pool::{check_pooling, coarsen, kron_reduce, maxcut, nmf_factors, pooling_names};
 
@@ -55,9 +55,9 @@ mod _stepwell {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
-    /// The instruction set reservoirs are computed with.
+    /// Returns the instruction set that computes reservoirs.
     ///
-    /// It is the fastest the processor has, unless the environment variable
+    /// It is the fastest one of the processor, unless the environment variable
     /// ``STEPWELL_ISA`` named another one when the package was imported.
     ///
     /// Returns
@@ -69,11 +69,12 @@ mod _stepwell {
         stepwell::instruction_set()
     }
 
-    /// The memory this process may hold, in bytes.
+    /// Returns the memory budget of this process, in bytes.
     ///
-    /// What needs more is refused by a ``MemoryError`` that says how much it needs. It is
-    /// four fifths of what was free when the package was imported, unless the environment
-    /// variable ``STEPWELL_MEMORY`` named a size (``"4G"``, ``"512M"``) then.
+    /// Work that needs more raises a ``MemoryError`` that reports how much it needs. The
+    /// budget is four fifths of the memory that was free when the package was imported,
+    /// unless the environment variable ``STEPWELL_MEMORY`` named a size (``"4G"``,
+    /// ``"512M"``).
     ///
     /// Returns
     /// -------

@@ -25,7 +25,7 @@ use crate::readout::{Matrix, RawReadout, Vector};
 use crate::threads::Watch;
 use crate::{dataset, pool, readout, threads};
 
-/// The same, on its way to Python.
+/// The same, for Python.
 type Gate<'py> = (Matrix<'py>, Matrix<'py>, Bound<'py, PyArray1<f64>>);
 
 /// A metric, its leave-one-out value, and the share of balanced class weights.
@@ -35,22 +35,22 @@ type Assessed<'py> = (Bound<'py, PyAny>, f64, f64);
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawModel(pub(crate) Arc<Saved>);
 
-/// Graphs made ready for a model.
+/// Prepared graphs.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawPrepared(Arc<Prepared>);
 
 /// `W` and `V` of one reservoir, from Python.
 type Pair<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>);
 
-/// What the gates of a reservoir are made of: rows of labels, frequencies and phases.
+/// The gates of a reservoir: rows of labels, frequencies and phases.
 type GateArrays<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
 
-/// What happened to graphs on their way: sweeps and whether they converged, a
-/// row per graph; what poolings did; what the graphs of every level have lost.
+/// A report on embedded graphs: sweeps and convergence, a row per graph; notes of the
+/// poolings; losses of the graphs of every level.
 type Journey<'py> =
     (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>, Vec<(&'static str, usize)>, Vec<pool::Losses>);
 
-/// What is known of an embedding beside the vectors.
+/// The report on an embedding, without the vectors.
 pub(crate) struct Passed {
     runs: Array2<Run>,
     notes: Notes,
@@ -65,8 +65,8 @@ impl Passed {
     }
 }
 
-/// Pools, prepares and embeds, of a model of vertices some of them or all; how many graphs are
-/// pooled goes to `watch`, then how many embedded.
+/// Pools, prepares and embeds graphs or, for a model of vertices, all or some vertices.
+/// Calls `watch` with the number of pooled graphs, then with the number of embedded ones.
 fn embed(
     model: &Model,
     graphs: &GraphBatch,
@@ -81,10 +81,10 @@ fn embed(
     Ok((embedding, Passed { runs, notes, losses }))
 }
 
-/// What is to be predicted, from Python.
+/// Targets from Python.
 #[derive(FromPyObject)]
 pub enum Values<'py> {
-    /// First: NumPy's rows of one number could be taken for numbers.
+    /// First, because NumPy's rows of one number could be read as numbers.
     Numbers(PyReadonlyArray2<'py, f64>),
     Bool(Vec<bool>),
     Int(Vec<i64>),
@@ -105,7 +105,7 @@ impl Values<'_> {
         })
     }
 
-    /// As they are written to files: floats are numbers, not names of classes.
+    /// As in files: floats are numbers, not class names.
     pub(crate) fn written(values: Option<Self>, binary: bool) -> Targets {
         match values.map(|values| values.targets(binary)) {
             None => Targets::None,
@@ -160,9 +160,9 @@ impl RawModel {
         Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
     }
 
-    /// A model with given weights, listed by stack, block and reservoir, and gates, if
-    /// edges carry anything. Without a feature map, vertex attributes are its inputs,
-    /// as they are.
+    /// A model with given weights, listed by stack, block and reservoir, and gates if edges
+    /// have labels or attributes. Without a feature map, its inputs are the raw vertex
+    /// attributes.
     #[staticmethod]
     #[pyo3(signature = (options, features, weights, gates=None))]
     fn with_weights(
@@ -259,8 +259,8 @@ impl RawModel {
         Ok((embedding.vectors.into_pyarray(py), passed.told(py)))
     }
 
-    /// The same, its vectors computed on a device: cpu, cuda or auto; and why they are
-    /// computed on the CPU all the same, if they are.
+    /// The same model on a device (cpu, cuda or auto), and the reason if the CPU computes
+    /// its vectors anyway.
     fn on(&self, device: &str) -> PyResult<(Self, Option<String>)> {
         let choice: stepwell_cuda::Choice = device.parse().map_err(refused)?;
         if choice == stepwell_cuda::Choice::Cpu && self.0.model().device.is_processor() {
@@ -269,7 +269,7 @@ impl RawModel {
         let cache = stepwell_data::catalog::Catalog::from_environment(None).cache;
         let (device, note) = stepwell_cuda::device(choice, cache).map_err(refused)?;
         let model = self.0.model();
-        let refusal = device.refuses(&model.weights, &model.config);
+        let refusal = model.refused_by(&device);
         let note = note.or_else(|| refusal.map(|why| format!("computing on the CPU: {why}")));
         let placed = match Saved::clone(&self.0) {
             Saved::Untrained(model) => Saved::Untrained(model.on(device)),
@@ -281,7 +281,7 @@ impl RawModel {
         Ok((Self::new(placed), note))
     }
 
-    /// Graphs made ready to be embedded as often as one likes.
+    /// Prepares graphs, which can then be embedded repeatedly.
     fn prepare(&self, py: Python<'_>, graphs: &RawBatch, n_threads: usize) -> PyResult<RawPrepared> {
         let (saved, batch) = (self.0.clone(), graphs.batch.clone());
         let found = threads::run_owned(py, n_threads, None, move |watch| {
@@ -307,7 +307,7 @@ impl RawModel {
         Ok((vectors.into_pyarray(py), passed.told(py)))
     }
 
-    /// A row per graph that can be embedded, and why others cannot, by position.
+    /// A row per graph that can be embedded, and the errors of the others, by position.
     fn embed_possible<'py>(
         &self,
         py: Python<'py>,
@@ -322,7 +322,7 @@ impl RawModel {
         Ok((embedding.vectors.into_pyarray(py), bad))
     }
 
-    /// The states of all vertices, one array per block that goes into the embedding.
+    /// The states of all vertices, one array per block of the embedding.
     fn states<'py>(
         &self,
         py: Python<'py>,
@@ -339,8 +339,7 @@ impl RawModel {
         Ok(tables.into_iter().map(|table| table.into_pyarray(py)).collect())
     }
 
-    /// Predicted numbers, or decision values (of two classes one column), a row
-    /// per graph.
+    /// Predicted numbers, or decision values (one column for two classes), a row per graph.
     #[pyo3(signature = (graphs, n_threads, report=None))]
     fn decide<'py>(
         &self,
@@ -360,8 +359,8 @@ impl RawModel {
         Ok((values.into_pyarray(py), passed.told(py)))
     }
 
-    /// The intercepts, a row per graph, and what the vertices of each graph add: a column
-    /// per class, or per target.
+    /// The intercepts, a row per graph, and the contributions of the vertices of each graph:
+    /// a column per class or target.
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -394,7 +393,28 @@ impl RawModel {
         ))
     }
 
-    /// Decision values of every graph that can be embedded, and why others cannot, by position.
+    /// The contributions of all vertices' inputs to the decision values of one vertex: the
+    /// intercept, and a row per vertex.
+    fn explain_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        graphs: &RawBatch,
+        vertex: usize,
+        n_threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Matrix<'py>)> {
+        self.trained()?;
+        let (saved, batch) = (self.0.clone(), graphs.batch.clone());
+        let found = threads::run_owned(py, n_threads, None, move |watch| {
+            let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
+            trained.explain_vertex(&batch, 0, vertex, |_| watch.go_on())
+        })?;
+        let mut explanation = found.map_err(refused)?;
+        let values = explanation.levels.swap_remove(0).values;
+        Ok((explanation.intercept.into_pyarray(py), values.into_pyarray(py)))
+    }
+
+    /// Decision values of every graph that can be embedded, and the errors of the others, by
+    /// position.
     fn decide_possible<'py>(
         &self,
         py: Python<'py>,
@@ -427,13 +447,13 @@ impl RawModel {
         }
     }
 
-    /// The options that were chosen by leave-one-out, and from what.
+    /// The options that leave-one-out chose, and their candidates.
     #[getter]
     fn choices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.trained()?.choices)
     }
 
-    /// The same for graphs that are made of molecules by a feature set.
+    /// The same model for molecules of a feature set.
     fn of_molecules(&self, features: String) -> Self {
         let model = |model: Model| Model { molecules: Some(features), ..model };
         Self::new(match Saved::clone(&self.0) {
@@ -444,40 +464,40 @@ impl RawModel {
         })
     }
 
-    /// The feature set its graphs are made of molecules by, if they are.
+    /// The feature set, if its graphs are molecules.
     #[getter]
     fn molecules(&self) -> Option<String> {
         self.0.model().molecules.clone()
     }
 
-    /// Its options, all of them.
+    /// All its options.
     #[getter]
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         all(py, &self.0.model().config)
     }
 
-    /// How inputs are made of what vertices carry.
+    /// The map from vertex data to inputs.
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.model().features)
     }
 
-    /// How many vertices have a label that no training vertex had.
+    /// The number of vertices with a label that no training vertex had.
     fn unknown_labels(&self, graphs: &RawBatch) -> usize {
         self.0.model().features.unknown_labels(&graphs.batch)
     }
 
-    /// How many directed edges have a label that no training edge had.
+    /// The number of directed edges with a label that no training edge had.
     fn unknown_edge_labels(&self, graphs: &RawBatch) -> usize {
         self.0.model().features.edges().unknown_labels(&graphs.batch)
     }
 
-    /// What the edges of graphs carry and the model ignores, in words.
+    /// A description of edge data that the model ignores.
     fn ignored_of_edges(&self, graphs: &RawBatch) -> Option<&'static str> {
         self.0.model().features.ignored_of_edges(&graphs.batch)
     }
 
-    /// How many attributes vertices must have, and whether labels.
+    /// The required number of vertex attributes, and whether labels are required.
     #[getter]
     fn expected(&self) -> (usize, bool) {
         let features = &self.0.model().features;
@@ -499,7 +519,7 @@ impl RawModel {
         self.0.model().weights.iter().map(arrays).collect()
     }
 
-    /// What gates are made of, in the same order; nothing where edges carry nothing.
+    /// The gates, in the same order; None if edges have neither labels nor attributes.
     #[getter]
     fn gates<'py>(&self, py: Python<'py>) -> Option<Vec<Gate<'py>>> {
         let arrays = |BlockWeights { gate, .. }: &BlockWeights| {
@@ -511,8 +531,8 @@ impl RawModel {
         (edge_labels + edge_attributes > 0).then(|| weights.iter().map(arrays).collect())
     }
 
-    /// What it predicts: "classification", "regression", "binary" for several
-    /// targets of 0 and 1, or nothing.
+    /// Its task: "classification", "regression", "binary" for several targets of 0 and 1,
+    /// or None.
     #[getter]
     fn task(&self) -> Option<&'static str> {
         match &*self.0 {
@@ -531,7 +551,7 @@ impl RawModel {
         names(py, &self.trained()?.classes)
     }
 
-    /// The names of the targets, where they have some.
+    /// The names of the targets, if they have names.
     #[getter]
     fn target_names(&self) -> PyResult<Vec<String>> {
         Ok(self.trained()?.targets.clone())
@@ -562,7 +582,7 @@ impl RawModel {
         Ok(self.trained()?.probabilities(decisions.as_array()).map_err(refused)?.into_pyarray(py))
     }
 
-    /// Which classes cannot be ruled out.
+    /// The classes that cannot be ruled out.
     fn sets<'py>(
         &self,
         py: Python<'py>,
@@ -582,7 +602,7 @@ impl RawModel {
         Ok(self.trained()?.intervals(predictions.as_array(), coverage).map_err(refused)?.into_pyarray(py))
     }
 
-    /// A target's threshold, and the precision and recall to expect of it.
+    /// The threshold of a target, and its expected precision and recall.
     #[pyo3(signature = (target, precision=None, recall=None))]
     fn threshold(
         &self,
@@ -605,7 +625,7 @@ impl RawModel {
         Ok(self.trained()?.readout.is_blind())
     }
 
-    /// Coefficients as scikit-learn has them, a row for each target, and intercepts.
+    /// Coefficients in scikit-learn's layout, a row for each target, and intercepts.
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<(Matrix<'py>, Vector<'py>)> {
         Ok(readout::coefficients(py, &self.trained()?.readout))
@@ -623,8 +643,8 @@ impl RawModel {
         Ok(readout::landmarks(py, &self.trained()?.readout))
     }
 
-    /// The same model with a readout that was trained on its vectors, the names of its targets, and
-    /// how options were chosen.
+    /// The same model with a readout that was trained on its vectors, the names of its targets,
+    /// and the choices of options.
     fn with_readout(
         &self,
         readout: &RawReadout,
@@ -637,7 +657,7 @@ impl RawModel {
         Ok(Self::new(Saved::Trained(TrainedModel { targets: names, choices, ..trained })))
     }
 
-    /// Writes the model to a file, whole or not at all.
+    /// Writes the model to a file, completely or not at all.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let bytes = self.0.to_bytes().map_err(refused)?;
         py.detach(|| models::write(&path, &bytes)).map_err(dataset::exception)
@@ -663,7 +683,7 @@ impl RawModel {
     }
 }
 
-/// The class that each row of decision values stands for.
+/// The class of each row of decision values.
 #[pyfunction(name = "decode_classes")]
 pub fn decoded<'py>(py: Python<'py>, decisions: PyReadonlyArray2<'_, f64>) -> Bound<'py, PyArray1<i64>> {
     let classes = decode_classes(decisions.as_array());

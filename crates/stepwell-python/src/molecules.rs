@@ -1,4 +1,4 @@
-//! Molecules for the command line: Python reads them, by RDKit.
+//! Molecules for the command line, read in Python with RDKit.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::dataset::parts;
 use crate::graph::RawGraph;
 use crate::model::Values;
 
-/// What Python says of a table of molecules.
+/// A table of molecules, from Python.
 #[derive(FromPyObject)]
 struct Found<'py> {
     name: String,
@@ -28,7 +28,7 @@ struct Found<'py> {
     notes: Vec<String>,
 }
 
-/// RDKit, where it is installed.
+/// RDKit, if it is installed.
 pub struct Rdkit;
 
 impl Chemistry for Rdkit {
@@ -42,7 +42,7 @@ impl Chemistry for Rdkit {
     }
 
     fn places(&self, molecules: &Dataset) -> Option<Vec<[f64; 2]>> {
-        // Without RDKit, or where the labels are not those of atoms, edges pull vertices to their places.
+        // Without RDKit, or if the labels are not those of atoms, the layout is force-directed.
         Python::attach(|py| drawn(py, molecules)).ok().flatten()
     }
 }

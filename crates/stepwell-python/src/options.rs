@@ -1,4 +1,4 @@
-//! Options as dictionaries, and values of serde's kind as Python's.
+//! Options as dictionaries, and conversion of values between serde and Python.
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -9,8 +9,7 @@ use serde_json::{Map, Number, Value};
 use stepwell::Error;
 use stepwell::config::{ModelConfig, Preset, options};
 
-/// What a value is in JSON's terms. NumPy's numbers and arrays are what their
-/// `tolist` says.
+/// The JSON value of a Python object. NumPy's numbers and arrays are converted by `tolist`.
 pub(crate) fn json(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         return Ok(Value::Null);
@@ -91,7 +90,7 @@ pub(crate) fn from_python<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyRe
     serde_json::from_value(json(value)?).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A configuration: what is given, and defaults for the rest.
+/// A configuration from the given options, and defaults for the others.
 pub(crate) fn config(given: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
     let given = object(given).map_err(|error| PyValueError::new_err(error.value(given.py()).to_string()))?;
     ModelConfig::default().overlay(&given).map_err(refused)
@@ -120,7 +119,7 @@ pub fn check_options<'py>(given: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyD
     all(given.py(), &config(given)?)
 }
 
-/// Every option: its name, group, type as Python writes it, and doc.
+/// Every option: its name, group, Python type and documentation.
 #[pyfunction]
 pub fn option_table() -> Vec<(&'static str, &'static str, String, String)> {
     let row = |option: &stepwell::config::OptionInfo| {
@@ -129,7 +128,7 @@ pub fn option_table() -> Vec<(&'static str, &'static str, String, String)> {
     options().iter().map(row).collect()
 }
 
-/// Whether the memory budget would be exceeded, by the pooling of a graph or otherwise.
+/// Whether the error is an exceeded memory budget, in the pooling of a graph or elsewhere.
 pub(crate) fn out_of_memory(error: &Error) -> bool {
     match error {
         Error::Memory { .. } => true,
@@ -138,8 +137,8 @@ pub(crate) fn out_of_memory(error: &Error) -> bool {
     }
 }
 
-/// The exception for an error. One that a single graph is to blame for has its
-/// position as `graph`.
+/// The exception for an error. If a single graph caused it, the attribute `graph` is its
+/// position.
 pub(crate) fn refused(error: Error) -> PyErr {
     let blamed = error.graph();
     let exception = match error {

@@ -10,9 +10,11 @@ use stepwell::Unreadable;
 use stepwell::model::Saved;
 use stepwell::pyramid::Pyramid;
 use stepwell::targets::{Labels, Targets};
+use stepwell_data::Known;
 use stepwell_lab::Error;
 use stepwell_lab::picture::embedding::{self, Method, Vectors};
 use stepwell_lab::picture::explanation::{self, Shares};
+use stepwell_lab::picture::predicted::{self, Predicted};
 use stepwell_lab::picture::{Picture, Subject, pyramid};
 
 use crate::graph::RawGraph;
@@ -20,7 +22,7 @@ use crate::model::{RawModel, Values};
 use crate::options::refused;
 use crate::{pool, threads};
 
-/// A picture that was drawn.
+/// A picture.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawPicture(Picture);
 
@@ -54,10 +56,10 @@ fn exception(error: Error) -> PyErr {
     }
 }
 
-/// The picture, where each row lies, and the share that each axis shows.
+/// The picture, the point of each row, and the share of variance on each axis.
 type Plotted<'py> = (RawPicture, Bound<'py, PyArray2<f64>>, Vec<f64>);
 
-/// Vectors as points; by linear discriminants where there are classes, unless said.
+/// Vectors as points; by default, by linear discriminants if there are classes.
 #[pyfunction]
 pub fn plot_embedding<'py>(
     py: Python<'py>,
@@ -88,8 +90,8 @@ pub fn plot_embedding<'py>(
     Ok((RawPicture(picture), points.into_pyarray(py), projection.explained))
 }
 
-/// A graph and its levels side by side; each level's vertices and edges, how many
-/// of its vertices are kept, the value of that cut, and the weight merged.
+/// A graph and its levels side by side; the numbers of vertices, edges and kept vertices of
+/// each level, the value of its cut, and the merged weight.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a row of figures per level")]
 pub fn plot_pyramid(
@@ -119,7 +121,7 @@ pub fn plot_pyramid(
     Ok((RawPicture(picture), figures.collect()))
 }
 
-/// Where vertices lie: as given, or as the dataset has it.
+/// The positions of vertices: as given, or those of the dataset.
 fn places(graph: &RawGraph, given: Option<PyReadonlyArray2<'_, f64>>) -> PyResult<Option<Vec<[f64; 2]>>> {
     let Some(given) = given else { return Ok(graph.coordinates().map(<[_]>::to_vec)) };
     let given = given.as_array();
@@ -133,13 +135,15 @@ fn places(graph: &RawGraph, given: Option<PyReadonlyArray2<'_, f64>>) -> PyResul
     Ok(Some(given.rows().into_iter().map(|row| [row[0], row[1]]).collect()))
 }
 
-/// The picture, intercept and decision value, what the vertices of each level
-/// add, and all of it on the vertices of the graph itself.
+/// The picture, intercept and decision value, the contributions of the vertices of each
+/// level, and all contributions on the vertices of the original graph.
 type Explained<'py> =
     (RawPicture, f64, f64, Vec<(usize, Bound<'py, PyArray1<f64>>)>, Bound<'py, PyArray1<f64>>);
 
-/// What the vertices of one graph add to the decision value at `column`.
+/// The contributions of the vertices of one graph to the decision value of `column`, of the
+/// graph or of one vertex.
 #[pyfunction]
+#[pyo3(signature = (model, graph, column, coordinates, names, vertex=None))]
 pub fn plot_explanation<'py>(
     py: Python<'py>,
     model: &RawModel,
@@ -147,6 +151,7 @@ pub fn plot_explanation<'py>(
     column: usize,
     coordinates: Option<PyReadonlyArray2<'_, f64>>,
     names: (String, String),
+    vertex: Option<usize>,
 ) -> PyResult<Explained<'py>> {
     model.trained()?;
     let saved = model.0.clone();
@@ -158,7 +163,10 @@ pub fn plot_explanation<'py>(
             return Err(stepwell::Error::from(Unreadable::Untrained).into());
         };
         let pyramid = trained.model.coarsen(&graphs, |done| watch.at(done))?;
-        let explanations = trained.explain(&graphs, &pyramid, |done| watch.at(done))?;
+        let explanation = match vertex {
+            Some(vertex) => trained.explain_vertex(&graphs, 0, vertex, |done| watch.at(done))?,
+            None => trained.explain(&graphs, &pyramid, |done| watch.at(done))?.swap_remove(0),
+        };
         let (name, what) = names;
         let subject = Subject {
             name: &name,
@@ -168,11 +176,55 @@ pub fn plot_explanation<'py>(
             pyramid: &pyramid,
             index: 0,
         };
-        let shares = Shares::of(&subject, &explanations[0], column)?;
-        Ok((explanation::draw(&subject, &shares, &what)?, shares))
+        let shares = Shares::of(&subject, &explanation, column)?;
+        let picture = match vertex {
+            Some(vertex) => explanation::draw_vertex(&subject, &shares, vertex, &what)?,
+            None => explanation::draw(&subject, &shares, &what)?,
+        };
+        Ok((picture, shares))
     })?;
     let (picture, shares) = explained.map_err(exception)?;
     let levels = shares.levels.into_iter().map(|(level, values)| (level, values.into_pyarray(py))).collect();
     let vertices = shares.vertices.into_pyarray(py);
     Ok((RawPicture(picture), shares.intercept, shares.decision, levels, vertices))
+}
+
+/// The picture, how many targets are known, accuracy and RMSE on these.
+type Drawn = (RawPicture, usize, Option<f64>, Option<f64>);
+
+/// A graph whose vertices have the colour of what a model predicts, beside what is known of
+/// some: these vertices, and their targets.
+#[pyfunction]
+pub fn plot_predictions(
+    py: Python<'_>,
+    model: &RawModel,
+    graph: &RawGraph,
+    known: Option<(Vec<usize>, Values<'_>)>,
+    coordinates: Option<PyReadonlyArray2<'_, f64>>,
+    name: &str,
+) -> PyResult<Drawn> {
+    model.trained()?;
+    let saved = model.0.clone();
+    let graphs = graph.batch.select(&[graph.index]);
+    let (coordinates, name) = (places(graph, coordinates)?, name.to_owned());
+    let known =
+        known.map_or_else(Known::default, |(rows, values)| Known { rows, targets: values.targets(false) });
+    let drawn = threads::run_owned(py, 0, None, move |watch| -> Result<_, Error> {
+        let Saved::Trained(trained) = &*saved else {
+            return Err(stepwell::Error::from(Unreadable::Untrained).into());
+        };
+        let predictions = trained.predict(&graphs, |done| watch.at(done))?;
+        let said = Predicted::of(trained, &predictions, &known);
+        let subject = Subject {
+            name: &name,
+            graph: graphs.graph(0),
+            coordinates: coordinates.as_deref(),
+            molecules: None,
+            pyramid: &Pyramid::default(),
+            index: 0,
+        };
+        Ok((predicted::draw(&subject, &said)?, said.compared()))
+    })?;
+    let (picture, compared) = drawn.map_err(exception)?;
+    Ok((RawPicture(picture), compared.known, compared.accuracy, compared.rmse))
 }

@@ -21,7 +21,7 @@ pub fn pooling_names() -> [&'static str; 4] {
     Pool::ALL.map(Pool::name)
 }
 
-/// Checks a pooling and fills in the options that are left out.
+/// Checks a pooling and fills in missing options.
 #[pyfunction]
 pub fn check_pooling<'py>(options: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
     to_python(options.py(), &parse(options)?)
@@ -36,7 +36,7 @@ pub(crate) fn parse(options: &Bound<'_, PyDict>) -> PyResult<Pooling> {
 /// A coarse graph, `S`, which vertices were kept, and notes.
 type RawLevel<'py> = (RawGraph, Csr<'py>, Option<Bound<'py, PyArray1<i64>>>, Vec<(&'static str, usize)>);
 
-/// Pools a graph again and again.
+/// Pools a graph repeatedly.
 #[pyfunction]
 pub fn coarsen<'py>(
     py: Python<'py>,
@@ -58,7 +58,7 @@ fn raw_level(py: Python<'_>, level: Level) -> RawLevel<'_> {
     (RawGraph::alone(level.graphs), csr(py, &level.assignments), kept, notes)
 }
 
-/// What happened, by name; nothing that did not happen.
+/// Counts of events by name, without zeros.
 pub(crate) fn named(notes: Notes) -> Vec<(&'static str, usize)> {
     let Notes { cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized } = notes;
     let all = [
@@ -71,8 +71,8 @@ pub(crate) fn named(notes: Notes) -> Vec<(&'static str, usize)> {
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// Graphs of a level that lost all their edges though they have several
-/// vertices, vertices below that are in no cluster, and all of those.
+/// The numbers of graphs of a level with several vertices that lost all edges, of finer
+/// vertices without a cluster, and of all finer vertices.
 pub(crate) type Losses = (usize, usize, usize);
 
 pub(crate) fn losses(graphs: &GraphBatch, pyramid: &Pyramid) -> Vec<Losses> {
@@ -114,10 +114,10 @@ pub fn kron_reduce(py: Python<'_>, graph: &RawGraph, keep: PyReadonlyArray1<'_, 
     Ok(RawGraph::alone(reduced.into_batch()))
 }
 
-/// `Q`, `F`, and after how many iterations.
+/// `Q`, `F` and the number of iterations.
 type RawFactors<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, usize);
 
-/// The factors NMF finds from a given start: for tests beside scikit-learn.
+/// The factors that NMF finds from a given start, for tests against scikit-learn.
 #[pyfunction]
 pub fn nmf_factors<'py>(
     py: Python<'py>,
@@ -141,7 +141,7 @@ fn refused(error: Error) -> PyErr {
     match error {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
         error if out_of_memory(&error) => PyMemoryError::new_err(error.to_string()),
-        // The one graph there is need not be counted.
+        // There is only one graph, so its number is omitted.
         Error::Pooling { level, source, .. } => PyValueError::new_err(format!("pooling {level}: {source}")),
         error => PyValueError::new_err(error.to_string()),
     }

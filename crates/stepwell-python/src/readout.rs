@@ -83,7 +83,7 @@ impl RawReadout {
     }
 }
 
-/// As scikit-learn has them: a row for each target, and intercepts.
+/// In scikit-learn's layout: a row for each target, and intercepts.
 pub(crate) fn coefficients<'py>(py: Python<'py>, readout: &Readout) -> (Matrix<'py>, Vector<'py>) {
     let found = readout.coefficients();
     let weights = found.weights.t().as_standard_layout().into_owned();

@@ -1,4 +1,4 @@
-//! Threads that survive a fork, and work that Ctrl-C can end.
+//! Threads that survive a fork, and work that Ctrl-C can interrupt.
 //!
 //! A forked child has the parent's thread pool in memory but none of its
 //! threads, and would wait for them forever. So pools are kept by process id:
@@ -20,16 +20,16 @@ type Pools = Vec<((u32, usize), Arc<ThreadPool>)>;
 
 static POOLS: Mutex<Pools> = Mutex::new(Vec::new());
 
-/// How many are kept; the others end with their last work.
+/// The number of pools to keep; others end when their work is done.
 const KEPT: usize = 4;
 
-/// How often Ctrl-C is looked for.
+/// The interval between checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long work that was told to stop is waited for.
+/// How long to wait for cancelled work.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// What work in progress and the thread that waits for it tell each other.
+/// The state shared by running work and the thread that waits for it.
 #[derive(Default)]
 pub struct Watch {
     stop: AtomicBool,
@@ -37,25 +37,22 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Takes note of how much is done, and says whether to go on.
+    /// Records progress, and returns whether to continue.
     pub fn at(&self, done: usize) -> ControlFlow<()> {
         self.done.store(done, Ordering::Relaxed);
         self.go_on()
     }
 
     pub fn go_on(&self) -> ControlFlow<()> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 /// Runs `work`, which owns all it needs, on `threads` threads (0: one per core) of this
-/// process, without the interpreter's lock, and watches for Ctrl-C meanwhile. How far it is
-/// goes to `report`, a Python function, from time to time. When Ctrl-C comes and the work does not
-/// stop soon, because it is where it cannot, it is left to end unheard, on
-/// threads that nothing else will wait for.
+/// process, without the interpreter's lock, and checks for Ctrl-C in the meantime. From time to
+/// time it calls `report`, a Python function, with the progress. If the work cannot stop soon
+/// after Ctrl-C, it is abandoned: it finishes on threads that nothing else waits for, and its
+/// result is dropped.
 pub fn run_owned<T: Send + 'static>(
     py: Python<'_>,
     threads: usize,
@@ -79,7 +76,7 @@ pub fn run_owned<T: Send + 'static>(
     })
 }
 
-/// Waits for the result; for a moment once Ctrl-C has come.
+/// Waits for the result; after Ctrl-C, only for a moment.
 fn wait<T>(result: Receiver<T>, watch: &Watch, report: Option<&Py<PyAny>>) -> PyResult<T> {
     let mut interrupted: Option<(PyErr, Instant)> = None;
     let mut reported = 0;
@@ -88,12 +85,14 @@ fn wait<T>(result: Receiver<T>, watch: &Watch, report: Option<&Py<PyAny>>) -> Py
             (Ok(result), None) => return Ok(result),
             (Ok(_), Some((error, _))) => return Err(error),
             (Err(RecvTimeoutError::Disconnected), _) => {
-                return Err(PyRuntimeError::new_err("an error inside Stepwell; please report it"));
+                return Err(PyRuntimeError::new_err("internal error in Stepwell; please report it"));
             }
-            (Err(RecvTimeoutError::Timeout), Some((error, since))) => match since.elapsed() < PATIENCE {
-                true => interrupted = Some((error, since)),
-                false => return Err(error),
-            },
+            (Err(RecvTimeoutError::Timeout), Some((error, since))) => {
+                if since.elapsed() >= PATIENCE {
+                    return Err(error);
+                }
+                interrupted = Some((error, since));
+            }
             (Err(RecvTimeoutError::Timeout), None) => {
                 let done = watch.done.load(Ordering::Relaxed);
                 let look = |py: Python<'_>| {
@@ -117,7 +116,7 @@ fn pool(threads: usize) -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> 
     let key = (std::process::id(), threads);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     if pools.iter().any(|((process, _), _)| *process != key.0) {
-        // The parent's pools are forgotten, not dropped: dropping waits for their threads.
+        // The parent's pools are leaked, not dropped, because dropping waits for their threads.
         std::mem::forget(std::mem::take(&mut *pools));
     }
     let (_, pool) = match pools.iter().position(|(known, _)| *known == key) {

@@ -75,7 +75,7 @@ def test_rows_say_what_edges_carry(tmp_path):
     expected = model.fit_transform(graphs)
     assert np.array_equal(model.fit_transform(table), expected)
     assert np.array_equal(embedded_by_the_command(table, tmp_path, "--edge-gate", "signs"), expected.astype(np.float32))
-    with pytest.warns(UserWarning, match="edges carry labels and attributes, which this model ignores"):
+    with pytest.warns(UserWarning, match="this model ignores labels and attributes of edges"):
         assert not np.array_equal(PyramidalReservoir(**MODEL).fit_transform(table), expected)
 
 
@@ -168,17 +168,17 @@ def test_attributes_are_scaled_unless_raw(tmp_path):
 def bad_rows():
     good = {"num_nodes": [2, 2, 2], "src": [[0], [0], [0]], "dst": [[1], [1], [1]]}
     yield {**good, "dst": [[1], [7], [1]]}, "graph 1: edge 0 joins vertex 7, but the graph has 2 vertices"
-    yield {**good, "src": [[0], [0], [-4]]}, "graph 2: expected a list of whole numbers from 0 to 4294967295 in 'src', found -4"
+    yield {**good, "src": [[0], [0], [-4]]}, "graph 2: expected a list of integers from 0 to 4294967295 in 'src', found -4"
     yield {**good, "src": [[0], [0, 1], [0]]}, "graph 1: expected 2 numbers in 'dst', as many as in 'src', found 1"
-    yield {**good, "num_nodes": [2, None, 2]}, "graph 1: expected a whole number that is not negative in 'num_nodes', found null"
+    yield {**good, "num_nodes": [2, None, 2]}, "graph 1: expected a non-negative integer in 'num_nodes', found null"
     yield {**good, "weight": [[1.0], [1.0], [float("nan")]]}, "graph 2: edge 0 has weight NaN"
     yield {**good, "x": [[1.0, 2.0], [1.0], [1.0, 2.0]], "x_dim": [1, 1, 1]}, r"graph 1: expected 2 numbers in 'x' \(2 vertices of 1\), found 1"
     yield {**good, "node_label": [[1, 2], None, [1, 2]]}, "graph 1: expected a value in 'node_label', as in the rows before, found none"
     yield {**good, "edge_label": [[[1, 2]], [[1, 2]], [[1]]]}, "graph 2: expected lists of 2 integers in 'edge_label', as in the rows before, found integers"
     yield {**good, "node_label": [[[1, 2], [1, 2]], [[1, 2], [3]], None]}, "graph 1: expected 2 integers in each list of 'node_label', as in the first, found 1 in list 1"
-    yield {**good, "edge_label": [["C"]] * 3}, "expected a list of integers of 32 bits, or of lists of them, in 'edge_label', found a column of type"
+    yield {**good, "edge_label": [["C"]] * 3}, "expected a list of 32-bit integers, or of lists of them, in 'edge_label', found a column of type"
     yield {"num_nodes": [1], "src": [[]]}, r"expected a column 'dst' \(where each edge ends\), found none"
-    yield {**good, "src": [["a"], ["b"], ["c"]]}, "expected a list of whole numbers from 0 to 4294967295 in 'src', found a column of type"
+    yield {**good, "src": [["a"], ["b"], ["c"]]}, "expected a list of integers from 0 to 4294967295 in 'src', found a column of type"
     yield {"a": [1]}, "expected a column 'num_nodes'"
 
 
@@ -207,7 +207,7 @@ def test_pieces_leave_out_what_cannot_be_used():
     rows = RawRows(pa.table(table)[:5], expected=(3, False))
     (_, none, wrong), = rows
     assert len(none) == 0 and len(wrong) == 5
-    assert "expected 3 numbers per vertex in 'x', as the model was made for, found 0" in wrong[0][1]
+    assert "expected 3 numbers per vertex in 'x', which the model expects, found 0" in wrong[0][1]
 
 
 def test_no_rows():

@@ -181,7 +181,7 @@ def test_graphs_that_cannot_be_pooled_are_rows_that_cannot_be_used():
         (
             lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(device="cuda")),
             ValueError,
-            "device: expected 'cpu' or 'auto' on a cluster",
+            "device: expected 'cpu' or 'auto', found 'cuda'",
         ),
         (
             lambda: cluster.train(Serial(make_table(9, 0)), PyramidalReservoirClassifier(landmarks=0), y="none"),
@@ -268,7 +268,7 @@ TARGETS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*have no target")
+@pytest.mark.filterwarnings("ignore:.*without a target")
 @pytest.mark.parametrize("parts", [("labels", "bonds"), ("x",)], ids="+".join)
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_default_model_is_that_of_one_machine(kind, parts, tmp_path):
@@ -369,7 +369,7 @@ def test_several_targets_with_gaps_are_those_of_one_machine(weight):
     known = ~np.isnan(y).all(axis=1)
     local = clone(model).fit(table.filter(known), y[known])
     for columns in (["large", "odd"], "both"):
-        with pytest.warns(UserWarning, match=f"{unknown} graphs have no target, and are not used"):
+        with pytest.warns(UserWarning, match=f"skipped {unknown} graphs without a target"):
             found = cluster.train(Serial(table), model, y=columns)
         np.testing.assert_allclose(found.decision_function(table), local.decision_function(table), atol=1e-8)
         np.testing.assert_allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)

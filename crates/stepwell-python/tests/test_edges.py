@@ -91,7 +91,7 @@ def test_bonds_tell_molecules_apart():
     molecules = [Graph(ring, labels=[6] * 6, edge_label=[bond] * 6) for bond in (12, 1)]
     molecules += [Graph([[0], [1]], labels=[6, 6], edge_label=[bond]) for bond in (1, 2, 3)]
     seeing = PyramidalReservoir.from_preset("accurate").fit_transform(molecules)
-    with pytest.warns(UserWarning, match="edges carry labels, which this model ignores"):
+    with pytest.warns(UserWarning, match="this model ignores labels of edges"):
         blind = PyramidalReservoir().fit_transform(molecules)
     apart = lambda vectors, a, b: np.linalg.norm(vectors[a] - vectors[b])
     for a, b in [(0, 1), (2, 3), (2, 4), (3, 4)]:
@@ -101,9 +101,9 @@ def test_bonds_tell_molecules_apart():
 def test_unknown_labels_are_counted():
     train = [Graph([[0, 1], [1, 2]], edge_label=labels) for labels in ([1, 2], [2, 2])]
     model = PyramidalReservoir(edge_gate="signs").fit(train)
-    with pytest.warns(UserWarning, match="^1 edges have a label that the training graphs did not have"):
+    with pytest.warns(UserWarning, match="^1 edges have a label that no training graph has"):
         model.transform([Graph([[0, 1], [1, 2]], edge_label=[1, 7])])
-    with pytest.raises(ValueError, match="edge labels: the model was made for graphs with 1 per edge, these have none"):
+    with pytest.raises(ValueError, match="edge labels: the model expects graphs with 1 per edge, but these have none"):
         model.transform([Graph([[0, 1], [1, 2]])])
     # Without edges there is nothing to carry.
     assert model.transform([Graph(np.zeros((2, 0), int), num_nodes=2)]).shape == (1, 50)

@@ -4,6 +4,7 @@ import inspect
 import io
 import pickle
 import pydoc
+from collections.abc import Sequence
 
 import joblib
 import numpy as np
@@ -111,8 +112,12 @@ def test_parameters_are_real_ones(kind):
     described = pydoc.render_doc(kind, renderer=pydoc.plaintext)
     for name in shown:
         assert f" {name} : " in described, f"{name} is not described"
+    assert shown["units"].annotation == int | Sequence[int]
+    assert not [name for name, each in shown.items() if each.annotation is each.empty]
     with pytest.raises(TypeError, match="no_such_thing"):
         kind.from_preset("paper", no_such_thing=1)
+    with pytest.raises(TypeError, match=r"keyword argument 'unit'. Did you mean 'units'\?"):
+        kind(unit=1)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -384,7 +389,7 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
         (lambda fit: fit(y=WORDS[:-1]), ValueError, "y: expected 60 values, one per graph, found 59"),
         (lambda fit: fit(y=np.zeros(60)), ValueError, "at least two classes, found 1"),
         (lambda fit: fit(y=np.linspace(0, 1, 60)), ValueError, "continuous"),
-        (lambda fit: fit(y=SIZES), ValueError, "y: expected 0, 1 or NaN where there are several targets"),
+        (lambda fit: fit(y=SIZES), ValueError, "y: expected 0, 1 or NaN in several targets"),
         (lambda fit: fit(sample_weight=np.ones(3)), ValueError, "sample_weight: expected 60 values"),
         (lambda fit: fit(sample_weight=-np.ones(60)), ValueError, "weight -1"),
         (lambda fit: fit(sample_weight=np.full(60, np.nan)), ValueError, "sample_weight"),
@@ -394,8 +399,8 @@ GOOD = Graph([[0], [1]], np.ones((2, 5)))
         (lambda fit: fit().predict([GOOD, None]), TypeError, "graph 1: expected a stepwell.Graph"),
         (lambda fit: fit().predict(GOOD), TypeError, "graphs: expected a sequence of graphs, found stepwell.Graph"),
         (lambda fit: fit().predict([GRAPHS[0], Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "graph 1: "),
-        (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "the model was made for graphs with 5, these have 3"),
-        (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "the model was made for graphs with 5, these have none"),
+        (lambda fit: fit().predict([Graph([[0], [1]], np.ones((2, 3)))]), ValueError, "the model expects graphs with 5, but these have 3"),
+        (lambda fit: fit().predict([Graph([[0], [1]])]), ValueError, "the model expects graphs with 5, but these have none"),
     ],
 )
 def test_what_is_wrong_is_said(make, kind, words):

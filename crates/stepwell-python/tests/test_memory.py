@@ -44,7 +44,7 @@ def test_what_exceeds_the_budget_is_a_memory_error(tmp_path):
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
     assert len(said) == 3, said
-    for message, start in zip(said, (f"{line}, line 1: a line: ", f"{model}: the file: 768.0 GB", "the weights of so many units: "), strict=True):
+    for message, start in zip(said, (f"{line}, line 1: a line: ", f"{model}: the file: 768.0 GB", "the weights of the reservoirs: "), strict=True):
         assert message.startswith(start), message
         assert " of memory needed, " in message and "left; raise it by --memory or STEPWELL_MEMORY" in message
 

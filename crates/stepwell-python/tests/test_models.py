@@ -170,7 +170,7 @@ def test_files_that_are_no_model(tmp_path):
         PyramidalReservoirClassifier().save(tmp_path / "x")
 
 
-@pytest.mark.filterwarnings("ignore:.*label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.*label that no training graph has")
 def test_test_graphs_never_change_a_fitted_model(tmp_path):
     graphs, y = carrying(), np.arange(40) % 2
     others = [Graph(graph.adjacency, graph.features * 100, labels=graph.labels + 7) for graph in carrying(1)]
@@ -193,7 +193,7 @@ def test_constant_features_carry_nothing():
     y = np.array([0] * 20 + [1] * 20)
     constant = [Graph(g.adjacency, np.tile([1.0, 4.0], (g.num_nodes, 1))) for g in shapes + paths]
     bare = PyramidalReservoirClassifier(units=10).fit(shapes + paths, y)
-    with pytest.warns(UserWarning, match="all 2 vertex features are constant, and ignored"):
+    with pytest.warns(UserWarning, match="all 2 vertex features are constant and were ignored"):
         model = PyramidalReservoirClassifier(units=10).fit(constant, y)
     assert model.score(constant, y) == bare.score(shapes + paths, y) == 1.0
     # The same landmarks, but drawn in another order: graphs with attributes are other graphs.
@@ -260,7 +260,7 @@ def test_unknown_labels_are_told_of():
     model = PyramidalReservoirClassifier(units=5).fit(graphs, np.arange(40) % 2)
     strange = [Graph(g.adjacency, g.features, labels=g.labels + 50) for g in graphs[:3]]
     count = sum(g.num_nodes for g in strange)
-    with pytest.warns(UserWarning, match=f"^{count} vertices have a label that the training graphs did not have"):
+    with pytest.warns(UserWarning, match=f"^{count} vertices have a label that no training graph has"):
         model.predict(strange)
 
 
@@ -309,10 +309,10 @@ def test_named_columns_are_matched_by_name(tmp_path):
     assert named(names)[0].feature_names == names and pickle.loads(pickle.dumps(named(names)[0])).feature_names == names
     expected = model.decision_function(named(names))
     assert np.array_equal(model.decision_function(named(names[::-1])), expected)
-    with pytest.raises(ValueError, match="made for graphs with 2, these have 1"):
+    with pytest.raises(ValueError, match="expects graphs with 2, but these have 1"):
         model.predict(named(["charge"]))
     other = [Graph(g.adjacency, g.features, labels=g.labels, feature_names=["mass", "size"]) for g in graphs]
-    with pytest.raises(ValueError, match="made for graphs with mass, charge, these have mass, size"):
+    with pytest.raises(ValueError, match="expects graphs with mass, charge, but these have mass, size"):
         model.predict(other)
     model.save(tmp_path / "m")
     save_dataset(tmp_path / "g.parquet", named(names[::-1]), y)

@@ -145,7 +145,7 @@ def test_rdkits_molecules_are_the_same():
     assert from_mols([explicit])[0].num_nodes == 3
     with pytest.raises(ValueError, match=r"molecules: 1 of 2 molecules cannot be read: row 1 \(None\)"):
         from_mols([explicit, None])
-    with pytest.raises(TypeError, match="expected RDKit's molecules, found str"):
+    with pytest.raises(TypeError, match="expected RDKit molecules, found str"):
         from_mols(["CCO"])
 
 
@@ -158,16 +158,16 @@ def test_what_does_not_parse_is_named():
     assert str(raised.value) == (
         "smiles: 5 of 6 molecules cannot be read: row 1 'c1ccc1c' (non-ring atom 4 marked aromatic); "
         "row 2 'not a molecule' (not valid SMILES); row 3 (empty); "
-        "row 4 'CN(C)(C)(C)C' (Explicit valence for atom # 1 N, 5, is greater than permitted); row 5 (missing). "
-        "errors='skip' leaves them out, errors='keep' takes what can be read"
+        "row 4 'CN(C)(C)(C)C' (Explicit valence for atom # 1 N, 5, is greater than permitted); row 5 (missing); "
+        "errors='skip' drops them, errors='keep' keeps what RDKit can read"
     )
 
 
 def test_what_does_not_parse_is_left_out_or_kept():
-    with pytest.warns(UserWarning, match="They are left out"):
+    with pytest.warns(UserWarning, match="they are skipped"):
         skipped = from_smiles(BAD, errors="skip")
     assert (len(skipped), skipped.rows.tolist()) == (1, [0])
-    with pytest.warns(UserWarning, match="They are kept as far as they can be read"):
+    with pytest.warns(UserWarning, match="they are kept as far as RDKit can read them"):
         kept = from_smiles(BAD, errors="keep")
     assert [graph.num_nodes for graph in kept] == [3, 5, 0, 0, 6, 0]
     assert kept[4].num_edges == 5 and kept.rows.tolist() == list(range(6))
@@ -205,7 +205,7 @@ def table(tmp_path):
 def test_tables(table):
     with pytest.raises(ValueError, match=r"mols.csv: 1 of 4 molecules cannot be read: row 3 'c1ccc1c'"):
         read_csv(table)
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="skipped"):
         ds = read_csv(table, targets=["toxic", "logS"], ids="name", split="part", groups="scaffold", errors="skip")
     assert (ds.name, len(ds), ds.target_names) == ("mols", 3, ["toxic", "logS"])
     np.testing.assert_array_equal(ds.y, [[0, 1.1], [1, np.nan], [np.nan, -0.5]])
@@ -254,7 +254,7 @@ def solubility():
     return [row["smiles"] for row in rows], np.array([float(row["logp"]) for row in rows])
 
 
-@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.* have a label that no training graph has")
 @pytest.mark.parametrize("given, features", [("smiles", "default"), ("smiles:ogb", "ogb")])
 def test_estimators_take_smiles(solubility, tmp_path, given, features):
     smiles, y = solubility
@@ -277,7 +277,7 @@ def test_estimators_take_smiles(solubility, tmp_path, given, features):
 def test_estimators_say_what_they_take():
     with pytest.raises(ValueError, match="input: expected 'graphs', 'smiles', 'smiles:ogb', found 'inchi'"):
         PyramidalReservoir(input="inchi").fit(SMILES)
-    with pytest.raises(TypeError, match="found str; SMILES are read by stepwell.molecules.from_smiles"):
+    with pytest.raises(TypeError, match="found str; convert SMILES with stepwell.molecules.from_smiles"):
         PyramidalReservoir().fit(SMILES)
     with pytest.raises(ValueError, match="smiles: 1 of 2 molecules cannot be read: row 1 'xx'"):
         PyramidalReservoir(input="smiles").fit(["CCO", "xx"])
@@ -342,14 +342,14 @@ def test_the_command_says_what_it_cannot_read(tmp_path):
     refused = stepwell("stats", table, "--smiles", "smiles", code=1)
     assert "1 of 3 molecules cannot be read: row 2 'c1ccc1c' (non-ring atom 4 marked aromatic)" in refused.stderr
     done = stepwell("stats", table, "--smiles", "smiles", "--smiles-errors", "skip", "--json")
-    assert json.loads(done.stdout)["graphs"] == 2 and "They are left out" in done.stderr
+    assert json.loads(done.stdout)["graphs"] == 2 and "they are skipped" in done.stderr
     lines = tmp_path / "mols.jsonl"
     stepwell("convert", table, lines, "--smiles", "smiles", "--smiles-errors", "skip", "--target", "y")
     assert [json.loads(line)["id"] for line in lines.read_text().splitlines()] == ["0", "2"]
     assert "expected a column 'mol', found 'smiles', 'y'" in stepwell("stats", table, "--smiles", "mol", code=1).stderr
 
 
-@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.* have a label that no training graph has")
 def test_a_colleague_without_rdkit_gets_the_same_bits(solubility, tmp_path):
     smiles, y = solubility
     soluble = np.where(y > -2.5, "yes", "no")
@@ -398,7 +398,7 @@ def test_molecules_are_drawn_as_chemists_do(features):
     assert "CH₄" in lone
 
 
-@pytest.mark.filterwarnings("ignore:.* have a label that the training graphs did not have")
+@pytest.mark.filterwarnings("ignore:.* have a label that no training graph has")
 def test_explanations_are_drawn_on_molecules(solubility, tmp_path):
     smiles, y = solubility
     model = PyramidalReservoirRegressor(input="smiles").fit(smiles, y)

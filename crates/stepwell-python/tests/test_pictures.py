@@ -215,7 +215,7 @@ def test_explanations_of_regressions_and_what_is_refused():
     assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: class ")
     with pytest.raises(ValueError, match="label: expected one of large, small, found 'huge'"):
         plot_explanation(classifier, GRAPHS[0], "huge")
-    with pytest.raises(TypeError, match="model: expected a classifier or regressor"):
+    with pytest.raises(TypeError, match="model: expected a Stepwell classifier or regressor"):
         plot_explanation(PyramidalReservoir(), GRAPHS[0])
 
 
@@ -308,7 +308,7 @@ def test_pyramids_show_sizes_and_lie_where_they_should():
     assert len(places) == 4 and len({x for x, _ in places}) == len({y for _, y in places}) == 2
     with pytest.raises(ValueError, match=r"coordinates: expected shape \(4, 2\), found \(3, 2\)"):
         plot_pyramid(square, coordinates=corners[:3])
-    with pytest.raises(TypeError, match="without a pool there are no options, found delta"):
+    with pytest.raises(TypeError, match="expected no options without pool=, found delta"):
         plot_pyramid(square, delta=1)
     with pytest.raises(ValueError, match="levels"):
         plot_pyramid(square, "ndp", levels=-1)

@@ -168,7 +168,7 @@ PATH = Graph([[0, 1, 2], [1, 2, 3]])
         (lambda: coarsen(PATH, "graclus", reduce="median"), ValueError, "reduce: unknown variant"),
         (lambda: coarsen(PATH, "nmf", max_iterations=-1), ValueError, "max_iterations: "),
         (lambda: coarsen(PATH, "nmf", pool_seed=object()), TypeError, "pool_seed: "),
-        (lambda: coarsen(PATH, "ndp", levels=-1), ValueError, "levels: expected a whole number from 0, found -1"),
+        (lambda: coarsen(PATH, "ndp", levels=-1), ValueError, "levels: expected a non-negative integer, found -1"),
         (lambda: coarsen(PATH, "ndp", levels=10**30), ValueError, "levels: "),
         (lambda: coarsen(PATH, "ndp", levels=1.5), TypeError, "integer"),
         (lambda: coarsen("path", "ndp"), TypeError, "found str"),

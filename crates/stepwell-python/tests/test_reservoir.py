@@ -205,7 +205,7 @@ def test_a_grid_search_over_processes():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # tolerance 0 is never met
-@pytest.mark.filterwarnings("ignore:edges carry labels")
+@pytest.mark.filterwarnings("ignore:this model ignores labels")
 def test_real_molecules_when_they_are_there():
     graphs = real_dataset("MUTAG").graphs[:40]
     model = PyramidalReservoir(spectral_radius=0.5, tol=0, max_iter=200).fit(graphs)
@@ -257,7 +257,7 @@ def test_real_molecules_when_they_are_there():
         (
             lambda: PyramidalReservoir().fit([GRAPHS["random"]]).transform([Graph([[0], [1]], np.ones((2, 3)))]),
             ValueError,
-            "the model was made for graphs with 4, these have 3",
+            "the model expects graphs with 4, but these have 3",
         ),
     ],
 )

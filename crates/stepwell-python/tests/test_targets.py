@@ -183,13 +183,13 @@ def test_what_cannot_be_trained_on_is_said(graphs, labels):
     with pytest.raises(ValueError, match="target '1': expected both 0 and 1 among its values, found only 1"):
         model.fit(graphs, y)
     y[0, 1] = 2
-    with pytest.raises(ValueError, match="y: expected 0, 1 or NaN where there are several targets, found 2"):
+    with pytest.raises(ValueError, match="y: expected 0, 1 or NaN in several targets, found 2"):
         model.fit(graphs, y)
-    with pytest.raises(ValueError, match="several targets that are classes by name need a model each"):
+    with pytest.raises(ValueError, match="train one model per target if targets are named classes"):
         model.fit(graphs, np.full((len(graphs), 2), "a"))
     with pytest.raises(ValueError, match="metric: expected one of"):
         model.set_params(metric="rmse").fit(graphs, labels)
     y = labels.copy()
     y[:5] = np.nan
-    with pytest.warns(UserWarning, match="5 graphs have no target, and are not used"):
+    with pytest.warns(UserWarning, match="skipped 5 graphs without a target"):
         PyramidalReservoirClassifier(**SMALL).fit(graphs, y)

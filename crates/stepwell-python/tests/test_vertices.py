@@ -143,20 +143,25 @@ def test_models_go_to_files_and_to_the_command_line(tmp_path, graph, labels):
     assert [int(line.split(",")[2]) for line in lines[1:]] == model.predict(graph).tolist()
 
 
-def test_a_graph_that_has_grown_is_predicted_without_training(labels, graph):
-    model = PyramidalReservoirNodeClassifier(**SMALL).fit(graph, labels)
-    grown = sp.block_diag([graph.adjacency, sp.csr_matrix((5, 5))]).tolil()
-    for new in range(60, 65):
-        grown[new, new - 60] = grown[new - 60, new] = 1
-    features = np.vstack([graph.features, graph.features[:5]])
-    assert model.predict(Graph(grown.tocsr(), features)).shape == (65,)
+def test_a_graph_that_has_grown_is_predicted_without_training():
+    """New vertices behind the end of a path, whose classes their neighbours decide."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 2))
+    path = lambda n: Graph([range(n - 1), range(1, n)], x[:n])
+    around = np.convolve(x[:, 0], [1, 0, 1], mode="same")
+    model = PyramidalReservoirNodeClassifier(units=50, random_state=0).fit(path(300), (around[:300] > 0).astype(int))
+    before, after = model.decision_function(path(300)), model.decision_function(path(400))
+    # Five steps are what six sweeps see, and a degree more of the last vertex is one more step.
+    np.testing.assert_allclose(after[:293], before[:293], atol=1e-4)
+    assert abs(after[293:300] - before[293:]).max() > 1e-3
+    assert ((after > 0) == (around > 0))[300:].mean() > 0.85
 
 
 def test_what_is_wrong_is_said(graph, labels):
     model = PyramidalReservoirNodeClassifier(**SMALL)
     for y, mask, told in (
         (labels[:5], None, "y: expected 60 values for graph 0, one per vertex, found 5"),
-        (np.full(60, -1), None, "y: expected the target of at least one vertex"),
+        (np.full(60, -1), None, "y: expected a known target of at least one vertex"),
         (None, None, "y: expected the targets of vertices, found none"),
     ):
         with pytest.raises(ValueError, match=told.split("(")[0]):
@@ -182,3 +187,159 @@ def test_roles_in_a_club():
     known[[0, 1, 2, 3, 7, 13, 33, 32, 31, 30, 29, 28]] = True
     model = PyramidalReservoirNodeClassifier.from_preset("vertices", random_state=0).fit(club, truth, mask=known)
     assert set(model.predict(club)) <= {"Mr. Hi", "Officer"}
+
+
+def wordy(n=80, width=60):
+    """A graph whose vertices carry words, few of many, and a class that their neighbours decide."""
+    rng = np.random.default_rng(5)
+    words = (sp.random(n, width, 0.05, random_state=rng) + sp.eye(n, width)).tocsr()
+    words.data[:] = 1 + rng.random(len(words.data))
+    matrix = sp.random(n, n, 0.06, random_state=rng, format="csr")
+    matrix = ((matrix + matrix.T) != 0).astype(float)
+    first, second = (np.asarray(matrix @ part.sum(axis=1)).ravel() for part in (words[:, :30], words[:, 30:]))
+    return matrix, words, (first > second).astype(int)
+
+
+@pytest.mark.parametrize("options", [{}, {"by_length": False}, {"by_length": False, "raw": True}])
+def test_sparse_features_are_the_same_features(options):
+    matrix, words, y = wordy()
+    sparse, dense = Graph(matrix, words), Graph(matrix, words.toarray())
+    assert sparse == dense and sp.issparse(sparse.features) and (sparse.features != words).nnz == 0
+    assert repr(sparse) == repr(dense)
+    settings = {**SMALL, "random_state": 3, **options}
+    model = PyramidalReservoirNodeClassifier(**settings).fit(sparse, y)
+    assert model.feature_map_["sparse"]
+    other = PyramidalReservoirNodeClassifier(**settings).fit(dense, y)
+    np.testing.assert_array_equal(model.decision_function(sparse), other.decision_function(sparse))
+    np.testing.assert_array_equal(model.decision_function(sparse), model.decision_function(dense))
+    # By the equation, with dense matrices.
+    x = words.toarray()
+    if not options:
+        x = x / np.sqrt((x**2).sum(axis=1).mean())
+    elif "raw" not in options:
+        x = (x - x.mean(axis=0)) / x.std(axis=0)
+    degree = np.maximum(np.asarray(matrix.sum(axis=1)).ravel(), 1e-300)
+    spread = sp.diags(degree**-0.5) @ matrix @ sp.diags(degree**-0.5)
+    w, v = model.weights_[0]
+    h = np.tanh(x @ v)
+    rows = model.transform(sparse)
+    np.testing.assert_allclose(rows[:, :60], x, atol=1e-12)
+    np.testing.assert_allclose(rows[:, 60:72], h, atol=1e-12)
+    np.testing.assert_allclose(rows[:, 72:84], np.tanh(spread @ h @ w + x @ v), atol=1e-12)
+
+
+def test_sparse_features_come_from_many_sides(tmp_path):
+    import pickle
+
+    matrix, words, y = wordy()
+    graph = Graph(matrix, words)
+    again = pickle.loads(pickle.dumps(graph))
+    assert again == graph and sp.issparse(again.features)
+    model = PyramidalReservoirNodeClassifier(units=10, random_state=0).fit((matrix, words.tocoo()), y)
+    expected = model.decision_function(graph)
+    np.testing.assert_array_equal(model.decision_function((matrix, words.tocsc())), expected)
+    model.save(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(stepwell.load(tmp_path / "m.safetensors").decision_function(graph), expected)
+    edges = np.stack(matrix.nonzero())
+    data = types.SimpleNamespace(edge_index=edges, x=words, num_nodes=80, y=y, edge_attr=None)
+    np.testing.assert_array_equal(model.decision_function(data), expected)
+    # A sparse tensor, by its looks.
+    part = lambda values: lambda: values
+    tensor = types.SimpleNamespace(
+        layout="torch.sparse_csr",
+        shape=words.shape,
+        values=part(words.data),
+        col_indices=part(words.indices),
+        crow_indices=part(words.indptr),
+    )
+    tensor.detach = tensor.cpu = tensor.to_sparse_csr = lambda: tensor
+    data.x = tensor
+    np.testing.assert_array_equal(model.decision_function(data), expected)
+    # With one-hot rows: the same as labels in an array.
+    hot = sp.csr_matrix((np.ones(80), (np.arange(80), np.arange(80) % 40)), shape=(80, 40))
+    rows = [PyramidalReservoirNodeClassifier(units=10, random_state=0).fit((matrix, x), y).transform((matrix, x))
+            for x in (hot, hot.toarray())]
+    np.testing.assert_array_equal(*rows)
+
+
+def test_sparse_features_that_are_wrong_are_named():
+    matrix, words, _ = wordy()
+    bad = words.copy()
+    bad.data[7] = np.nan
+    with pytest.raises(ValueError, match="expected a finite number"):
+        Graph(matrix, bad)
+    with pytest.raises(ValueError, match="features: expected 80 rows, found 79"):
+        Graph(matrix, words[:79])
+    bad = words.copy()
+    bad.indices = bad.indices.copy()
+    bad.indices[3] = 99
+    with pytest.raises(ValueError, match="features: the csr matrix is not valid"):
+        Graph(matrix, bad)
+    with pytest.raises(TypeError, match="features: expected real numbers, found complex"):
+        Graph(matrix, words.astype(complex))
+
+
+@pytest.mark.parametrize("landmarks", [0, 30])
+def test_explanations_are_those_of_lines_in_place_of_tanh(graph, labels, landmarks):
+    settings = {**SMALL, "blocks": 1, "landmarks": landmarks}
+    model = PyramidalReservoirNodeClassifier(**settings).fit(graph, np.where(labels == 1, "yes", "no"))
+    vertex = 11
+    intercept, added = model.explain(graph, vertex)
+    assert intercept.shape == (2,) and added.shape == (60, 2)
+    decision = model.decision_function(graph)[vertex]
+    np.testing.assert_allclose(intercept + added.sum(axis=0), [-decision, decision], atol=1e-9)
+    # With slopes held fixed, every row is linear in the inputs: one vertex at a time, for a linear readout.
+    x = graph.features / np.sqrt((graph.features**2).sum(axis=1).mean())
+    degree = np.maximum(np.asarray(graph.adjacency.sum(axis=1)).ravel(), 1e-300)
+    spread = sp.diags(degree**-0.5) @ graph.adjacency @ sp.diags(degree**-0.5)
+    (w, v), slopes = model.weights_[0], []
+    h = np.zeros((60, len(w)))
+    for _ in range(3):
+        z = spread @ h @ w + x @ v
+        slopes.append(np.tanh(z) / z)
+        h = np.tanh(z)
+    if landmarks:
+        return
+    for other in range(60):
+        alone = np.zeros_like(x)
+        alone[other] = x[other]
+        columns, h = [alone[vertex]], np.zeros((60, len(w)))
+        for slope in slopes:
+            h = slope * (spread @ h @ w + alone @ v)
+            columns.append(h[vertex])
+        np.testing.assert_allclose(added[other, 1], model.coef_[0] @ np.concatenate(columns), atol=1e-9)
+    with pytest.raises(IndexError, match="vertex: expected 0 to 59, found 60"):
+        model.explain(graph, 60)
+
+
+def test_pictures_of_vertices(graph, labels):
+    model = PyramidalReservoirNodeClassifier(**SMALL).fit(graph, labels)
+    picture = stepwell.plot_explanation(model, graph, vertex=4, name="a graph")
+    assert picture.title == f"vertex 4 of a graph: class {model.predict(graph)[4]}"
+    intercept, added = model.explain(graph, 4)
+    column = int(model.predict(graph)[4])
+    np.testing.assert_allclose(picture.vertices, added[:, column])
+    assert abs(picture.decision - picture.intercept - picture.vertices.sum()) < 1e-9
+    with pytest.raises(TypeError, match="vertex: expected the vertex to explain"):
+        stepwell.plot_explanation(model, graph)
+    said = stepwell.plot_predictions(model, graph, labels, mask=np.arange(60) < 20)
+    assert said.known == 20 and said.accuracy == (model.predict(graph) == labels)[:20].mean()
+    assert said.svg.count("<circle") >= 120 and "not known" in said.html
+    assert stepwell.plot_predictions(model, graph).known == 0
+    numbers = PyramidalReservoirNodeRegressor(**SMALL).fit(graph, graph.features[:, 1])
+    said = stepwell.plot_predictions(numbers, graph, graph.features[:, 1])
+    error = numbers.predict(graph) - graph.features[:, 1]
+    assert said.accuracy is None and abs(said.rmse - np.sqrt((error**2).mean())) < 1e-9
+    with pytest.raises(TypeError, match="model: expected a model of vertices"):
+        stepwell.plot_predictions(stepwell.PyramidalReservoirClassifier(), graph)
+
+
+def test_large_graphs_are_drawn_around_the_vertex():
+    ring = nx.cycle_graph(600)
+    values = np.arange(600) % 7 / 7
+    nx.set_node_attributes(ring, {v: {"x": [values[v], 1 - values[v] ** 2]} for v in ring})
+    model = PyramidalReservoirNodeRegressor(units=8, random_state=0).fit(ring, np.roll(values, 1))
+    picture = stepwell.plot_explanation(model, ring, vertex=300)
+    assert picture.svg.count("<circle") == 250 and "vertex 300, which is explained" in picture.svg
+    assert "Of 600 vertices the 250 nearest are drawn" in picture.html
+    assert len(picture.vertices) == 600 and np.flatnonzero(picture.vertices).tolist() == list(range(295, 306))

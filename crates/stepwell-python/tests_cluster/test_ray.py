@@ -186,7 +186,7 @@ def test_predictions_are_those_of_one_machine(attributed, broken, landmarks):
         stepwell.ray.predict(str(folder), PyramidalReservoirClassifier())
 
 
-@pytest.mark.filterwarnings("ignore:.*have no target")
+@pytest.mark.filterwarnings("ignore:.*without a target")
 def test_several_targets_with_gaps_are_those_of_one_machine(tmp_path):
     table, folder = with_several(make_table(90, 9, x=True)), tmp_path / "several"
     write_files(folder, table)
@@ -214,7 +214,7 @@ def small_sums(monkeypatch):
     monkeypatch.setattr(_files, "SUMMED_ROWS", 20)
 
 
-@pytest.mark.filterwarnings("ignore:.*have no target")
+@pytest.mark.filterwarnings("ignore:.*without a target")
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_default_model_is_that_of_one_machine(kind, tmp_path, small_sums):
     estimator, y, flags = TARGETS[kind]

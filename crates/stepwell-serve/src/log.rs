@@ -63,7 +63,7 @@ impl Log {
         let time = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
         let lost = self.lost.swap(0, Ordering::Relaxed);
         let line = Line { time, level, event, fields, lines_lost: (lost > 0).then_some(lost) };
-        let text = serde_json::to_string(&line).unwrap_or_default();
+        let text = serde_json::to_string(&line).expect("a line is strings and JSON");
         if self.lines.try_send(Message::Line(text)).is_err() {
             self.lost.fetch_add(lost + 1, Ordering::Relaxed);
         }

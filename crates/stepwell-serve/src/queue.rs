@@ -116,10 +116,8 @@ impl Queue {
         if state.small.len() + state.large.len() >= self.most {
             return Err(Refusal::busy("too many requests are waiting; try again later"));
         }
-        match job.body.len() > LARGE {
-            true => state.large.push_back(job),
-            false => state.small.push_back(job),
-        }
+        let jobs = if job.body.len() > LARGE { &mut state.large } else { &mut state.small };
+        jobs.push_back(job);
         drop(state);
         self.changed.notify_one();
         Ok(())

@@ -139,9 +139,10 @@ fn said(
         return explained(ask, piece, going).map(|said| (said, Vec::new()));
     }
     let model = ask.entry.model();
-    let (embedding, bad) = match ask.skip_bad {
-        false => (model.embed(&piece.graphs, |_| going()).map_err(named)?, Vec::new()),
-        true => model.embed_possible(&piece.graphs, |_| going()).map_err(named)?,
+    let (embedding, bad) = if ask.skip_bad {
+        model.embed_possible(&piece.graphs, |_| going()).map_err(named)?
+    } else {
+        (model.embed(&piece.graphs, |_| going()).map_err(named)?, Vec::new())
     };
     let bad = bad.into_iter().map(|(graph, error)| (graph, error.to_string())).collect();
     Ok((read_out(ask, embedding)?, bad))

@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// The weights at a vertex are too large to be added up.
     #[error(
-        "the weights of vertex {vertex}'s edges, {weight:e} among them, add up to more than a number can hold"
+        "the weights of vertex {vertex}'s edges, {weight:e} among them, overflow when added up; scale them down"
     )]
     WeightsOverflow {
         /// The vertex.
@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
-        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same, make the graph directed, or list the edge with the smaller end first each time to have its weights added up"
+        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or list the smaller vertex first every time to add the weights up"
     )]
     AsymmetricWeight {
         /// One end.
@@ -129,7 +129,7 @@ pub enum Error {
         found: String,
     },
     /// Vertices carry something else than what a model was made for.
-    #[error("{what}: the model was made for graphs with {expected}, these have {found}")]
+    #[error("{what}: the model expects graphs with {expected}, but these have {found}")]
     Unfit {
         /// What vertices carry.
         what: &'static str,
@@ -150,7 +150,7 @@ pub enum Error {
     },
     /// Something needs more memory than may be taken.
     #[error(
-        "{what}: {} of memory needed, {} of the budget of {} left; raise it by --memory or STEPWELL_MEMORY", Bytes(*needed), Bytes(*left), Bytes(*budget)
+        "{what}: {} of memory needed, but {} of the budget of {} left; raise it by --memory or STEPWELL_MEMORY", Bytes(*needed), Bytes(*left), Bytes(*budget)
     )]
     Memory {
         /// What needs it.
@@ -240,7 +240,7 @@ pub enum Error {
     },
     /// States of a graph are not numbers.
     #[error(
-        "the states of graph {graph} are not finite numbers: its weights or inputs are too large for precision {precision}; scale them down, or normalize"
+        "the states of graph {graph} are not finite: its weights or inputs are too large for precision {precision}; scale them down, or normalize"
     )]
     NotFinite {
         /// The precision: f32 or f64.
@@ -266,7 +266,7 @@ pub enum Error {
     Cancelled,
     /// Eliminating vertices would join more pairs of the others than allowed.
     #[error(
-        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or allow an approximate reduction"
+        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or make the reduction approximate"
     )]
     FillBudget {
         /// The graph's position in its batch.
@@ -336,7 +336,7 @@ impl fmt::Display for Bytes {
 #[non_exhaustive]
 pub enum Unreadable {
     /// Not a safetensors file, or not a whole one.
-    #[error("not a whole safetensors file ({0}): something else than a model, or one cut short")]
+    #[error("not a safetensors file ({0}): not a model, or a truncated one")]
     NotSafetensors(String),
     /// Another program's file.
     #[error("a safetensors file, but not a model of Stepwell: its metadata has no key 'stepwell'")]
@@ -354,7 +354,7 @@ pub enum Unreadable {
         known: u32,
     },
     /// There is no readout in it.
-    #[error("a model without a readout: it embeds graphs, and cannot predict; train one first")]
+    #[error("a model without a readout: it embeds graphs but cannot predict; train it first")]
     Untrained,
     /// The header cannot be understood.
     #[error("the header of the model is broken: {0}")]
@@ -373,7 +373,7 @@ pub enum Unreadable {
         found: String,
     },
     /// The parts do not fit each other.
-    #[error("the parts of the model do not fit each other: {0}")]
+    #[error("the parts of the model are inconsistent: {0}")]
     Parts(#[from] Error),
 }
 

@@ -6,8 +6,11 @@
 //! structure. Vertices that carry nothing get their z-scored degree. Attributes
 //! that are one-hot rows are labels in disguise and are not scaled. The
 //! resulting [`Inputs`] keep one-hot rows as integers, since a one-hot row
-//! times `V` is a row of `V`. What edges carry is learnt in the same way, where it
-//! is asked for.
+//! times `V` is a row of `V`. Wide attributes that are mostly 0 are kept by their
+//! non-zeros: memory and the time of `X V` are proportional to these. Z-scoring such a
+//! row divides its non-zeros by the scales and subtracts `mean / scale` from every
+//! column, which is one constant row for all vertices. What edges carry is learnt in the
+//! same way, where it is asked for.
 //!
 //! ```
 //! use stepwell::features::{FeatureMap, FeatureOptions};
@@ -27,12 +30,12 @@ mod triangles;
 
 pub use edges::{EdgeInputs, EdgeMap};
 pub(crate) use exact::Spread;
-pub use fit::FeatureFit;
+pub use fit::{FeatureFit, SPARSE_WIDTH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, same_length};
-use crate::graph::{GraphBatch, GraphRef};
+use crate::graph::{GraphBatch, GraphRef, SparseRows, VertexAttributes};
 use crate::memory;
 
 /// A column (or five) computed from a vertex's place in the graph.
@@ -108,10 +111,52 @@ impl From<usize> for InputShape {
     }
 }
 
-/// The model's input: a dense part and, behind it, a one-hot part; and what edges
-/// carry.
+/// Columns that are kept by their non-zeros.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseInputs {
+    rows: SparseRows,
+    /// Added to every row; empty if it is 0.
+    shift: Vec<f64>,
+}
+
+impl SparseInputs {
+    /// What rows have beside the shift.
+    pub fn rows(&self) -> &SparseRows {
+        &self.rows
+    }
+
+    /// Added to every row; empty if it is 0 in all columns.
+    pub fn shift(&self) -> &[f64] {
+        &self.shift
+    }
+
+    /// Appends one row, written out.
+    fn extend_with_row(&self, vertex: usize, out: &mut Vec<f64>) {
+        let begin = out.len();
+        out.extend_from_slice(&self.shift);
+        out.resize(begin + self.rows.width(), 0.0);
+        let (columns, values) = self.rows.row(vertex);
+        columns.iter().zip(values).for_each(|(&column, value)| out[begin + column as usize] += value);
+    }
+
+    /// The column of the 1 in every row, if every row is one 1 among zeros.
+    fn one_hot_columns(&self) -> Option<Vec<u32>> {
+        if !self.shift.is_empty() || self.rows.width() < 2 {
+            return None;
+        }
+        let column = |row: usize| match self.rows.row(row) {
+            (&[column], &[1.0]) => Some(column),
+            _ => None,
+        };
+        (0..self.rows.len()).map(column).collect()
+    }
+}
+
+/// The model's input: a sparse part, a dense part and a one-hot part, one behind the
+/// other; and what edges carry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
+    sparse: Option<SparseInputs>,
     dense_width: usize,
     dense: Vec<f64>,
     one_hot_width: usize,
@@ -150,7 +195,9 @@ impl Inputs {
                 return Err(WidthDiffers { part: part + 1, expected, found });
             }
             alike &= inputs.dense_width == first.dense_width && inputs.labels == first.labels;
+            alike &= inputs.sparse.is_none();
         }
+        alike &= first.sparse.is_none();
         let mut whole = Self::default();
         (whole.dense_width, whole.one_hot_width, whole.labels) = if alike {
             (first.dense_width, first.one_hot_width, first.labels)
@@ -173,6 +220,9 @@ impl Inputs {
 
     /// Appends one vertex's whole row of `X`, the one-hot part written out.
     pub fn extend_with_row(&self, vertex: usize, rows: &mut Vec<f64>) {
+        if let Some(sparse) = &self.sparse {
+            sparse.extend_with_row(vertex, rows);
+        }
         rows.extend_from_slice(self.dense_row(vertex));
         let begin = rows.len();
         rows.resize(begin + self.one_hot_width, 0.0);
@@ -195,9 +245,22 @@ impl Inputs {
             && let Some(one_hot) = one_hot_columns(&dense, dense_width)
         {
             let (dense, one_hot_width) = (Vec::new(), dense_width);
-            return Self { dense_width: 0, dense, one_hot_width, labels: 1, one_hot, edges };
+            return Self { sparse: None, dense_width: 0, dense, one_hot_width, labels: 1, one_hot, edges };
         }
-        Self { dense_width, dense, one_hot_width, labels, one_hot, edges }
+        Self { sparse: None, dense_width, dense, one_hot_width, labels, one_hot, edges }
+    }
+
+    /// The same with a sparse part in front. If it stands alone and all its rows are
+    /// one-hot, it becomes integers, too.
+    fn with_sparse(mut self, sparse: SparseInputs) -> Self {
+        if self.width() == 0
+            && let Some(one_hot) = sparse.one_hot_columns()
+        {
+            let (one_hot_width, edges) = (sparse.rows.width(), self.edges);
+            return Self { one_hot_width, labels: 1, one_hot, edges, ..Self::default() };
+        }
+        self.sparse = Some(sparse);
+        self
     }
 
     /// The [`one_hot`](Self::one_hot) entry of a vertex whose row is all zeros,
@@ -206,10 +269,20 @@ impl Inputs {
 
     /// Columns of `X`, F.
     pub fn width(&self) -> usize {
-        self.dense_width + self.one_hot_width
+        self.sparse_width() + self.dense_width + self.one_hot_width
     }
 
-    /// Columns of the dense part; the one-hot columns follow them.
+    /// Columns of the sparse part, which are the first ones.
+    pub fn sparse_width(&self) -> usize {
+        self.sparse.as_ref().map_or(0, |sparse| sparse.rows.width())
+    }
+
+    /// The sparse part, if there is one.
+    pub fn sparse(&self) -> Option<&SparseInputs> {
+        self.sparse.as_ref()
+    }
+
+    /// Columns of the dense part, behind the sparse ones; the one-hot columns follow.
     pub fn dense_width(&self) -> usize {
         self.dense_width
     }
@@ -276,9 +349,12 @@ pub struct FeatureMap {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
     structure: Vec<StructuralFeature>,
-    /// Subtracted from each dense column.
+    /// Whether inputs keep the attributes by their non-zeros.
+    #[serde(skip_serializing_if = "is_false")]
+    sparse: bool,
+    /// Subtracted from each attribute and structural column.
     means: Vec<f64>,
-    /// Divides each dense column; so much where a column is constant that nothing is left of it.
+    /// Divides each of them; so much where a column is constant that nothing is left of it.
     scales: Vec<f64>,
     /// For each label of a vertex those that have a one-hot column, ascending.
     labels: Vec<Vec<i32>>,
@@ -304,6 +380,8 @@ struct Written {
     #[serde(default)]
     names: Vec<String>,
     structure: Vec<StructuralFeature>,
+    #[serde(default)]
+    sparse: bool,
     means: Vec<f64>,
     scales: Vec<f64>,
     labels: WrittenLabels,
@@ -344,7 +422,7 @@ impl TryFrom<Written> for FeatureMap {
     type Error = Error;
 
     fn try_from(written: Written) -> Result<Self> {
-        let Written { attributes, ignored, names, structure, means, scales, labels, edges } = written;
+        let Written { attributes, ignored, names, structure, sparse, means, scales, labels, edges } = written;
         let labels = match labels {
             WrittenLabels::One(labels) if labels.is_empty() => Vec::new(),
             WrittenLabels::One(labels) => vec![labels],
@@ -362,7 +440,7 @@ impl TryFrom<Written> for FeatureMap {
         }
         check_scales(&means, &scales)?;
         check_labels("vertex labels", &labels)?;
-        Ok(Self { attributes, ignored, names, structure, means, scales, labels, edges })
+        Ok(Self { attributes, ignored, names, structure, sparse, means, scales, labels, edges })
     }
 }
 
@@ -393,6 +471,13 @@ impl FeatureMap {
     /// What the attributes that become columns are called, where they have names.
     pub fn attribute_names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Whether inputs keep the attributes by their non-zeros: there are at least 32, and at
+    /// most a tenth of those it was fitted on were not 0. What form graphs keep them in does
+    /// not matter.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
     }
 
     /// Columns that are read off the structure.
@@ -453,7 +538,7 @@ impl FeatureMap {
     /// `X` for all vertices of a batch. Labels the map was not fitted on give
     /// a row of zeros in the one-hot part.
     pub fn apply(&self, batch: &GraphBatch) -> Result<Inputs> {
-        let found = batch.vertex_attributes().map_or(0, |a| a.width);
+        let found = batch.vertex_attributes().map_or(0, VertexAttributes::width);
         if batch.num_vertices() > 0 && found != self.attributes() {
             let told = |width: usize| if width == 0 { "none".to_owned() } else { width.to_string() };
             let (expected, found) = (told(self.attributes()), told(found));
@@ -469,11 +554,17 @@ impl FeatureMap {
             }
             return Err(Error::Unfit { what: "vertex labels", expected, found: told });
         }
-        memory::ask_array("the inputs of all vertices", &[batch.num_vertices(), self.means.len()], 8)?;
+        let first = self.first_dense();
+        let width = self.means.len() - first;
+        let entries = batch.vertex_attributes().filter(|_| self.sparse).map_or(0, |all| all.num_non_zeros());
+        let what = "the inputs of all vertices";
+        memory::ask_array(what, &[batch.num_vertices(), width], 8)?;
+        memory::ask_array(what, &[entries], 12)?;
         let mut dense = self.dense(batch, order.as_deref());
-        if !self.means.is_empty() {
-            for row in dense.chunks_exact_mut(self.means.len()) {
-                for (x, (mean, scale)) in row.iter_mut().zip(self.means.iter().zip(&self.scales)) {
+        if width > 0 {
+            for row in dense.chunks_exact_mut(width) {
+                let scaling = self.means[first..].iter().zip(&self.scales[first..]);
+                for (x, (mean, scale)) in row.iter_mut().zip(scaling) {
                     *x = (*x - mean) / scale;
                 }
             }
@@ -488,8 +579,47 @@ impl FeatureMap {
         };
         let values = labels.map_or(&[][..], |labels| &labels.values);
         let one_hot = values.iter().enumerate().map(column).collect();
-        let inputs = Inputs::new(self.means.len(), dense, self.one_hot_width(), self.labels.len(), one_hot);
-        Ok(Inputs { edges: self.edges.apply(batch)?, ..inputs })
+        let inputs = Inputs::new(width, dense, self.one_hot_width(), self.labels.len(), one_hot);
+        let inputs = Inputs { edges: self.edges.apply(batch)?, ..inputs };
+        if self.sparse {
+            Ok(inputs.with_sparse(self.sparse_part(batch, order.as_deref())))
+        } else {
+            Ok(inputs)
+        }
+    }
+
+    /// The first column that inputs keep dense.
+    fn first_dense(&self) -> usize {
+        if self.sparse { self.attributes } else { 0 }
+    }
+
+    /// The attributes, scaled, by their non-zeros.
+    fn sparse_part(&self, batch: &GraphBatch, order: Option<&[usize]>) -> SparseInputs {
+        // Where each column of the batch goes.
+        let goes_to = order.map(|order| {
+            let mut places = vec![0; order.len()];
+            order.iter().enumerate().for_each(|(to, &from)| places[from] = to as u32);
+            places
+        });
+        let mut rows = SparseRows::empty(self.attributes);
+        let mut entries = Vec::new();
+        for vertex in 0..batch.num_vertices() {
+            entries.clear();
+            for (column, value) in batch.vertex_attributes().iter().flat_map(|all| all.non_zeros(vertex)) {
+                let column = goes_to.as_ref().map_or(column as u32, |places| places[column]);
+                entries.push((column, value / self.scales[column as usize]));
+            }
+            if goes_to.is_some() {
+                entries.sort_unstable_by_key(|&(column, _)| column);
+            }
+            rows.push(entries.iter().copied());
+        }
+        let scaling = self.means[..self.attributes].iter().zip(&self.scales);
+        let mut shift: Vec<f64> = scaling.map(|(mean, scale)| -mean / scale).collect();
+        if shift.iter().all(|x| *x == 0.0) {
+            shift.clear();
+        }
+        SparseInputs { rows, shift }
     }
 
     /// Where the batch has each column the map was fitted on, if they are named and
@@ -508,25 +638,33 @@ impl FeatureMap {
         })
     }
 
-    /// Attributes and structural columns side by side, unscaled.
+    /// Attributes, unless they are sparse, and structural columns side by side, unscaled.
     fn dense(&self, batch: &GraphBatch, order: Option<&[usize]>) -> Vec<f64> {
-        let width = self.means.len();
+        let first = self.first_dense();
+        let width = self.means.len() - first;
         let mut dense = vec![0.0; batch.num_vertices() * width];
+        let attributes = batch.vertex_attributes().filter(|_| self.attributes > first);
         for graph in batch.iter() {
-            let offset = batch.vertex_offsets()[graph.index()] * width;
-            let rows = &mut dense[offset..offset + graph.num_vertices() * width];
-            if let Some((values, attributes)) = graph.vertex_attributes().filter(|_| self.attributes > 0) {
-                match order {
-                    None => put(rows, width, 0, values, attributes),
-                    Some(order) => {
-                        for (row, values) in rows.chunks_exact_mut(width).zip(values.chunks_exact(attributes))
-                        {
-                            row.iter_mut().zip(order).for_each(|(x, &column)| *x = values[column]);
+            let offset = batch.vertex_offsets()[graph.index()];
+            let rows = &mut dense[offset * width..(offset + graph.num_vertices()) * width];
+            match (attributes, order) {
+                (None, _) => {}
+                (Some(VertexAttributes::Dense(all)), None) => {
+                    put(rows, width, 0, all.rows(offset..offset + graph.num_vertices()), all.width);
+                }
+                (Some(all), order) => {
+                    for (vertex, row) in rows.chunks_exact_mut(width).enumerate() {
+                        let values = all.row(offset + vertex);
+                        match order {
+                            None => row[..values.len()].copy_from_slice(&values),
+                            Some(order) => {
+                                row.iter_mut().zip(order).for_each(|(x, &column)| *x = values[column])
+                            }
                         }
                     }
                 }
             }
-            let mut column = self.attributes;
+            let mut column = self.attributes - first;
             for feature in &self.structure {
                 put(rows, width, column, &feature.columns(graph), feature.width());
                 column += feature.width();

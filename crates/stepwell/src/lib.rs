@@ -24,7 +24,7 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 //!
-//! Whoever wants results starts at [`model`]: graphs in, vectors or classes out,
+//! Start at [`model`]: graphs in, vectors or classes out,
 //! with everything a model can be in one [`config::ModelConfig`]. Underneath,
 //! in the order in which data flows: the graphs everything is built on
 //! ([`graph`]), the map from what vertices carry to the input `X`

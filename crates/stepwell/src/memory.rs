@@ -1,6 +1,6 @@
 //! Memory, asked for before it is taken: an allocation that fails would end the process.
 //!
-//! The library measures nothing itself. Whoever runs it says how much may still be taken
+//! The library measures nothing itself. The program that uses it says how much may still be taken
 //! ([`govern`]); without that, everything is allowed. What takes more than a megabyte at
 //! once asks first, and is refused with what it needs and what is left.
 //!
@@ -20,9 +20,9 @@ use crate::error::{Error, Result};
 /// What may still be taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Left {
-    /// So many bytes.
+    /// Bytes left.
     pub bytes: u64,
-    /// Out of so many in all.
+    /// Bytes of the whole budget.
     pub budget: u64,
 }
 
@@ -37,7 +37,7 @@ pub fn govern(left: fn() -> Left) {
 /// Less than this is not worth a question.
 const WORTH_ASKING: u64 = 1 << 20;
 
-/// An error if so many bytes more than now are more than may be taken; `what` needs them.
+/// An error if `bytes` more than now exceed the budget; `what` needs them.
 pub fn ask(what: &'static str, bytes: u64) -> Result<()> {
     if bytes < WORTH_ASKING {
         return Ok(());

@@ -34,7 +34,7 @@ pub enum Truth<'a> {
     Numbers(&'a [f64]),
 }
 
-/// What was predicted of one target, beside what is true.
+/// The predictions of one target, and the truth.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
     /// What is true.
@@ -65,7 +65,7 @@ impl Metric {
         }
     }
 
-    /// What is meant where nothing is said, given how many rows each class has.
+    /// The metric that `auto` stands for, given how many rows each class has.
     pub fn or_default(self, task: Task, counts: &[u64]) -> Self {
         match (self, task) {
             (Self::Auto, Task::Regression { .. }) => Self::Rmse,

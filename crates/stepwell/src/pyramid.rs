@@ -189,7 +189,7 @@ impl Pooling {
         levels: usize,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Pyramid> {
-        // While a graph is pooled, as many are done as were when it was last told.
+        // While a graph is pooled, report the count of the last one that was finished.
         let done = AtomicUsize::new(0);
         let report = |graphs: usize| {
             done.store(graphs, Ordering::Relaxed);

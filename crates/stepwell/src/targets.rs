@@ -31,9 +31,9 @@ pub use encoded::{Encoded, Task, decode_classes};
 pub enum Labels {
     /// Integers.
     Int(Vec<i64>),
-    /// Truth values.
+    /// Booleans.
     Bool(Vec<bool>),
-    /// Real numbers, none of them NaN.
+    /// Floats, none of them NaN.
     Float(Vec<f64>),
     /// Strings.
     Text(Vec<String>),
@@ -65,7 +65,7 @@ impl Labels {
         self.len() == 0
     }
 
-    /// One of them as text.
+    /// One of them as a string.
     ///
     /// # Panics
     /// When there is none at that position, as indexing a slice does.
@@ -73,7 +73,7 @@ impl Labels {
         each!(self, values => values[index].to_string())
     }
 
-    /// All of them as text.
+    /// All of them as strings.
     pub fn names(&self) -> Vec<String> {
         (0..self.len()).map(|index| self.name(index)).collect()
     }
@@ -95,7 +95,7 @@ impl Labels {
     }
 
     /// The position of each among `classes`, which ascend. Names of another type
-    /// are compared as text. One that is not there is an error.
+    /// are compared as strings. A class that is missing is an error.
     pub fn codes(&self, classes: &Self) -> Result<Vec<usize>> {
         let unknown = |row: usize| Error::UnknownClass { row, name: self.name(row) };
         let found: Vec<Option<usize>> = match (self, classes) {
@@ -159,7 +159,7 @@ impl Labels {
         match self {
             Self::Int(_) => "integers",
             Self::Bool(_) => "booleans",
-            Self::Float(_) => "real numbers as classes",
+            Self::Float(_) => "floats as classes",
             Self::Text(_) => "strings",
         }
     }
@@ -171,7 +171,7 @@ impl<'a> FromIterator<&'a str> for Labels {
     }
 }
 
-/// The order of real numbers, in which 0 and -0 are equal.
+/// The order of floats, in which 0 and -0 are equal.
 fn compare(a: &f64, b: &f64) -> Ordering {
     if a == b { Ordering::Equal } else { a.total_cmp(b) }
 }
@@ -194,9 +194,9 @@ pub enum Targets {
     None,
     /// The class of every graph.
     Classes(Labels),
-    /// Numbers, a row per graph and a column per target. NaN means not known.
+    /// Numbers, a row per graph and a column per target. NaN means unknown.
     Numbers(Array2<f64>),
-    /// The same with 0 and 1 for targets that are or are not there.
+    /// The same for binary targets, 0 or 1.
     Binary(Array2<f64>),
 }
 
@@ -251,7 +251,7 @@ impl Targets {
     }
 
     /// The order of the target of a graph and that of another graph among others of the same
-    /// kind. Targets that are not known come last.
+    /// kind. Targets that are unknown come last.
     pub(crate) fn order(&self, graph: usize, others: &Self, other: usize) -> Ordering {
         match (self, others) {
             (Self::Classes(Labels::Int(mine)), Self::Classes(Labels::Int(theirs))) => {
@@ -295,7 +295,7 @@ impl Targets {
         }
     }
 
-    /// Adds those of more graphs. Integers and binary labels become real numbers
+    /// Adds those of more graphs. Integers and binary labels become floats
     /// where either are; anything else of another kind is refused. Whether there were graphs without
     /// a target is for the caller to know.
     pub fn append(&mut self, more: Self) -> Result<()> {
@@ -349,7 +349,7 @@ impl Targets {
         }
     }
 
-    /// How many distinct numbers there are, where real numbers look like the
+    /// How many distinct numbers there are, where floats look like the
     /// names of classes: few, and all of them integers.
     pub fn look_like_classes(&self) -> Option<usize> {
         const FEW: usize = 20;
@@ -370,7 +370,7 @@ impl Targets {
         match self {
             Self::None => "no targets",
             Self::Classes(labels) => labels.kind(),
-            Self::Numbers(_) => "real numbers",
+            Self::Numbers(_) => "numbers",
             Self::Binary(_) => "binary labels",
         }
     }

@@ -17,11 +17,10 @@ use crate::terminal::Terminal;
 
 /// Write the coarse graphs of a pooling, level by level
 ///
-/// OUT becomes a folder: level1.jsonl, level2.jsonl, … hold the coarse graphs,
-/// one per line, with the ids and targets of the originals; assignment1.jsonl,
-/// … the matrices S that lead to them, one object per graph: fine and coarse
-/// vertex and value of every entry, and which vertices were kept, where the
-/// pooling selects vertices.
+/// Writes a folder. level1.jsonl, level2.jsonl, … hold the coarse graphs, one per line,
+/// with the ids and targets of the originals. assignment1.jsonl, … hold the matrices S
+/// that lead to them, one object per graph: fine vertex, coarse vertex and value of
+/// every entry, and the kept vertices if the pooling selects vertices.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell coarsen MUTAG --pool ndp --levels 2 -o mutag-ndp
@@ -30,11 +29,11 @@ pub struct Coarsen {
     #[command(flatten)]
     input: Input,
 
-    /// The folder to write, which must not exist or be empty
+    /// The folder to write; it must be empty or missing
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -69,7 +68,11 @@ struct Entries {
 
 impl Coarsen {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let pooling = self.pool.pooling()?.context("--pool is missing").context(BadUsage)?;
+        let pooling = self
+            .pool
+            .pooling()?
+            .context("--pool: expected graclus, nmf, ndp or kmis, found none")
+            .context(BadUsage)?;
         let dataset = terminal.load(&self.input, Untargeted::Refuse)?;
         let start = Instant::now();
         let cache = self.caching.pyramids(&self.input.sources);
@@ -77,13 +80,14 @@ impl Coarsen {
         let seconds = start.elapsed().as_secs_f64();
         let notes = describe_notes(&pyramid.notes());
         let mut levels = Vec::new();
-        files::write_folder_whole::<anyhow::Error>(&self.out, |folder| {
+        let write = |folder: &Path| {
             for (number, level) in (1..).zip(pyramid.levels) {
                 levels.push(LevelSummary::of(number, &level.graphs));
                 write_level(&dataset, level, number, folder)?;
             }
             Ok(())
-        })?;
+        };
+        terminal.creating(&self.out, || files::write_folder_whole::<anyhow::Error>(&self.out, write))?;
         if self.json {
             return terminal.json(&CoarseningSummary {
                 dataset: dataset.name,
@@ -95,7 +99,7 @@ impl Coarsen {
         }
         terminal.notes("note", &notes);
         let (graphs, out) = (dataset.len(), self.out.display());
-        terminal.note(&format!("pooled {graphs} graphs in {seconds:.2} s, written to {out}"));
+        terminal.note(&format!("pooled {graphs} graphs in {seconds:.2} s and wrote {out}"));
         Ok(())
     }
 }

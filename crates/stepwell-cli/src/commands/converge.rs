@@ -15,10 +15,9 @@ use crate::terminal::{Terminal, shown};
 
 /// Compare the proved bounds on convergence with measurements
 ///
-/// For every block: the contraction factor K, the number of sweeps T that the
-/// paper's theorem allows, the sweeps made, and a bound on the distance to the
-/// fixed point. Where K is 1 or more there is no bound, though most such
-/// iterations converge.
+/// Prints for every block the contraction factor K, the bound T on sweeps of the paper's
+/// theorem, the measured sweeps, and a bound on the distance to the fixed point. If K is 1 or
+/// more there is no bound, though most such iterations converge.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell converge MUTAG --spectral-radius 0.4
@@ -27,7 +26,7 @@ pub struct Converge {
     #[command(flatten)]
     input: Input,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -79,7 +78,7 @@ fn describe(summary: &ConvergenceSummary) -> String {
         ("T mean", |block| optional(block.bound_mean, |bound| format!("{bound:.1}"))),
         ("sweeps", |block| Cell::number(block.sweeps_mean, 1)),
         ("most", |block| Cell::text(block.sweeps_max.to_string())),
-        ("converged", |block| Cell::text(format!("{:.0} %", 100.0 * block.converged))),
+        ("converged", |block| optional(block.converged, |share| format!("{:.0} %", 100.0 * share))),
         ("rate", |block| optional(block.rate_mean, |rate| format!("{rate:.3}"))),
         ("residual", |block| Cell::text(format!("{:.1e}", block.residual_max))),
         ("distance ≤", |block| optional(block.distance_max, |distance| format!("{distance:.1e}"))),

@@ -10,9 +10,9 @@ use crate::terminal::Terminal;
 
 /// Write a dataset in another format
 ///
-/// The ending of OUT tells the format: .jsonl, .parquet, .zip (TU Dortmund
-/// layout); a name without ending is a folder of text files; - is JSON lines
-/// on standard output. OUT appears whole or not at all.
+/// The extension of OUT is the format: .jsonl, .parquet or .zip (TU Dortmund layout). A
+/// name without an extension is a folder of text files (TU Dortmund layout); - writes JSON
+/// lines to standard output. OUT is written completely or not at all.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell convert MUTAG mutag.parquet
@@ -26,7 +26,7 @@ pub struct Convert {
     /// Where to write
     out: PathBuf,
 
-    /// Leave out what OUT's format cannot hold, instead of refusing
+    /// Drop what OUT's format cannot hold, instead of failing
     #[arg(long)]
     lossy: bool,
 }
@@ -41,15 +41,15 @@ impl Convert {
             out.write(&dataset)?;
             out.finish()?;
             if let Some(lost) = catalog::names_lost(&dataset) {
-                terminal.note(&format!("note: left out {lost}"));
+                terminal.note(&format!("note: not written: {lost}"));
             }
             return Ok(());
         }
         let out = self.out.display();
-        let lost =
-            terminal.busy(&format!("writing {out}"), || catalog::write(&dataset, &self.out, self.lossy))?;
+        let write = || catalog::write(&dataset, &self.out, self.lossy);
+        let lost = terminal.busy(&format!("writing {out}"), || terminal.creating(&self.out, write))?;
         if !lost.is_empty() {
-            terminal.note(&format!("note: left out {}", lost.join(", ")));
+            terminal.note(&format!("note: not written: {}", lost.join(", ")));
         }
         terminal.note(&format!("wrote {} graphs to {out}", dataset.len()));
         Ok(())

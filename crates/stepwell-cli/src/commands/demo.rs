@@ -27,9 +27,8 @@ use crate::terminal::{Terminal, table};
 /// Generates 1800 graphs of three classes, turns them into vectors with the
 /// accurate preset, unpooled and with each of the paper's three poolings between
 /// its blocks, trains a readout on the training part and reports its accuracy on
-/// the test part. "Accuracy per second" divides that by the time to prepare, embed
-/// and train, pooling apart. Results are also written to a folder, as demo.html,
-/// demo.json and demo.csv.
+/// the test part. "Accuracy per second" divides the accuracy by the time to prepare, embed
+/// and train, without pooling. Also writes demo.html, demo.json and demo.csv to a folder.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   stepwell demo --seed 7 --out results")]
@@ -114,7 +113,8 @@ impl Demo {
         }
         terminal.print(&describe(&result))?;
         let out = self.out.display();
-        terminal.note(&format!("\nwrote {out}/demo.html (to look at), {out}/demo.json, {out}/demo.csv"));
+        terminal
+            .note(&format!("\nwrote {out}/demo.html (open in a browser), {out}/demo.json, {out}/demo.csv"));
         Ok(())
     }
 }

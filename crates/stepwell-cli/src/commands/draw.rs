@@ -1,29 +1,39 @@
-use anyhow::{Context, Result};
+use std::ops::ControlFlow::Continue;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
+use stepwell::config::Level;
 use stepwell::pool::Pool;
 use stepwell::pyramid::Pyramid;
 use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
+use stepwell_lab::picture::predicted::{self, Compared, Predicted};
 use stepwell_lab::picture::pyramid::{LevelFigures, draw};
 
 use super::stats::describe_notes;
 use crate::BadUsage;
 use crate::args::Input;
+use crate::model::read_model;
 use crate::picture::{GraphArg, PictureArgs};
 use crate::pooling::PoolArgs;
 use crate::terminal::Terminal;
 
 /// Draw one graph and its coarse levels side by side
 ///
-/// Vertices lie where the dataset says, or where edges pull them; their colours
-/// are labels, attributes or degrees; molecules are drawn as chemists do. Where a pooling selects vertices, those
-/// it drops are hollow; where it merges them, those that become one lie in one
-/// patch. Beside each level stand its size and the value of the cut.
+/// Positions come from the dataset or from a force-directed layout; molecules are drawn as
+/// chemists do. Colours are labels, attributes or degrees. If a pooling selects vertices,
+/// those it drops are hollow; if it merges vertices, those that become one share a patch.
+/// Every level shows its size and the value of the cut.
+///
+/// With a model of vertices (-m), colours are its predictions; the same graph is drawn next to
+/// it with the known targets.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell draw MUTAG --graph 7 -o graph.svg
   stepwell draw b-easy --graph 0 --pool ndp --levels 2 -o pyramid.html
+  stepwell draw texas.npz -m texas.safetensors -o predicted.svg
   stepwell draw grid:12x12 --pool graclus -o grid.svg
   stepwell draw mols.csv --smiles smiles --graph 3 -o molecule.svg")]
 pub struct Draw {
@@ -33,11 +43,23 @@ pub struct Draw {
     #[command(flatten)]
     graph: GraphArg,
 
+    /// A model of vertices that 'stepwell train --level vertex' wrote: draw its predictions
+    #[arg(short, long, value_name = "FILE")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     picture: PictureArgs,
 
     #[command(flatten)]
     pool: PoolArgs,
+}
+
+#[derive(Serialize)]
+struct DrawnPredictions {
+    dataset: String,
+    graph: String,
+    #[serde(flatten)]
+    compared: Compared,
 }
 
 #[derive(Serialize)]
@@ -52,6 +74,16 @@ impl Draw {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         self.picture.check()?;
         let pooling = self.pool.pooling().context(BadUsage)?;
+        if let Some(path) = &self.model {
+            ensure!(
+                pooling.is_none(),
+                anyhow!(
+                    "--pool: a model's predictions are drawn on the graph itself; leave out --pool or -m"
+                )
+                .context(BadUsage)
+            );
+            return self.draw_predictions(path, terminal);
+        }
         let chosen = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
         let (name, dataset) = (chosen.id(0), &chosen);
         let pyramid = match &pooling {
@@ -79,6 +111,38 @@ impl Draw {
             graph: name,
             pool,
             levels,
+        })
+    }
+
+    fn draw_predictions(&self, path: &Path, terminal: &Terminal) -> Result<()> {
+        let model = read_model(path)?;
+        if model.model.config.level != Level::Vertex {
+            let refusal =
+                "--model: expected a model of vertices, found one of graphs; 'plot' draws its vectors";
+            return Err(anyhow!(refusal).context(BadUsage));
+        }
+        self.input.molecules.fit(&model.model)?;
+        let dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
+        let name = dataset.id(0);
+        let predictions = terminal.busy("predicting", || model.predict(&dataset.graphs, |_| Continue(())))?;
+        let known = dataset.vertices.as_ref().map(|all| all.known.clone()).unwrap_or_default();
+        let said = Predicted::of(&model, &predictions, &known);
+        let title = format!("predictions for graph {name} of {}", dataset.name);
+        let places = terminal.places(&dataset);
+        let pyramid = Pyramid::default();
+        let subject = Subject {
+            name: &title,
+            graph: dataset.graphs.graph(0),
+            coordinates: places.as_deref(),
+            molecules: None,
+            pyramid: &pyramid,
+            index: 0,
+        };
+        let picture = terminal.busy("drawing", || predicted::draw(&subject, &said))?;
+        self.picture.write(&picture, terminal, || DrawnPredictions {
+            dataset: dataset.name.clone(),
+            graph: name,
+            compared: said.compared(),
         })
     }
 }

@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -24,18 +25,17 @@ use crate::terminal::Terminal;
 
 /// Turn every graph into a vector
 ///
-/// Without -o, comma-separated values go to standard output: id,e0,e1,…
-/// Files of rows (.jsonl, .parquet) are read piece by piece and may be larger
-/// than memory. Graphs on standard input are embedded as they come if a model
-/// (-m) says how features are scaled: whenever no further line is there yet, those so
-/// far are answered. Without a model all of them are read first.
+/// Without -o, prints comma-separated values: id,e0,e1,…
+/// .jsonl and .parquet files are read in pieces and may be larger than memory.
+/// Graphs on standard input are embedded as they arrive if a model (-m) fixes the scale of
+/// the features; without a model all graphs are read first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell embed MUTAG -o mutag.npy
   stepwell embed graphs.parquet -o vectors.parquet --units 100 --concat
   stepwell embed b-easy --pool ndp --blocks 3 --aggregate sum,max --json
   stepwell embed new.parquet -m model.safetensors -o vectors.npy
-  stepwell embed huge.parquet -o vectors.parquet --resume     # ended? the same again goes on
+  stepwell embed huge.parquet -o vectors.parquet --resume     # interrupted? run it again to resume
   zcat new.jsonl.gz | stepwell embed - -m model.safetensors > vectors.csv
   stepwell embed graphs.parquet -o vectors.parquet --device auto   # an NVIDIA GPU, if there is one
   stepwell embed ENZYMES --nodes -o states.parquet")]
@@ -47,16 +47,16 @@ pub struct Embed {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Embed as a model that 'stepwell train' wrote does, with its weights and the scale of its
-    /// features; options of the model are then those of the file
+    /// Embed with the options, weights and feature scales of a saved model, a file of
+    /// 'stepwell train' or of save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: Option<PathBuf>,
 
-    /// Write the state of every vertex (graph, block, vertex, state) instead
+    /// Write the state of every vertex (graph, block, vertex, state) instead of vectors of graphs
     #[arg(long)]
     nodes: bool,
 
-    /// One JSON object on standard output: what was done, and how well it converged
+    /// Print a summary as one JSON object: sizes, times, convergence
     #[arg(long)]
     json: bool,
 
@@ -91,26 +91,25 @@ impl Embed {
         self.out.as_deref().map_or(Ok(()), |out| self.input.is_not(out))?;
         self.resume.check(&self.input)?;
         if self.model.is_some() && self.options.gives_any() {
-            let refusal = "options of the model come from the file of -m; leave the others out";
+            let refusal = "with -m the options come from the model file; remove the model options";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let device = self.device.open(&self.input.sources, terminal)?;
         let saved = self.model.as_deref().map(models::read).transpose()?;
         saved.as_ref().map_or(Ok(()), |saved| self.input.molecules.fit(saved.model()))?;
         if self.nodes && self.resume.resume {
-            let refusal = "--resume goes on with vectors of graphs, not with --nodes";
+            let refusal = "--resume cannot be combined with --nodes";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let with_targets = format == Format::Parquet && !self.nodes;
         // Nothing need be known of all graphs before the first is embedded.
         let at_once = saved.is_some() && !with_targets;
-        let mut source = match at_once {
-            true => terminal.open_once(&self.input, Untargeted::Keep)?,
-            false => terminal.open(&self.input, Untargeted::Keep)?,
-        };
-        let survey = match at_once {
-            true => Survey::default(),
-            false => terminal.survey(&source, with_targets, &config)?,
+        let (mut source, survey) = if at_once {
+            (terminal.open_once(&self.input, Untargeted::Keep)?, Survey::default())
+        } else {
+            let source = terminal.open(&self.input, Untargeted::Keep)?;
+            let survey = terminal.survey(&source, with_targets, &config)?;
+            (source, survey)
         };
         if with_targets && survey.some_targets && !survey.has_targets {
             terminal.note("note: targets not written: some graphs have no target");
@@ -123,7 +122,8 @@ impl Embed {
             None => Model::new(config, survey.features.clone())?,
         };
         if model.config.level == Level::Vertex && !self.nodes {
-            let refusal = "this model has vectors of vertices, not of graphs: add --nodes for the states of all vertices";
+            let refusal =
+                "this model embeds vertices, not graphs: add --nodes to write the states of all vertices";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let model = on_device(model, device, terminal);
@@ -142,7 +142,7 @@ impl Embed {
             }
             Some(path) => {
                 let (mut report, mut partial) = (EmbeddingSummary::default(), None);
-                files::write_whole::<anyhow::Error>(path, |out| {
+                let write = |out: &mut BufWriter<&File>| {
                     let writer: Box<dyn VectorWriter + '_> = match format {
                         Format::Csv => Box::new(CsvWriter::new(out, &shape)),
                         Format::Npy => Box::new(NpyWriter::new(out, &shape)?),
@@ -150,12 +150,14 @@ impl Embed {
                     };
                     (report, partial) = work.run(terminal, Some(writer))?;
                     Ok(())
-                })?;
+                };
+                terminal.creating(path, || files::write_whole::<anyhow::Error>(path, write))?;
                 partial.map_or(Ok(()), Partial::finish)?;
                 let EmbeddingSummary { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
                 let path = path.display();
-                terminal
-                    .note(&format!("{graphs} graphs, {columns} numbers each, to {path} in {seconds:.2} s"));
+                terminal.note(&format!(
+                    "embedded {graphs} graphs with {columns} columns in {seconds:.2} s, wrote {path}"
+                ));
                 report
             }
         };
@@ -171,10 +173,10 @@ impl Embed {
             Some("csv") => Ok(Format::Csv),
             Some("parquet") => Ok(Format::Parquet),
             Some("npy") if self.nodes => {
-                bail!("states need their vertices' names beside them: write .csv or .parquet")
+                bail!("--nodes writes the graph and vertex of every state: use .csv or .parquet")
             }
             Some("npy") => Ok(Format::Npy),
-            _ => bail!("{}: vectors are written as .npy, .csv or .parquet", path.display()),
+            _ => bail!("{}: expected an output file .npy, .csv or .parquet", path.display()),
         }
     }
 }
@@ -213,7 +215,7 @@ impl Work {
         let width = units(config.blocks - 1);
         ensure!(
             !config.concat || (0..config.blocks).all(|block| units(block) == width),
-            "--nodes writes states of one width; give all blocks the same --units, or leave out --concat"
+            "--nodes needs states of equal width: give all blocks the same --units, or remove --concat"
         );
         Ok(Shape::numbered(vec!["graph", "block", "vertex"], "state", width, double))
     }

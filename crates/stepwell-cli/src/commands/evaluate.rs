@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use stepwell::config::{EdgeGate, Level, Metric, Preset};
+use serde_json::Map;
+use stepwell::config::{EdgeGate, Level, Metric, ModelConfig, Preset};
 use stepwell::features::FeatureMap;
 use stepwell_data::{Dataset, ReadOptions, Untargeted, files};
 use stepwell_lab::baselines::Baseline;
@@ -20,32 +21,31 @@ use super::train::real_classes;
 use crate::BadUsage;
 use crate::args::{DeviceArg, Input};
 use crate::embedding::note_ignored;
-use crate::model::named;
+use crate::model::{PRESETS, named};
+use crate::options::typed;
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
-/// Measure how good a model is on graphs it was not trained on
+/// Score a model on held-out graphs
 ///
-/// The model is the one 'stepwell train' makes with the same options. It is
-/// trained anew in every fold (features, weights and readout, on training and
-/// validation graphs) and scored on the fold's test graphs. A dataset that comes
-/// with a split is scored on that split, unless --folds, --groups or --splits is given.
+/// Evaluates the model that 'stepwell train' makes with the same options. Every fold trains
+/// features, weights and readout on its training and validation graphs, and scores them on its
+/// test graphs. If the dataset has a split, that split is the only fold, unless --folds,
+/// --groups or --splits is given.
 ///
-/// With --level vertex, vertices take the place of graphs: splits are those of 'node_split'
-/// (of several, each is a fold); folds are over the vertices of one graph, and keep those of a
-/// graph together where there are several.
+/// With --level vertex, vertices take the place of graphs. Every split in 'node_split' is a
+/// fold. Folds of --folds divide the vertices of one graph, or whole graphs if there are several.
 ///
-/// Every metric that the targets have is reported, with its spread over folds. The
-/// first, which models are compared by, is --metric: accuracy of classes; ROC-AUC where
-/// there are two of very different sizes, or several targets of 0 and 1; RMSE of numbers.
+/// Reports every metric the targets allow, with its spread over folds. The headline is
+/// --metric. By default it is accuracy for classes, ROC-AUC for two classes of very different
+/// sizes and for several targets of 0 and 1, and RMSE for numbers.
 ///
-/// With --configs, options are searched as in the paper: random configurations
-/// are compared on the validation graphs of each fold, and the best is scored on
-/// its test graphs. The paper's protocol is
-/// --preset paper --configs 100 --inits 3 --folds 5.
+/// With --configs, searches hyperparameters as in the paper: compares random configurations
+/// on the validation graphs of each fold, and scores the best one on the test graphs. The
+/// paper's protocol is --preset paper --configs 100 --inits 3 --folds 5.
 ///
-/// With --out the run can be interrupted and is resumed by the same command; the
-/// folder then holds a page to look at, report.html.
+/// With --out, an interrupted run is resumed by the same command, and the folder holds a
+/// report to open in a browser, report.html.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell evaluate MUTAG --folds 10 --baselines
@@ -56,8 +56,7 @@ use crate::terminal::{Terminal, shown, table};
   stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   (a cell of the paper's Table 2)
   stepwell evaluate cora.npz --level vertex --inits 1
   stepwell evaluate NCI1 --baseline wl",
-    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, vertices (for predictions of \
-        vertices), reference (as the paper's public code) [accurate; with --level vertex, vertices]; in brackets below is what paper has, and what accurate has where that differs")))]
+    mut_arg("preset", |preset| preset.help(PRESETS)))]
 pub struct Evaluate {
     #[command(flatten)]
     input: Input,
@@ -66,17 +65,17 @@ pub struct Evaluate {
     #[arg(long, value_name = "FILE", conflicts_with = "folds")]
     splits: Option<PathBuf>,
 
-    /// The column of a .jsonl or .parquet file that holds groups (scaffolds, patients): no
-    /// group is in two folds, nor in training and validation graphs. With --smiles, scaffold
-    /// is the scaffold of the molecules
+    /// Column of a .jsonl or .parquet file with groups (scaffolds, patients); a group is never
+    /// split between folds, or between training and validation graphs. With --smiles,
+    /// 'scaffold' groups molecules by their scaffold
     #[arg(long, value_name = "COLUMN", conflicts_with = "splits")]
     groups: Option<String>,
 
-    /// A folder for the records, to resume from
+    /// Save records and a report in this folder, and resume from them
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -84,16 +83,16 @@ pub struct Evaluate {
     #[arg(long)]
     regression: bool,
 
-    /// Train on the training graphs alone and score on the validation graphs, to compare
-    /// models without touching the test graphs
+    /// Train on the training graphs and score on the validation graphs, to compare models
+    /// without using the test graphs
     #[arg(long, conflicts_with_all = ["baselines", "baseline"])]
     on_validation: bool,
 
-    /// Evaluate simple models beside it: majority, features, degree-profile, wl, wl-oa
+    /// Also evaluate simple models: majority, features, degree-profile, wl, wl-oa
     #[arg(long)]
     baselines: bool,
 
-    /// Evaluate one of these in place of a model
+    /// Evaluate one of these simple models instead
     #[arg(long, value_name = "NAME", conflicts_with = "baselines", value_parser = named::<Baseline>)]
     baseline: Option<Baseline>,
 
@@ -109,14 +108,14 @@ impl Evaluate {
         let (config, mut protocols) = self.evaluated.plan((Preset::Accurate, 0)).context(BadUsage)?;
         let searches = protocols.iter().any(|protocol| protocol.searches());
         if self.on_validation && searches {
-            let refusal = "--on-validation: with --configs, validation graphs choose the configuration";
+            let refusal = "--on-validation cannot be combined with --configs, which chooses configurations on the validation graphs";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
         let device = self.device.open(&self.input.sources, terminal)?;
         let level = config.level;
         if level == Level::Vertex && (self.baselines || self.baseline.is_some() || self.splits.is_some()) {
-            let refusal = "--baselines, --baseline and --splits are for graphs, not for --level vertex";
+            let refusal = "--level vertex cannot be combined with --baselines, --baseline or --splits";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let untargeted = if level == Level::Vertex { Untargeted::Keep } else { Untargeted::Skip };
@@ -152,7 +151,12 @@ impl Evaluate {
         }
         let folds = self.folds(&dataset, level, protocols[0].folds, terminal)?;
         let usual = if level == Level::Vertex { Preset::Vertices } else { Preset::Accurate };
-        let subject = match (self.baseline, self.evaluated.model.preset().unwrap_or(usual)) {
+        let preset = self.evaluated.model.preset().unwrap_or(usual);
+        let changed = match self.baseline {
+            Some(_) => Map::new(),
+            None => config.differences(&ModelConfig::preset(preset)),
+        };
+        let subject = match (self.baseline, preset) {
             (Some(baseline), _) => Subject::Baseline(baseline),
             // What the paper's tables call it.
             (None, Preset::Paper) if searches => Subject::Model("reservoir".into(), Box::new(config)),
@@ -172,7 +176,7 @@ impl Evaluate {
             terminal,
             device,
         };
-        let mut found = evaluator.evaluate(&subject)?;
+        let mut found = EvaluationResult { options: changed, ..evaluator.evaluate(&subject)? };
         if self.baselines {
             let run = Run { keeps_predictions: false, ..run.clone() };
             let evaluator = Evaluator { run: &run, ..evaluator };
@@ -185,7 +189,7 @@ impl Evaluate {
             terminal.note(&format!("wrote {}", path.display()));
         }
         terminal.notes("note", &self.remarks(&found, &dataset, level));
-        if self.json { terminal.json(&found) } else { terminal.print(&describe(&found)) }
+        if self.json { terminal.json(&found) } else { terminal.print(&describe(&found, level)) }
     }
 
     /// The folds that are given: in a file, or by the dataset itself. Says what
@@ -201,7 +205,7 @@ impl Evaluate {
             // Splits name graphs by their position among all.
             ensure!(
                 dataset.left_out == 0,
-                "{}: {} graphs have no target, so that the positions in {} do not fit; give them one, or leave out --splits",
+                "{}: {} graphs have no target, so the positions in {} do not match; give these graphs a target, or remove --splits",
                 dataset.name,
                 dataset.left_out,
                 path.display()
@@ -251,7 +255,7 @@ impl Evaluate {
         match found.folds_without_value() {
             0 => {}
             folds => remarks.push(format!(
-                "{} has no value in {folds} of {} folds: their test {} have one class alone, or the model has no probabilities",
+                "{} has no value in {folds} of {} folds: their test {} have only one class, or the model has no probabilities",
                 found.metric.title(),
                 found.folds.len(),
                 level.items()
@@ -302,11 +306,11 @@ fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
     let zipped = path.extension().is_some_and(|ending| ending == "gz");
     let reader: Box<dyn Read> = if zipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let bytes = files::read_all(reader, path, MADE_OF_BYTE, MOST)?;
-    let text = std::str::from_utf8(&bytes).context("expected splits as JSON text").with_context(named)?;
+    let text = std::str::from_utf8(&bytes).context("expected splits as JSON in UTF-8").with_context(named)?;
     splits::parse(text, graphs).with_context(named)
 }
 
-fn describe(found: &EvaluationResult) -> String {
+fn describe(found: &EvaluationResult, level: Level) -> String {
     // Folds are counted anew for every seed.
     let each_seed = found.folds.iter().filter(|fold| fold.seed == found.seed).count().max(1);
     let rows: Vec<FoldRow<'_>> = found
@@ -323,15 +327,19 @@ fn describe(found: &EvaluationResult) -> String {
         .collect();
     let subject = match (found.model.as_str(), found.blocks) {
         (baseline, 0) => format!("baseline {baseline}"),
-        ("reservoir", blocks) => format!("paper, pooling {}, {blocks} blocks", found.pool),
-        (model, blocks) => format!("{model}, pooling {}, {blocks} blocks", found.pool),
+        (_, blocks) => {
+            format!("{}{}, pooling {}, {blocks} blocks", found.title(), changes(found), found.pool)
+        }
     };
     let folds = shown(&fold_table(&rows, found.metric));
-    let mut text = format!("{folds}\n\n{}, {subject}: {}", found.dataset, figure(found));
+    let mut text = format!(
+        "{folds}\n\n{}, {subject}: {}\n{}",
+        found.dataset,
+        figure(found),
+        protocol(found, level.items())
+    );
     let simple = found.baselines.iter().map(|simple| (simple.model.as_str(), &simple.metrics));
-    // What the paper's tables call it.
-    let name = if found.model == "reservoir" { "paper" } else { &found.model };
-    let all: Vec<(&str, &Spreads)> = std::iter::once((name, &found.metrics)).chain(simple).collect();
+    let all: Vec<(&str, &Spreads)> = std::iter::once((found.title(), &found.metrics)).chain(simple).collect();
     text += &format!("\n\n{}", by_metric("model", found.metric, &all));
     if !found.targets.is_empty() {
         let all: Vec<(&str, &Spreads)> =
@@ -345,6 +353,48 @@ fn describe(found: &EvaluationResult) -> String {
     }
 }
 
+/// The options that differ from the preset, but for those the subject's line has anyway.
+fn changes(found: &EvaluationResult) -> String {
+    let others =
+        found.options.iter().filter(|(name, _)| !matches!(name.as_str(), "pool" | "blocks" | "level"));
+    let all: Vec<String> = others.map(|(name, value)| format!("{name} {}", typed(value))).collect();
+    if all.is_empty() { String::new() } else { format!(" with {}", all.join(", ")) }
+}
+
+/// How the scores came about: folds and their sizes, draws, the search.
+fn protocol(found: &EvaluationResult, items: &str) -> String {
+    let size = |part: usize| {
+        let sizes = || found.sizes.iter().map(|sizes| sizes[part]);
+        match (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0)) {
+            (least, most) if least == most => most.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        }
+    };
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let scored = if found.on_validation { "validation" } else { "test" };
+    let mut words = vec![
+        format!(
+            "{} with {} training, {} validation and {} test {items}",
+            plural(found.sizes.len(), "fold"),
+            size(0),
+            size(1),
+            size(2)
+        ),
+        format!("{} of the weights", plural(found.initialisations, "draw")),
+    ];
+    if found.configurations > 0 {
+        let searched = found.searched.join(", ");
+        words.push(format!("{} of {searched}", plural(found.configurations, "configuration")));
+    }
+    words.push(format!("scored on the {scored} {items}"));
+    let mut seeds: Vec<u64> = found.folds.iter().map(|fold| fold.seed).collect();
+    seeds.dedup();
+    if seeds.len() > 1 {
+        words.push(plural(seeds.len(), "repeat"));
+    }
+    format!("Protocol: {}.", words.join("; "))
+}
+
 /// A line for each of some names, a column for each metric, the headline first.
 fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
     let mut metrics: Vec<Metric> = all.iter().flat_map(|(_, found)| found.0.keys().copied()).collect();
@@ -353,14 +403,15 @@ fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
     let headings: Vec<String> = metrics.iter().map(|&metric| heading(metric)).collect();
     let header: Vec<&str> = std::iter::once(what).chain(headings.iter().map(String::as_str)).collect();
     let rows = all.iter().map(|(name, found)| {
-        let told =
-            |metric: &Metric| found.0.get(metric).map_or("-".to_owned(), |spread| told(*metric, spread));
-        std::iter::once((*name).to_owned()).chain(metrics.iter().map(told)).collect()
+        let cells = metrics
+            .iter()
+            .map(|metric| found.0.get(metric).map_or("-".to_owned(), |spread| mean_and_std(*metric, spread)));
+        std::iter::once((*name).to_owned()).chain(cells).collect()
     });
     table(&header, rows)
 }
 
-fn told(metric: Metric, spread: &Spread) -> String {
+fn mean_and_std(metric: Metric, spread: &Spread) -> String {
     match spread.std {
         Some(std) => spread_cell(metric, spread.mean, std).text,
         None => cell(metric, spread.mean).text,
@@ -372,5 +423,5 @@ fn figure(found: &EvaluationResult) -> String {
     let unit = if found.metric.is_share() { " %" } else { "" };
     let over =
         if found.folds.len() == 1 && headline.std.is_some() { " over draws of the weights" } else { "" };
-    format!("{} {}{unit}{over}", found.metric.title(), told(found.metric, headline))
+    format!("{} {}{unit}{over}", found.metric.title(), mean_and_std(found.metric, headline))
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use serde::Serialize;
+use stepwell::config::Level;
 use stepwell::model::TrainedModel;
 use stepwell::targets::Targets;
 use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
-use stepwell_lab::picture::explanation::{Explained, Shares, draw};
+use stepwell_lab::picture::explanation::{Explained, Shares, draw, draw_vertex};
 
 use crate::BadUsage;
 use crate::args::Input;
@@ -16,19 +17,23 @@ use crate::model::read_model;
 use crate::picture::{GraphArg, PictureArgs};
 use crate::terminal::{Terminal, table};
 
-/// Show which vertices a prediction is made of
+/// Show how much each vertex contributes to a prediction
 ///
-/// A decision value is its intercept plus what each vertex of the levels read adds. The
-/// intercept of a model with landmarks is what the model says of a graph with the mean
-/// vector of the training graphs; vertices share the difference by integrated gradients,
-/// and share equally what each Weisfeiler–Lehman colour adds. Of a maximum, each unit's part
-/// belongs to the vertex that has it. In the picture, what a coarse vertex adds is shared
-/// among the vertices it stands for.
+/// A decision value is an intercept plus a contribution of every vertex. The intercept of a
+/// model with landmarks is the decision value of a graph with the mean vector of the training
+/// graphs; integrated gradients divide the difference among the vertices, and vertices of a
+/// Weisfeiler–Lehman colour share its contribution equally. For the aggregate max, a unit's
+/// contribution belongs to the vertex with the maximum. The picture divides the
+/// contribution of a coarse vertex among the vertices it stands for.
+///
+/// A model of vertices explains one vertex (--vertex). The intercept is the decision value if no
+/// vertex has any input; each vertex contributes what its inputs add.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors
   stepwell explain MUTAG --graph 7 -m mutag.safetensors -o why.html
+  stepwell explain cora.npz --vertex 17 -m cora.safetensors -o why.svg
   stepwell explain new.jsonl --graph a17 -m model.safetensors --class ring --json")]
 pub struct Explain {
     #[command(flatten)]
@@ -37,11 +42,15 @@ pub struct Explain {
     #[command(flatten)]
     graph: GraphArg,
 
-    /// The model that 'stepwell train' wrote
+    /// The vertex to explain, from 0, if the model predicts vertices
+    #[arg(long, value_name = "VERTEX")]
+    vertex: Option<usize>,
+
+    /// A saved model: a file of 'stepwell train' or of save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
-    /// The class whose decision value is explained (default: the one predicted)
+    /// The class whose decision value is explained (default: the predicted one)
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
 
@@ -53,6 +62,8 @@ pub struct Explain {
 struct ExplainedGraph<'a> {
     dataset: &'a str,
     graph: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vertex: Option<usize>,
     #[serde(flatten)]
     explained: Explained<'a>,
 }
@@ -70,13 +81,20 @@ impl Explain {
             dataset.molecules.clone_from(&model.model.molecules);
         }
         let graphs = &dataset.graphs;
+        let vertex = self.vertex_of(&model, graphs.num_vertices()).context(BadUsage)?;
         let going = |_| Continue(());
         let pyramid = model.model.coarsen(graphs, going)?;
-        let explanation = model.explain(graphs, &pyramid, going)?.swap_remove(0);
-        let predicted = model.predict(graphs, going)?.classes.first().copied();
+        let explanation = match vertex {
+            Some(vertex) => model.explain_vertex(graphs, 0, vertex, going)?,
+            None => model.explain(graphs, &pyramid, going)?.swap_remove(0),
+        };
+        let predicted = model.predict(graphs, going)?.classes.get(vertex.unwrap_or(0)).copied();
         let column = self.column(&model, predicted)?;
         let name = dataset.id(0);
-        let title = format!("graph {name} of {}", dataset.name);
+        let mut title = format!("graph {name} of {}", dataset.name);
+        if let Some(vertex) = vertex {
+            title = format!("vertex {vertex} of {title}");
+        }
         let places = if self.picture.asked() { terminal.places(&dataset) } else { None };
         let subject = Subject {
             name: &title,
@@ -91,21 +109,52 @@ impl Explain {
         let class = names.get(column).map(String::as_str);
         let prediction = predicted.and_then(|class| names.get(class)).map(String::as_str);
         if !self.picture.asked() {
-            return terminal.print(&describe(&title, &shares, class, prediction, &dataset.targets));
+            let known = match vertex {
+                Some(vertex) => dataset.vertices.as_ref().map_or(String::new(), |all| {
+                    all.known
+                        .rows
+                        .binary_search(&vertex)
+                        .map_or(String::new(), |at| known(&all.known.targets, at))
+                }),
+                None => known(&dataset.targets, 0),
+            };
+            return terminal.print(&describe(&title, &shares, class, prediction, &known));
         }
         let question = class.map_or("the prediction".to_owned(), |class| format!("class {class}"));
-        let picture = draw(&subject, &shares, &question)?;
+        let picture = match vertex {
+            Some(vertex) => draw_vertex(&subject, &shares, vertex, &question)?,
+            None => draw(&subject, &shares, &question)?,
+        };
         self.picture.write(&picture, terminal, || ExplainedGraph {
             dataset: &dataset.name,
             graph: &name,
+            vertex,
             explained: Explained::new(&shares, class, prediction),
         })
+    }
+
+    /// The vertex to explain, where the model predicts vertices.
+    fn vertex_of(&self, model: &TrainedModel, count: usize) -> Result<Option<usize>> {
+        match (model.model.config.level, self.vertex) {
+            (Level::Graph, None) => Ok(None),
+            (Level::Graph, Some(_)) => Err(anyhow!("--vertex: the model predicts graphs, not vertices")),
+            (Level::Vertex, Some(vertex)) if vertex < count => Ok(Some(vertex)),
+            (Level::Vertex, found) => {
+                let last = count.saturating_sub(1);
+                let found = found.map_or("none".to_owned(), |vertex| vertex.to_string());
+                let why = "since the model predicts vertices";
+                Err(anyhow!("--vertex: expected a vertex from 0 to {last}, {why}, found {found}"))
+            }
+        }
     }
 
     /// The column of the class asked for, or of the one predicted.
     fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
         let Some(name) = &self.class else { return Ok(predicted.unwrap_or(0)) };
-        ensure!(!model.classes.is_empty(), anyhow!("--class: the model predicts numbers").context(BadUsage));
+        ensure!(
+            !model.classes.is_empty(),
+            anyhow!("--class: this model predicts numbers and has no classes").context(BadUsage)
+        );
         let names = model.classes.names();
         names
             .iter()
@@ -115,18 +164,22 @@ impl Explain {
     }
 }
 
+/// What is known of a graph or vertex, in words.
+fn known(targets: &Targets, at: usize) -> String {
+    match targets {
+        Targets::None => String::new(),
+        Targets::Classes(labels) => format!(", known to be {}", labels.name(at)),
+        Targets::Numbers(values) | Targets::Binary(values) => format!(", known to be {}", values.row(at)),
+    }
+}
+
 fn describe(
     title: &str,
     shares: &Shares,
     class: Option<&str>,
     prediction: Option<&str>,
-    targets: &Targets,
+    known: &str,
 ) -> String {
-    let known = match targets {
-        Targets::None => String::new(),
-        Targets::Classes(labels) => format!(", known to be {}", labels.name(0)),
-        Targets::Numbers(values) | Targets::Binary(values) => format!(", known to be {}", values.row(0)),
-    };
     let mut lines = vec![match prediction {
         Some(prediction) => format!("{title}: predicted {prediction}{known}"),
         None => format!("{title}: predicted {:.6}{known}", shares.decision),
@@ -152,7 +205,7 @@ fn describe(
     lines.push(String::new());
     lines.push(table(&["level", "vertex", "adds"], all.iter().take(LISTED).map(row)));
     if all.len() > LISTED {
-        lines.push(format!("and {} more; --json has all of them, -o draws them", all.len() - LISTED));
+        lines.push(format!("and {} more; --json prints all of them, -o draws them", all.len() - LISTED));
     }
     lines.join("\n")
 }

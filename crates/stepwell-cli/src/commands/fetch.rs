@@ -6,9 +6,9 @@ use stepwell_data::catalog::{Catalog, Location};
 
 /// Download a dataset into the cache
 ///
-/// From the TU Dortmund collection, or the address in STEPWELL_URL, into the
-/// folder in STEPWELL_CACHE or else the user's cache folder. Other commands
-/// download what they need themselves; this does it ahead of time.
+/// Downloads from the TU Dortmund collection, or from the address in STEPWELL_URL, into the
+/// folder in STEPWELL_CACHE or the user's cache folder. Other commands download what they
+/// need themselves; this command does it ahead of time.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell fetch MUTAG
@@ -21,7 +21,7 @@ pub struct Fetch {
     #[arg(long, value_name = "HEX")]
     sha256: Option<String>,
 
-    /// Download even if it is on this machine already
+    /// Download even if it is already on this machine
     #[arg(long)]
     force: bool,
 }
@@ -32,12 +32,12 @@ impl Fetch {
         match catalog.locate(&self.name)? {
             Location::Remote(_) => {}
             Location::Path(path) if !self.force && self.sha256.is_none() => {
-                terminal.note(&format!("{} is here already: {}", self.name, path.display()));
+                terminal.note(&format!("{} is already on this machine: {}", self.name, path.display()));
                 return Ok(());
             }
             location => ensure!(
                 matches!(location, Location::Path(_)) && !self.name.contains(['/', '\\']),
-                "'{}' is nothing to download",
+                "'{}' is not the name of a dataset to download",
                 self.name
             ),
         }

@@ -7,21 +7,21 @@ use stepwell_data::models::{self, Card};
 
 use crate::terminal::{Terminal, table};
 
-/// Show what a saved model is
+/// Describe a saved model
 ///
-/// Prints the model's card: what it predicts, what graphs must carry, how good
-/// leave-one-out says it is, what was chosen in training, the options that differ
-/// from its preset, the version that wrote it and the file's checksum.
+/// Prints what the model predicts, the features it needs, its leave-one-out score, what
+/// training chose, the options that differ from its preset, the version that wrote it and the
+/// checksum of the file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell model model.safetensors
   stepwell model model.safetensors --json")]
 pub struct Model {
-    /// The model: a file of 'stepwell train' or of save() in Python
+    /// A saved model: a file of 'stepwell train' or of save() in Python
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// One JSON object on standard output, with all options
+    /// Print one JSON object, with all options
     #[arg(long)]
     json: bool,
 }

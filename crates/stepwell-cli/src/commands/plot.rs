@@ -18,10 +18,10 @@ use crate::terminal::Terminal;
 
 /// Draw all graphs as points in a plane
 ///
-/// Graphs are embedded, and their vectors projected to the plane: by linear
-/// discriminants (lda, which separates classes) or principal components (pca).
-/// Colours are classes, or fifths of numeric targets. A page (.html) names the
-/// graph under the pointer, hides classes by a click in the legend, and zooms.
+/// Embeds the graphs and projects their vectors to the plane, by linear discriminants (lda,
+/// which separates classes) or principal components (pca). Colours are classes, or fifths of
+/// numeric targets. A page (.html) zooms, names the graph under the pointer, and hides
+/// classes by a click in the legend.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell plot MUTAG -o mutag.html
@@ -31,11 +31,11 @@ pub struct Plot {
     #[command(flatten)]
     input: Input,
 
-    /// The projection: lda (needs classes) or pca [lda where there are classes]
+    /// The projection: lda (needs classes) or pca [lda if there are classes]
     #[arg(long, value_parser = method)]
     method: Option<Method>,
 
-    /// Embed with a model that 'stepwell train' wrote; its options are those of the file
+    /// Embed with the options, weights and feature scales of a saved model
     #[arg(short, long, value_name = "FILE")]
     model: Option<PathBuf>,
 

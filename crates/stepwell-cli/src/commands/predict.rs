@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -26,15 +27,17 @@ use crate::terminal::Terminal;
 
 /// Predict the graphs of a dataset with a saved model
 ///
-/// Every graph gets a row: id, prediction and, for classes, score_<class>; for several
-/// targets, prediction_<target> and score_<target> of each. --proba adds calibrated
-/// probabilities, --coverage sets of classes or intervals of numbers that hold the truth
-/// that often. Without -o, comma-separated values go to standard output. Files of rows
-/// (.jsonl, .parquet) are read piece by piece and may be larger than memory;
-/// graphs on standard input (-) are predicted as they come: whenever no further line
-/// is there yet, those so far are answered.
-/// Where targets are known, metrics are reported as well. A model of vertices (--level vertex
-/// in training) gives a row per vertex: graph, vertex, prediction and the rest.
+/// Writes a row per graph: id, prediction and, for classes, score_<class>. Several targets
+/// have prediction_<target> and score_<target> each. A model trained with --level vertex
+/// writes a row per vertex: graph, vertex, prediction and the rest.
+///
+/// --proba adds calibrated probabilities. --coverage adds sets of classes, or intervals, that
+/// contain the truth with that probability. If the dataset has targets, metrics are
+/// printed as well.
+///
+/// Without -o, prints comma-separated values. .jsonl and .parquet files are read in
+/// pieces and may be larger than memory. Graphs on standard input (-) are predicted as they
+/// arrive. The options of the model come from its file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell predict MUTAG -m mutag.safetensors
@@ -47,7 +50,7 @@ pub struct Predict {
     #[command(flatten)]
     input: Input,
 
-    /// The model: a file of 'stepwell train' or of save() in Python
+    /// A saved model: a file of 'stepwell train' or of save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
@@ -55,30 +58,30 @@ pub struct Predict {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Add the probability of every class; of several targets, that of 1. Calibrated on
+    /// Add the probability of every class, or that of 1 for several targets, calibrated on
     /// leave-one-out decision values
     #[arg(long)]
     proba: bool,
 
-    /// Add the set of classes, or the interval of numbers, that holds the truth with this
-    /// probability, if these graphs are like the training graphs; approximate (conformal)
+    /// Add the set of classes, or the interval, that contains the truth with about this
+    /// probability if the graphs resemble the training graphs (conformal prediction)
     #[arg(long, value_name = "SHARE")]
     coverage: Option<f64>,
 
-    /// Two classes or targets of 0 and 1: predict the second class, or 1, only so often that
-    /// this share of it is right, as far as leave-one-out can tell
+    /// Two classes, or targets of 0 and 1: choose the threshold of the second class, or of 1,
+    /// whose leave-one-out precision is at least this share
     #[arg(long, value_name = "SHARE", conflicts_with = "recall")]
     precision: Option<f64>,
 
-    /// The same so often that this share of the second class, or of 1, is found
+    /// The same for the recall
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
 
-    /// Leave out rows of .jsonl and .parquet files that are broken or do not fit the model, and count them
+    /// Skip and report rows of .jsonl and .parquet files that are broken or do not fit the model
     #[arg(long)]
     skip_bad: bool,
 
-    /// One JSON object on standard output: how many graphs, how many right; predictions need -o then
+    /// Print a summary with metrics as one JSON object; predictions are then written only to -o
     #[arg(long)]
     json: bool,
 
@@ -99,6 +102,9 @@ pub struct Predict {
 struct PredictionSummary {
     dataset: String,
     skipped: usize,
+    /// The first [`LISTED`] of them: where they are, and what is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped_rows: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,8 +116,11 @@ struct PredictionSummary {
     tally: Tally,
 }
 
-/// Rows that are described one by one when skipped.
-const TOLD: usize = 3;
+/// Skipped rows that notes describe.
+const NOTED: usize = 3;
+
+/// Skipped rows that JSON describes.
+const LISTED: usize = 10_000;
 
 impl Predict {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
@@ -121,7 +130,7 @@ impl Predict {
                 Some("csv") => false,
                 Some("parquet") => true,
                 _ => {
-                    let refusal = format!("{}: predictions are written as .csv or .parquet", path.display());
+                    let refusal = format!("{}: expected an output file .csv or .parquet", path.display());
                     return Err(anyhow!(refusal).context(BadUsage));
                 }
             },
@@ -147,17 +156,19 @@ impl Predict {
             }
             Some(path) => {
                 let (mut report, mut partial) = (PredictionSummary::default(), None);
-                files::write_whole::<anyhow::Error>(path, |out| {
-                    let writer: Box<dyn VectorWriter + '_> = match parquet {
-                        true => Box::new(ParquetWriter::new(out, &shape)),
-                        false => Box::new(CsvWriter::new(out, &shape)),
+                let write = |out: &mut BufWriter<&File>| {
+                    let writer: Box<dyn VectorWriter + '_> = if parquet {
+                        Box::new(ParquetWriter::new(out, &shape))
+                    } else {
+                        Box::new(CsvWriter::new(out, &shape))
                     };
                     (report, partial) = self.predict((&model, &asked), &source, terminal, Some(writer))?;
                     Ok(())
-                })?;
+                };
+                terminal.creating(path, || files::write_whole::<anyhow::Error>(path, write))?;
                 partial.map_or(Ok(()), Partial::finish)?;
                 let count = report.tally.vertices.max(report.tally.graphs);
-                terminal.note(&format!("{count} predictions to {}", path.display()));
+                terminal.note(&format!("wrote {count} predictions to {}", path.display()));
                 report
             }
         };
@@ -223,11 +234,14 @@ impl Predict {
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
         let mut score = Score::default();
-        let (mut skipped, mut seen) = (0, 0);
+        let (mut skipped, mut skipped_rows, mut seen) = (0, Vec::new(), 0);
         let mut skip = |what: String| {
             skipped += 1;
-            if skipped <= TOLD {
+            if skipped <= NOTED {
                 terminal.note(&format!("skipped: {what}"));
+            }
+            if skipped <= LISTED && self.json {
+                skipped_rows.push(what);
             }
         };
         let skip = std::cell::RefCell::new(&mut skip);
@@ -292,17 +306,13 @@ impl Predict {
             )
         })?;
         if skipped > 0 {
-            let more = if skipped > TOLD {
-                format!(" ({} more than listed)", skipped - TOLD)
-            } else {
-                String::new()
-            };
+            let more = if skipped > NOTED { "; --json lists them" } else { "" };
             terminal.note(&format!("skipped {skipped} rows that are broken or do not fit the model{more}"));
             ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
         }
         if score.strange > 0 {
             terminal.note(&format!(
-                "note: {} {} have a class that the model does not know (it knows {})",
+                "note: {} {} have a class unknown to the model (known: {})",
                 score.strange,
                 level.items(),
                 shortened(&model.classes.names())
@@ -314,15 +324,15 @@ impl Predict {
         if output.done > 0 && known > 0 {
             let done = output.done;
             terminal.note(&format!(
-                "note: metrics not reported: {done} predictions come from an earlier run; run without --resume to compare all"
+                "note: metrics not reported: {done} predictions come from an earlier run; run without --resume to score all"
             ));
             quality = Metrics::default();
         } else if without > 0 && known > 0 {
             let items = level.items();
-            terminal.note(&format!("note: metrics are those of {known} {items}; {without} have no target"));
+            terminal.note(&format!("note: metrics cover {known} {items}; {without} have no target"));
         }
         if beyond > 0 {
-            terminal.note(&format!("note: metrics are those of the first {known} {}", level.items()));
+            terminal.note(&format!("note: metrics cover the first {known} {}", level.items()));
         }
         let partial = output.finish()?;
         embedder.note(" when training");
@@ -330,6 +340,7 @@ impl Predict {
         let report = PredictionSummary {
             dataset: source.name.clone(),
             skipped,
+            skipped_rows,
             accuracy: quality.get(Metric::Accuracy),
             r2: quality.get(Metric::R2),
             quality,

@@ -24,15 +24,13 @@ use crate::molecules::MoleculeArgs;
 use crate::protocol::{EvaluationArgs, Evaluator};
 use crate::terminal::Terminal;
 
-/// Reproduce the paper's tables, with the paper's figures beside ours
+/// Reproduce the paper's tables, next to the paper's own figures
 ///
-/// Every dataset, pooling and number of blocks is evaluated with the paper's
-/// protocol, and so are simple baselines. Then the winners are timed, one after
-/// the other on one thread. The run can be interrupted at any time and is resumed
-/// by the same command; 'stepwell runs' shows its progress. Whenever a cell is
-/// done, tables are written to OUT/tables as Markdown, CSV and JSON, and one page
-/// with all of them to OUT/report.html. The paper's figures come last, in
-/// OUT/figures.
+/// Evaluates every dataset, pooling and number of blocks with the paper's protocol, and
+/// simple baselines too. Then times the winners, one after the other on one thread. An
+/// interrupted run is resumed by the same command; 'stepwell runs' shows its progress.
+/// After every cell, writes tables to OUT/tables (Markdown, CSV, JSON) and all of them to
+/// OUT/report.html. The paper's figures come last, in OUT/figures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell reproduce --out runs/paper
@@ -57,11 +55,11 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 4], value_parser = clap::value_parser!(u8).range(1..=4))]
     tables: Vec<u8>,
 
-    /// Do only part I of N of the passes; the process that finds all of them done tests the winners
+    /// Run only part I of N of the passes; the process that finishes last tests the winners
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
 
-    /// Take no times; a later run without this option does
+    /// Measure no times; a later run without this option measures them
     #[arg(long)]
     no_times: bool,
 
@@ -278,7 +276,7 @@ impl Work<'_> {
                 continue;
             }
             let units: Vec<_> = state.units.values().cloned().collect();
-            self.terminal.busy(&format!("taking times of {key}"), || -> Result<()> {
+            self.terminal.busy(&format!("timing {key}"), || -> Result<()> {
                 // Before there is another pyramid: large ones take gigabytes.
                 let missing = state.making.is_none();
                 let making = missing.then(|| self.making(&evaluator, &subject, protocol)).transpose()?;

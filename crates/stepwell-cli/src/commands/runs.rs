@@ -17,7 +17,7 @@ pub struct Runs {
     /// The run's folder
     folder: PathBuf,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -33,7 +33,7 @@ struct CellProgress {
     /// Passes done, and all there are.
     done: usize,
     units: usize,
-    /// What results are told by.
+    /// What results are reported by.
     metric: Metric,
     /// Its values in the folds that are done.
     folds: Vec<f64>,

@@ -14,55 +14,55 @@ use crate::terminal::Terminal;
 /// No token is longer, in bytes.
 const LONGEST_TOKEN: u64 = 1 << 16;
 
-/// Answer requests for predictions, vectors and explanations over HTTP
+/// Serve predictions, vectors and explanations over HTTP
 ///
-/// POST /predict, /embed and /explain take graphs as JSON lines, one per line, or as an
-/// Arrow stream, and answer in kind; GET / shows the models. Only this machine can ask
-/// unless --listen names another address; then set a token. SIGHUP reads the models
-/// again, SIGTERM and Ctrl-C answer what was accepted and end. The log is JSON lines on
-/// standard error; --quiet leaves warnings and errors only.
+/// POST /predict, /embed and /explain read graphs as JSON lines or as an Arrow stream, and
+/// respond in the same format; GET / shows the models. By default only this machine can
+/// connect; if --listen names another address, set a token. SIGHUP reloads the models; SIGTERM
+/// and Ctrl-C finish the accepted requests and exit. The log is JSON lines on standard
+/// error; --quiet logs only warnings and errors.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell serve -m model.safetensors
   stepwell serve -m tox=tox.safetensors -m sol=sol.safetensors --listen 0.0.0.0:8080 --token-file token
   curl --data-binary @graphs.jsonl 'http://127.0.0.1:8080/predict?proba=1'")]
 pub struct Serve {
-    /// A model, called as its file is or by a name of your own; may be repeated
+    /// A saved model, named after its file or by NAME; may be repeated
     #[arg(short, long = "model", value_name = "[NAME=]FILE", required = true)]
     models: Vec<OsString>,
 
-    /// Address and port to listen at; port 0 takes any that is free
+    /// Address and port to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
 
-    /// Ask clients for the token in this file: 'Authorization: Bearer TOKEN'. The environment
+    /// Require the token in this file from clients: 'Authorization: Bearer TOKEN'. The environment
     /// variable STEPWELL_TOKEN may hold it instead
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// The longest body of a request, in MiB
+    /// Largest body of a request, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 14))]
     max_body: u32,
 
-    /// The most graphs in a request
+    /// Largest number of graphs in a request
     #[arg(long, value_name = "GRAPHS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_rows: u32,
 
-    /// The most vertices in a request, those of all its graphs together
+    /// Largest number of vertices in a request, over all its graphs
     #[arg(long, value_name = "VERTICES", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_vertices: u32,
 
-    /// The longest time a request may take, in seconds
+    /// Time limit of a request, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     timeout: u32,
 
-    /// The most connections at a time; others wait
+    /// Largest number of open connections; others wait
     #[arg(long, value_name = "COUNT", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     max_connections: u32,
 }
 
 impl Serve {
-    /// Serves until the process is told to stop.
+    /// Serves until a signal stops the process.
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let options = Options {
             listen: self.listen.clone(),
@@ -113,7 +113,7 @@ impl Serve {
     }
 }
 
-/// What stands behind some bytes of text.
+/// The token in the bytes of a file.
 #[cfg(unix)]
 fn cut(given: &OsStr, at: usize) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;

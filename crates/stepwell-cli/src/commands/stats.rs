@@ -14,18 +14,16 @@ use crate::args::{Caching, Input};
 use crate::pooling::PoolArgs;
 use crate::terminal::{Terminal, table};
 
-/// Print what a dataset looks like in numbers
+/// Describe a dataset: sizes, classes, features, split
 ///
-/// Edges are undirected and counted once, self loops aside; nnz counts the
-/// stored entries of the adjacency matrix. rho is the mean spectral radius of
-/// the normalised adjacency, bipartite the share of graphs with a bipartite
-/// component. With --pool the coarse graphs follow, beside the figures of the
-/// paper's Table 4 where it has the dataset (it counts stored entries there).
-/// The paper's Graclus fills its levels up with fake vertices, which are not
-/// made here; 'with fakes' is how many vertices there would be. Numbers and binary
-/// labels that are to be predicted are described one by one. 'node labels' and
-/// the labels of edges are counted by their distinct values, attributes by their
-/// columns.
+/// Undirected edges are counted once, without self loops; nnz counts the stored entries of the
+/// adjacency matrix. rho is the mean spectral radius of the normalised adjacency, bipartite
+/// the share of graphs with a bipartite component. Labels of vertices and edges are counted by
+/// distinct values, attributes by columns. Numeric and binary targets have a row each.
+///
+/// With --pool, also describes the coarse graphs, next to the figures of the paper's Table 4
+/// if it has the dataset (it counts stored entries). The paper's Graclus pads its levels with
+/// fake vertices, which Stepwell does not make; 'with fakes' is the padded size.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell stats MUTAG
@@ -36,12 +34,12 @@ pub struct Stats {
     #[command(flatten)]
     input: Input,
 
-    /// Give every vertex a self loop first: the paper's figures for the TU
-    /// Dortmund sets are those of such graphs
+    /// Add a self loop to every vertex first, as in the paper's figures for TU Dortmund
+    /// datasets
     #[arg(long)]
     self_loops: bool,
 
-    /// One JSON object on standard output
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
@@ -172,7 +170,7 @@ impl Oddities {
             lines.push(format!("  empty        {}, without vertices", self.empty));
         }
         if self.directed > 0 {
-            lines.push(format!("  directed     {} (then rho is not known)", self.directed));
+            lines.push(format!("  directed     {} (rho is unknown)", self.directed));
         }
         if let Some([train, validation, test]) = self.split {
             lines.push(format!("  split        {train} train, {validation} validation, {test} test"));
@@ -215,10 +213,10 @@ fn pad(
 pub fn describe_notes(notes: &Notes) -> Vec<String> {
     [
         (notes.symmetrized, "directed graphs were made undirected"),
-        (notes.vertices_lost, "vertices ended in no cluster"),
+        (notes.vertices_lost, "vertices are in no cluster"),
         (notes.without_edges, "coarse graphs lost all their edges"),
-        (notes.cuts_improved, "cuts were below one half and improved by moving vertices"),
-        (notes.fill_dropped, "small links were dropped while vertices were eliminated"),
+        (notes.cuts_improved, "cuts were below one half and were improved by moving vertices"),
+        (notes.fill_dropped, "small links were dropped during elimination"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)

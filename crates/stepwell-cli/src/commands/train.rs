@@ -17,34 +17,33 @@ use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, files, mod
 use crate::BadUsage;
 use crate::args::{Caching, DeviceArg, Input, PartArg, on_device};
 use crate::embedding::{Embedder, Tally};
-use crate::model::{ModelArgs, ReadoutArgs};
+use crate::model::{ModelArgs, PRESETS, ReadoutArgs};
 use crate::options::typed;
 use crate::terminal::Terminal;
 
 /// Train a readout and save the whole model in one file
 ///
-/// Graphs become vectors without training; a ridge regression learns to read
-/// them. Unless a preset is named, the model is the accurate one: several
-/// reservoirs side by side, all of their blocks read, and a kernel in front of the
-/// regression. Targets that are integers or strings are classes, real numbers
-/// are predicted as numbers; several targets are columns of 0 and 1 or of numbers, and
-/// may have gaps. Alpha and class weights are chosen by the leave-one-out value of
-/// --metric. The accurate model has three more options chosen by leave-one-out, on at
-/// most 1,000 of the graphs: see --choose. The file holds all that 'stepwell predict' needs.
-/// Files of rows (.jsonl, .parquet) may be larger than memory: they are read
-/// up to three times, and vectors that are many wait in a temporary file.
+/// Reservoirs turn graphs into vectors without training; a ridge regression learns to
+/// predict from the vectors. The default preset, accurate, has several reservoirs side by
+/// side, reads all of their blocks, and puts a kernel in front of the regression. Integer
+/// and string targets are classes, floats are predicted as numbers. Several targets are
+/// columns of 0 and 1 or of numbers, and values may be missing.
 ///
-/// With --level vertex, targets are those of vertices ('node_y', null where they are not
-/// known), vertices take the place of graphs in all of this, and --part is a part of
-/// 'node_split', where there is one.
+/// Training chooses alpha and class weights by the leave-one-out value of --metric, and for
+/// the preset accurate three more options on at most 1,000 of the graphs (see --choose).
+/// The file holds all that 'stepwell predict' needs. .jsonl and .parquet files may be larger
+/// than memory: they are read up to three times, and many vectors are kept in a
+/// temporary file.
+///
+/// With --level vertex, vertices take the place of graphs. Targets are in 'node_y' (null if
+/// unknown), and --part selects by 'node_split'.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell train MUTAG -m mutag.safetensors
   stepwell train graphs.parquet -m model.safetensors --pool graclus --units 75
   stepwell train cora.npz --level vertex --part train -m cora.safetensors
   stepwell train b-hard --part train -m model.safetensors --preset paper --alpha 0.1",
-    mut_arg("preset", |preset| preset.help("Start from a named set of options: accurate, paper, vertices (for predictions of \
-        vertices), reference (as the paper's public code) [accurate; with --level vertex, vertices]; in brackets below is what paper has, and what accurate has where that differs")))]
+    mut_arg("preset", |preset| preset.help(PRESETS)))]
 pub struct Train {
     #[command(flatten)]
     input: Input,
@@ -53,11 +52,11 @@ pub struct Train {
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
-    /// Predict whole numbers as numbers, not as classes
+    /// Predict integer targets as numbers, not as classes
     #[arg(long)]
     regression: bool,
 
-    /// One JSON object on standard output: what was learnt, and how well it fits
+    /// Print a summary as one JSON object: classes, choices, leave-one-out score
     #[arg(long)]
     json: bool,
 
@@ -169,7 +168,7 @@ impl Train {
             survey.has_parts
         };
         if splits && source.part.is_none() {
-            terminal.note("note: trained on all parts of the dataset's split; --part train takes one");
+            terminal.note("note: trained on all parts of the dataset's split; pass --part train to use one");
         }
         let tally = embedder.tally;
         match level {
@@ -197,7 +196,7 @@ impl Train {
         })?;
         trained.choices = choices;
         if ignored > 0 {
-            terminal.note(&format!("note: all {ignored} vertex attributes are constant, and ignored"));
+            terminal.note(&format!("note: ignoring the vertex attributes: all {ignored} are constant"));
         }
         if trained.readout.is_blind() {
             terminal.note(&format!(
@@ -228,7 +227,8 @@ impl Train {
             seconds: start.elapsed().as_secs_f64(),
             tally,
         };
-        models::write(&self.model, &trained.to_bytes()?)?;
+        let bytes = trained.to_bytes()?;
+        terminal.creating(&self.model, || models::write(&self.model, &bytes))?;
         let compared = |choice: &&Choice| choice.candidates.len() > 1;
         let chosen: Vec<String> = report.choices.iter().filter(compared).map(chosen_value).collect();
         if !chosen.is_empty() {
@@ -353,8 +353,5 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
         }
         None => "no leave-one-out value: targets do not vary".to_owned(),
     };
-    format!(
-        "{learnt}, {columns} numbers each{kind}{alpha}: {fit}; written to {} after {seconds:.2} s",
-        path.display()
-    )
+    format!("{learnt}, {columns} columns{kind}{alpha}: {fit}; wrote {} after {seconds:.2} s", path.display())
 }

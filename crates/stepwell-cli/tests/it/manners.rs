@@ -49,6 +49,15 @@ fn bad_usage_is_exit_code_2() {
         failure(arguments, 2);
     }
     stepwell().assert().code(2);
+    let said = failure(&["predict", "b-easy", "-m", "model.safetensors", "--spectral-radius", "0.5"], 2);
+    assert!(
+        said.contains("tip: '--spectral-radius' is an option of the model: pass it to 'stepwell train'"),
+        "{said}"
+    );
+    assert!(
+        !failure(&["predict", "b-easy", "-m", "model.safetensors", "--colour", "1"], 2)
+            .contains("of the model:")
+    );
 }
 
 #[test]

@@ -44,7 +44,12 @@ fn numbers_are_predicted_as_numbers() {
         .collect();
     let (data, model) = (folder.at("paths.jsonl"), folder.at("model.safetensors"));
     fs::write(&data, rows.join("\n")).unwrap();
+    let deeper = folder.at("new/folder/model.safetensors");
+    let made = stepwell().args(["train", &data, "-m", &deeper, "--regression"]).assert().success();
+    let notes = String::from_utf8(made.get_output().stderr.clone()).unwrap();
+    assert!(notes.contains(&format!("note: created the folder {}", folder.at("new/folder"))), "{notes}");
     let report = json(&["train", &data, "-m", &model, "--regression", "--json"]);
+    assert!(report["converged"].is_null(), "the preset has fixed sweeps: {report}");
     assert!(report["training_r2"].as_f64().unwrap() > 0.99, "{report}");
     let table = output(&["predict", &data, "-m", &model]);
     assert_eq!(table.lines().next(), Some("id,prediction"));
@@ -121,7 +126,7 @@ fn what_is_no_model_is_told() {
     let bytes = fs::read(&model).unwrap();
     fs::write(&other, &bytes[..bytes.len() - 9]).unwrap();
     let refusal = failure(&["predict", "b-easy-small", "-m", &other], 1);
-    assert!(refusal.contains("other.safetensors: not a whole safetensors file"), "{refusal}");
+    assert!(refusal.contains("other.safetensors: not a safetensors file"), "{refusal}");
     let refusal = failure(&["train", "ring:6", "-m", &other], 1);
     assert!(refusal.contains("no graph has a target ('y') to learn from"), "{refusal}");
     assert_eq!(fs::read(&other).unwrap().len(), bytes.len() - 9, "a failure leaves files alone");

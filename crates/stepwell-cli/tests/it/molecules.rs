@@ -59,7 +59,7 @@ fn ogbs_raw_layout_is_a_dataset() {
     assert_eq!(predicted.lines().count(), 5);
     assert_eq!(predicted, output(&arguments(&table)), "the split is written, too");
     let refused = failure(&["stats", &data, "--target", "y"], 1);
-    assert!(refused.contains("OGB's raw layout has no columns to name"), "{refused}");
+    assert!(refused.contains("OGB's raw layout has no named columns"), "{refused}");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn tables_of_molecules_need_rdkit() {
     let refused = failure(&["train", &data, "--smiles", "smiles", "--target", "y", "-m", "m"], 1);
     assert!(refused.contains("pip install stepwell[molecules]"), "{refused}");
     let refused = failure(&["stats", &data], 1);
-    assert!(refused.contains("name the column of SMILES by --smiles"), "{refused}");
+    assert!(refused.contains("name the SMILES column with --smiles"), "{refused}");
     let refused = failure(&["stats", &folder.at("none.csv"), "--smiles", "smiles"], 1);
     assert!(refused.contains("none.csv: no such file"), "{refused}");
     let refused = failure(&["stats", &data, "--smiles-features", "ogb"], 2);

@@ -42,7 +42,7 @@ fn graphs_become_points() {
     assert_eq!(figures["points"].as_array().unwrap().len(), 300);
     // Without classes there is only one of the planes.
     assert!(failure(&["plot", "ring:5", "--method", "lda"], 1).contains("lda needs classes"));
-    assert!(output(&["plot", "ring:5"]).contains("nothing varies beside"));
+    assert!(output(&["plot", "ring:5"]).contains("nothing else varies"));
 }
 
 #[test]
@@ -130,5 +130,8 @@ fn a_prediction_is_taken_apart() {
     }
     train(&["--regression"]);
     assert!(output(&explain).contains("prediction"));
-    assert!(failure(&[&explain[..], &["--class", "1"]].concat(), 2).contains("the model predicts numbers"));
+    assert!(
+        failure(&[&explain[..], &["--class", "1"]].concat(), 2)
+            .contains("this model predicts numbers and has no classes")
+    );
 }

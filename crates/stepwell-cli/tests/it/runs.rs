@@ -95,6 +95,13 @@ fn a_model_is_evaluated_as_train_makes_it() {
         (&"accurate".into(), &"none".into(), &3.into())
     );
     assert_eq!(found["features_fitted_on"], "training graphs of each fold");
+    let graphs = json(&["stats", "b-easy-small", "--json"])["graphs"].as_u64().unwrap();
+    assert_eq!(found["options"], serde_json::json!({ "units": 6 }));
+    assert_eq!((&found["initialisations"], &found["on_validation"]), (&2.into(), &false.into()));
+    assert_eq!(found["searched"], serde_json::json!([]));
+    for sizes in found["sizes"].as_array().unwrap() {
+        assert_eq!(sizes.as_array().unwrap().iter().map(|size| size.as_u64().unwrap()).sum::<u64>(), graphs);
+    }
     let folds = found["folds"].as_array().unwrap();
     assert_eq!(folds.len(), 3);
     assert!(folds.iter().all(|fold| fold["train_seconds"].as_f64().unwrap() > 0.0));
@@ -122,8 +129,19 @@ fn a_model_is_evaluated_as_train_makes_it() {
     let searched = json(&[&evaluate[..], &["--configs", "2"]].concat());
     assert_eq!((&searched["model"], &searched["configurations"]), (&"accurate".into(), &2.into()));
     assert_eq!(searched["features_fitted_on"], "all graphs, without labels");
+    assert_eq!(
+        searched["searched"],
+        serde_json::json!(["spectral_radius", "input_scaling", "hidden_scaling"])
+    );
+    let text = output(&[&["evaluate", "b-easy-small"][..], &small].concat());
+    assert!(
+        text.contains("b-easy-small, accurate with units 6, pooling none, 3 blocks: accuracy "),
+        "{text}"
+    );
+    assert!(text.contains("Protocol: 3 folds with "), "{text}");
+    assert!(text.contains("; 2 draws of the weights; scored on the test graphs."), "{text}");
     let searching = ["evaluate", "b-easy-small", "--on-validation", "--configs", "2"];
-    assert!(failure(&searching, 2).contains("validation graphs choose the configuration"));
+    assert!(failure(&searching, 2).contains("--on-validation cannot be combined with --configs"));
 }
 
 /// Paths and rings, a line each; with the parts of a split, if there are any.

@@ -61,7 +61,7 @@ fn what_cannot_be_resumed_is_refused() {
     stepwell().args(["embed", &data, "-o", &out, "--resume", "--restart"]).assert().success();
     assert!(failure(&["embed", &data, "--resume"], 2).contains("--out"));
     let refused = failure(&["embed", &data, "--nodes", "--resume", "-o", &out], 2);
-    assert!(refused.contains("--resume goes on with vectors"), "{refused}");
+    assert!(refused.contains("--resume cannot be combined with --nodes"), "{refused}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     assert!(judged.contains("accuracy 100.0 %"), "{judged}");
     let (same, unjudged) = told(&["predict", &some, "-m", &model]);
     assert_eq!(same, all);
-    assert!(unjudged.contains("metrics are those of 28 graphs; 2 have no target"), "{unjudged}");
+    assert!(unjudged.contains("metrics cover 28 graphs; 2 have no target"), "{unjudged}");
     assert_eq!(told(&["embed", &some]).0, told(&["embed", &known]).0);
     let (a, b) = (folder.at("a.parquet"), folder.at("b.parquet"));
     let (_, unwritten) = told(&["embed", &some, "-o", &a]);
@@ -182,16 +182,31 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     let broken = "{\"num_nodes\": 2, \"src\": [0], \"dst\": [9]}\n";
     fs::write(&bad, [first, broken, rest].concat()).unwrap();
     let (_, judged_too) = told(&["predict", &bad, "-m", &model, "--skip-bad"]);
+    // Notes name a few of the rows, JSON names all.
+    let rows = [first, &broken.repeat(5), rest].concat();
+    fs::write(&bad, &rows).unwrap();
+    let predict = ["predict", &bad, "-m", &model, "--skip-bad"];
+    let (_, notes) = told(&predict);
+    assert_eq!(notes.matches("skipped: ").count(), 3, "{notes}");
+    assert!(
+        notes.contains("skipped 5 rows that are broken or do not fit the model; --json lists them"),
+        "{notes}"
+    );
+    let summary = super::json(&[&predict[..], &["--json"]].concat());
+    let listed: Vec<&str> =
+        summary["skipped_rows"].as_array().unwrap().iter().map(|row| row.as_str().unwrap()).collect();
+    assert_eq!((summary["skipped"].as_u64(), listed.len()), (Some(5), 5));
+    assert!(listed[4].contains("line 10: edge 0 joins vertex 9"), "{listed:?}");
     let share = |notes: &str| notes.lines().find(|line| line.contains("accuracy")).map(str::to_owned);
     assert_eq!(share(&judged_too), share(&judged), "{judged_too}");
     let (_, trained) = told(&["train", &some, "-m", &model, "--units", "9"]);
-    assert_eq!(trained.matches("note: 2 graphs without a target are not used").count(), 1, "{trained}");
+    assert_eq!(trained.matches("note: skipping 2 graphs without a target").count(), 1, "{trained}");
     assert!(trained.contains("28 graphs, "), "{trained}");
     let (_, evaluated) = told(&["evaluate", &some, "--folds", "2", "--units", "3", "--preset", "paper"]);
-    assert_eq!(evaluated.matches("2 graphs without a target are not used").count(), 1, "{evaluated}");
+    assert_eq!(evaluated.matches("skipping 2 graphs without a target").count(), 1, "{evaluated}");
     let refused = failure(&["convert", &some, &a], 1);
     assert!(refused.contains("line 8: expected a string in 'y'"), "{refused}");
-    assert!(refused.contains("rows without a class among others can be embedded"), "{refused}");
+    assert!(refused.contains("'embed' and 'predict' accept rows without a class"), "{refused}");
     let summary = super::json(&["stats", &some, "--json"]);
     assert_eq!((&summary["graphs"], &summary["classes"]), (&30.into(), &2.into()));
     assert_eq!(summary["untargeted"], 2);
@@ -243,7 +258,7 @@ fn a_dataset_is_never_written_over_by_what_is_made_of_it() {
         vec!["predict", &data, "-m", &model, "-o", &around],
         vec!["convert", &data, &around],
     ] {
-        assert!(failure(&command, 2).contains("this is the dataset itself"), "{command:?}");
+        assert!(failure(&command, 2).contains("this file is the dataset"), "{command:?}");
     }
     assert_eq!(fs::read(&data).unwrap(), before);
 }
@@ -277,5 +292,5 @@ fn graphs_may_be_called_by_numbers_and_have_no_vertices() {
 #[test]
 fn a_mistyped_file_is_not_looked_for_elsewhere() {
     let told = failure(&["stats", "mine.pq"], 1);
-    assert!(told.contains("mine.pq: no such file, and no dataset's name"), "{told}");
+    assert!(told.contains("mine.pq: no such file, and not the name of a dataset"), "{told}");
 }

@@ -69,7 +69,7 @@ fn vertices_are_trained_and_predicted() {
     assert_eq!(output(&["predict", &rows, "-m", &model, "--proba"]), table);
     stepwell().args(["predict", &rows, "-m", &model, "-o", &written]).assert().success();
     let refused = failure(&["embed", &data, "-m", &model], 2);
-    assert!(refused.contains("vectors of vertices, not of graphs"), "{refused}");
+    assert!(refused.contains("this model embeds vertices, not graphs"), "{refused}");
     assert!(output(&["embed", &data, "-m", &model, "--nodes"]).starts_with("graph,block,vertex"));
     let refused = failure(&["convert", &data, &folder.at("w.zip")], 1);
     assert!(refused.contains("targets and parts of vertices"), "{refused}");
@@ -101,4 +101,62 @@ fn vertices_are_evaluated_by_masks_and_folds() {
     let stats = json(&["stats", &bare, "--json"]);
     assert_eq!(stats["node_targets"]["classes"], 3);
     assert!(output(&["stats", &bare]).contains("node targets"));
+}
+
+#[test]
+fn vertices_are_explained_and_their_predictions_drawn() {
+    let folder = Folder::new();
+    let data = wheels(&folder, "w.jsonl", 6, true);
+    let model = folder.at("m.safetensors");
+    let mut train = vec!["train", &data, "-m", &model, "--quiet"];
+    train.extend(SMALL);
+    stepwell().args(&train).assert().success();
+    // Contributions and intercept are the decision value, which is the score that is predicted.
+    let why = json(&["explain", &data, "-m", &model, "--graph", "w3", "--vertex", "2", "--json"]);
+    assert_eq!((&why["graph"], &why["vertex"], &why["prediction"]), (&"w3".into(), &2.into(), &"rim".into()));
+    let added: f64 = why["vertices"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
+    let decision = why["decision"].as_f64().unwrap();
+    assert!((why["intercept"].as_f64().unwrap() + added - decision).abs() < 1e-9);
+    let table = output(&["predict", &data, "-m", &model]);
+    let row = table.lines().find(|line| line.starts_with("w3,2,")).unwrap();
+    let score: f64 = row.rsplit(',').next().unwrap().parse().unwrap();
+    assert!((score - decision).abs() < 1e-4, "{row} {decision}");
+    let other = json(&["explain", &data, "-m", &model, "--vertex", "2", "--class", "hub", "--json"]);
+    assert_eq!(other["class"], "hub");
+    let told = output(&["explain", &data, "-m", &model, "--vertex", "0"]);
+    assert!(told.starts_with("vertex 0 of graph w0 of w: predicted hub, known to be hub"), "{told}");
+    let unknown = output(&["explain", &data, "-m", &model, "--vertex", "4"]);
+    assert!(!unknown.contains("known to be"), "{unknown}");
+    let picture = folder.at("why.svg");
+    stepwell().args(["explain", &data, "-m", &model, "--vertex", "2", "-o", &picture]).assert().success();
+    assert!(fs::read_to_string(&picture).unwrap().contains("which is explained"));
+    for (arguments, refusal) in [
+        (&["--vertex", "99"][..], "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found 99"),
+        (&[], "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found none"),
+    ] {
+        let refused = failure(&[&["explain", &data, "-m", &model][..], arguments].concat(), 2);
+        assert!(refused.contains(refusal), "{refused}");
+    }
+
+    let page = folder.at("said.html");
+    let drawn = json(&["draw", &data, "-m", &model, "--graph", "w1", "-o", &page, "--json"]);
+    assert_eq!((&drawn["vertices"], &drawn["known"]), (&15.into(), &12.into()));
+    assert!(drawn["accuracy"].as_f64().unwrap() > 0.9, "{drawn}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("predicted: hub") && page.contains("not known"));
+    let refused = failure(&["draw", &data, "-m", &model, "--pool", "ndp"], 2);
+    assert!(refused.contains("--pool: a model's predictions are drawn on the graph itself"), "{refused}");
+}
+
+#[test]
+fn models_of_graphs_explain_no_vertex() {
+    let folder = Folder::new();
+    let model = folder.at("m.safetensors");
+    let mut train = vec!["train", "b-easy-small", "-m", &model, "--quiet"];
+    train.extend(["--preset", "paper", "--spectral-radius", "0.5", "--units", "5"]);
+    stepwell().args(&train).assert().success();
+    let refused = failure(&["explain", "b-easy-small", "-m", &model, "--vertex", "2"], 2);
+    assert!(refused.contains("--vertex: the model predicts graphs, not vertices"), "{refused}");
+    let refused = failure(&["draw", "b-easy-small", "-m", &model], 2);
+    assert!(refused.contains("--model: expected a model of vertices, found one of graphs"), "{refused}");
 }

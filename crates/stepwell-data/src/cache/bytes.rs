@@ -169,7 +169,7 @@ impl<R: Read> Source<R> {
         if seal(&self.digest.finalize().into()) == found {
             Ok(())
         } else {
-            Err(Error::malformed(self.place, "bytes as this cache's user wrote them", "others (wrong seal)"))
+            Err(Error::malformed(self.place, "bytes written by this user", "other bytes (wrong seal)"))
         }
     }
 

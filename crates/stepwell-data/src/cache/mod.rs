@@ -91,7 +91,7 @@ impl PyramidCache {
         let place = Place::file(path.display().to_string());
         let input = BufReader::with_capacity(1 << 18, file);
         let Some(seal) = Seal::open(&self.folder)? else {
-            return Err(Error::malformed(place, "a file 'seal' beside it", "none"));
+            return Err(Error::malformed(place, "a file 'seal' next to it", "none"));
         };
         layout::read(input, length, place, key, levels, graphs, &seal).map(Some)
     }
@@ -129,11 +129,11 @@ pub fn coarsen(
                 ControlFlow::Break(()) => Err(stepwell::Error::Cancelled),
             };
         }
-        Err(problem) => warnings.push(format!("a cached pyramid is built again: {problem}")),
+        Err(problem) => warnings.push(format!("rebuilding a cached pyramid: {problem}")),
     }
     let pyramid = pooling.coarsen(graphs, levels, progress)?;
     if let Err(problem) = cache.store(&key, &pyramid) {
-        warnings.push(format!("the pyramid is not kept for the next time: {problem}"));
+        warnings.push(format!("the pyramid could not be cached: {problem}"));
     }
     Ok((pyramid, warnings))
 }

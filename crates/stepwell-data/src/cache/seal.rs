@@ -1,6 +1,6 @@
-//! What only this user's Stepwell can put on a pyramid.
+//! The seal of a cached pyramid, which only the same user's Stepwell can make.
 //!
-//! A checksum shows that a file was damaged, but anybody can put a new one on a file that was
+//! A checksum shows that a file was damaged, but anyone can put a new one on a file that was
 //! changed. So the hash at the end of a file is made with a secret, which lies in the cache
 //! where only its owner can read it, and with the key of the graphs that were pooled. Who
 //! cannot read the secret cannot use the cache, nor put anything there that is believed.
@@ -33,8 +33,8 @@ impl Seal {
         };
         let place = || Place::file(path.display().to_string());
         if is_open_to_others(&file.metadata().map_err(io)?) {
-            let found = "one that others can use, too; delete it and the pyramids beside it";
-            return Err(Error::malformed(place(), "a secret of this user's", found));
+            let found = "one that other users can read; delete it and the pyramids next to it";
+            return Err(Error::malformed(place(), "a secret that only this user can read", found));
         }
         let mut secret = Vec::new();
         (&file).take(DIGEST as u64 + 1).read_to_end(&mut secret).map_err(io)?;
@@ -56,7 +56,7 @@ impl Seal {
         if files::write_secret(&path, &secret)? {
             return Ok(Self(secret));
         }
-        let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it is gone again"));
+        let gone = || io(io::Error::new(io::ErrorKind::NotFound, "it was removed meanwhile"));
         Self::open(folder)?.ok_or_else(gone)
     }
 
@@ -109,7 +109,7 @@ mod tests {
         let path = folder.path().join(NAME);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let refusal = Seal::open(folder.path()).unwrap_err().to_string();
-        assert!(refusal.contains("expected a secret of this user's"), "{refusal}");
+        assert!(refusal.contains("expected a secret that only this user can read"), "{refusal}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, b"short").unwrap();
         assert!(Seal::open(folder.path()).unwrap_err().to_string().contains("found 5 bytes"));

@@ -96,7 +96,7 @@ fn a_forged_file_with_a_right_checksum_is_not_believed() {
     // Without the secret nothing is.
     fs::write(&path, &whole).unwrap();
     fs::remove_file(folder.path().join("seal")).unwrap();
-    assert!(cache.load(&key, &batch, 1).unwrap_err().to_string().contains("a file 'seal' beside it"));
+    assert!(cache.load(&key, &batch, 1).unwrap_err().to_string().contains("a file 'seal' next to it"));
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn a_broken_file_is_built_again_with_a_warning() {
     let (found, warnings) = again();
     assert_eq!(found, built);
     assert!(
-        matches!(&warnings[..], [one] if one.contains("built again: ") && one.contains(".pyramid, byte"))
+        matches!(&warnings[..], [one] if one.contains("rebuilding a cached pyramid: ") && one.contains(".pyramid, byte"))
     );
     assert_eq!(fs::read(&path).unwrap(), whole, "repaired");
     assert_eq!(again(), (built.clone(), Vec::new()));

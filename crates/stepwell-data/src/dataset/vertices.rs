@@ -15,7 +15,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// Adds those of a graph or dataset with so many vertices, behind `before` vertices.
+    /// Adds those of a graph or dataset with `count` vertices, behind `before` vertices.
     /// Vertices without parts are in none.
     pub(crate) fn append(&mut self, before: usize, more: Self, count: usize) -> stepwell::Result<()> {
         let Self { known, splits } = more;

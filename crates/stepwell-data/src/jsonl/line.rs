@@ -74,7 +74,7 @@ fn labels(key: Key, found: &Option<LabelRows>) -> Result<Option<(&[i32], usize)>
     let Some(found) = found else { return Ok(None) };
     let width = found.width.unwrap_or(1);
     if found.lists > 0 && found.lists < found.rows {
-        let expected = format!("integers alone, or lists of integers alone, in '{}'", key.name());
+        let expected = format!("only integers, or only lists of integers, in '{}'", key.name());
         return Err(Fault::new(expected, "both"));
     }
     match found.ragged {
@@ -118,17 +118,17 @@ impl<'de> Visitor<'de> for &mut LabelRows {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an integer of 32 bits")
+        f.write_str("a 32-bit integer")
     }
 
     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
-        let wrong = |_| E::invalid_value(Unexpected::Signed(value), &"an integer of 32 bits");
+        let wrong = |_| E::invalid_value(Unexpected::Signed(value), &"a 32-bit integer");
         self.values.push(i32::try_from(value).map_err(wrong)?);
         Ok(())
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
-        let wrong = |_| E::invalid_value(Unexpected::Unsigned(value), &"an integer of 32 bits");
+        let wrong = |_| E::invalid_value(Unexpected::Unsigned(value), &"a 32-bit integer");
         self.values.push(i32::try_from(value).map_err(wrong)?);
         Ok(())
     }
@@ -262,7 +262,7 @@ impl Line {
             Key::NodeY => self.node_y = node_targets(map.next_value()?).map_err(A::Error::custom)?,
             Key::NodeSplit => self.node_split = node_parts(map.next_value()?).map_err(A::Error::custom)?,
             Key::Directed => self.directed = map.next_value()?,
-            // A graph may be called by a number; nothing else that is a text may be one.
+            // An id may be an integer; other strings may not.
             Key::Id => match map.next_value()? {
                 Value::Number(number) if !number.is_f64() => self.id = Some(number.to_string()),
                 other => self.id = Option::deserialize(other).map_err(A::Error::custom)?,
@@ -274,8 +274,8 @@ impl Line {
     }
 }
 
-/// A target from its text: only the text tells `1` from `1.0`, and a whole
-/// number too large for 64 bits from a real one.
+/// A target from its JSON text. Only the text distinguishes `1` from `1.0`, and an integer too
+/// large for 64 bits from a float.
 fn target(text: &str, column: &str, options: &ReadOptions) -> Result<Option<Y>, Fault> {
     let wrong = || Fault::new(format!("{} in '{column}'", Key::Y.holds()), quote(text.as_bytes()));
     Ok(Some(match text.as_bytes() {
@@ -389,7 +389,7 @@ impl<'de> Visitor<'de> for &mut Line {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let twice = |name: &str| {
-            A::Error::custom(format_args!("invalid value: a second '{name}', expected every key once"))
+            A::Error::custom(format_args!("invalid value: a second '{name}', expected each key once"))
         };
         while let Some(name) = map.next_key::<String>()? {
             if let Some(at) = self.kept.columns.iter().position(|column| *column == name) {
@@ -409,7 +409,7 @@ impl<'de> Visitor<'de> for &mut Line {
                     let text = map.next_value::<&RawValue>()?.get();
                     let found = quote(text.as_bytes());
                     let wrong =
-                        format_args!("invalid value: {found}, expected a text or a whole number in '{name}'");
+                        format_args!("invalid value: {found}, expected a string or an integer in '{name}'");
                     self.group = group(text).ok_or_else(|| A::Error::custom(wrong))?;
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Input that comes when it comes: whether more is there can be asked without waiting.
+//! Input that arrives over time: a reader can ask, without waiting, whether there is more.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
@@ -10,7 +10,7 @@ use memchr::memchr;
 const PART: usize = 1 << 16;
 const WAITING: usize = 64;
 
-/// Reads in a thread of its own, ahead of whoever takes the bytes.
+/// Reads ahead in a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Live {
     parts: Receiver<io::Result<Vec<u8>>>,
@@ -23,7 +23,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Reads from `input` until its end, or until nobody takes the bytes.
+    /// Reads from `input` until its end, or until the receiver is dropped.
     pub fn new(mut input: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, parts) = mpsc::sync_channel(WAITING);
         let read = move || {

@@ -8,7 +8,7 @@
 //! `weight`, `edge_label`, `edge_attr` with `edge_attr_dim`, `node_label`, `x`
 //! with `x_dim`, `pos`, `y`, `split` and `directed`. Where edges or vertices have
 //! several labels, each is a list: `"edge_label":[[1,0],[2,1]]`. `null` is the same as no
-//! key, and in a list `y` a target that is not known. Other keys belong to other
+//! key, and in a list `y` a target that is unknown. Other keys belong to other
 //! tools, unless [`ReadOptions`] name them: they are ignored, with a note. Blank lines, carriage returns and a byte order mark are accepted.
 //!
 //! ```
@@ -81,13 +81,13 @@ pub struct Reader<R> {
     rows: u64,
     pub(crate) collector: Collector,
     pub(crate) done: bool,
-    /// Whether the next line is not there yet; then a piece is handed out as it is.
+    /// Whether the next line has not arrived yet; then the piece so far is returned.
     would_wait: fn(&mut R) -> bool,
 }
 
 impl Reader<Live> {
     /// Reads what comes when it comes: whenever the next line would have to be waited
-    /// for, the rows so far are handed out.
+    /// for, the rows so far are returned.
     pub(crate) fn live(
         input: impl Read + Send + 'static,
         place: Place,

@@ -96,11 +96,11 @@ fn broken_lines_are_explained() {
     );
     check(
         "{\"num_nodes\":-1,\"src\":[],\"dst\":[]}",
-        "expected a whole number that is not negative in 'num_nodes', found integer `-1`",
+        "expected a non-negative integer in 'num_nodes', found integer `-1`",
     );
     check(
         "{\"num_nodes\":3.0,\"src\":[],\"dst\":[]}",
-        "expected a whole number that is not negative in 'num_nodes', found floating point `3.0`",
+        "expected a non-negative integer in 'num_nodes', found floating point `3.0`",
     );
     check(
         "{\"num_nodes\":2147483648,\"src\":[],\"dst\":[]}",
@@ -108,20 +108,20 @@ fn broken_lines_are_explained() {
     );
     check(
         "{\"num_nodes\":268435456,\"src\":[],\"dst\":[]}",
-        "'num_nodes', beside the few numbers listed, is 268435456, more than the limit of 1048576",
+        "'num_nodes' of a row that lists so few numbers is 268435456, more than the limit of 1048576",
     );
     check("{\"num_nodes\":2,\"src\":[0],\"dst\":[2]}", "edge 0 joins vertex 2, but the graph has 2 vertices");
     check(
         "{\"num_nodes\":2,\"src\":[-1],\"dst\":[1]}",
-        "expected a list of whole numbers from 0 to 4294967295 in 'src', found integer `-1`",
+        "expected a list of integers from 0 to 4294967295 in 'src', found integer `-1`",
     );
     check(
         "{\"num_nodes\":2,\"src\":[4294967296],\"dst\":[1]}",
-        "expected a list of whole numbers from 0 to 4294967295 in 'src', found integer `4294967296`",
+        "expected a list of integers from 0 to 4294967295 in 'src', found integer `4294967296`",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0.0],\"dst\":[1]}",
-        "expected a list of whole numbers from 0 to 4294967295 in 'src', found floating point `0.0`",
+        "expected a list of integers from 0 to 4294967295 in 'src', found floating point `0.0`",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0,1],\"dst\":[1]}",
@@ -129,15 +129,15 @@ fn broken_lines_are_explained() {
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":\"1\"}",
-        "expected a list of whole numbers from 0 to 4294967295 in 'dst', found string \"1\"",
+        "expected a list of integers from 0 to 4294967295 in 'dst', found string \"1\"",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[[1]]}",
-        "expected a list of whole numbers from 0 to 4294967295 in 'dst', found sequence",
+        "expected a list of integers from 0 to 4294967295 in 'dst', found sequence",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[null]}",
-        "expected a list of whole numbers from 0 to 4294967295 in 'dst', found null",
+        "expected a list of integers from 0 to 4294967295 in 'dst', found null",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"weight\":[-1]}",
@@ -151,8 +151,8 @@ fn broken_lines_are_explained() {
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"weight\":[NaN]}",
         r#"expected valid JSON, found '\"weight\":[NaN]}' around column 46 (expected value)"#,
     );
-    check(&format!("{none},\"x\":[1]}}"), "expected 'x_dim' beside 'x', found none");
-    check(&format!("{none},\"x_dim\":1}}"), "expected 'x' beside 'x_dim', found none");
+    check(&format!("{none},\"x\":[1]}}"), "expected 'x_dim' together with 'x', found none");
+    check(&format!("{none},\"x_dim\":1}}"), "expected 'x' together with 'x_dim', found none");
     check(
         &format!("{none},\"x\":[1,2,3],\"x_dim\":2}}"),
         "expected 4 numbers in 'x' (2 vertices of 2), found 3",
@@ -161,7 +161,7 @@ fn broken_lines_are_explained() {
         &format!("{none},\"x\":[],\"x_dim\":99999999999}}"),
         "x_dim is 99999999999, more than the limit of 16777216",
     );
-    let labels = "expected a list of integers of 32 bits, or of lists of them, in 'node_label'";
+    let labels = "expected a list of 32-bit integers, or of lists of them, in 'node_label'";
     for (found, told) in [
         ("[1,2147483648]", "integer `2147483648`"),
         ("[-2147483649]", "integer `-2147483649`"),
@@ -179,7 +179,7 @@ fn broken_lines_are_explained() {
     );
     check(
         &format!("{none},\"node_label\":[1,[2]]}}"),
-        "expected integers alone, or lists of integers alone, in 'node_label', found both",
+        "expected only integers, or only lists of integers, in 'node_label', found both",
     );
     check(
         &format!("{none},\"node_label\":[[1,2]]}}"),
@@ -195,15 +195,15 @@ fn broken_lines_are_explained() {
     );
     check(
         &format!("{none},\"y\":1}}"),
-        "expected none in 'y', as in the rows before, found a number; rows without a class among others can be embedded and predicted, are left out of training, and are refused elsewhere",
+        "expected none in 'y', as in the rows before, found a number; 'embed' and 'predict' accept rows without a class, 'train' and 'evaluate' skip them, other commands refuse them",
     );
-    check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1; 'y' holds 'a'");
+    check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1, but 'y' holds 'a'");
     check(&format!("{none},\"y\":[]}}"), "expected at least one target in 'y', found an empty list");
     for nested in ["[[1]]", "[{}]", "[1e999]", "{}"] {
         check(
             &format!("{none},\"y\":{nested}}}"),
             &format!(
-                "expected a whole number of 64 bits, a real number, a text or a list of numbers in 'y', found '{nested}'"
+                "expected a 64-bit integer, a float, a string, a boolean or a list of numbers in 'y', found '{nested}'"
             ),
         );
     }
@@ -211,22 +211,22 @@ fn broken_lines_are_explained() {
     check(&format!("{none},\"y\":{many}}}"), "the number of targets is 16385, more than the limit of 16384");
     check(
         &format!("{none},\"y\":99999999999999999999}}"),
-        "expected a whole number of 64 bits, a real number, a text or a list of numbers in 'y', found '99999999999999999999'",
+        "expected a 64-bit integer, a float, a string, a boolean or a list of numbers in 'y', found '99999999999999999999'",
     );
     check(
         &format!("{none},\"y\":1e999}}"),
-        "expected a whole number of 64 bits, a real number, a text or a list of numbers in 'y', found '1e999'",
+        "expected a 64-bit integer, a float, a string, a boolean or a list of numbers in 'y', found '1e999'",
     );
     check(
         &format!("{none},\"id\":7.5}}"),
-        "expected a text or a whole number in 'id', found floating point `7.5`",
+        "expected a string or an integer in 'id', found floating point `7.5`",
     );
     check(
         &format!("{none},\"pos\":[1,2,3]}}"),
         "expected 4 numbers in 'pos', as many as two per vertex, found 3",
     );
     check(&format!("{none},\"directed\":1}}"), "expected true or false in 'directed', found integer `1`");
-    check(&format!("{none},\"src\":[]}}"), "expected every key once, found a second 'src'");
+    check(&format!("{none},\"src\":[]}}"), "expected each key once, found a second 'src'");
     check(
         none,
         r#"expected valid JSON, found '[],\"dst\":[]' around column 32 (EOF while parsing an object)"#,
@@ -365,14 +365,14 @@ fn columns_are_named() {
     let error = |names: &[&str]| read_with(&more, &named(names)).unwrap_err().to_string();
     assert_eq!(
         error(&["a", "c"]),
-        "in.jsonl, line 1: several targets that are classes by name cannot be trained together: 'c' holds 'x'; name one of them"
+        "in.jsonl, line 1: several targets must be numbers or 0/1, but 'c' holds 'x'; pass one target to predict classes by name"
     );
     assert_eq!(error(&["A"]), "in.jsonl: expected a key 'A', found 'a', 'b', 'c'");
     assert!(
         error(&["a"])
             .starts_with("in.jsonl, line 2: expected a number in 'a', as in the rows before, found none")
     );
-    assert_eq!(error(&["x"]), "in.jsonl: expected columns of targets, found 'x', which describes the graph");
+    assert_eq!(error(&["x"]), "in.jsonl: expected a target column, found 'x', which describes the graph");
     assert_eq!(read_with(&[], &named(&["a"])).unwrap().len(), 0);
 }
 
@@ -412,9 +412,9 @@ fn groups_are_read() {
     assert_eq!(error(&["\"g\":1", ""]), "in.jsonl, line 2: expected a group in 'g', found none");
     assert_eq!(
         error(&["\"g\":1.5"]),
-        "in.jsonl, line 1: expected a text or a whole number in 'g', found '1.5'"
+        "in.jsonl, line 1: expected a string or an integer in 'g', found '1.5'"
     );
-    assert_eq!(error(&["\"g\":1,\"g\":2"]), "in.jsonl, line 1: expected every key once, found a second 'g'");
+    assert_eq!(error(&["\"g\":1,\"g\":2"]), "in.jsonl, line 1: expected each key once, found a second 'g'");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl<W: Write> Writer<W> {
             object.put(Key::NodeLabel, &LabelRows(labels, width))?;
         }
         if let Some((values, width)) = graph.vertex_attributes() {
-            object.put(Key::X, values)?;
+            object.put(Key::X, &values[..])?;
             object.put(Key::XDim, &width)?;
         }
         if let Some(all) = &dataset.coordinates {
@@ -115,7 +115,7 @@ fn names(parts: &[Option<Part>]) -> Vec<Option<&'static str>> {
     parts.iter().map(|&part| name(part)).collect()
 }
 
-/// The targets of a graph's vertices, null where they are not known.
+/// The targets of a graph's vertices, null if unknown.
 struct NodeY<'a>(&'a Known, Range<usize>);
 
 impl Serialize for NodeY<'_> {

@@ -1,9 +1,9 @@
-//! What a model is, to be read by people and programs.
+//! The card of a model: its description for people and programs.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use stepwell::config::{Metric, ModelConfig, Preset, options};
+use stepwell::config::{Metric, ModelConfig, Preset};
 use stepwell::features::StructuralFeature;
 use stepwell::model::{Choice, Model, Saved, TrainedModel, Version};
 use stepwell::readout::{Assessment, Expansion};
@@ -207,7 +207,7 @@ impl Card {
         let classes = self.classes.names();
         let more = if classes.len() > 8 { ", …" } else { "" };
         match self.task {
-            None => "nothing: it has no readout, and embeds only".to_owned(),
+            None => "nothing: it has no readout and only embeds".to_owned(),
             Some("classification") => {
                 format!("{} classes: {}{more}", classes.len(), classes[..classes.len().min(8)].join(", "))
             }
@@ -251,13 +251,8 @@ fn inputs(model: &Model) -> InputCard {
 
 /// The preset with the fewest options that differ, and these.
 fn nearest(config: &ModelConfig) -> (Preset, Map<String, Value>) {
-    let changed = |preset: Preset| {
-        let base = ModelConfig::preset(preset);
-        let differs = options().iter().filter(|option| option.value(&base) != option.value(config));
-        differs.map(|option| (option.name.to_owned(), option.value(config))).collect::<Map<_, _>>()
-    };
     let all = [Preset::Accurate, Preset::Paper, Preset::Vertices, Preset::Reference]
-        .map(|preset| (preset, changed(preset)));
+        .map(|preset| (preset, config.differences(&ModelConfig::preset(preset))));
     let best = all.into_iter().min_by_key(|(_, changed)| changed.len());
     best.unwrap_or_default()
 }

@@ -78,7 +78,7 @@ impl Dtype {
         }
     }
 
-    /// The element as a whole number, or what it is instead.
+    /// The element as an integer, or what it is instead.
     fn integer(self, element: &[u8]) -> Result<i64, f64> {
         let word = self.word(element);
         match self.kind {
@@ -87,7 +87,7 @@ impl Dtype {
             Kind::Unsigned | Kind::Object => i64::try_from(word).map_err(|_| word as f64),
             Kind::Float => {
                 let real = self.real(element);
-                // Beyond 2⁵³ neighbouring whole numbers share one float.
+                // Beyond 2⁵³ neighbouring integers share one float.
                 let whole = real.fract() == 0.0 && real.abs() <= (1u64 << 53) as f64;
                 if whole { Ok(real as i64) } else { Err(real) }
             }
@@ -123,11 +123,11 @@ impl Array<'_> {
         self.elements(place, allowance, |element| Ok(self.dtype.real(element)))
     }
 
-    /// All elements of an array of whole numbers, whatever their type.
+    /// All elements of an array of integers, whatever their type.
     pub(super) fn integers(&self, place: &Place, allowance: &mut Allowance) -> Result<Vec<i64>> {
         self.elements(place, allowance, |element| {
             self.dtype.integer(element).map_err(|found| {
-                Error::malformed(place.byte(self.at), "a whole number of 64 bits", format!("{found}"))
+                Error::malformed(place.byte(self.at), "a 64-bit integer", format!("{found}"))
             })
         })
     }
@@ -175,7 +175,7 @@ impl Array<'_> {
     fn found_bytes(&self) -> String {
         match self.data {
             Data::Bytes(bytes) => bytes.len().to_string(),
-            Data::Latin1(text) => format!("a text of another length ({} bytes as UTF-8)", text.len()),
+            Data::Latin1(text) => format!("a string of another length ({} bytes as UTF-8)", text.len()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The classes of the graphs: one-hot rows or whole numbers.
+//! The classes of the graphs: one-hot rows or integers.
 
 use super::Member;
 use super::array::shown;
@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 #[derive(Default)]
 pub(super) struct Classes {
     pub(super) values: Vec<i64>,
-    /// How they were written so far: by so many columns.
+    /// How they were written so far: by this many columns.
     columns: Option<usize>,
 }
 
 impl Classes {
-    /// Reads the classes of so many graphs.
+    /// Reads the classes of `graphs` graphs.
     pub(super) fn read(
         &mut self,
         member: &Member<'_>,
@@ -50,7 +50,7 @@ impl Classes {
         for row in 0..graphs {
             let numbers = &numbers[row * columns..(row + 1) * columns];
             let class = hot(numbers).map_err(|found| {
-                Error::malformed(member.place.row(row as u64 + 1), "one 1 and else zeros", found)
+                Error::malformed(member.place.row(row as u64 + 1), "one 1, and zeros otherwise", found)
             })?;
             self.values.push(class);
         }

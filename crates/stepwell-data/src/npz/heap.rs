@@ -1,4 +1,4 @@
-//! What a pickle may hold, side by side.
+//! The objects of a pickle.
 //!
 //! Objects lie in a [`Heap`] and name each other by number. However deep or
 //! circular a pickle makes them, nothing is nested, so nothing recurses, and

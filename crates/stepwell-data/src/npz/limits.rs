@@ -1,4 +1,4 @@
-//! How much a file may ask for.
+//! How much memory a file may need.
 //!
 //! A few bytes of a pickle can stand for a great many, one matrix named a
 //! million times for instance. What it unfolds to is therefore counted while it

@@ -5,12 +5,13 @@
 //! |---|---|
 //! | `edges` | two columns: the ends of each undirected edge |
 //! | `node_features` | a row per vertex |
-//! | `node_labels` | a class per vertex; -1 where it is not known |
-//! | `train_masks`, `val_masks`, `test_masks` | a row per split, a truth value per vertex |
+//! | `node_labels` | a class per vertex; -1 if unknown |
+//! | `train_masks`, `val_masks`, `test_masks` | a row per split, a boolean per vertex |
 
 use std::io::{Read, Seek};
 
-use stepwell::graph::{BatchBuilder, EdgeList};
+use stepwell::features::SPARSE_WIDTH;
+use stepwell::graph::{BatchBuilder, EdgeList, SparseRows};
 use stepwell::targets::Targets;
 
 use super::limits::Allowance;
@@ -20,7 +21,7 @@ use crate::archive::Archive;
 use crate::dataset::{Dataset, Known, Part, Vertices};
 use crate::error::{Error, Result};
 
-/// The member that tells such a file from the benchmark's.
+/// The member that distinguishes such a file from the benchmark's.
 pub(super) const MARK: &str = "node_labels.npy";
 
 /// The members of the masks.
@@ -63,8 +64,16 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
     let sources = (0..ends.len()).step_by(2).map(end).collect::<Result<Vec<u32>>>()?;
     let targets = (1..ends.len()).step_by(2).map(end).collect::<Result<Vec<u32>>>()?;
     let mut graphs = BatchBuilder::default();
-    let attributes = (width > 0).then_some((&x[..], width));
-    let list = EdgeList { vertex_attributes: attributes, ..EdgeList::new(vertices, &sources, &targets) };
+    // Words and the like: wide rows that are mostly 0 are kept by their non-zeros.
+    let non_zeros = x.iter().filter(|value| **value != 0.0).count();
+    let sparse = (width >= SPARSE_WIDTH && non_zeros <= x.len() / 4 && x.iter().all(|x| x.is_finite()))
+        .then(|| SparseRows::of_dense(width, &x));
+    let dense = (width > 0 && sparse.is_none()).then_some((&x[..], width));
+    let list = EdgeList {
+        vertex_attributes: dense,
+        sparse_attributes: sparse.as_ref(),
+        ..EdgeList::new(vertices, &sources, &targets)
+    };
     graphs.push(&list).map_err(|source| Error::Graph { place: edges.place.clone(), source })?;
 
     let mut splits: Vec<Vec<Option<Part>>> = Vec::new();
@@ -78,7 +87,7 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
         let count = match shape[..] {
             [found] if found == vertices => 1,
             [count, found] if found == vertices => count,
-            _ => return wrong(&mask, &format!("a truth value for each of {vertices} vertices"), &shape),
+            _ => return wrong(&mask, &format!("a boolean for each of {vertices} vertices"), &shape),
         };
         if splits.is_empty() {
             splits = vec![vec![None; vertices]; count];

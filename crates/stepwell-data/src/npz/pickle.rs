@@ -6,7 +6,7 @@
 //! [`names`](super::names); everything else is an error. Protocols 2 to 5.
 //!
 //! It reads every byte once, and every size is compared with the bytes that
-//! remain before anything is done with it. Bytes and texts stay where they are;
+//! remain before anything is done with it. Bytes and strings stay where they are;
 //! the stack and the memory for objects are limited.
 
 use super::heap::{Heap, Object, Value};
@@ -15,7 +15,7 @@ use super::names::Global;
 use super::objects::Objects;
 use crate::error::{Error, Place, Result, quote};
 
-/// Values and marks on the stack at a time. Python hands out lists and dicts in
+/// Values and marks on the stack at a time. Python returns lists and dicts in
 /// pieces of 1000, so honest pickles stay far below.
 const MAX_STACK: usize = 10_000;
 
@@ -195,7 +195,7 @@ impl<'a> Machine<'a, '_> {
         let bytes = self.take(length)?;
         match std::str::from_utf8(bytes) {
             Ok(text) => self.push(Value::Text(text)),
-            Err(_) => self.malformed("text in UTF-8", quote(bytes)),
+            Err(_) => self.malformed("a string in UTF-8", quote(bytes)),
         }
     }
 
@@ -321,7 +321,7 @@ impl<'a> Machine<'a, '_> {
         Ok(self.number(1)? as u8)
     }
 
-    /// A little-endian number of so many bytes.
+    /// A little-endian number of `width` bytes.
     fn number(&mut self, width: usize) -> Result<u64> {
         let bytes = self.take(width as u64)?;
         Ok(bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))

@@ -6,7 +6,7 @@
 //! in each. `node-feat.csv.gz` and `edge-feat.csv.gz` are optional: columns of
 //! integers are labels, one kind per column, and others are attributes.
 //! `graph-label.csv.gz` has one or several targets per graph; `nan`, or nothing
-//! between commas, is a target that is not known. `split/NAME/` holds the official
+//! between commas, is a target that is unknown. `split/NAME/` holds the official
 //! split, and `mapping/mol.csv.gz`, of molecules, names of targets and graphs.
 //! The folders lie in a folder or a zip archive.
 //!

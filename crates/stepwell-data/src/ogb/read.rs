@@ -84,7 +84,7 @@ fn within_reason(place: &Place, vertices: usize, lines: usize) -> Result<()> {
     if vertices <= limit {
         return Ok(());
     }
-    let what = "the number of vertices, beside the few edges listed,";
+    let what = "the number of vertices of a dataset that lists so few edges";
     Err(Error::TooLarge { place: place.clone(), what, limit: limit as u64, found: vertices as u64 })
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::archive::{Archive, Files, Opened, gunzip};
 use crate::error::{Error, Place, Result};
 
-/// The file that tells this layout from others.
+/// The file that only this layout has.
 const SIGN: &str = "raw/num-node-list.csv.gz";
 
 /// Whether a folder or archive has this layout. What cannot be read has none.
@@ -60,7 +60,7 @@ impl<R: Read + Seek + Send> Source<R> {
         Ok(Self { root: root.clone(), files, name })
     }
 
-    /// Opens the table at `path`.csv.gz, if it is there.
+    /// Opens the table at `path`.csv.gz, if it exists.
     pub(super) fn open(&mut self, path: &str) -> Result<Option<Opened<'_>>> {
         let opened = self.files.open(&format!("{}{path}.csv.gz", self.root))?;
         Ok(opened.map(|(packed, place)| -> Opened<'_> { (Box::new(gunzip(packed)), place) }))

@@ -22,7 +22,7 @@ pub(super) fn read<R: Read + Seek + Send>(
         [] => return Ok((None, None)),
         [name] => name,
         several => {
-            let note = format!("there are several splits ({}): none is used", several.join(", "));
+            let note = format!("ignoring the splits: there are several ({})", several.join(", "));
             return Ok((None, Some(note)));
         }
     };
@@ -44,6 +44,6 @@ pub(super) fn read<R: Read + Seek + Send>(
     let whole: Option<Vec<Part>> = parts.into_iter().collect();
     let note = whole
         .is_none()
-        .then(|| format!("the split '{name}' lists {listed} of {graphs} graphs, and is not used"));
+        .then(|| format!("ignoring the split '{name}', which lists only {listed} of {graphs} graphs"));
     Ok((whole, note))
 }

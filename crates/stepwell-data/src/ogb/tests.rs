@@ -112,8 +112,8 @@ fn optional_tables_may_be_missing() {
 #[test]
 fn columns_with_fractions_are_attributes() {
     let dataset = read_with(&[("raw/node-feat", "1\n2\n3\n4\n5\n0.5\n"), ("raw/edge-feat", "1e0\n2\n3\n")]);
-    assert_eq!(dataset.graphs.graph(0).vertex_attributes(), Some((&[1.0, 2.0, 3.0][..], 1)));
-    assert_eq!(dataset.graphs.graph(2).vertex_attributes(), Some((&[5.0, 0.5][..], 1)));
+    assert_eq!(dataset.graphs.graph(0).vertex_attributes(), Some((vec![1.0, 2.0, 3.0].into(), 1)));
+    assert_eq!(dataset.graphs.graph(2).vertex_attributes(), Some((vec![5.0, 0.5].into(), 1)));
     assert_eq!(dataset.graphs.graph(2).edge_attributes(), Some((&[3.0, 3.0][..], 1)));
 }
 
@@ -131,10 +131,10 @@ fn targets_are_classes_numbers_or_several() {
 #[test]
 fn splits_that_say_too_little_or_too_much_are_not_used() {
     let dataset = read_with(&[("split/scaffold/test", "\n")]);
-    assert_eq!(dataset.notes, ["the split 'scaffold' lists 2 of 3 graphs, and is not used"]);
+    assert_eq!(dataset.notes, ["ignoring the split 'scaffold', which lists only 2 of 3 graphs"]);
     let more = [("split/random/train", "0\n"), ("split/random/valid", "1\n"), ("split/random/test", "2\n")];
     let dataset = read_with(&more);
-    assert_eq!(dataset.notes, ["there are several splits (random, scaffold): none is used"]);
+    assert_eq!(dataset.notes, ["ignoring the splits: there are several (random, scaffold)"]);
     assert_eq!(dataset.parts, None);
 }
 
@@ -188,7 +188,7 @@ fn what_is_wrong_is_told_with_its_line() {
     );
     check(
         &[("raw/num-node-list", "3\n4000000000\n2\n"), ("raw/node-feat", "none")],
-        "toy: the number of vertices, beside the few edges listed, is 4000000005, more than the limit of 1048960",
+        "toy: the number of vertices of a dataset that lists so few edges is 4000000005, more than the limit of 1048960",
     );
     check(
         &[("raw/node-feat", "5,0\n5\n7,0\n6,0\n5,0\n7,0\n")],

@@ -1,4 +1,4 @@
-//! Rows of integers or of real numbers, whichever the file holds, and targets.
+//! Rows of integers or of floats, whichever the file holds, and targets.
 
 use std::io::Read;
 
@@ -87,7 +87,7 @@ pub(super) fn targets(reader: impl Read, place: &Place, graphs: usize) -> Result
         return Ok(Targets::integers(classes));
     }
     let binary = width > 1 && values.iter().all(|value| value.is_nan() || [0.0, 1.0].contains(value));
-    let rows = Array2::from_shape_vec((lines, width), values).unwrap_or_default();
+    let rows = Array2::from_shape_vec((lines, width), values).expect("lines of one width");
     Ok(if binary { Targets::Binary(rows) } else { Targets::Numbers(rows) })
 }
 

@@ -35,7 +35,7 @@ impl BatchRows {
         Ok(Self { len, next: 0, wanted, columns, one_by_one })
     }
 
-    /// Whether all rows have been handed out.
+    /// Whether all rows have been returned.
     pub fn is_done(&self) -> bool {
         self.next >= self.len
     }

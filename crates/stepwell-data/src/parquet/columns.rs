@@ -74,7 +74,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Refuses names that are not there.
+    /// Refuses names of missing columns.
     pub fn new(options: &ReadOptions, schema: &Schema) -> Result<Self, Fault> {
         options.check()?;
         let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
@@ -106,7 +106,7 @@ enum TargetColumn {
     Bool(BooleanArray),
     Real(PrimitiveArray<Float64Type>),
     Text(LargeStringArray),
-    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN where they are not known;
+    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN if unknown;
     /// it has none where its list is null.
     Several {
         lists: Option<ArrayRef>,
@@ -430,7 +430,7 @@ impl LabelLists {
     }
 }
 
-/// One text per row; graphs may be called by numbers.
+/// One string per row; ids may be integers.
 fn texts(key: Key, array: &ArrayRef) -> Result<LargeStringArray> {
     as_texts(array, key == Key::Id).ok_or_else(|| wrong_type(key, array).into())
 }
@@ -439,7 +439,7 @@ fn texts(key: Key, array: &ArrayRef) -> Result<LargeStringArray> {
 fn groups(name: &str, array: &ArrayRef) -> Result<LargeStringArray> {
     let wrong = || {
         let found = format!("a column of type {}", array.data_type());
-        Fault::new(format!("texts or whole numbers in '{name}'"), found)
+        Fault::new(format!("strings or integers in '{name}'"), found)
     };
     as_texts(array, true).ok_or_else(|| wrong().into())
 }
@@ -488,7 +488,7 @@ impl TargetColumn {
     }
 
     fn new(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Self> {
-        // What is wrong is told of the column that was named.
+        // Blame the column that was named.
         let named = |located: Located| {
             let Located { row, fault } = located;
             match fault {
@@ -513,7 +513,7 @@ impl TargetColumn {
     }
 }
 
-/// The numbers and truth values of one of several targets, NaN where they are null.
+/// The numbers and booleans of one of several targets, NaN where they are null.
 fn known_numbers(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Vec<f64>> {
     let kind = array.data_type();
     let found = || format!("a column of type {kind}");
@@ -525,7 +525,7 @@ fn known_numbers(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<
     }
     let known = *kind == DataType::Boolean || kind.is_integer() || kind.is_floating();
     let numbers = Some(array).filter(|_| known).and_then(|array| cast(array, &DataType::Float64).ok());
-    let wrong = || Fault::new(format!("numbers or truth values in '{name}'"), found());
+    let wrong = || Fault::new(format!("numbers or booleans in '{name}'"), found());
     let numbers = numbers.ok_or_else(wrong)?;
     let numbers = numbers.as_primitive::<Float64Type>();
     Ok(numbers.iter().map(|value| value.unwrap_or(f64::NAN)).collect())

@@ -1,4 +1,4 @@
-//! Counts inside pages of texts that are stored by their lengths.
+//! Counts inside pages of strings that are stored by their lengths.
 //!
 //! DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY begin with lengths packed by
 //! DELTA_BINARY_PACKED, which say how many they are. The `parquet` crate makes room for that
@@ -13,7 +13,7 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::fault;
-use super::thrift::not_parquet;
+use super::thrift::{not_parquet, varint};
 use crate::rows::Fault;
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
@@ -23,8 +23,8 @@ pub(super) fn check(input: &(impl ChunkReader + Clone), column: &ColumnChunkMeta
     let levels = column.column_descr();
     if levels.max_rep_level() > 0 {
         return Err(Fault::new(
-            "lists of texts stored plainly or with a dictionary",
-            "lists of texts by DELTA_BYTE_ARRAY",
+            "lists of strings encoded as PLAIN or with a dictionary",
+            "lists of strings encoded as DELTA_BYTE_ARRAY",
         ));
     }
     let rows = usize::try_from(column.num_values()).unwrap_or(0);
@@ -61,7 +61,7 @@ pub(super) fn check(input: &(impl ChunkReader + Clone), column: &ColumnChunkMeta
 }
 
 fn cut_short() -> Fault {
-    not_parquet("a page of texts that is cut short")
+    not_parquet("a truncated page of strings")
 }
 
 /// Integers by DELTA_BINARY_PACKED.
@@ -73,12 +73,12 @@ struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Reads what stands before the integers, of which there are at most so many.
+    /// Reads the header of the integers, of which there are at most `most`.
     fn of(mut rest: &'a [u8], most: u32) -> Result<Self> {
-        let mut next = || varint(&mut rest);
+        let mut next = || varint(&mut rest).ok_or_else(cut_short);
         let (block, miniblocks, count, _first) = (next()?, next()?, next()?, next()?);
         if count > u64::from(most) {
-            return Err(not_parquet(format!("{count} lengths of texts in a page of {most} values")));
+            return Err(not_parquet(format!("{count} lengths of strings in a page of {most} values")));
         }
         Ok(Self { block, miniblocks, count, rest })
     }
@@ -89,7 +89,7 @@ impl<'a> Packed<'a> {
         let mut left = self.count.saturating_sub(1);
         while left > 0 {
             let each = each.ok_or_else(cut_short)?;
-            varint(&mut self.rest)?; // the least difference
+            varint(&mut self.rest).ok_or_else(cut_short)?; // the least difference
             let widths = usize::try_from(self.miniblocks).ok().and_then(|n| self.rest.split_at_checked(n));
             let (widths, mut rest) = widths.ok_or_else(cut_short)?;
             for &width in widths {
@@ -104,19 +104,6 @@ impl<'a> Packed<'a> {
         }
         Ok(self.rest)
     }
-}
-
-fn varint(bytes: &mut &[u8]) -> Result<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first().ok_or_else(cut_short)?;
-        *bytes = rest;
-        value |= u64::from(byte & 127) << shift;
-        if byte < 128 {
-            return Ok(value);
-        }
-    }
-    Err(cut_short())
 }
 
 #[cfg(test)]

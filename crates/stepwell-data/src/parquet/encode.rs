@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use ndarray::{Array2, Axis};
-use stepwell::graph::Table;
+use stepwell::graph::{Table, VertexAttributes};
 use stepwell::targets::{Labels, Targets};
 
 use super::layout::Layout;
@@ -48,11 +48,10 @@ pub(super) fn encode(
     let vertices = starts[0]..starts[range.len()];
     let attributes = graphs.vertex_attributes();
     let node_label = graphs.vertex_labels().map_or(&[][..], |labels| labels.rows(vertices.clone()));
-    let x = attributes.map_or(&[][..], |attributes| attributes.rows(vertices.clone()));
+    let x = attributes.map_or_else(Default::default, |attributes| attributes.rows(vertices.clone()));
     let pos = dataset.coordinates.as_ref().map_or(&[][..], |all| all[vertices.clone()].as_flattened());
-    let width = |table: Option<&Table<f64>>| {
-        Arc::new(Int32Array::from_value(table.map_or(0, |table| table.width as i32), range.len()))
-    };
+    let width =
+        |width: Option<usize>| Arc::new(Int32Array::from_value(width.unwrap_or(0) as i32, range.len()));
     let column = |(key, kind): &(Key, DataType)| -> ArrayRef {
         match key {
             Key::Id => texts(dataset.ids.as_deref().unwrap_or_default()[range.clone()].iter()),
@@ -65,10 +64,10 @@ pub(super) fn encode(
             Key::Weight => reals(&edges.weight, kind, &ends),
             Key::EdgeLabel => labels(&edges.edge_label, kind, &ends),
             Key::EdgeAttr => reals(&edges.edge_attr, kind, &ends),
-            Key::EdgeAttrDim => width(graphs.edge_attributes()),
+            Key::EdgeAttrDim => width(graphs.edge_attributes().map(|table| table.width)),
             Key::NodeLabel => labels(node_label, kind, starts),
-            Key::X => reals(x, kind, starts),
-            Key::XDim => width(attributes),
+            Key::X => reals(&x, kind, starts),
+            Key::XDim => width(attributes.map(VertexAttributes::width)),
             Key::Pos => list::<Float64Type>(pos.iter().copied(), starts),
             Key::Y => targets(&dataset.targets, kind, range.clone()),
             Key::Split => {
@@ -98,7 +97,8 @@ fn check_offsets(dataset: &Dataset, range: &Range<usize>, place: &Place) -> Resu
         table.map_or(1, |table| table.width.max(1) as u64)
     }
     let graphs = &dataset.graphs;
-    let of_vertex = width(graphs.vertex_attributes()).max(width(graphs.vertex_labels())).max(2);
+    let attributes = graphs.vertex_attributes().map_or(1, |all| all.width().max(1) as u64);
+    let of_vertex = attributes.max(width(graphs.vertex_labels())).max(2);
     let of_edge = width(graphs.edge_attributes()).max(width(graphs.edge_labels()));
     let (vertex_numbers, edge_numbers) = (vertices as u64 * of_vertex, entries as u64 * of_edge);
     let targets = range.len() as u64 * dataset.targets.width() as u64;
@@ -145,7 +145,7 @@ fn targets(targets: &Targets, kind: &DataType, range: Range<usize>) -> ArrayRef 
     }
 }
 
-/// The targets of vertices, which begin at `starts`, null where they are not known.
+/// The targets of vertices, which begin at `starts`, null if unknown.
 fn node_y(known: Option<&Known>, kind: &DataType, starts: &[usize]) -> ArrayRef {
     let DataType::List(field) = kind else { return arrow_array::new_empty_array(kind) };
     let nothing = Known::default();

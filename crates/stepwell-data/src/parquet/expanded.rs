@@ -1,6 +1,6 @@
 //! How large a column becomes when what it points to is copied.
 //!
-//! Views of lists and of texts, and dictionaries, may name the same bytes in every row: a
+//! Views of lists and of strings, and dictionaries, may name the same bytes in every row: a
 //! small buffer then stands for a large column.
 
 use arrow_array::cast::{AsArray, as_string_array};
@@ -33,7 +33,7 @@ pub(super) fn ask(array: &ArrayRef) -> Result<(), Fault> {
         DataType::Dictionary(_, values) if values.is_string() => of_dictionary(array),
         _ => return Ok(()),
     };
-    memory::ask_for("a column that names the same bytes again and again", bytes).map_err(Fault::Graph)
+    memory::ask_for("a column that refers to the same bytes again and again", bytes).map_err(Fault::Graph)
 }
 
 fn of_dictionary(array: &ArrayRef) -> u64 {

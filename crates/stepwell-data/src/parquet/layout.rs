@@ -69,7 +69,7 @@ impl Layout {
         match Key::all().find(|&key| carried(key) && !fits(key)) {
             None => Ok(()),
             Some(key) => Err(Error::Unsupported(format!(
-                "{place}: '{}' of some graphs does not fit into the columns the file was begun with",
+                "{place}: '{}' of some graphs does not fit the columns of the graphs before",
                 key.name()
             ))),
         }
@@ -94,7 +94,7 @@ fn kind(dataset: &Dataset, key: Key) -> Option<DataType> {
         Key::EdgeAttr => graphs.edge_attributes().map(|rows| reals(&rows.values)),
         Key::EdgeAttrDim => graphs.edge_attributes().map(|_| DataType::Int32),
         Key::NodeLabel => graphs.vertex_labels().map(labels),
-        Key::X => graphs.vertex_attributes().map(|rows| reals(&rows.values)),
+        Key::X => graphs.vertex_attributes().map(|rows| reals(rows.kept())),
         Key::XDim => graphs.vertex_attributes().map(|_| DataType::Int32),
         Key::Pos => dataset.coordinates.as_ref().map(|_| list(DataType::Float64)),
         Key::Y => match &dataset.targets {

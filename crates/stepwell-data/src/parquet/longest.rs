@@ -13,7 +13,7 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::fault;
-use super::thrift::not_parquet;
+use super::thrift::{not_parquet, varint};
 use crate::rows::Fault;
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
@@ -54,7 +54,7 @@ pub(super) fn row(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaDa
 }
 
 fn cut_short() -> Fault {
-    not_parquet("levels of a page that are cut short")
+    not_parquet("truncated levels of a page")
 }
 
 /// How long rows are, while their levels go by.
@@ -68,7 +68,7 @@ impl Lengths {
     /// The levels of a page: runs, and groups of eight that are packed in bits.
     fn page(&mut self, mut bytes: &[u8], width: u32, mut left: u64) -> Result<()> {
         while left > 0 {
-            let head = varint(&mut bytes)?;
+            let head = varint(&mut bytes).ok_or_else(cut_short)?;
             if head & 1 == 0 {
                 let (&level, rest) = bytes.split_first().ok_or_else(cut_short)?;
                 bytes = rest;
@@ -112,19 +112,6 @@ impl Lengths {
 fn bits(bytes: &[u8], at: u64, width: u32) -> u64 {
     let bit = |at: u64| u64::from(bytes.get((at / 8) as usize).map_or(0, |byte| byte >> (at % 8) & 1));
     (0..width).map(|place| bit(at + u64::from(place)) << place).sum()
-}
-
-fn varint(bytes: &mut &[u8]) -> Result<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first().ok_or_else(cut_short)?;
-        *bytes = rest;
-        value |= u64::from(byte & 127) << shift;
-        if byte < 128 {
-            return Ok(value);
-        }
-    }
-    Err(cut_short())
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Parquet, and Arrow record batches: one graph per row.
 //!
-//! The columns are `num_nodes` (a whole number), `src` and `dst` (lists of
-//! whole numbers) and, where the data have them, `id`, `weight`, `edge_label`,
+//! The columns are `num_nodes` (an integer), `src` and `dst` (lists of
+//! integers) and, where the data have them, `id`, `weight`, `edge_label`,
 //! `edge_attr` with `edge_attr_dim`, `node_label`, `x` with `x_dim`, `pos`, `y`,
 //! `split` and `directed`. Where edges or vertices have several labels,
 //! `edge_label` and `node_label` are lists of lists. Numbers may be of any width, signed or not, lists
-//! large or of fixed size, texts large, viewed or in a dictionary. A null means
+//! large or of fixed size, strings large, viewed or in a dictionary. A null means
 //! that the row has no such value; inside a list it is an error, but in a list `y`,
-//! where it is a target that is not known, as NaN is. Other columns belong to other
+//! where it is a target that is unknown, as NaN is. Other columns belong to other
 //! tools, unless [`ReadOptions`](crate::ReadOptions) name them: they are not read, and noted.
 //!
 //! The dataset's name and the meaning of its features are JSON in the schema's

@@ -35,7 +35,7 @@ const BATCH_ROWS: u64 = 1 << 14;
 /// four to eight once it is converted.
 const BYTES_PER_NUMBER: u64 = 20;
 
-/// The share of the memory that is left, one in so many, that texts of a batch may take.
+/// Strings of a batch may take one part in this many of the memory left.
 const TEXT_SHARE: u64 = 8;
 
 /// The longest list of fixed size: what a file says of it is not backed by data.
@@ -243,7 +243,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
             .map_err(fault)
     }
 
-    /// Rows of a group that memory can hold at a time, where all texts of one take at most
+    /// Rows of a group that memory can hold at a time, where all strings of one take at most
     /// `texts` bytes. Refuses rows that are longer: run lengths make many numbers of few bytes.
     fn rows_in_memory(&self, group: &RowGroupMetaData, texts: u64) -> Result<usize, Fault> {
         let leaves = group.columns().iter().enumerate();

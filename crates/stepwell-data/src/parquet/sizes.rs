@@ -32,7 +32,7 @@ const GZIP_RATIO: u64 = 1032;
 /// The most a byte can become when LZ4 is undone.
 const LZ4_RATIO: u64 = 255;
 
-/// Encodings of texts that begin with a count of lengths, inside the compressed page.
+/// Encodings of strings that begin with a count of lengths, inside the compressed page.
 const DELTA_TEXTS: [u64; 2] = [6, 7];
 
 /// Bytes read for a page's header: at first, and where long statistics need more.
@@ -50,7 +50,7 @@ pub(super) fn footer(input: &impl ChunkReader) -> Result<Bytes> {
     let tail = input.get_bytes(length - 8, 8).map_err(fault)?;
     let (size, magic) = tail.split_at(4);
     if magic != MAGIC {
-        return Err(not_parquet("no 'PAR1' at the end, as in a file cut short"));
+        return Err(not_parquet("no 'PAR1' at the end, as in a truncated file"));
     }
     let size = u64::from(u32::from_le_bytes([size[0], size[1], size[2], size[3]]));
     if size > length - 12 {
@@ -85,7 +85,7 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
     };
     let (elements, kind) = thrift.list()?;
     if kind != Thrift::STRUCT {
-        return Err(not_parquet("a schema that is none"));
+        return Err(not_parquet("an empty schema"));
     }
     // Children still to come of each group that is open.
     let mut open: Vec<u64> = Vec::new();
@@ -118,7 +118,7 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Walks the pages of the columns `wanted` of a row group, and says how long a row of texts
+/// Walks the pages of the columns `wanted` of a row group, and says how long a row of strings
 /// may be, at most.
 pub(super) fn row_group(
     input: &(impl ChunkReader + Clone),
@@ -179,7 +179,7 @@ fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData
             // One of its three forms is undone to the end as well.
             Compression::LZ4 => {
                 let found = page.compressed.saturating_mul(LZ4_RATIO);
-                too_large("the size of a page in LZ4, undone,", MAX_PAGE_BYTES, found)?;
+                too_large("the unpacked size of an LZ4 page", MAX_PAGE_BYTES, found)?;
             }
             _ => {}
         }

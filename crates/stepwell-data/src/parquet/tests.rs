@@ -58,16 +58,13 @@ fn check_refused(name: &str, expected: &str) {
 fn what_cannot_be_meant_is_explained() {
     check_refused(
         "null_in_list.parquet",
-        ", row 2: expected a list of whole numbers from 0 to 4294967295 in 'src', found null",
+        ", row 2: expected a list of integers from 0 to 4294967295 in 'src', found null",
     );
     check_refused(
         "null_list.parquet",
-        ", row 2: expected a list of whole numbers from 0 to 4294967295 in 'dst', found null",
+        ", row 2: expected a list of integers from 0 to 4294967295 in 'dst', found null",
     );
-    check_refused(
-        "negative.parquet",
-        ", row 2: expected a whole number that is not negative in 'num_nodes', found -1",
-    );
+    check_refused("negative.parquet", ", row 2: expected a non-negative integer in 'num_nodes', found -1");
     check_refused(
         "nan.parquet",
         ", row 2: edge 0 has weight NaN; expected a finite number that is not negative",
@@ -78,7 +75,7 @@ fn what_cannot_be_meant_is_explained() {
     );
     check_refused(
         "wrong_type.parquet",
-        ": expected a list of whole numbers from 0 to 4294967295 in 'src', found a column of type List(Utf8, field: 'element')",
+        ": expected a list of integers from 0 to 4294967295 in 'src', found a column of type List(Utf8, field: 'element')",
     );
 }
 
@@ -97,7 +94,7 @@ fn what_is_no_parquet_file_is_explained() {
         let cut = error(&valid[..length]);
         assert_eq!(
             cut,
-            "in.parquet: expected a Parquet file, found no 'PAR1' at the end, as in a file cut short"
+            "in.parquet: expected a Parquet file, found no 'PAR1' at the end, as in a truncated file"
         );
     }
     let mut long = valid.clone();
@@ -112,7 +109,7 @@ fn what_is_no_parquet_file_is_explained() {
     );
     assert_eq!(
         error(b"PAR1\x00\x00\x00\x00PAR1"),
-        "in.parquet: expected a Parquet file, found a header cut short"
+        "in.parquet: expected a Parquet file, found a truncated header"
     );
 }
 
@@ -174,7 +171,7 @@ fn pieces_fit_into_a_joined_layout() {
     let mut writer = Writer::new(Vec::new(), Layout::of(&pieces[0]), place).unwrap();
     assert_eq!(
         writer.write(&pieces[1]).unwrap_err().to_string(),
-        "joined: 'weight' of some graphs does not fit into the columns the file was begun with"
+        "joined: 'weight' of some graphs does not fit the columns of the graphs before"
     );
 }
 
@@ -421,12 +418,9 @@ fn lists_of_targets_are_read() {
     let mut texts = ListBuilder::new(StringBuilder::new());
     texts.append_value([Some("a")]);
     let said = both(&with_columns(vec![("y", Arc::new(texts.finish()))]), &plain).unwrap_err();
-    assert_eq!(said, "several targets must be numbers or 0/1; 'y' holds strings");
+    assert_eq!(said, "several targets must be numbers or 0/1, but 'y' holds strings");
     let said = both(&with_columns(vec![("y", nested(&[Some(&[Some(&[1])])]))]), &plain).unwrap_err();
-    assert!(
-        said.starts_with("expected numbers or truth values in 'y', found a column of type List"),
-        "{said}"
-    );
+    assert!(said.starts_with("expected numbers or booleans in 'y', found a column of type List"), "{said}");
 }
 
 #[test]
@@ -461,12 +455,12 @@ fn columns_are_named_for_targets_and_groups() {
     assert_eq!(said(&["a"], Some("g")), "expected a column 'g', found 'a', 'b', 'c', 'd', 'y'");
     assert_eq!(
         said(&["a", "c"], None),
-        "several targets that are classes by name cannot be trained together: 'c' holds strings; name one of them"
+        "several targets must be numbers or 0/1, but 'c' holds strings; pass one target to predict classes by name"
     );
     assert_eq!(said(&["d"], Some("a")), "expected a group in 'a', found none");
     assert_eq!(
         said(&["a"], Some("d")),
-        "expected texts or whole numbers in 'd', found a column of type Float64"
+        "expected strings or integers in 'd', found a column of type Float64"
     );
 }
 

@@ -1,5 +1,5 @@
 //! A walk over bytes in Thrift's compact encoding, the encoding of Parquet's
-//! footer and page headers: it passes over everything and asks for no memory.
+//! footer and page headers: it skips everything and allocates nothing.
 //!
 //! The `parquet` crate reads a field as its number says, whatever kind it
 //! claims to be. A field of another kind than expected is therefore an error
@@ -97,7 +97,7 @@ impl<'a> Thrift<'a> {
     }
 
     fn cut() -> Fault {
-        not_parquet("a header cut short")
+        not_parquet("a truncated header")
     }
 
     fn left(&self) -> u64 {
@@ -119,15 +119,12 @@ impl<'a> Thrift<'a> {
     }
 
     fn varint(&mut self) -> Result<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(not_parquet("a number of more than 64 bits in a header"))
+        let mut rest = &self.bytes[self.at..];
+        let is_cut = rest.len() < VARINT_BYTES;
+        let value = varint(&mut rest);
+        self.at = self.bytes.len() - rest.len();
+        let too_large = || not_parquet("a number of more than 64 bits in a header");
+        value.ok_or_else(|| if is_cut { Self::cut() } else { too_large() })
     }
 
     fn skip(&mut self, kind: u8, depth: usize) -> Result<()> {
@@ -157,10 +154,28 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// In a list a truth value has a byte of its own.
+    /// In a list a boolean has a byte of its own.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Result<()> {
         if let 1 | 2 = kind { self.pass(1) } else { self.skip(kind, depth) }
     }
+}
+
+/// Bytes of the longest integer of 64 bits.
+const VARINT_BYTES: usize = 10;
+
+/// An integer of seven bits per byte, the lowest first. Returns nothing if the bytes end, or
+/// 64 bits are not enough.
+pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for place in 0..VARINT_BYTES {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 127) << (7 * place);
+        if byte < 128 {
+            return Some(value);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

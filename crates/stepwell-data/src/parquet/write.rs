@@ -92,10 +92,11 @@ impl<W: Write + Send> Writer<W> {
 /// Numbers of a graph in all its lists, about.
 fn numbers_of(dataset: &Dataset, index: usize) -> usize {
     let graph = dataset.graphs.graph(index);
-    let reals = [graph.vertex_attributes(), graph.edge_attributes()].into_iter().flatten();
+    let attributes = dataset.graphs.vertex_attributes().map_or(0, |all| all.width()) * graph.num_vertices();
     // Single labels are counted with the vertices and entries.
     let labels = [graph.vertex_labels(), graph.edge_labels()].into_iter().flatten().filter(|l| l.1 > 1);
-    let carried = reals.map(|(values, _)| values.len()).sum::<usize>()
+    let carried = attributes
+        + graph.edge_attributes().map_or(0, |(values, _)| values.len())
         + labels.map(|(values, _)| values.len()).sum::<usize>();
     1 + dataset.targets.width() + carried + graph.num_vertices() + graph.num_entries() * 2
 }

@@ -10,16 +10,16 @@ use super::vertices::{NodeParts, NodeTargets, vertices};
 use super::{Fault, Key, MAX_TARGETS, MAX_VERTICES, MAX_WIDTH, ReadOptions, Untargeted, quoted};
 use crate::dataset::{Dataset, Known, Part, Vertices};
 
-/// Vertices after which a piece is handed out.
+/// Vertices after which a piece is returned.
 const PIECE_VERTICES: usize = 1 << 16;
 
-/// Entries and graphs after which a piece is handed out, however few vertices it has.
+/// Entries and graphs after which a piece is returned, however few vertices it has.
 const PIECE_ENTRIES: usize = 1 << 20;
 
-/// Targets after which a piece is handed out.
+/// Targets after which a piece is returned.
 const PIECE_TARGETS: usize = 1 << 22;
 
-/// Bytes of names after which a piece is handed out.
+/// Bytes of names after which a piece is returned.
 const PIECE_TEXTS: usize = 1 << 24;
 
 /// A graph may have this many vertices that nothing is listed for, and
@@ -37,7 +37,7 @@ pub(crate) enum Target<'a> {
     Bool(bool),
     Real(f64),
     Text(&'a str),
-    /// NaN where one is not known.
+    /// NaN if unknown.
     Several(&'a [f64]),
 }
 
@@ -128,6 +128,7 @@ impl<'a> Row<'a> {
             )?,
             vertex_labels: self.node_label,
             vertex_attributes: attributes((Key::X, self.x), (Key::XDim, self.x_dim), vertices, "vertices")?,
+            sparse_attributes: None,
             directed: self.directed,
         })
     }
@@ -151,7 +152,7 @@ pub(super) fn vertices_within_reason(num_nodes: u64, numbers: u64) -> Result<usi
         return Err(Fault::TooLarge { what: "'num_nodes'", limit: MAX_VERTICES, found: num_nodes });
     }
     if num_nodes > listed {
-        let what = "'num_nodes', beside the few numbers listed,";
+        let what = "'num_nodes' of a row that lists so few numbers";
         return Err(Fault::TooLarge { what, limit: listed, found: num_nodes });
     }
     Ok(num_nodes as usize)
@@ -197,8 +198,9 @@ fn attributes<'a>(
     rows: usize,
     items: &str,
 ) -> Result<Option<(&'a [f64], usize)>, Fault> {
-    let beside =
-        |one: Key, other: Key| Fault::new(format!("'{}' beside '{}'", one.name(), other.name()), "none");
+    let beside = |one: Key, other: Key| {
+        Fault::new(format!("'{}' together with '{}'", one.name(), other.name()), "none")
+    };
     let (values, width) = match (values, width) {
         (None, None) => return Ok(None),
         (Some(_), None) => return Err(beside(width_key, key)),
@@ -303,7 +305,7 @@ impl Shape {
 }
 
 /// What can be done with rows that lack a class.
-const LACKS: &str = "; rows without a class among others can be embedded and predicted, are left out of training, and are refused elsewhere";
+const LACKS: &str = "; 'embed' and 'predict' accept rows without a class, 'train' and 'evaluate' skip them, other commands refuse them";
 
 /// What the vertices of all graphs must carry, for a model that was made for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -324,12 +326,11 @@ impl Expected {
     fn check(self, shape: &Shape) -> Result<(), Fault> {
         let found = shape.x.unwrap_or(0);
         if found != self.attributes {
-            let expected =
-                format!("{} numbers per vertex in 'x', as the model was made for", self.attributes);
+            let expected = format!("{} numbers per vertex in 'x', which the model expects", self.attributes);
             return Err(Fault::new(expected, found.to_string()));
         }
         if self.labels && shape.node_label.is_none() {
-            return Err(Fault::new("'node_label', as the model was made for", "none"));
+            return Err(Fault::new("'node_label', which the model expects", "none"));
         }
         Ok(())
     }
@@ -363,7 +364,7 @@ pub(crate) struct Collector {
     known: Vec<usize>,
     targets: Targets,
     several: Vec<f64>,
-    /// Whether any row so far had no target, a target, one that is a real number.
+    /// Whether any row so far had no target, a target, one that is a float.
     any_untargeted: bool,
     any_targeted: bool,
     any_real: bool,
@@ -402,7 +403,7 @@ impl Collector {
         Self { attribute_names, ..self }
     }
 
-    /// Whether there is nothing to hand over.
+    /// Whether there is nothing to return.
     pub fn is_empty(&self) -> bool {
         self.builder.is_empty() && self.left_out == 0
     }
@@ -579,14 +580,14 @@ impl Collector {
     /// The graphs collected. Names that do not fit the columns are of no use.
     fn named(&mut self) -> GraphBatch {
         let graphs = self.builder.take();
-        let width = graphs.vertex_attributes().map_or(0, |attributes| attributes.width);
+        let width = graphs.vertex_attributes().map_or(0, |attributes| attributes.width());
         if self.attribute_names.is_empty() || self.attribute_names.len() != width {
             return graphs;
         }
-        graphs.with_attribute_names(self.attribute_names.clone()).expect("different ones, one per column")
+        graphs.with_attribute_names(self.attribute_names.clone()).expect("names that differ, one per column")
     }
 
-    /// Hands over what has been collected and starts anew.
+    /// Returns what has been collected and starts anew.
     pub fn take(&mut self) -> Dataset {
         (self.entries, self.texts) = (0, 0);
         let shape = self.shape;
@@ -641,7 +642,7 @@ fn check_finite(row: &Row<'_>, options: &ReadOptions) -> Result<(), Fault> {
     }
 }
 
-/// Adds a target of the kind the shape admits. Integers give way to real numbers.
+/// Adds a target of the kind the shape admits. Integers give way to floats.
 pub(super) fn push_target(targets: &mut Targets, target: Target<'_>) {
     match (&mut *targets, target) {
         (Targets::Classes(Labels::Int(values)), Target::Int(value)) => values.push(value),

@@ -95,7 +95,7 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     }
     if let Some(known) = &dataset.some_classes {
         return Err(Error::Unsupported(format!(
-            "{place}: {} of {graphs} graphs have no class, and rows cannot hold classes of some graphs",
+            "{place}: {} of {graphs} graphs have no class; give all graphs a class, or remove the classes",
             graphs - known.rows.len()
         )));
     }
@@ -140,7 +140,7 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
 
 /// A lower bound of the numbers a row lists, which is all the reader's rule needs.
 fn numbers_listed(dataset: &Dataset, graph: GraphRef<'_>) -> u64 {
-    let width = graph.vertex_attributes().map_or(0, |(_, width)| width)
+    let width = dataset.graphs.vertex_attributes().map_or(0, |all| all.width())
         + graph.vertex_labels().map_or(0, |(_, width)| width)
         + 2 * usize::from(dataset.coordinates.is_some())
         + usize::from(dataset.vertices.as_ref().is_some_and(|all| !all.splits.is_empty()));

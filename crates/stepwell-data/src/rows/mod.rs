@@ -4,28 +4,29 @@
 //! |---|---|
 //! | `num_nodes` | how many vertices the graph has, joined by edges or not |
 //! | `src`, `dst` | where each edge begins and ends, from 0 |
-//! | `id` | the graph's name, a text or a whole number |
+//! | `id` | the graph's name, a string or an integer |
 //! | `weight` | one number per edge |
 //! | `edge_label` | one integer per edge, or one list of integers per edge, all equally long |
 //! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and how many an edge has |
 //! | `node_label` | one integer per vertex, or one list of integers per vertex, all equally long |
 //! | `x`, `x_dim` | the vertices' attributes, row after row, and how many a vertex has |
 //! | `pos` | two coordinates per vertex, for drawing |
-//! | `y` | what is to be predicted: a whole number, a real number, a truth value or a text; or a list of numbers, truth values and nulls |
+//! | `y` | the target: an integer, a float, a boolean or a string; or a list of numbers, booleans and nulls |
 //! | `split` | `train`, `validation` or `test` |
-//! | `node_y` | what is to be predicted of every vertex: as `y`, or null where it is not known |
+//! | `node_y` | the target of every vertex: as `y`, or null if unknown |
 //! | `node_split` | `train`, `validation`, `test` or null for every vertex; of several splits a list of them |
-//! | `directed` | whether edges have a direction; not, unless said |
+//! | `directed` | whether edges have a direction; false by default |
 //!
 //! Other columns may be named to hold targets in place of `y` ([`ReadOptions`]), and
 //! one to hold groups.
 //!
-//! All but the first three may be absent, from every row or from none (`node_y` and
-//! `node_split` from any row, whose vertices are then of no known target or part); an edge
-//! without a weight has weight 1. What edges carry does not matter in a row without
-//! edges, nor what vertices carry in one without vertices: it fits beside all. Here are the rules of a row ([`Collector`])
-//! and how edges are listed when they are written ([`EdgeWriter`]); what the
-//! bytes look like is the business of the formats.
+//! All but the first three may be absent, from every row or from none. `node_y` and
+//! `node_split` may be absent from any row, whose vertices then have no target or part. An edge
+//! without a weight has weight 1. A row without edges may lack what other rows' edges carry,
+//! and a row without vertices what other rows' vertices carry.
+//!
+//! [`Collector`] checks these rules row by row; [`EdgeWriter`] lists edges for writing. The
+//! formats turn rows into bytes.
 
 mod collect;
 mod edges;
@@ -75,26 +76,22 @@ impl Key {
     /// All keys in the order they are written in, with their names and what
     /// they hold, as error messages say it.
     const ALL: [(Self, &'static str, &'static str); 17] = [
-        (Self::Id, "id", "a text or a whole number"),
-        (Self::NumNodes, "num_nodes", "a whole number that is not negative"),
-        (Self::Src, "src", "a list of whole numbers from 0 to 4294967295"),
-        (Self::Dst, "dst", "a list of whole numbers from 0 to 4294967295"),
+        (Self::Id, "id", "a string or an integer"),
+        (Self::NumNodes, "num_nodes", "a non-negative integer"),
+        (Self::Src, "src", "a list of integers from 0 to 4294967295"),
+        (Self::Dst, "dst", "a list of integers from 0 to 4294967295"),
         (Self::Weight, "weight", "a list of numbers"),
-        (Self::EdgeLabel, "edge_label", "a list of integers of 32 bits, or of lists of them,"),
+        (Self::EdgeLabel, "edge_label", "a list of 32-bit integers, or of lists of them,"),
         (Self::EdgeAttr, "edge_attr", "a list of numbers"),
-        (Self::EdgeAttrDim, "edge_attr_dim", "a whole number that is not negative"),
-        (Self::NodeLabel, "node_label", "a list of integers of 32 bits, or of lists of them,"),
+        (Self::EdgeAttrDim, "edge_attr_dim", "a non-negative integer"),
+        (Self::NodeLabel, "node_label", "a list of 32-bit integers, or of lists of them,"),
         (Self::X, "x", "a list of numbers"),
-        (Self::XDim, "x_dim", "a whole number that is not negative"),
+        (Self::XDim, "x_dim", "a non-negative integer"),
         (Self::Pos, "pos", "a list of numbers"),
-        (Self::Y, "y", "a whole number of 64 bits, a real number, a text or a list of numbers"),
-        (Self::Split, "split", "a text"),
-        (
-            Self::NodeY,
-            "node_y",
-            "a list of whole numbers, of real numbers, of texts, of truth values or of lists of numbers",
-        ),
-        (Self::NodeSplit, "node_split", "a list of texts, or of lists of texts,"),
+        (Self::Y, "y", "a 64-bit integer, a float, a string, a boolean or a list of numbers"),
+        (Self::Split, "split", "a string"),
+        (Self::NodeY, "node_y", "a list of integers, floats, strings, booleans or lists of numbers"),
+        (Self::NodeSplit, "node_split", "a list of strings, or of lists of strings,"),
         (Self::Directed, "directed", "true or false"),
     ];
 
@@ -176,15 +173,15 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Several targets cannot be texts.
+/// Several targets cannot be strings.
 pub(crate) fn texts_among_targets(options: &ReadOptions, column: &str, found: &str) -> Fault {
     Fault::Unusable(if options.targets.len() > 1 {
         format!(
-            "several targets that are classes by name cannot be trained together: {} holds {found}; name one of them",
+            "several targets must be numbers or 0/1, but {} holds {found}; pass one target to predict classes by name",
             quoted(column)
         )
     } else {
-        format!("several targets must be numbers or 0/1; {} holds {found}", quoted(column))
+        format!("several targets must be numbers or 0/1, but {} holds {found}", quoted(column))
     })
 }
 
@@ -196,7 +193,7 @@ pub(crate) struct Ignored {
 }
 
 impl Ignored {
-    /// So many are worth telling; the names may be as many as the rows.
+    /// More are not reported: there may be as many names as rows.
     const MOST: usize = 16;
 
     pub fn add(&mut self, name: &str) {

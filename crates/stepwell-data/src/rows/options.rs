@@ -1,15 +1,16 @@
 //! Which columns hold targets and groups, and what becomes of rows without a target.
 
 use super::{Fault, Key, quoted};
+use crate::error::likeness;
 
-/// What becomes of graphs without a target where others have one. Of several
-/// targets some may always be unknown; a graph without any is meant here.
+/// What to do with graphs without any target if others have one. Of several targets, some may
+/// always be unknown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Untargeted {
     /// Refuses them where targets are classes. Numbers are NaN for them.
     #[default]
     Refuse,
-    /// Leaves them out and counts them.
+    /// Skips and counts them.
     Skip,
     /// Takes them: numbers are NaN for them; classes are then
     /// [those of some graphs](crate::Dataset::some_classes).
@@ -36,7 +37,7 @@ pub struct ReadOptions {
     /// The columns that hold targets; `y` where none is named. One is read as
     /// `y` is; of several each must hold numbers, booleans or nulls.
     pub targets: Vec<String>,
-    /// The column that holds the graphs' groups: texts or whole numbers.
+    /// The column that holds the graphs' groups: strings or integers.
     pub groups: Option<String>,
     /// What becomes of graphs without a target.
     pub untargeted: Untargeted,
@@ -63,23 +64,23 @@ impl ReadOptions {
         }
     }
 
-    /// Refuses names that cannot be meant.
+    /// Refuses names that no target or group can have.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let graph = |name: &String| Key::from_name(name).is_some_and(|key| key != Key::Y);
         if let Some(name) = self.targets.iter().find(|name| graph(name)) {
             let found = format!("{}, which describes the graph", quoted(name));
-            return Err(Fault::new("columns of targets", found));
+            return Err(Fault::new("a target column", found));
         }
         if let Some(at) = (1..self.targets.len()).find(|&at| self.targets[..at].contains(&self.targets[at])) {
-            return Err(Fault::new("every target once", format!("{} twice", quoted(&self.targets[at]))));
+            return Err(Fault::new("each target once", format!("{} twice", quoted(&self.targets[at]))));
         }
         match &self.groups {
             Some(name) if graph(name) && name != Key::Id.name() => {
                 let found = format!("{}, which describes the graph", quoted(name));
-                Err(Fault::new("a column of groups", found))
+                Err(Fault::new("a group column", found))
             }
             Some(name) if self.target_columns().contains(name) => {
-                Err(Fault::new("different columns for targets and groups", format!("{} twice", quoted(name))))
+                Err(Fault::new("separate columns for targets and groups", format!("{} twice", quoted(name))))
             }
             _ => Ok(()),
         }
@@ -89,12 +90,10 @@ impl ReadOptions {
 /// The column that was asked for is not among those that are there; those that
 /// look like it come first.
 pub(crate) fn no_such_column(word: &str, name: &str, others: &[String]) -> Fault {
-    let likeness =
-        |other: &str| strsim::jaro_winkler(&other.to_ascii_lowercase(), &name.to_ascii_lowercase());
     let mut others: Vec<&String> = others.iter().collect();
-    others.sort_by_key(|other| likeness(other) <= 0.8);
+    others.sort_by_key(|other| likeness(name, other) <= 0.8);
     let found = others.iter().map(|other| quoted(other)).collect::<Vec<_>>().join(", ");
-    let found = if found.is_empty() { "none but those of the graph".to_owned() } else { found };
+    let found = if found.is_empty() { "only columns that describe the graph".to_owned() } else { found };
     Fault::new(format!("a {word} {}", quoted(name)), found)
 }
 
@@ -111,11 +110,11 @@ mod tests {
             assert_eq!(options.check().map_or_else(|fault| fault.to_string(), |()| String::new()), expected);
         };
         check(&["a", "y"], Some("id"), "");
-        check(&["src"], None, "expected columns of targets, found 'src', which describes the graph");
-        check(&["a", "b", "a"], None, "expected every target once, found 'a' twice");
-        check(&[], Some("x"), "expected a column of groups, found 'x', which describes the graph");
-        check(&["a"], Some("a"), "expected different columns for targets and groups, found 'a' twice");
-        check(&[], Some("y"), "expected different columns for targets and groups, found 'y' twice");
+        check(&["src"], None, "expected a target column, found 'src', which describes the graph");
+        check(&["a", "b", "a"], None, "expected each target once, found 'a' twice");
+        check(&[], Some("x"), "expected a group column, found 'x', which describes the graph");
+        check(&["a"], Some("a"), "expected separate columns for targets and groups, found 'a' twice");
+        check(&[], Some("y"), "expected separate columns for targets and groups, found 'y' twice");
     }
 
     #[test]
@@ -124,6 +123,6 @@ mod tests {
         let said = no_such_column("column", "logp", &others).to_string();
         assert_eq!(said, "expected a column 'logp', found 'LogP', 'mass', 'smiles'");
         let said = no_such_column("key", "logp", &[]).to_string();
-        assert_eq!(said, "expected a key 'logp', found none but those of the graph");
+        assert_eq!(said, "expected a key 'logp', found only columns that describe the graph");
     }
 }

@@ -276,12 +276,12 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
     let some = Known { rows: vec![1], targets: Targets::integers(vec![7]) };
     check(
         Dataset { some_classes: Some(some), ..whole.clone() },
-        "out: 1 of 2 graphs have no class, and rows cannot hold classes of some graphs",
+        "out: 1 of 2 graphs have no class; give all graphs a class, or remove the classes",
     );
     let bare = stepwell::graph::Graph::new(&EdgeList::new((1 << 20) + 1, &[], &[])).unwrap();
     check(
         Dataset { graphs: bare.into_batch(), ..Dataset::default() },
-        "out, row 1: 'num_nodes', beside the few numbers listed, is 1048577, more than the limit of 1048576",
+        "out, row 1: 'num_nodes' of a row that lists so few numbers is 1048577, more than the limit of 1048576",
     );
     assert!(check_writable(&whole, &Place::file("out")).is_ok());
 }

@@ -18,7 +18,7 @@ pub(crate) struct NodeTargets {
 }
 
 impl NodeTargets {
-    /// The next vertex; nothing where its target is not known.
+    /// The next vertex; nothing where its target is unknown.
     pub fn push(&mut self, target: Option<Target<'_>>) -> Result<(), Fault> {
         let vertex = self.len;
         self.len += 1;
@@ -118,7 +118,7 @@ fn part_of_vertex(name: &str) -> Result<Part, Fault> {
     Part::from_name(name).ok_or_else(unknown)
 }
 
-/// What a row says of its vertices, of which there are so many; nothing where it says nothing.
+/// What a row says of its `count` vertices; nothing where it says nothing.
 pub(super) fn vertices(
     targets: Option<&NodeTargets>,
     parts: Option<&NodeParts>,

@@ -1,4 +1,4 @@
-//! Graphs made on the spot, from a seed.
+//! Graphs generated from a seed.
 //!
 //! [`generate`] draws the paper's benchmark (its section 6.1) in its easy, hard
 //! and small versions. [`Family`] draws one graph of any size: grids, random

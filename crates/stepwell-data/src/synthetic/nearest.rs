@@ -1,4 +1,4 @@
-//! Who is near whom: the k nearest points of each point.
+//! The k nearest points of each point.
 
 use super::clusters::squared_distance;
 

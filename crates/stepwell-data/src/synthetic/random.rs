@@ -74,7 +74,7 @@ pub(super) fn join_near(cells: &Cells, radius: f64, edges: &mut Edges) {
 /// neighbours, so a random end of a random edge is a vertex drawn by degree.
 pub(super) fn barabasi_albert(vertices: usize, links: usize, stream: &mut Stream, edges: &mut Edges) {
     (1..=links).for_each(|leaf| edges.push(0, leaf));
-    // The last vertex that chose each vertex; nobody can choose before vertex 1.
+    // The last vertex that chose each vertex; vertex 0 has none to choose.
     let mut chosen_by = vec![0u32; vertices];
     for newcomer in links + 1..vertices {
         let ends = 2 * edges.sources.len();

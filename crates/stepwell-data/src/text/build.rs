@@ -1,4 +1,4 @@
-//! Tables of vertices and edges, one graph after the other, made a batch.
+//! Builds a batch from tables of vertices and edges, graph after graph.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ impl Tables<'_> {
         let (pieces, note) = match self.pieces(place, &line, false) {
             Err(Error::Graph { source: stepwell::Error::EdgesDiffer { what, .. }, .. }) => {
                 let note = format!(
-                    "the two directions of an edge carry different {what}: the graphs are read as directed"
+                    "the two directions of an edge carry different {what}: reading the graphs as directed"
                 );
                 (self.pieces(place, &line, true)?, Some(note))
             }
@@ -136,7 +136,7 @@ fn slice_rows<'a, T>(table: &'a Rows<T>, rows: &Range<usize>) -> Option<(&'a [T]
     Some((&values[rows.start * width..rows.end * width], *width))
 }
 
-/// Refuses a file that has not one line for each of the things it tells of.
+/// Refuses a file that does not have one line per graph, vertex or edge.
 pub(crate) fn same_count(place: &Place, expected: usize, of: &str, found: usize) -> Result<()> {
     if expected == found {
         Ok(())

@@ -91,7 +91,7 @@ pub(crate) fn for_each_line(
     Ok(())
 }
 
-/// A whole number with an optional sign, and nothing else.
+/// An integer with an optional sign, and nothing else.
 pub(crate) fn integer(token: &[u8]) -> Option<i64> {
     let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -100,7 +100,7 @@ pub(crate) fn integer(token: &[u8]) -> Option<i64> {
     std::str::from_utf8(token).ok()?.parse().ok()
 }
 
-/// A file of one whole number per line.
+/// A file of one integer per line.
 pub(crate) fn integers(
     reader: impl Read,
     place: &Place,
@@ -114,7 +114,7 @@ pub(crate) fn integers(
     })
 }
 
-/// A file of rows of real numbers, separated by commas, all of one width.
+/// A file of rows of floats, separated by commas, all of one width.
 /// Returns the width and the numbers.
 pub(crate) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>)> {
     let real = |token: &[u8]| fast_float2::parse(token).ok().filter(|value: &f64| value.is_finite());
@@ -124,7 +124,7 @@ pub(crate) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>
 /// A file of rows of labels, separated by commas, all of one width.
 /// Returns the width and the labels.
 pub(crate) fn labels(reader: impl Read, place: &Place) -> Result<(usize, Vec<i32>)> {
-    rows(reader, place, "an integer of 32 bits", |token| integer(token)?.try_into().ok())
+    rows(reader, place, "a 32-bit integer", |token| integer(token)?.try_into().ok())
 }
 
 fn rows<T>(

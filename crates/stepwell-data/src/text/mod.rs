@@ -1,5 +1,5 @@
 //! What layouts of text files share: lines, rows of numbers in them, and graphs
-//! built of tables that go through a whole dataset.
+//! built from tables of a whole dataset.
 
 mod build;
 mod lines;

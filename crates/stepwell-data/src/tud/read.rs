@@ -63,14 +63,12 @@ fn ignored(names: &[&str]) -> Vec<String> {
     let listed = quoted.join(", ");
     match names.len() {
         0 => Vec::new(),
-        1 => vec![format!(
-            "{listed} was not read: it is not part of the layout, or another file has what it holds"
-        )],
-        2 | 3 => vec![format!(
-            "{listed} were not read: they are not part of the layout, or another file has what they hold"
-        )],
+        1 => vec![format!("{listed} was ignored: it is not part of the layout, or repeats another file")],
+        2 | 3 => {
+            vec![format!("{listed} were ignored: they are not part of the layout, or repeat another file")]
+        }
         n => vec![format!(
-            "{listed} and {} more files were not read: they are not part of the layout, or another file has what they hold",
+            "{listed} and {} more files were ignored: they are not part of the layout, or repeat another file",
             n - 3
         )],
     }
@@ -84,7 +82,7 @@ fn in_order<T: Copy>(rows: Rows<T>, edges: &Edges) -> Rows<T> {
     Some((line_of.iter().flat_map(row).copied().collect(), width))
 }
 
-/// How many graphs may have no vertices where no label speaks for them.
+/// How many graphs may have no vertices if no file lists their labels.
 const EMPTY_GRAPHS: usize = 1 << 20;
 
 fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout, Targets)> {
@@ -118,7 +116,7 @@ fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout,
 fn read_targets<R: Read + Seek + Send>(source: &mut Source<R>, graphs: usize) -> Result<Targets> {
     if let Some((reader, place)) = source.open("graph_labels")? {
         let mut classes = Vec::new();
-        integers(reader, &place, "a whole number", i64::MIN..=i64::MAX, |class, _| {
+        integers(reader, &place, "an integer", i64::MIN..=i64::MAX, |class, _| {
             classes.push(class);
             Ok(())
         })?;

@@ -39,7 +39,7 @@ impl<R: Read + Seek + Send> Source<R> {
         self.prefix.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Opens `NAME_suffix.txt`, if it is there.
+    /// Opens `NAME_suffix.txt`, if it exists.
     pub(super) fn open(&mut self, suffix: &str) -> Result<Option<Opened<'_>>> {
         let name = format!("{}_{suffix}.txt", self.prefix);
         self.asked.push(name.clone());

@@ -43,7 +43,7 @@ fn every_file_ends_up_where_it_belongs() {
     assert_eq!((first.num_vertices(), first.num_edges()), (3, 2));
     assert_eq!(first.neighbours(1), [0, 2]);
     assert_eq!(first.vertex_labels().unwrap(), (&[4, 4, -2][..], 1));
-    assert_eq!(first.vertex_attributes().unwrap(), (&[0.5, 1.0, 1.5, 2.0, 2.5, 3.0][..], 2));
+    assert_eq!(first.vertex_attributes().unwrap(), (vec![0.5, 1.0, 1.5, 2.0, 2.5, 3.0].into(), 2));
     assert_eq!(first.edge_labels().unwrap(), (&[1, 1, 3, 3][..], 1));
     assert_eq!(dataset.graphs.graph(1).num_vertices(), 0, "a number the indicator leaves out");
     let last = dataset.graphs.graph(2);
@@ -76,7 +76,7 @@ fn labels_may_be_several() {
 #[test]
 fn directions_that_carry_something_else_make_graphs_directed() {
     let note = |what| {
-        format!("the two directions of an edge carry different {what}: the graphs are read as directed")
+        format!("the two directions of an edge carry different {what}: reading the graphs as directed")
     };
     let dataset = read(folder(&with(&[("edge_labels", "1\n2\n3\n3\n0\n")])).path()).unwrap();
     assert_eq!(dataset.notes, [note("labels")]);
@@ -154,13 +154,10 @@ fn broken_files_are_explained() {
         &[("graph_labels", "")],
         "TOY_graph_labels.txt: expected 3 lines, one for each of the graphs, found 0",
     );
-    check(
-        &[("graph_labels", "1\na\n3\n")],
-        "TOY_graph_labels.txt, line 2: expected a whole number, found 'a'",
-    );
+    check(&[("graph_labels", "1\na\n3\n")], "TOY_graph_labels.txt, line 2: expected an integer, found 'a'");
     check(
         &[("node_labels", "1\n2\n3\n4\n99999999999\n")],
-        "TOY_node_labels.txt, line 5: expected an integer of 32 bits, found '99999999999'",
+        "TOY_node_labels.txt, line 5: expected a 32-bit integer, found '99999999999'",
     );
     check(
         &[("node_labels", "1,2\n2,3\n3\n4,4\n5,5\n")],
@@ -300,5 +297,5 @@ fn files_that_are_not_read_are_told_of() {
         notes[0].contains("'TOY_node_label.txt'") && notes[0].contains("'TOY_graph_attributes.txt'"),
         "{notes:?}"
     );
-    assert!(notes[0].contains("were not read"), "{notes:?}");
+    assert!(notes[0].contains("were ignored"), "{notes:?}");
 }

@@ -31,7 +31,7 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
 }
 
 /// Writes the dataset as `NAME_*.txt`, into a zip archive or a new folder.
-/// What [is lost](lost) is left out.
+/// What [is lost](lost) is dropped.
 pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
     let last_vertices = dataset.graphs.iter().last().map_or(0, |graph| graph.num_vertices());
     if last_vertices == 0 {
@@ -126,7 +126,8 @@ fn parts(dataset: &Dataset) -> Vec<(&'static str, Fill<'_>)> {
         parts.push(("node_labels", Box::new(|out| write_rows(rows, out))));
     }
     if let Some(rows) = graphs.vertex_attributes() {
-        parts.push(("node_attributes", Box::new(|out| write_rows(rows, out))));
+        let write = |out: &mut dyn Write| (0..rows.len()).try_for_each(|row| write_row(&rows.row(row), out));
+        parts.push(("node_attributes", Box::new(write)));
     }
     if let Some(rows) = graphs.edge_labels() {
         parts.push(("edge_labels", Box::new(|out| write_rows(rows, out))));
@@ -160,11 +161,12 @@ fn write_lines<T: std::fmt::Display>(
 }
 
 fn write_rows<T: std::fmt::Display>(rows: &Table<T>, out: &mut dyn Write) -> io::Result<()> {
-    for row in rows.values.chunks_exact(rows.width) {
-        for (column, value) in row.iter().enumerate() {
-            write!(out, "{}{value}", if column > 0 { ", " } else { "" })?;
-        }
-        writeln!(out)?;
+    rows.values.chunks_exact(rows.width).try_for_each(|row| write_row(row, out))
+}
+
+fn write_row<T: std::fmt::Display>(row: &[T], out: &mut dyn Write) -> io::Result<()> {
+    for (column, value) in row.iter().enumerate() {
+        write!(out, "{}{value}", if column > 0 { ", " } else { "" })?;
     }
-    Ok(())
+    writeln!(out)
 }

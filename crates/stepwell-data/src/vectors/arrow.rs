@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use arrow_ipc::writer::StreamWriter;
 
-use super::{Block, Key, Shape, VectorWriter, to_record_batch};
+use super::{Block, Shape, VectorWriter, to_record_batch};
 
 /// Writes an Arrow stream: the columns of [`ParquetWriter`](super::ParquetWriter), a
 /// record batch for every block.
@@ -42,10 +42,7 @@ impl<W: Write> VectorWriter for ArrowWriter<W> {
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         if matches!(self.state, State::New(_)) {
-            let keys: Vec<Key<'_>> = self.shape.keys.iter().map(|_| Key::Text(&[])).collect();
-            let rows = ndarray::ArrayView2::from_shape((0, self.shape.columns.len()), &[])
-                .map_err(io::Error::other)?;
-            self.write(&Block { keys, rows })?;
+            self.write(&Block::empty(&self.shape)?)?;
         }
         match self.state {
             State::Begun(mut writer) => writer.finish().map_err(io::Error::other),

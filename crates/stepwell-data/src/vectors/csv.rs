@@ -68,7 +68,7 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
     }
 }
 
-/// A text as a CSV field: in quotes where it would be misread without.
+/// A string as a CSV field, quoted if necessary.
 fn quoted(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()

@@ -43,7 +43,7 @@ pub trait VectorWriter {
     /// Writes more rows.
     fn write(&mut self, block: &Block<'_>) -> io::Result<()>;
 
-    /// Hands on what has been written, where that is possible before the end.
+    /// Flushes what has been written, if the format allows that before the end.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -83,17 +83,26 @@ pub struct Block<'a> {
     pub rows: ArrayView2<'a, f64>,
 }
 
+#[cfg(feature = "parquet")]
+impl Block<'_> {
+    /// No rows of a table, for the header of an empty one.
+    pub(crate) fn empty(shape: &Shape) -> io::Result<Self> {
+        let keys = shape.keys.iter().map(|_| Key::Text(&[])).collect();
+        let rows = ArrayView2::from_shape((0, shape.columns.len()), &[]).map_err(io::Error::other)?;
+        Ok(Self { keys, rows })
+    }
+}
+
 /// The values of a key column.
 #[derive(Clone, Copy, Debug)]
 pub enum Key<'a> {
-    /// Texts.
+    /// Strings.
     Text(&'a [String]),
-    /// Whole numbers.
+    /// Integers.
     Whole(&'a [i64]),
-    /// Real numbers.
+    /// Floats.
     Real(&'a [f64]),
-    /// So many real numbers for each row, one row after the other; NaN where one is
-    /// not known.
+    /// This many floats per row, row after row; NaN if unknown.
     Several(&'a [f64], usize),
 }
 

@@ -65,10 +65,7 @@ impl<W: Write + Send> VectorWriter for ParquetWriter<W> {
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         if matches!(self.state, State::New(_)) {
-            let keys: Vec<Key<'_>> = self.shape.keys.iter().map(|_| Key::Text(&[])).collect();
-            let rows = ndarray::ArrayView2::from_shape((0, self.shape.columns.len()), &[])
-                .map_err(io::Error::other)?;
-            self.write(&Block { keys, rows })?;
+            self.write(&Block::empty(&self.shape)?)?;
         }
         match self.state {
             State::Begun(writer) => writer.close().map(drop).map_err(io::Error::other),
@@ -90,9 +87,10 @@ pub fn to_record_batch(shape: &Shape, block: &Block<'_>) -> io::Result<RecordBat
         columns.push((name, column));
     }
     if !shape.columns.is_empty() {
-        let column = match shape.double {
-            true => lists::<Float64Type>(block, |value| value),
-            false => lists::<Float32Type>(block, |value| value as f32),
+        let column = if shape.double {
+            lists::<Float64Type>(block, |value| value)
+        } else {
+            lists::<Float32Type>(block, |value| value as f32)
         };
         columns.push((shape.vector, column));
     }
@@ -102,7 +100,7 @@ pub fn to_record_batch(shape: &Shape, block: &Block<'_>) -> io::Result<RecordBat
     RecordBatch::try_new(Arc::new(schema), columns).map_err(io::Error::other)
 }
 
-/// A list for each row, with nulls for what is not known.
+/// A list for each row, with nulls for what is unknown.
 fn several(numbers: &[f64], width: usize) -> ArrayRef {
     let mut lists = ListBuilder::new(PrimitiveBuilder::<Float64Type>::new());
     for row in numbers.chunks_exact(width.max(1)) {

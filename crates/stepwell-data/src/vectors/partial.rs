@@ -1,5 +1,5 @@
-//! Blocks of a table kept beside it while it is being made, so that work that
-//! was ended goes on where it was.
+//! Finished blocks of an unfinished table, kept in a file next to it, so that an interrupted
+//! run can be resumed.
 //!
 //! The file begins with a line of JSON that says what the table is made of ([`Identity`]);
 //! what was made of something else is refused, and says so. Behind the line
@@ -37,7 +37,7 @@ struct Head {
     keys: Vec<Keys>,
 }
 
-/// Real numbers are kept as their bits: text would round them.
+/// Floats are kept as their bits: text would round them.
 #[derive(Deserialize, Serialize)]
 enum Keys {
     Text(Vec<String>),
@@ -47,7 +47,7 @@ enum Keys {
 }
 
 impl Keys {
-    /// Whether there is one for each of so many rows.
+    /// Whether there is one for each of `rows` rows.
     fn fits(&self, rows: usize) -> bool {
         match self {
             Self::Text(texts) => texts.len() == rows,
@@ -77,9 +77,9 @@ impl Partial {
         name.into()
     }
 
-    /// Goes on with what is there, handing every block to `block`. What was made of
+    /// Resumes from what an earlier run kept, passing every block to `block`. What was made of
     /// something else is an error that says what differs, unless `restart` asks to discard
-    /// it. Answers with the rows of the source that are done.
+    /// it. Returns the number of rows of the source that are done.
     pub fn open<E: From<Error>>(
         path: &Path,
         made_of: &Identity,
@@ -183,7 +183,7 @@ fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[
     }
     let before = serde_json::from_slice::<Identity>(&found);
     let what = before.map_or(None, |before| before.difference(now));
-    let what = what.unwrap_or_else(|| "another version of Stepwell, or another program,".into());
+    let what = what.unwrap_or_else(|| "another version of Stepwell, or by another program".into());
     Err(Error::Changed { path: path.to_owned(), what })
 }
 
@@ -202,7 +202,7 @@ fn frame(reader: &mut impl Read, path: &Path) -> Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 == length && Sha256::digest(&bytes)[..] == sum).then_some(bytes))
 }
 
-/// Hands on a block; nothing if it is not one of ours in spite of its sum.
+/// Passes a block on; nothing if its bytes are not a block in spite of a matching checksum.
 fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>) -> Result<Option<usize>, E> {
     let Some(end) = bytes.iter().position(|&byte| byte == b'\n') else { return Ok(None) };
     let Ok(Head { seen, rows, columns, keys }) = serde_json::from_slice(&bytes[..end]) else {
@@ -297,7 +297,10 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let nothing = |_: &Block<'_>| Ok::<(), Error>(());
         let error = Partial::open(&path, &made_of("b"), false, nothing).unwrap_err().to_string();
-        assert!(error.contains("an interrupted run with units = \"a\", not \"b\" left this"), "{error}");
+        assert!(
+            error.contains("left by an interrupted run with units = \"a\", not \"b\"; repeat"),
+            "{error}"
+        );
         assert_eq!(fs::read(&path).unwrap(), bytes, "nothing is lost");
         assert_eq!(Partial::open(&path, &made_of("b"), true, nothing).unwrap().1, 0);
         assert_eq!(
@@ -317,7 +320,9 @@ mod tests {
         let (first, _) = open().unwrap();
         let error = open().unwrap_err().to_string();
         assert!(
-            error.ends_with("another process is writing this; wait until it ends, or write to another file"),
+            error.ends_with(
+                "another process is writing this file; wait until it ends, or write to another file"
+            ),
             "{error}"
         );
         first.finish().unwrap();

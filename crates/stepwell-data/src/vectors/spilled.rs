@@ -11,7 +11,7 @@ use stepwell::reservoir::Embedding;
 use crate::memory::Budget;
 
 /// Bytes that are held in memory before a temporary file is begun: a gigabyte, or the share,
-/// one in so many, of the memory budget.
+/// one part in this many, of the memory budget.
 const IN_MEMORY: u64 = 1 << 30;
 const SHARE: u64 = 4;
 /// Rows that are read back at a time.
@@ -71,7 +71,7 @@ impl Spilled {
         Ok(())
     }
 
-    /// Goes through all of them; `take` gets some rows, and how many came before.
+    /// Reads all of them; `take` gets some rows, and how many came before.
     pub fn pass<E: From<io::Error>>(
         &mut self,
         mut take: impl FnMut(Rows<'_>, usize) -> Result<(), E>,

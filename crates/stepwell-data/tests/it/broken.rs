@@ -49,9 +49,11 @@ fn json_lines_name_the_line_and_the_key() {
 #[test]
 fn an_ending_nobody_knows() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, words) in
-        [("x.txt", "Known endings are"), ("x.csv", "by --smiles"), ("x.tsv.gz", "by --smiles")]
-    {
+    for (name, words) in [
+        ("x.txt", "unknown file extension; expected .zip"),
+        ("x.csv", "with --smiles"),
+        ("x.tsv.gz", "with --smiles"),
+    ] {
         let path = folder.path().join(name);
         fs::write(&path, "a,b\n").unwrap();
         let sentence = catalog::read(&path).unwrap_err().to_string();

@@ -58,10 +58,10 @@ pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projectio
         (Method::Pca, _) => pca(rows, &ProjectionOptions::default())?,
         (Method::Lda, Some((classes, _))) => lda(rows, &classes, &ProjectionOptions::default())?,
         (Method::Lda, None) => {
-            let expected = "pca, since lda needs classes".to_owned();
+            let expected = "pca (lda needs classes)".to_owned();
             let found = match targets {
-                Targets::Numbers(_) => "lda and targets that are real numbers",
-                _ => "lda and no targets",
+                Targets::Numbers(_) => "lda with targets that are floats",
+                _ => "lda without targets",
             };
             return Err(Error::BadOption { name: "method", expected, found: found.to_owned() });
         }
@@ -95,7 +95,7 @@ pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projectio
     let mut notes = vec![format!("{} graphs as points; the colours are {}.", rows.nrows(), groups.meaning)];
     let count: usize = series.iter().map(|series| series.points.len()).sum();
     if count < rows.nrows() {
-        notes.push(format!("{count} of them are drawn, chosen by lot."));
+        notes.push(format!("{count} of them are drawn, sampled at random."));
     }
     let scatter = Scatter {
         description: format!(
@@ -143,7 +143,7 @@ fn label(projection: &Projection, axis: usize, method: Method) -> String {
         (AxisKind::Principal, Method::Lda) => {
             format!("{which} principal component of the rest ({percent:.1} % of the variance)")
         }
-        (AxisKind::Nothing, _) => "nothing varies beside".to_owned(),
+        (AxisKind::Nothing, _) => "nothing else varies".to_owned(),
     }
 }
 

@@ -1,8 +1,10 @@
-//! Why a graph got its decision value: what each vertex adds or takes away.
+//! Why a graph, or a vertex, got its decision value: what each vertex adds or takes away.
 
 use ndarray::Array2;
 use serde::Serialize;
+use stepwell::graph::{EdgeList, Graph, GraphRef};
 use stepwell::model::Explanation;
+use stepwell::pyramid::Pyramid;
 
 use super::Picture;
 use super::colour;
@@ -104,6 +106,92 @@ impl<'a> Explained<'a> {
 /// The picture of what vertices add to a decision value, which is that of `what`:
 /// `class mutagenic`, `the prediction`.
 pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Picture> {
+    draw_named(subject, shares, what, None)
+}
+
+/// Vertices of a large graph that are drawn around the one explained.
+const NEAR: usize = 250;
+
+/// The same for the decision value of one vertex, of which a large graph is drawn nearby.
+pub fn draw_vertex(subject: &Subject<'_>, shares: &Shares, vertex: usize, what: &str) -> Result<Picture> {
+    let graph = subject.graph;
+    let n = graph.num_vertices();
+    if vertex >= n || shares.vertices.len() != n {
+        let what = "contributions of vertices";
+        return Err(stepwell::Error::Length { what, expected: n, found: shares.vertices.len() }.into());
+    }
+    if n <= NEAR {
+        let names: Vec<u32> = (0..n as u32).collect();
+        return draw_named(subject, shares, what, Some(&Around { place: vertex, names: &names, all: n }));
+    }
+    let names = near(graph, vertex, NEAR);
+    let mut places = vec![None; n];
+    names.iter().enumerate().for_each(|(place, &name)| places[name as usize] = Some(place as u32));
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    for (place, &name) in names.iter().enumerate() {
+        for &other in graph.neighbours(name as usize) {
+            if let Some(other) = places[other as usize] {
+                sources.push(place as u32);
+                targets.push(other);
+            }
+        }
+    }
+    let directed = graph.is_directed();
+    let part = Graph::new(&EdgeList { directed, ..EdgeList::new(names.len(), &sources, &targets) })?;
+    let coordinates: Option<Vec<[f64; 2]>> =
+        subject.coordinates.map(|all| names.iter().map(|&name| all[name as usize]).collect());
+    let vertices: Vec<f64> = names.iter().map(|&name| shares.vertices[name as usize]).collect();
+    let drawn = Shares { levels: vec![(0, vertices.clone())], vertices, ..shares.clone() };
+    let subject = Subject {
+        name: subject.name,
+        graph: part.view(),
+        coordinates: coordinates.as_deref(),
+        molecules: None,
+        pyramid: &Pyramid::default(),
+        index: 0,
+    };
+    draw_named(&subject, &drawn, what, Some(&Around { place: 0, names: &names, all: n }))
+}
+
+/// At most so many vertices, the nearest of one, itself first.
+fn near(graph: GraphRef<'_>, vertex: usize, most: usize) -> Vec<u32> {
+    let mut seen = vec![false; graph.num_vertices()];
+    seen[vertex] = true;
+    let mut found = vec![vertex as u32];
+    let mut next = 0;
+    while next < found.len() && found.len() < most {
+        for &other in graph.neighbours(found[next] as usize) {
+            if !std::mem::replace(&mut seen[other as usize], true) {
+                found.push(other);
+            }
+        }
+        next += 1;
+    }
+    found.truncate(most);
+    found
+}
+
+/// The vertex that is explained, among those that are drawn.
+struct Around<'a> {
+    place: usize,
+    /// What those drawn are called in their graph.
+    names: &'a [u32],
+    /// How many the graph has.
+    all: usize,
+}
+
+impl Around<'_> {
+    fn name(&self, place: usize) -> usize {
+        self.names[place] as usize
+    }
+}
+
+fn draw_named(
+    subject: &Subject<'_>,
+    shares: &Shares,
+    what: &str,
+    around: Option<&Around<'_>>,
+) -> Result<Picture> {
     let levels = levels(subject)?;
     // The whole on the graph itself, then each coarse level that is read.
     let mut drawn = vec![(0, &shares.vertices)];
@@ -121,16 +209,23 @@ pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Pictur
     let panels: Vec<Panel<'_>> = drawn
         .iter()
         .map(|&(number, values)| {
-            panel(number, &levels[number], values, most, molecule.as_ref().filter(|_| number == 0))
+            panel(number, &levels[number], values, most, molecule.as_ref().filter(|_| number == 0), around)
         })
         .collect();
 
     let name = shortened(what, 40);
     let title = format!("{}: {name}", shortened(subject.name, 60));
-    let sum: f64 = shares.levels.iter().flat_map(|(_, values)| values).sum();
+    let sum = match around {
+        // Of a large graph some are not drawn.
+        Some(_) => shares.decision - shares.intercept,
+        None => shares.levels.iter().flat_map(|(_, values)| values).sum(),
+    };
     let parts = [shares.decision, shares.intercept, sum].map(|part| format!("{part:.4}"));
     let equation = format!("{} = {} (intercept) + {} (vertices)", parts[0], parts[1], parts[2]);
-    let legend = Legend::of_differences("what a vertex adds", most);
+    let mut legend = Legend::of_differences("what a vertex adds", most);
+    if around.is_some() {
+        legend.key("largest: the vertex explained");
+    }
     let side_by_side = Panels::new(drawn.iter().map(|(number, _)| levels[*number].places.as_slice()), 64.0);
     let (width, height) = side_by_side.size();
     let width = width.max(460.0);
@@ -142,14 +237,17 @@ pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Pictur
         side_by_side.draw(&mut svg, index, panel);
     }
     legend.draw(&mut svg, width, height);
-    let mut notes = vec![
-        "A decision value is its intercept plus what each vertex of the levels read adds. The intercept of a model with landmarks is what it says of the mean training graph."
-            .to_owned(),
-    ];
+    let mut notes = vec![match around {
+        Some(_) => "A decision value is its intercept plus what the inputs of each vertex add. The intercept is what the model says of the vertex if no vertex has any input.",
+        None => "A decision value is its intercept plus what each vertex of the levels read adds. The intercept of a model with landmarks is what it says of the mean training graph.",
+    }.to_owned()];
+    if let Some(around) = around {
+        legend_note(&mut notes, shares, around);
+    }
     if drawn.len() > 1 {
         notes.push("What a coarse vertex adds is shared among the vertices it stands for.".to_owned());
     }
-    Ok(Picture { title, svg: svg.finish(), notes, table: Some(table(shares, molecule.as_ref())) })
+    Ok(Picture { title, svg: svg.finish(), notes, table: Some(table(shares, molecule.as_ref(), around)) })
 }
 
 fn panel<'a>(
@@ -158,14 +256,19 @@ fn panel<'a>(
     values: &[f64],
     most: f64,
     molecule: Option<&'a Molecule>,
+    around: Option<&Around<'_>>,
 ) -> Panel<'a> {
     let vertex = |(vertex, &value): (usize, &f64)| {
         let share = if most > 0.0 { value / most } else { 0.0 };
         let place = if number == 0 { String::new() } else { format!(" of level {number}") };
         let atom = molecule.map_or(String::new(), |molecule| format!(": {}", molecule.symbol(vertex)));
-        let text = format!("vertex {vertex}{place}{atom}\nadds {}", short(value));
+        let middle = around.is_some_and(|around| around.place == vertex);
+        let explained = if middle { ", which is explained" } else { "" };
+        let name = around.map_or(vertex, |around| around.name(vertex));
+        let text = format!("vertex {name}{place}{atom}{explained}\nadds {}", short(value));
         let class = colour::difference(share);
-        Vertex { series: None, class, hollow: false, scale: 1.0 + 0.5 * share.abs(), text }
+        let scale = if middle { 2.2 } else { 1.0 + 0.5 * share.abs() };
+        Vertex { series: None, class, hollow: false, scale, text }
     };
     let positive = values.iter().filter(|x| **x > 0.0).count();
     let negative = values.iter().filter(|x| **x < 0.0).count();
@@ -173,6 +276,7 @@ fn panel<'a>(
         graph: level.graph,
         places: &level.places,
         heading: match number {
+            0 if around.is_some() => "what the inputs of vertices add".to_owned(),
             0 => "all contributions, on the graph".to_owned(),
             _ => format!("contributions of level {number}"),
         },
@@ -186,8 +290,23 @@ fn panel<'a>(
     }
 }
 
+/// Says what is not drawn of a large graph.
+fn legend_note(notes: &mut Vec<String>, shares: &Shares, around: &Around<'_>) {
+    let others = around.all - around.names.len();
+    if others > 0 {
+        let drawn: f64 = shares.vertices.iter().sum();
+        let rest = shares.decision - shares.intercept - drawn;
+        notes.push(format!(
+            "Of {} vertices the {} nearest are drawn; the other {others} add {} together.",
+            around.all,
+            around.names.len(),
+            short(rest)
+        ));
+    }
+}
+
 /// The vertices that matter most.
-fn table(shares: &Shares, molecule: Option<&Molecule>) -> Table {
+fn table(shares: &Shares, molecule: Option<&Molecule>, around: Option<&Around<'_>>) -> Table {
     let mut all: Vec<(usize, usize, f64)> = shares
         .levels
         .iter()
@@ -199,8 +318,9 @@ fn table(shares: &Shares, molecule: Option<&Molecule>) -> Table {
     let count = all.len();
     all.truncate(LISTED);
     let row = |&(level, vertex, value): &(usize, usize, f64)| {
+        let name = around.map_or(vertex, |around| around.name(vertex));
         let mut row =
-            vec![Cell::number(level as f64, 0), Cell::number(vertex as f64, 0), Cell::number(value, 6)];
+            vec![Cell::number(level as f64, 0), Cell::number(name as f64, 0), Cell::number(value, 6)];
         if let Some(molecule) = molecule {
             row.insert(2, Cell::text(if level == 0 { molecule.symbol(vertex) } else { "" }));
         }

@@ -17,6 +17,7 @@ mod legend;
 pub mod molecule;
 pub mod page;
 mod panel;
+pub mod predicted;
 pub mod pyramid;
 pub mod scatter;
 mod scene;

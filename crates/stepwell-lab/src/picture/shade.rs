@@ -96,11 +96,11 @@ fn features(graph: GraphRef<'_>, molecule: Option<&Molecule>) -> (Kind, usize, V
     }
     let values = match graph.vertex_attributes() {
         Some((values, width)) if width > 0 => {
-            if let Some(columns) = one_hot(values, width) {
+            if let Some(columns) = one_hot(&values, width) {
                 return categories("attribute", columns.into_iter());
             }
             let what = if width == 1 { "attribute" } else { "first principal component" };
-            (what, first_component(values, width))
+            (what, first_component(&values, width))
         }
         _ => ("degree", (0..graph.num_vertices()).map(|v| graph.neighbours(v).len() as f64).collect()),
     };

@@ -166,6 +166,30 @@ fn explanations() {
     assert_eq!(error, "contributions of a level: expected 13, found 3");
 }
 
+#[test]
+fn explanations_of_a_vertex() {
+    let drawn = |vertices: usize, vertex: usize| {
+        let (from, to): (Vec<u32>, Vec<u32>) = (1..vertices as u32).map(|v| (v - 1, v)).unzip();
+        let path = Graph::new(&EdgeList::new(vertices, &from, &to)).unwrap();
+        let values: Vec<f64> = (0..vertices).map(|v| if v.abs_diff(vertex) < 4 { 0.5 } else { 0.0 }).collect();
+        let decision = 1.0 + values.iter().sum::<f64>();
+        let shares = Shares { intercept: 1.0, decision, levels: vec![(0, values.clone())], vertices: values };
+        let pyramid = Pyramid::default();
+        let (name, graph) = ("a path", path.view());
+        let subject = Subject { name, graph, coordinates: None, molecules: None, pyramid: &pyramid, index: 0 };
+        explanation::draw_vertex(&subject, &shares, vertex, "class odd").unwrap()
+    };
+    let whole = drawn(20, 7);
+    assert_eq!(whole.svg.matches("<circle").count(), 20);
+    assert!(whole.svg.contains("vertex 7, which is explained") && whole.notes.len() == 1);
+    // Of a large graph what is near, under the names it has there.
+    let near = drawn(1000, 600);
+    assert_eq!(near.svg.matches("<circle").count(), 250);
+    assert!(near.svg.contains("vertex 600, which is explained") && near.svg.contains("vertex 724\n"));
+    assert!(near.svg.contains("4.5000 = 1.0000 (intercept) + 3.5000 (vertices)"));
+    assert_eq!(near.notes[1], "Of 1000 vertices the 250 nearest are drawn; the other 750 add 0 together.");
+}
+
 /// 4-nitrobenzonitrile with a sodium ion, as the feature set `default` has it.
 fn atoms_and_bonds() -> Graph {
     let from = [0, 1, 2, 3, 4, 5, 0, 6, 3, 8, 8];
@@ -336,9 +360,9 @@ fn a_plane_needs_what_it_shows() {
     let real = Targets::numbers(vec![0.0; 9]);
     assert_eq!(
         refused(&real, &ids),
-        "method: expected pca, since lda needs classes, found lda and targets that are real numbers"
+        "method: expected pca (lda needs classes), found lda with targets that are floats"
     );
-    assert!(refused(&Targets::None, &ids).ends_with("found lda and no targets"));
+    assert!(refused(&Targets::None, &ids).ends_with("found lda without targets"));
     assert_eq!(refused(&Targets::integers(vec![1; 4]), &ids), "targets: expected 9, found 4");
     assert_eq!(refused(&Targets::None, &ids[1..]), "ids: expected 9, found 8");
 }

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ._datasets import Dataset, load_dataset, make_benchmark
     from ._foreign import as_graph
     from ._graphs import Graph
-    from ._pictures import Picture, plot_embedding, plot_explanation, plot_pyramid
+    from ._pictures import Picture, plot_embedding, plot_explanation, plot_predictions, plot_pyramid
     from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, load
     from ._reservoir import PyramidalReservoir
     from ._saving import save_dataset
@@ -40,6 +40,7 @@ __all__ = [
     "maxcut",
     "plot_embedding",
     "plot_explanation",
+    "plot_predictions",
     "plot_pyramid",
     "save_dataset",
 ]
@@ -51,7 +52,7 @@ _HOMES = {
     "_datasets": ["Dataset", "load_dataset", "make_benchmark"],
     "_foreign": ["as_graph"],
     "_graphs": ["Graph"],
-    "_pictures": ["Picture", "plot_embedding", "plot_explanation", "plot_pyramid"],
+    "_pictures": ["Picture", "plot_embedding", "plot_explanation", "plot_predictions", "plot_pyramid"],
     "_readout": ["PyramidalReservoirClassifier", "PyramidalReservoirRegressor", "load"],
     "_reservoir": ["PyramidalReservoir"],
     "_saving": ["save_dataset"],

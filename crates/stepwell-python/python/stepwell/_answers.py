@@ -1,4 +1,4 @@
-"""What a model says of the rows of a table, as one column: for engines that call functions."""
+"""Predictions for the rows of a table, as one column, for query engines."""
 
 import os
 
@@ -10,7 +10,7 @@ from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor,
 
 
 class Answers:
-    """The functions that a model gives, with the types of their answers."""
+    """The functions that a model provides, with the types of their results."""
 
     def __init__(self, model):
         if isinstance(model, (str, bytes, os.PathLike)):
@@ -34,7 +34,7 @@ class Answers:
         return _joined([found["prediction"] for found in _cluster.predict(self._plan, [table])])
 
     def scores(self, table):
-        """Decision values of all classes, also of the first of two, as the command line writes them."""
+        """Decision values of all classes, including the first of two, as the command line writes them."""
         column = _joined([found["scores"] for found in _cluster.predict(self._plan, [table])])
         if self._plan.model.task != "classification" or len(self._plan.model.classes) != 2:
             return column
@@ -46,6 +46,6 @@ class Answers:
 
 
 def _joined(columns):
-    """Columns of pieces one after the other."""
+    """Concatenates the columns of pieces."""
     chunks = [chunk for column in columns for chunk in column.chunks]
     return pa.chunked_array(chunks, columns[0].type if columns else pa.null())

@@ -1,4 +1,4 @@
-"""From whatever holds many graphs to one batch."""
+"""Conversion of many graphs, in any format, to one batch."""
 
 import warnings
 from typing import Any
@@ -15,8 +15,8 @@ from ._types import AnyGraphs
 
 
 def as_batch(graphs: AnyGraphs) -> RawBatch:
-    """One batch of a sequence of graphs, a dataset, a batch of another library,
-    or a table with a graph, or an edge, per row."""
+    """Converts a sequence of graphs, a dataset, a batch of another library, or a
+    table with a graph or an edge per row."""
     if isinstance(graphs, Dataset):
         graphs = graphs.graphs
     if isinstance(graphs, RawBatch):
@@ -39,8 +39,8 @@ def as_batch(graphs: AnyGraphs) -> RawBatch:
 
 
 def as_input(given: AnyGraphs, molecules: Any, n_jobs: int | None, verbose: bool) -> RawBatch:
-    """One batch of what an estimator is given: graphs, or SMILES where ``molecules``
-    names a feature set."""
+    """Converts the input of an estimator: graphs, or SMILES if ``molecules`` names a
+    feature set."""
     if molecules is None or isinstance(given, (Dataset, RawBatch, _Graphs)):
         return as_batch(given)
     from .molecules import from_smiles  # needs RDKit
@@ -49,7 +49,7 @@ def as_input(given: AnyGraphs, molecules: Any, n_jobs: int | None, verbose: bool
 
 
 def molecule_features(given: str) -> str | None:
-    """The feature set that an estimator's ``input`` names, None for graphs."""
+    """The feature set that an estimator's ``input`` names; None for graphs."""
     known = {"graphs": None, "smiles": "default", "smiles:ogb": "ogb"}
     if given not in known:
         raise ValueError(f"input: expected {', '.join(map(repr, known))}, found {given!r}")
@@ -57,12 +57,12 @@ def molecule_features(given: str) -> str | None:
 
 
 def is_series(value):
-    """Whether it is one column of a data frame, such as a column of graphs."""
+    """Whether it is a column of a data frame, such as a column of graphs."""
     return hasattr(value, "tolist") and hasattr(value, "name") and not hasattr(value, "columns")
 
 
 def as_arrow(value):
-    """What hands out Arrow data, or has columns; None where it does neither."""
+    """An object that exports Arrow data or has columns; otherwise None."""
     if isinstance(value, type):
         return None
     if hasattr(value, "collect") and hasattr(value, "lazy"):  # Polars, not computed yet
@@ -83,23 +83,23 @@ def _of_table(table):
         names = of_schema if isinstance(of_schema, list) else getattr(table, "columns", ())
     if is_edge_table(names):
         if "graph" not in names:
-            raise ValueError("graphs: expected a column 'graph' that says which graph an edge belongs to, found none")
+            raise ValueError("graphs: expected a column 'graph' with the graph of each edge, found none")
         _warn_of_unused_columns(names)
         return from_edges(table).graphs._raw
     if "src" not in names and hasattr(table, "iloc"):
         listed = ", ".join(map(repr, names))
-        raise TypeError(f"graphs: expected columns num_nodes, src and dst, found {listed}; a column of graphs is df['name']")
+        raise TypeError(f"graphs: expected columns num_nodes, src and dst, found {listed}; to pass a column of graphs, use df['name']")
     return RawRows.whole(table)
 
 
 def _warn_of_unused_columns(names):
-    """Tells of what a table says of edges under names nobody said."""
+    """Warns of columns of an edge table that are not used."""
     known = ("graph", "source", "target", "weight", "edge_label", "edge_attr", "id", "index")
     unused = [name for name in map(str, names) if name not in known and not name.startswith("__")]
     if unused:
         told, listed = ", ".join(map(repr, unused)), f"[{', '.join(map(repr, unused))}]"
         ways = f"from_edges(edges, edge_attr={listed}), or edge_label=… for a category"
-        warnings.warn(f"columns {told} of the table of edges are not used: make graphs by {ways}", stacklevel=4)
+        warnings.warn(f"columns {told} of the edge table are not used; to use them, call {ways}", stacklevel=4)
 
 
 def _one_by_one(graphs):
@@ -116,13 +116,13 @@ def _one_by_one(graphs):
 def _of_matrices(graphs):
     """A batch of SciPy matrices, with or without features, all at once.
 
-    None where one of them is anything else or needs a closer look.
+    None if one of them has another format or needs further checks.
     """
     pairs = [graph if isinstance(graph, tuple) and len(graph) == 2 else (graph, None) for graph in graphs]
     if not pairs or not all(sp.issparse(matrix) for matrix, _ in pairs):
         return None
     for matrix, _ in pairs:
-        check_matrix(matrix)
+        check_matrix(matrix, "adjacency")
     matrices = [matrix if matrix.format == "csr" else matrix.tocsr() for matrix, _ in pairs]
     if any(len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] for matrix in matrices):
         return None
@@ -136,7 +136,7 @@ def _of_matrices(graphs):
     columns = np.concatenate([matrix.indices[:size] for matrix, size in zip(matrices, edges)])
     weights = np.concatenate([matrix.data[:size] for matrix, size in zip(matrices, edges)]).astype(np.float64)
 
-    # The entries of every row of all matrices, which are counted anew in each.
+    # The entries of every row of all matrices, counted from 0 in each.
     ends = np.concatenate([matrix.indptr[1:] for matrix in matrices]).astype(np.int64)
     first = np.cumsum(vertices) - vertices
     entries = np.diff(ends, prepend=0)
@@ -152,7 +152,7 @@ def _of_matrices(graphs):
 
 
 def _stacked(features, vertices):
-    """The features of all graphs in one array, None without any, False if they need a closer look."""
+    """The features of all graphs in one array; None without features, False if they need further checks."""
     if all(rows is None for rows in features):
         return None
     if any(rows is None for rows in features):
@@ -169,7 +169,7 @@ def _stacked(features, vertices):
 
 
 def _of_joined(batch):
-    """The graphs of a PyTorch Geometric batch, taken apart."""
+    """Splits a PyTorch Geometric batch into graphs."""
     parts = pyg_parts(batch)
     Graph(as_array(batch.edge_index), **parts)  # for all that can be wrong with it
     first = as_array(batch.ptr).astype(np.int64)
@@ -181,6 +181,8 @@ def _of_joined(batch):
     order = np.argsort(owner, kind="stable")
     weights, features = parts["weights"], parts["features"]
     labels, attributes = parts["edge_label"], parts["edge_attr"]
+    if sp.issparse(features):
+        return _of_joined_sparse(first, owner, sources, targets, {**parts, "features": features.tocsr()})
     return RawBatch.of_arrays(
         np.diff(first),
         np.bincount(owner, minlength=len(first) - 1).astype(np.int64),
@@ -193,3 +195,19 @@ def _of_joined(batch):
         edge_labels=None if labels is None else np.ascontiguousarray(as_labels(labels, "edge_label")[order]),
         edge_attributes=None if attributes is None else np.ascontiguousarray(as_attributes(attributes, "edge_attr")[order]),
     )
+
+
+def _of_joined_sparse(first, owner, sources, targets, parts):
+    """The same, graph by graph, where features are a sparse matrix."""
+    graphs = []
+    for graph, (start, end) in enumerate(zip(first, first[1:])):
+        edges = owner == graph
+        carried = {name: parts[name] for name in ("weights", "edge_label", "edge_attr") if parts[name] is not None}
+        graphs.append(
+            Graph(
+                np.stack([sources[edges], targets[edges]]) - start,
+                parts["features"][start:end],
+                **{name: values[edges] for name, values in carried.items()},
+            )._raw
+        )
+    return RawBatch.of_graphs(graphs)

@@ -1,8 +1,8 @@
-"""What the workers of a cluster do, whoever runs them: Arrow in, Arrow out.
+"""The work of a cluster's workers, for Ray and Spark: Arrow in, Arrow out.
 
 A worker gets a :class:`Plan`, which is the same for all, and tables with a
-graph per row. What it answers depends on nothing else, so that a task may run
-twice, anywhere, in any order.
+graph per row. Its result depends on nothing else, so a task may run twice,
+anywhere, in any order.
 """
 
 import pickle
@@ -25,22 +25,22 @@ from ._targets import as_labels
 
 _TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
 
-#: Where a row was found, for errors: added by whoever reads the rows.
+#: The origin of a row, for errors: added by the reader of the rows.
 FILE, ROW, GROUP = "_stepwell_file", "_stepwell_row", "_stepwell_group"
 
-#: Columns that are made; those of the same name are not kept.
+#: Columns of results; input columns with these names are dropped.
 MADE = ("embedding", "prediction", "scores", "error")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What workers are told."""
+    """The instructions for workers."""
 
     #: The fitted model.
     model: RawModel
     #: Whether a row that cannot be used ends the work.
     skip_bad: bool = False
-    #: Columns that stay beside what is made.
+    #: Input columns to keep.
     keep: tuple = ()
 
     @property
@@ -63,18 +63,18 @@ def trained_plan(model, **rest):
 
 
 def embed(plan, tables):
-    """For every table of graphs, tables of what is kept and the embedding."""
+    """For every table of graphs, yields tables of kept columns and the embedding."""
     made = lambda vectors: {"embedding": _lists(vectors, plan.value_type)}
     return _answers(plan, tables, plan.model.embed_possible, made)
 
 
 def predict(plan, tables):
-    """For every table of graphs, tables of what is kept and what is predicted."""
+    """For every table of graphs, yields tables of kept columns and predictions."""
     return _answers(plan, tables, plan.model.decide_possible, lambda values: _predictions(plan.model, values))
 
 
 def _predictions(model, values):
-    """Predictions; of classes, their scores beside them."""
+    """Predictions and, for classes, their scores."""
     if model.task == "binary":
         answers = (values > 0).astype(np.int64)
         return {"prediction": _lists(answers, pa.int64()), "scores": _lists(values, pa.float64())}
@@ -85,7 +85,7 @@ def _predictions(model, values):
 
 
 def _answers(plan, tables, numbers_of, columns_of):
-    """What is kept of every row, and the columns made of its numbers."""
+    """The kept columns of every row, and the columns made of its numbers."""
     for table in tables:
         names = [name for name in plan.keep if name in table.column_names and name not in MADE]
         for rows, numbers, bad in _numbers(plan, table, numbers_of):
@@ -103,14 +103,14 @@ def _answers(plan, tables, numbers_of, columns_of):
 
 
 def _lists(vectors, kind):
-    """Rows of a matrix as lists, without copying them."""
+    """Rows of a matrix as Arrow lists, without a copy."""
     values = pa.array(np.ascontiguousarray(vectors, dtype=kind.to_pandas_dtype()).reshape(-1))
     starts = np.arange(len(vectors) + 1, dtype=np.int32) * np.int32(vectors.shape[1])
     return pa.ListArray.from_arrays(pa.array(starts), values, type=pa.list_(pa.field("item", kind, nullable=False)))
 
 
 def _numbers(plan, table, numbers_of):
-    """Pieces of a table: which rows, a row of numbers for each, and rows that cannot be used."""
+    """Pieces of a table: the rows, a row of numbers for each, and bad rows."""
     for batch, rows, bad in _pieces(table, plan.model.expected, plan.skip_bad):
         numbers, failed = numbers_of(batch)
         for at, reason in failed:
@@ -119,7 +119,7 @@ def _numbers(plan, table, numbers_of):
 
 
 def _pieces(table, expected, skip_bad):
-    """Pieces of a table, as graphs; rows that cannot be used are an error unless they are skipped."""
+    """Pieces of a table as graphs; a bad row is an error unless it is skipped."""
     for batch, rows, wrong in RawRows(table, expected):
         yield batch, rows, [_bad(skip_bad, table, row, reason) for row, reason in wrong]
 
@@ -132,7 +132,7 @@ def _bad(skip_bad, table, row, reason):
 
 
 def _place(table, row):
-    """Where a row of a table comes from, as far as that is known."""
+    """The origin of a row of a table, as far as it is known."""
     held = lambda name: table[name][row].as_py() if name in table.column_names else None
     file, number, group, name = held(FILE), held(ROW), held(GROUP), held("id")
     if file is not None:
@@ -143,7 +143,7 @@ def _place(table, row):
 
 
 def _group_of(file, row):
-    """The row group of a row, if the file can be looked at from here."""
+    """The row group of a row, if this machine can read the file."""
     import pyarrow.fs
     import pyarrow.parquet
 
@@ -158,16 +158,16 @@ def _group_of(file, row):
 
 @dataclass(frozen=True)
 class Target:
-    """The columns to predict, and what they are."""
+    """The target columns and their kind."""
 
     #: One column of scalars or lists, or several of scalars.
     names: tuple[str, ...]
-    #: "classes", or "binary" or "numbers" in so many columns.
+    #: "classes", or "binary" or "numbers" in ``width`` columns.
     kind: str
     width: int = 1
 
     def of(self, table, rows):
-        """Which of some rows have a target, and the targets of those."""
+        """The rows with a target, and their targets."""
         columns = [_column(table, name).take(pa.array(rows)) for name in self.names]
         if self.kind == "classes":
             known = np.flatnonzero(columns[0].is_valid())
@@ -178,7 +178,7 @@ class Target:
         return known, np.ascontiguousarray(values[known], dtype=np.float64)
 
     def _numbers(self, name, column):
-        """Numbers with NaN for null, or rows of them if the column holds lists."""
+        """Numbers with NaN for null, or rows of numbers if the column holds lists."""
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
             rows = [[None] * self.width if row is None else row for row in column.to_pylist()]
             wrong = next((row for row in rows if len(row) != self.width), None)
@@ -199,13 +199,13 @@ def _column(table, name):
 
 @dataclass(frozen=True)
 class Survey:
-    """Gathers what must be known of all graphs before they are embedded."""
+    """Collects statistics of all graphs before they are embedded."""
 
     options: dict
-    #: How many attributes vertices have, and whether labels.
+    #: The number of vertex attributes, and whether there are labels.
     expected: tuple
     skip_bad: bool
-    #: What to count and to draw graphs by, or None.
+    #: Counts targets and samples graphs, or None.
     target: Target | None = None
 
     def __call__(self, tables):
@@ -231,7 +231,7 @@ class Survey:
 
     @staticmethod
     def merged(states):
-        """What several workers have found, in their order."""
+        """Merges the results of several workers, in order."""
         first, *others = map(pickle.loads, states)
         for other in others:
             first.merge(other)
@@ -240,15 +240,15 @@ class Survey:
 
 @dataclass
 class Surveyed:
-    """What a survey has found."""
+    """The result of a survey."""
 
     features: RawFeatureFit
     draw: RawDraw | None = None
     census: RawCensus | None = None
-    #: How often each class occurs.
+    #: The number of graphs of each class.
     counts: Counter = field(default_factory=Counter)
     skipped: int = 0
-    #: Graphs that have no target.
+    #: The number of graphs without a target.
     untargeted: int = 0
 
     def merge(self, other):
@@ -262,7 +262,7 @@ class Surveyed:
 
 @dataclass(frozen=True)
 class Gather:
-    """Gathers of vectors and targets what a readout needs next."""
+    """Collects the sums of vectors and targets that a readout needs next."""
 
     plan: Plan
     target: Target
@@ -291,7 +291,7 @@ class Gather:
 
     @staticmethod
     def merged(states):
-        """What several workers have gathered, in their order; one state at a time is unpacked."""
+        """Merges the states of several workers, in order; unpacks one state at a time."""
         found, skipped = None, 0
         for state in states:
             other, bad = pickle.loads(state)
@@ -307,13 +307,13 @@ def _selected(batch, known):
     return batch if len(known) == len(batch) else batch.select(known.tolist())
 
 
-#: How many states are merged at a time. Sums depend on it, and on the rows of a state, in
-#: their last bits; so neither depends on how many workers there are.
+#: The number of states that are merged at a time. The last bits of a sum depend on it and
+#: on the rows of a state, so neither depends on the number of workers.
 FAN = 4
 
 
 def reduced(states, merged):
-    """One state of many, by the tree that all clusters use."""
+    """Merges many states to one, by the tree that all clusters use."""
     states = list(states)
     while len(states) > 1:
         states = [merged(states[at : at + FAN]) for at in range(0, len(states), FAN)]
@@ -329,13 +329,13 @@ def _surveyed(cluster, options, skip_bad, target=None):
 
 
 def _copied(model, kind, wanted):
-    """An unfitted copy of a model, if it is one of those wanted."""
+    """An unfitted copy of a model of the right type."""
     if not isinstance(model, kind):
         raise TypeError(f"model: expected {wanted}, found {type(model).__name__}")
     if model.input != type(model)._defaults["input"]:
-        raise ValueError(f"input: expected graphs on a cluster, found {model.input!r}; make graphs of molecules first")
+        raise ValueError(f"input: expected graphs on a cluster, found {model.input!r}; convert molecules to graphs first")
     if model.device == "cuda":
-        raise ValueError("device: expected 'cpu' or 'auto' on a cluster, whose workers compute on processors, found 'cuda'")
+        raise ValueError("device: expected 'cpu' or 'auto', found 'cuda'; workers of a cluster compute on the CPU")
     return clone(model)
 
 
@@ -343,14 +343,14 @@ def fit(cluster, model, skip_bad=False):
     """A fitted copy of a model.
 
     ``cluster`` has ``first``, the first row as a mapping, and ``reduce(job)``,
-    which runs a job on all rows and merges what workers answer: by
+    which runs a job on all rows and merges the results of workers with
     ``job.merged``, in a tree that does not depend on the workers.
     """
     model = _copied(model, PyramidalReservoir, "a PyramidalReservoir")
     options, row = model._checked(), cluster.first
     width = int(row.get("x_dim") or 0) if row else 0
     model.skipped_ = 0
-    # Attributes alone that are taken as they are need no look at the graphs.
+    # Raw attributes alone need no pass over the graphs.
     if options["raw"] and width and row.get("node_label") is None and not options["structure"] and options["edge_gate"] == "none":
         ones = {"means": [0.0] * width, "scales": [1.0] * width}
         features = {"attributes": width, "structure": [], "labels": [], **ones}
@@ -362,7 +362,7 @@ def fit(cluster, model, skip_bad=False):
 
 
 def _target(first, model, y):
-    """What is to be predicted, going by the first row."""
+    """The targets, inferred from the first row."""
     names = (y,) if isinstance(y, str) else tuple(y)
     missing = [name for name in names if name not in first]
     if missing or not names:
@@ -414,13 +414,13 @@ def train(cluster, model, y="y", skip_bad=False):
     model._keep(plan.model.with_readout(trained, names, choices))
     model._flat = not several
     if found.untargeted:
-        warnings.warn(f"{found.untargeted} graphs have no target, and are not used", stacklevel=3)
+        warnings.warn(f"skipped {found.untargeted} graphs without a target", stacklevel=3)
     model._warn_of_training(stacklevel=4)
     return model
 
 
 def fitted_plan(cluster, model, skip_bad, keep):
-    """The plan of a model, which is fitted first if it is not yet."""
+    """The plan of a model, which is fitted first if necessary."""
     if not hasattr(model, "_model"):
         model = fit(cluster, model, skip_bad)
     return Plan(model._model, skip_bad=skip_bad, keep=tuple(keep))

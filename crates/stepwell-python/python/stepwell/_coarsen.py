@@ -1,4 +1,4 @@
-"""Poolings of single graphs, and the two steps NDP is made of."""
+"""Poolings of single graphs, and the two steps of NDP."""
 
 import operator
 import warnings
@@ -22,12 +22,12 @@ class Level:
     #: The adjacency matrix, symmetric, with weights.
     A: sp.csr_matrix
     #: The pooling matrix, fine vertices by coarse ones: states become ``S.T @ H``,
-    #: or with ``reduce="max"`` the largest of each cluster.
+    #: or with ``reduce="max"`` the maximum of each cluster.
     S: sp.csr_matrix
-    #: The fine vertex that each coarse one was, for poolings that select vertices; else None.
+    #: For poolings that select vertices, the fine vertex of each coarse one; otherwise None.
     kept: NDArray[np.int64] | None
-    #: What happened, in numbers: cuts_improved, vertices_lost, without_edges,
-    #: fill_dropped, symmetrized; without those that are 0.
+    #: Counts of events: cuts_improved, vertices_lost, without_edges, fill_dropped,
+    #: symmetrized. Zero counts are omitted.
     notes: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -36,16 +36,16 @@ class Level:
 
 
 def coarsen(graph: AnyGraph, pool: Pooling, levels: int = 2, **options: Any) -> list[Level]:
-    """Makes a graph smaller, again and again.
+    """Coarsens a graph repeatedly.
 
     Parameters
     ----------
     graph : Graph, or any other kind of graph
-        Whatever :func:`as_graph` takes. A directed one is pooled as ``(A + A.T) / 2``.
+        Any format that :func:`as_graph` accepts. A directed graph is pooled as ``(A + A.T) / 2``.
     pool : {"graclus", "nmf", "ndp", "kmis"}
         The pooling.
     levels : int
-        How many poolings on top of each other.
+        The number of successive poolings.
     **options
         graclus: ``reduce`` ("mean", "sum", "max"), ``pool_seed``.
         nmf: ``max_iterations``, ``tolerance``, ``pool_seed``.
@@ -57,7 +57,7 @@ def coarsen(graph: AnyGraph, pool: Pooling, levels: int = 2, **options: Any) -> 
     Returns
     -------
     list of Level
-        With ``A``, ``S``, ``kept`` and ``notes``, from fine to coarse.
+        The levels from fine to coarse, each with ``A``, ``S``, ``kept`` and ``notes``.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def coarsen(graph: AnyGraph, pool: Pooling, levels: int = 2, **options: Any) -> 
     pooling = _pooling(pool, options)
     levels = operator.index(levels)
     if levels < 0:
-        raise ValueError(f"levels: expected a whole number from 0, found {levels}")
+        raise ValueError(f"levels: expected a non-negative integer, found {levels}")
     made, fine = [], graph.num_nodes
     for raw, matrix, kept, notes in _stepwell.coarsen(graph._raw, pooling, min(levels, 2**32)):
         adjacency = Graph._wrap(raw).adjacency
@@ -90,33 +90,33 @@ def coarsen(graph: AnyGraph, pool: Pooling, levels: int = 2, **options: Any) -> 
 
 
 def maxcut(graph: AnyGraph) -> tuple[NDArray[np.bool_], float]:
-    """A large cut of a graph, by the signs of the top eigenvector of ``I - Ã``.
+    """Finds a large cut of a graph, from the signs of the top eigenvector of ``I - Ã``.
 
     Returns
     -------
     side : bool array
-        In every component, True is the side that NDP keeps.
+        True for vertices on the side that NDP keeps, in every component.
     value : float
-        Weight of the edges between the sides over the weight of all edges, at
-        least one half; self loops do not count.
+        Weight of the edges between the sides divided by the weight of all edges;
+        at least one half. Self loops do not count.
     """
     return _stepwell.maxcut(as_graph(graph)._raw)
 
 
 def kron_reduce(graph: AnyGraph, keep: ArrayLike) -> sp.csr_matrix:
-    """The graph between some of the vertices that keeps their resistance distances.
+    """Reduces a graph to some of its vertices and keeps their resistance distances.
 
     Parameters
     ----------
     graph : Graph, or any other kind of graph
     keep : bool array with an entry per vertex, or array of vertices
-        Which vertices stay; the order of an array of vertices does not matter.
+        The vertices to keep; their order does not matter.
 
     Returns
     -------
     csr_matrix
         ``-offdiag(L_kk - L_kd inv(L_dd) L_dk)`` of the Laplacian. A component
-        without a vertex to keep vanishes.
+        without a kept vertex disappears.
     """
     graph = as_graph(graph)
     keep = np.asarray(keep)
@@ -135,7 +135,7 @@ def kron_reduce(graph: AnyGraph, keep: ArrayLike) -> sp.csr_matrix:
 
 
 def _pooling(pool, options):
-    """The pooling as a dictionary, or an exception that says what is wrong with it."""
+    """The pooling as a dictionary, or an exception that names the error."""
     names = _stepwell.pooling_names()
     if pool not in names:
         raise ValueError(f"pool: expected one of {', '.join(names)}, found {pool!r}")
@@ -154,8 +154,7 @@ def _pooling(pool, options):
 
 
 def warn_of_losses(levels, graphs, stacklevel):
-    """Warns of what graphs have lost, told by level: how many of them all their
-    edges, and how many of how many vertices are in no cluster."""
+    """Warns, per level, of graphs that lost all edges and of vertices without a cluster."""
     for number, (bare, lost, vertices) in enumerate(levels, 1):
         if bare:
             who = " has lost all its edges" if graphs == 1 else f": {bare} of {graphs} graphs have lost all their edges"

@@ -1,4 +1,4 @@
-"""The ``stepwell`` command that comes with the package."""
+"""The ``stepwell`` command of the package."""
 
 import sys
 

@@ -17,10 +17,10 @@ from ._types import AnyPath, AnyTable, RandomState
 
 
 class _Graphs(Sequence[Graph]):
-    """The graphs of a dataset; each is made when it is asked for.
+    """The graphs of a dataset, converted to Python one by one on access.
 
-    A slice, a list of positions or a mask selects some of them, without copying
-    them into Python.
+    A slice, a list of positions or a mask selects graphs without converting
+    them.
     """
 
     def __init__(self, raw):
@@ -62,7 +62,7 @@ class _Graphs(Sequence[Graph]):
 
 
 def _positions(key, count):
-    """The graphs that a list of positions, or a mask, names."""
+    """The positions that a list of positions, or a mask, selects."""
     key = np.asarray(key)
     if key.dtype == bool:
         if key.shape != (count,):
@@ -80,28 +80,28 @@ def _positions(key, count):
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """Graphs and what is known about them."""
+    """Graphs with targets, ids, groups and splits."""
 
-    #: What people call it.
+    #: The name of the dataset.
     name: str
-    #: The graphs, as a sequence of :class:`Graph`, with what their vertices and edges carry.
+    #: The graphs, as a sequence of :class:`Graph`, with vertex and edge data.
     graphs: _Graphs
-    #: What is to be predicted: integers, strings, booleans or floats; None if unknown.
-    #: Several targets are a float array with a row per graph, NaN where one is unknown.
+    #: The targets: integers, strings, booleans or floats; None if unknown. Several
+    #: targets are a float array with a row per graph and NaN for unknown values.
     y: NDArray[Any] | Any  # no type checker is to ask whether it is None
-    #: The graphs' names, or None.
+    #: The ids of the graphs, or None.
     ids: list[Any] | None
-    #: "train", "validation" or "test" for each graph, where the data come with a fixed split.
+    #: "train", "validation" or "test" for each graph, if the data have a fixed split.
     split: NDArray[np.str_] | Any
-    #: The names of the target columns, where they have names.
+    #: The names of the target columns, if they have names.
     target_names: list[str] = field(default_factory=list)
-    #: The group of each graph, where a column was named for it.
+    #: The group of each graph, if ``groups`` named a column.
     groups: NDArray[np.str_] | Any = None
-    #: What is to be predicted of vertices: an array per graph, with -1 (integers), NaN (floats)
-    #: or None (others) where it is not known; None where nothing is known of any.
+    #: The targets of vertices: an array per graph, with -1 (integers), NaN (floats) or None
+    #: (others) for unknown values; None if no target is known.
     node_y: list[NDArray[Any]] | None = None
-    #: "train", "validation", "test" or "" for every vertex, an array per graph, where vertices
-    #: are split; of several splits an array of shape (splits, vertices).
+    #: "train", "validation", "test" or "" for every vertex, an array per graph, if vertices
+    #: are split. For several splits, arrays of shape (splits, vertices).
     node_split: list[NDArray[np.str_]] | None = None
 
     def __len__(self) -> int:
@@ -131,7 +131,7 @@ def _wrap(raw):
 
 
 def _of_vertices(raw, ends, count):
-    """Targets and parts of vertices, an array per graph."""
+    """Targets and splits of vertices, an array per graph."""
     known, splits = raw.node_y(), raw.node_split()
     targets = None
     if known is not None:
@@ -151,10 +151,10 @@ def _of_vertices(raw, ends, count):
 
 
 def seed_of(random_state: RandomState) -> int:
-    """A seed of what scikit-learn takes as one."""
+    """An integer seed from any ``random_state`` that scikit-learn accepts."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**64:
-            raise ValueError(f"random_state: expected a number from 0 to 2**64 - 1, found {random_state}")
+            raise ValueError(f"random_state: expected an integer from 0 to 2**64 - 1, found {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31))
 
@@ -168,27 +168,27 @@ def load_dataset(
 ) -> Dataset:
     """Loads a dataset by path or name, or from Arrow data.
 
-    Graphs come with what the source says of them: ``features`` and ``labels`` of
-    vertices, ``edge_attr`` and ``edge_label`` of edges. Models make their inputs
-    of these when they are fitted.
+    Graphs keep the data of their source: ``features`` and ``labels`` of vertices,
+    ``edge_attr`` and ``edge_label`` of edges. Models turn these into inputs when
+    they are fitted.
 
     Parameters
     ----------
     name : str, path or table
-        A pyarrow table, or anything else that hands out Arrow data, with a
-        graph per row; a path (``.zip``, a folder, ``.npz``, ``.jsonl``, ``.parquet``) or a
-        name: looked for in ``data_dir``, the folders of ``STEPWELL_DATA`` and
-        the cache, then downloaded.
+        A pyarrow table, or any object that exports Arrow data, with a graph per
+        row; a path (``.zip``, a folder, ``.npz``, ``.jsonl``, ``.parquet``); or a
+        name. Stepwell looks for a name in ``data_dir``, in the folders of
+        ``STEPWELL_DATA`` and in the cache, and then downloads it.
     data_dir : path, optional
-        Where to look first.
+        The folder to search first.
     download : bool
-        Whether it may be downloaded.
+        Whether to download a dataset that is not on this machine.
     target : str or list of str, optional
-        The columns of Arrow data, ``.parquet`` or ``.jsonl`` files that hold targets,
-        in place of ``y``. One name is read as ``y`` is. Several give a float array
-        with a column for each, NaN where a value is null.
+        The target columns of Arrow data, ``.parquet`` or ``.jsonl`` files, in place
+        of ``y``. A single name is read like ``y``. Several names give a float array
+        with a column each, and NaN for null.
     groups : str, optional
-        The column that holds the graphs' groups: strings or integers.
+        The column of groups: strings or integers.
 
     Returns
     -------
@@ -220,13 +220,13 @@ def make_benchmark(
     ----------
     name : {"b-easy", "b-hard", "b-easy-small", "b-hard-small"}
     graphs_per_class : int, optional
-        600, or 100 for the small ones.
+        The default is 600, or 100 for the small benchmarks.
     random_state : int, RandomState instance or None
         The seed.
 
     Returns
     -------
     Dataset
-        With a fixed split in ``split``.
+        A dataset with a fixed split in ``split``.
     """
     return _wrap(_stepwell.make_benchmark(name, graphs_per_class, seed_of(random_state)))

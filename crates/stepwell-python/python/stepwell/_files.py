@@ -10,19 +10,19 @@ import pyarrow.parquet as pq
 
 from ._cluster import FILE, GROUP, ROW
 
-#: Rows whose sums are made together: the row groups of a file that follow each other are
-#: taken together until they have so many. Sums depend on it in their last bits.
+#: The number of rows per sum: consecutive row groups of a file are summed together until
+#: they have this many rows. The last bits of the sums depend on it.
 SUMMED_ROWS = 10_000
 
-#: Sums of rows that travel, at most: where there are more rows, more of them are taken together.
+#: The largest number of sums; with more rows, each sum has more rows.
 MOST_SUMS = 4096
 
-#: Bytes of a row group, as it lies in memory, that are looked at together.
+#: The size in memory of the pieces in which a row group is processed, in bytes.
 _PIECE_BYTES = 32 << 20
 
 
 def paths_of(data, wanted):
-    """A list of paths from one or several; ``wanted`` is what else it could have been."""
+    """One path or several, as a list; ``wanted`` names the other accepted type."""
     kinds = (str, bytes, os.PathLike)
     paths = [data] if isinstance(data, kinds) else data
     if not isinstance(paths, (list, tuple)) or not all(isinstance(path, kinds) for path in paths):
@@ -40,10 +40,10 @@ class RowGroups:
         self.first = None
         #: The columns of the first file.
         self.schema = None
-        #: How many rows each of them has.
+        #: The number of rows of each.
         self._rows = []
         files, position = list(_files(paths)), 0
-        with ThreadPoolExecutor(16) as pool:  # most of it is waiting for footers
+        with ThreadPoolExecutor(16) as pool:  # most of the time is spent waiting for footers
             footers = list(pool.map(_footer, files))
         for path, (groups, schema) in zip(files, footers):
             self.schema = schema if self.schema is None else self.schema
@@ -54,12 +54,12 @@ class RowGroups:
                 row, position = row + rows, position + rows
                 if self.first is None and rows:
                     self.first = next(read(self.tasks[-1], limit=1)).to_pylist()[0]
-        #: How many rows there are.
+        #: The number of rows.
         self.rows = position
 
 
     def sums(self):
-        """The row groups whose rows are summed up together: lists of tasks, in order."""
+        """The row groups that are summed together: lists of tasks, in order."""
         rows = max(SUMMED_ROWS, -(-self.rows // MOST_SUMS))
         together, count = [[]], 0
         for task, found in zip(self.tasks, self._rows):
@@ -72,7 +72,7 @@ class RowGroups:
 
 
 def read(task, limit=None):
-    """The rows of a row group, some at a time, and where each of them was found."""
+    """The rows of a row group in pieces, with the origin of each row."""
     file = _open(task["path"])
     group = file.metadata.row_group(task["group"])
     size = limit or max(1, _PIECE_BYTES * group.num_rows // max(group.total_byte_size, 1))
@@ -88,13 +88,13 @@ def read(task, limit=None):
 
 
 def read_all(tasks):
-    """The rows of several row groups, one after the other."""
+    """The rows of several row groups, in order."""
     for task in tasks:
         yield from read(task)
 
 
 def _footer(path):
-    """How many rows the row groups of a file have, and its columns."""
+    """The number of rows of each row group of a file, and its columns."""
     file = _open(path)
     groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
     return groups, file.schema_arrow

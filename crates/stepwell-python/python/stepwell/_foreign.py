@@ -1,4 +1,4 @@
-"""Graphs of other libraries, none of which need be installed."""
+"""Conversion of graphs from other libraries, none of which need be installed."""
 
 import numbers
 import warnings
@@ -20,7 +20,7 @@ def as_graph(
     edge_label: str | Sequence[str] | None = None,
     edge_attr: str | Sequence[str] | None = None,
 ) -> Graph:
-    """Makes a :class:`Graph` of whatever holds one.
+    """Converts a graph of another library to a :class:`Graph`.
 
     Parameters
     ----------
@@ -28,30 +28,28 @@ def as_graph(
         A :class:`Graph`; a SciPy sparse adjacency matrix, alone or in a pair
         with features or None; a pair of a (2, E) integer array of edges and
         features or None; a graph of networkx, igraph, PyTorch Geometric
-        (``Data``) or DGL. Vertices are numbered in the order in which the
-        library lists them.
+        (``Data``) or DGL. Vertices are numbered in the library's order.
     features : str or list of str, optional
-        Which attribute of the vertices is their features: a number or a list
-        of numbers per vertex, or several attributes side by side. Unless said,
-        ``x`` where vertices have it (DGL: ``feat``, then ``x``).
+        The vertex attribute, or several, to use as features: a number or a list
+        of numbers per vertex. By default ``x`` if it exists (DGL: ``feat``, then
+        ``x``).
     label : str or list of str, optional
-        Which attribute of the vertices is their label, an integer, or which are
-        their labels.
+        The vertex attribute, or several, to use as labels: integers.
     weight : str, optional
-        Which attribute of the edges is their weight. Unless said, ``weight``
-        where edges have it (PyTorch Geometric: ``edge_weight``); edges without
-        it count 1, as in networkx.
+        The edge attribute to use as weight. By default ``weight`` if it exists
+        (PyTorch Geometric: ``edge_weight``). An edge without it has weight 1, as
+        in networkx.
     edge_label : str or list of str, optional
-        Which attribute of the edges is their label, an integer, or which are
-        their labels.
+        The edge attribute, or several, to use as edge labels: integers.
     edge_attr : str or list of str, optional
-        Which attribute of the edges is a number or a list of numbers that they
-        carry, or several attributes side by side. Unless said, PyTorch
-        Geometric's ``edge_attr`` where there is one, as labels if it holds
-        integers; an empty list leaves it out.
+        The edge attribute, or several, to use as edge attributes: a number or a
+        list of numbers per edge. By default ``edge_attr`` of PyTorch Geometric if
+        it exists, as labels if it holds integers; an empty list ignores it.
 
-    Where the two directions of an edge of PyTorch Geometric or DGL carry different
-    things, the graph is read as directed, with a warning.
+    Notes
+    -----
+    If the two directions of an edge of PyTorch Geometric or DGL have different
+    labels or attributes, the graph becomes directed, with a warning.
 
     Examples
     --------
@@ -80,7 +78,7 @@ def as_graph(
     if reader is not None:
         return reader(value, **names)
     if not isinstance(value, Graph) and not sp.issparse(value) and not (isinstance(value, tuple) and len(value) == 2):
-        hint = "; SMILES are read by stepwell.molecules.from_smiles" if isinstance(value, str) else ""
+        hint = "; convert SMILES with stepwell.molecules.from_smiles" if isinstance(value, str) else ""
         raise TypeError(
             "expected a stepwell.Graph, a scipy sparse matrix, a pair (scipy sparse matrix, features), a pair "
             "((2, E) integer array, features), or a graph of networkx, igraph, torch_geometric or dgl, "
@@ -88,14 +86,14 @@ def as_graph(
         )
     given = [name for name, attribute in names.items() if attribute is not None]
     if given:
-        raise TypeError(f"{given[0]}: {kind_of(value)} has no attributes to choose from")
+        raise TypeError(f"{given[0]}: {kind_of(value)} has no named attributes")
     if isinstance(value, Graph):
         return value
     return Graph(value) if sp.issparse(value) else Graph(*value)
 
 
 def is_foreign(value):
-    """Whether it is one graph of another library, which may look like a list."""
+    """Whether it is one graph of another library, even if it looks like a list."""
     return _reader(value) is not None
 
 
@@ -105,7 +103,7 @@ def is_joined(value):
 
 
 def _reader(value):
-    # By what they can do: none of the libraries is imported for this.
+    # Duck typing: no library is imported.
     if isinstance(value, type):
         return None
     if hasattr(value, "edge_index"):  # of a whole dataset, those of all its graphs
@@ -142,7 +140,7 @@ def _from_networkx(graph, features, label, weight, edge_label, edge_attr):
 
 
 def _from_igraph(graph, features, label, weight, edge_label, edge_attr):
-    # igraph gives every vertex and edge every attribute, None where it was not said.
+    # igraph stores every attribute for every vertex and edge, with None for missing values.
     held = lambda item: {name: value for name, value in item.attributes().items() if value is not None}
     data = [(vertex.index, held(vertex)) for vertex in graph.vs]
     edges = [(edge.tuple, held(edge)) for edge in graph.es]
@@ -167,21 +165,21 @@ def _from_pyg(data, features, label, weight, edge_label, edge_attr):
 
 
 def _either_way(edges, **parts):
-    """A graph of a library that lists both directions of edges: directed, where they carry different things."""
+    """A graph of a library that lists both directions of edges; directed if their data differ."""
     try:
         return Graph(edges, **parts)
     except ValueError as error:
         if "give both directions the same" not in str(error):
             raise
     warnings.warn(
-        "the two directions of an edge carry different labels or attributes; the graph is read as directed",
+        "the two directions of an edge have different labels or attributes; the graph is read as directed",
         stacklevel=5,
     )
     return Graph(edges, **parts, directed=True)
 
 
 def pyg_parts(data, features=None, label=None, weight=None, edge_label=None, edge_attr=None):
-    """What a ``Data`` or a batch of them carries, as parameters of :class:`Graph`."""
+    """The tensors of a ``Data`` object or batch, as parameters of :class:`Graph`."""
     held = lambda name: getattr(data, name, None)
     weights = _tensor(held, weight, "edge_weight", "weight")
     if weights is not None and weights.ndim == 2 and weights.shape[1] == 1:
@@ -221,41 +219,56 @@ def _from_dgl(graph, features, label, weight, edge_label, edge_attr):
 
 
 def as_array(tensor):
-    """A tensor, wherever it is, as an array."""
+    """A tensor on any device, as an array."""
     for step in ("detach", "cpu", "numpy"):
         tensor = getattr(tensor, step)() if hasattr(tensor, step) else tensor
     return np.asarray(tensor)
+
+
+def as_matrix(tensor):
+    """A tensor as an array, or as a SciPy matrix if it is sparse."""
+    if sp.issparse(tensor):
+        return tensor
+    if hasattr(tensor, "to_scipy"):  # of torch_sparse
+        return tensor.to_scipy(layout="csr")
+    if "sparse" in str(getattr(tensor, "layout", "")):
+        tensor = tensor.detach().cpu().to_sparse_csr()
+        parts = (tensor.values(), tensor.col_indices(), tensor.crow_indices())
+        return sp.csr_matrix(tuple(as_array(part) for part in parts), shape=tuple(tensor.shape))
+    return as_array(tensor)
 
 
 def _tensor(held, name, usual, what):
     found = held(usual if name is None else name)
     if found is None and name is not None:
         raise ValueError(f"{what}: expected an attribute {name!r}, found none")
-    return None if found is None else as_array(found)
+    return None if found is None else as_matrix(found)
 
 
 def _listed(names):
-    """Names as a list, however they were said."""
+    """One name or several, as a list."""
     return [names] if isinstance(names, str) else list(names or ())
 
 
 def _side_by_side(held, names, what):
-    """The tensors of these names in one, or None without names."""
+    """The named tensors, concatenated; None without names."""
     parts = [_tensor(held, name, None, what) for name in _listed(names)]
     parts = [part[:, np.newaxis] if part.ndim == 1 else part for part in parts]
     if len(parts) < 2:
         return parts[0] if parts else None
+    if any(sp.issparse(part) for part in parts):
+        return sp.hstack([sp.csr_matrix(part) for part in parts], format="csr")
     return np.concatenate([part.reshape(len(part), int(np.prod(part.shape[1:]))) for part in parts], axis=1)
 
 
 def _warn_of_unused_vertices(vertices, features, label):
-    """Tells once of what vertices carry under names nobody said."""
+    """Warns once of vertex attributes that are not used."""
     if features is None and label is None and vertices and "x" not in vertices[0][1]:
         _warn_of_unused("vertices", vertices[0][1], ("id", "name", "pos", "_nx_name"), "features", "label")
 
 
 def _warn_of_unused_edges(edges, weight, edge_label, edge_attr):
-    """The same for edges."""
+    """Warns once of edge attributes that are not used."""
     if edge_label is None and edge_attr is None and edges:
         known = ("weight" if weight is None else weight, "id", "key", "_ID", "_TYPE", "_nx_name")
         _warn_of_unused("edges", edges[0][1], known, "edge_attr", "edge_label")
@@ -266,17 +279,17 @@ def _warn_of_unused(what, held, known, real, category):
     texts = [name for name, value in held.items() if isinstance(value, str) and name not in known]
     ways = []
     if numeric:
-        ways.append(f"as_graph(graph, {real}=[{', '.join(map(repr, numeric))}])")
+        ways.append(f"{real}=[{', '.join(map(repr, numeric))}]")
     if texts or numeric:
         named = repr(texts[0]) if texts else "…"
-        ways.append(f"{category}={named} for a category" + (", once its strings are numbered" if texts else ""))
+        ways.append(f"{category}={named} for a category" + (", after numbering its strings" if texts else ""))
     if ways:
-        told = ", ".join(map(repr, numeric + texts))
-        warnings.warn(f"{what} carry {told}, which is not used: make graphs by {', or '.join(ways)}", stacklevel=5)
+        unused = ", ".join(map(repr, numeric + texts))
+        warnings.warn(f"{what} have unused attributes {unused}; to use them, pass {' or '.join(ways)} to as_graph", stacklevel=5)
 
 
 def _weights(edges, name):
-    """One number per edge, or None where no edge has one."""
+    """One number per edge; None if no edge has one."""
     usual = "weight" if name is None else name
     found = [held.get(usual) for _, held in edges]
     if all(value is None for value in found):
@@ -291,7 +304,7 @@ def _weights(edges, name):
 
 
 def _columns(items, names, item="vertex"):
-    """One row of numbers per vertex or edge, or None where no name was said."""
+    """One row of numbers per vertex or edge; None without names."""
     if names is None:
         return None
     rows, first = [], None
@@ -309,13 +322,13 @@ def _columns(items, names, item="vertex"):
 
 
 def _names(features, rows):
-    """What columns are called, where every attribute that was named is one of them."""
+    """The names of columns, if every named attribute is one column."""
     names = _listed(features)
     return names if rows is not None and len(rows) and 0 < len(names) == rows.shape[1] else None
 
 
 def _whole(items, names, item="vertex"):
-    """One row of labels per vertex or edge, or None where no name was said."""
+    """One row of labels per vertex or edge; None without names."""
     if not _listed(names):
         return None
     labels = []

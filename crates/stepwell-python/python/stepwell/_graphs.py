@@ -1,4 +1,4 @@
-"""What counts as a graph, and how it becomes one of ours."""
+"""The class Graph, and checks of its arguments."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,39 +11,39 @@ from ._stepwell import RawGraph
 from ._types import Floats
 
 
-#: More vertices than this are not guessed from the largest number among the edges.
+#: The largest number of vertices that is inferred from the edges.
 _MOST_INFERRED = 2**28
 
 
 class Graph:
-    """A graph and what its vertices and edges carry.
+    """A graph with labels and attributes of its vertices and edges.
 
     Parameters
     ----------
     edges : scipy sparse matrix of shape (N, N), or integer array of shape (2, E)
-        The adjacency matrix, or the ends of the edges. An undirected edge may
-        be given once or in both directions.
-    features : array of shape (N, F), optional
-        One row per vertex. Models z-score them unless ``raw``.
+        The adjacency matrix, or the ends of the edges. List an undirected edge
+        once or in both directions.
+    features : array or scipy sparse matrix of shape (N, F), optional
+        One row per vertex. Models z-score them unless ``raw``. A sparse matrix
+        stays sparse; results do not depend on the form.
     num_nodes : int, optional
-        The number of vertices, where neither the matrix nor the features tell.
+        The number of vertices, if neither the matrix nor the features determine it.
     weights : array of shape (E,), optional
-        Edge weights, for edges given as an array.
+        Edge weights, if ``edges`` is an array.
     labels : integer array of shape (N,) or (N, L), optional
-        One integer per vertex, naming its kind, or several. Models give every
-        label they were fitted on a column of its own.
+        One integer per vertex, its category, or several. A model has a one-hot
+        column for every label of its training graphs.
     edge_label : integer array of shape (E,) or (E, L), optional
-        One integer per listed edge, naming its kind, or several. An edge that is
-        listed more than once must have the same labels each time. With a matrix,
-        which must be a CSR matrix in canonical format, the edges are its stored
-        entries.
+        One integer per listed edge, its category, or several. An edge that is
+        listed more than once must have the same labels each time. A matrix must be
+        a CSR matrix in canonical format; its stored entries are the listed edges.
     edge_attr : array of shape (E,) or (E, A), optional
-        Numbers that the listed edges carry, in the same way.
+        One number per listed edge, or several, by the same rules.
     directed : bool
         Whether edges have a direction.
     feature_names : sequence of str, optional
-        What the columns of ``features`` are called; those of a data frame have
-        names already. Models match columns that have names by them.
+        The names of the columns of ``features``; by default those of a data frame.
+        Models match named columns by name.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Graph:
            [1., 0., 1.],
            [0., 1., 0.]])
 
-    What edges carry comes back in the order of the matrix's entries:
+    Edge labels are returned in the order of the matrix's entries:
 
     >>> bonds = Graph([[0, 1], [1, 2]], labels=[6, 6, 8], edge_label=[1, 2], edge_attr=[1.5, 1.2])
     >>> bonds
@@ -71,7 +71,7 @@ class Graph:
     def __init__(
         self,
         edges: sp.spmatrix | sp.sparray | ArrayLike,
-        features: ArrayLike | None = None,
+        features: ArrayLike | sp.spmatrix | sp.sparray | None = None,
         *,
         num_nodes: int | None = None,
         weights: ArrayLike | None = None,
@@ -83,8 +83,8 @@ class Graph:
     ) -> None:
         if sp.issparse(edges):
             if weights is not None:
-                raise TypeError("weights: a sparse adjacency matrix holds them already")
-            check_matrix(edges)
+                raise TypeError("weights: not allowed with a sparse adjacency matrix, which contains them")
+            check_matrix(edges, "adjacency")
             _check_order(edges, edge_label=edge_label, edge_attr=edge_attr)
             sources, targets, weights, size = _from_matrix(edges)
         else:
@@ -92,7 +92,10 @@ class Graph:
             size = None
         if feature_names is None:
             feature_names = getattr(features, "columns", None)  # of a data frame
-        if features is not None:
+        if sp.issparse(features):
+            size = _agree("features", features.shape[0], "rows", size)
+            features = _from_sparse(features)
+        elif features is not None:
             features = _as_floats(features, "features", 2)
             size = _agree("features", features.shape[0], "rows", size)
         if labels is not None:
@@ -102,7 +105,7 @@ class Graph:
         if size is None:
             size = int(max(sources.max(), targets.max())) + 1 if sources.size else 0
             if size > _MOST_INFERRED:
-                raise ValueError(f"edges: vertex {size - 1} would make a graph of {size} vertices; if so, give num_nodes")
+                raise ValueError(f"edges: vertex {size - 1} implies {size} vertices; if that is right, pass num_nodes")
         if weights is not None:
             weights = _as_floats(weights, "weights", 1)
             if weights.size == sources.size and (weights == 1).all():
@@ -131,7 +134,7 @@ class Graph:
 
     @property
     def num_edges(self) -> int:
-        """The number of edges: undirected ones counted once, self loops not at all."""
+        """The number of edges. An undirected edge counts once, a self loop does not count."""
         return self._raw.num_edges
 
     @property
@@ -146,8 +149,11 @@ class Graph:
         return sp.csr_matrix((data, indices, indptr), shape=(self.num_nodes, self.num_nodes))
 
     @property
-    def features(self) -> Floats | None:
-        """One row per vertex, or None. A copy: the graph itself does not change."""
+    def features(self) -> Floats | sp.csr_matrix | None:
+        """A copy of the features, one row per vertex: an array, a CSR matrix if they are sparse, or None."""
+        sparse = self._raw.sparse_features()
+        if sparse is not None:
+            return sp.csr_matrix(sparse, shape=(self.num_nodes, self._raw.num_features()))
         features = self._raw.features()
         if features is not None:
             features.flags.writeable = False
@@ -155,7 +161,7 @@ class Graph:
 
     @property
     def feature_names(self) -> list[str] | None:
-        """What the columns of ``features`` are called, or None."""
+        """The names of the columns of ``features``, or None."""
         return self._raw.feature_names()
 
     @property
@@ -174,7 +180,7 @@ class Graph:
         return self._raw.edge_attributes()
 
     def __repr__(self) -> str:
-        width = 0 if self.features is None else self.features.shape[1]
+        width = self._raw.num_features()
         parts = [f"{self.num_nodes} nodes", f"{self.num_edges} edges"] + ["directed"] * self.directed
         parts.append(f"{width} features")
         for name, table in (("labels", self._raw.labels()), ("edge labels", self._raw.edge_labels())):
@@ -215,7 +221,7 @@ def _rebuild(adjacency, features, directed, labels=None, feature_names=None, edg
 
 
 def _flat(labels):
-    """One label per row as numbers, not as rows of one."""
+    """Rows of one label as a one-dimensional array."""
     return labels[:, 0] if labels is not None and labels.shape[1] == 1 else labels
 
 
@@ -223,15 +229,30 @@ def _from_matrix(matrix):
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency: expected a square matrix, found shape {matrix.shape}")
     matrix = matrix.tocsr(copy=True)
-    check_matrix(matrix)
+    check_matrix(matrix, "adjacency")
     matrix.sum_duplicates()
     matrix = matrix.tocoo()
     weights = None if matrix.dtype == bool else _as_floats(matrix.data, "adjacency", 1)
     return _as_vertices(matrix.row), _as_vertices(matrix.col), weights, matrix.shape[0]
 
 
-def check_matrix(matrix):
-    """SciPy believes the arrays of a matrix and reads wherever they point; so they are looked at first."""
+def _from_sparse(matrix):
+    """The number of columns, and row starts, columns and values of the non-zeros."""
+    if matrix.ndim != 2:
+        raise ValueError(f"features: expected 2 dimensions, found {matrix.ndim}")
+    if matrix.dtype.kind not in "biuf":
+        raise TypeError(f"features: expected real numbers, found {matrix.dtype}")
+    if matrix.shape[1] >= 2**31:
+        raise ValueError(f"features: expected fewer than 2147483648 columns, found {matrix.shape[1]}")
+    check_matrix(matrix, "features")
+    matrix = matrix.tocsr(copy=True).astype(np.float64)
+    matrix.sum_duplicates()
+    starts = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    return matrix.shape[1], starts, np.ascontiguousarray(matrix.indices, dtype=np.uint32), matrix.data
+
+
+def check_matrix(matrix, name):
+    """Checks the arrays of a matrix, because SciPy reads out of bounds if they are wrong."""
     try:
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
@@ -244,11 +265,11 @@ def check_matrix(matrix):
         elif matrix.format == "dia" and (matrix.data.ndim != 2 or len(matrix.data) != len(matrix.offsets)):
             raise ValueError("expected a row of data for every offset")
     except (ValueError, IndexError, TypeError) as error:
-        raise ValueError(f"adjacency: the {matrix.format} matrix is not valid: {error}") from error
+        raise ValueError(f"{name}: the {matrix.format} matrix is not valid: {error}") from error
 
 
 def _check_order(matrix, **carried):
-    """What entries carry is listed in their order, which must be beyond doubt."""
+    """Checks that the order of a matrix's entries is unambiguous."""
     given = [name for name, values in carried.items() if values is not None]
     if given and not (matrix.format == "csr" and matrix.has_canonical_format):
         raise ValueError(
@@ -260,7 +281,7 @@ def _check_order(matrix, **carried):
 
 def _from_edge_index(edges):
     if hasattr(edges, "nodes"):  # NumPy would take it for a list of vertices
-        hint = "; as_graph(graph) makes one of it"
+        hint = "; convert it with as_graph(graph)"
         raise TypeError(
             f"edges: expected a SciPy sparse matrix or an array of shape (2, E), found {kind_of(edges)}{hint}"
         )
@@ -289,14 +310,14 @@ def _as_vertices(values):
 def _as_floats(values, name, ndim):
     values = np.asarray(values)
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: expected real numbers, found {values.dtype}")
+        raise TypeError(f"{name}: expected numbers, found {values.dtype}")
     if values.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} dimensions, found {values.ndim}")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def as_labels(values, name, reals=None):
-    """Rows of integers of 32 bits, one or several per row; ``reals`` is where real numbers go."""
+    """Rows of 32-bit integers, one or several per row; ``reals`` names the parameter for floats."""
     values = _as_rows(values, name)
     if values.size == 0:
         values = values.astype(np.int32)
@@ -305,37 +326,37 @@ def as_labels(values, name, reals=None):
         if values.dtype.kind in "OSUT":
             hint = "; number the strings first, the same way in all graphs"
         elif values.dtype.kind == "f" and reals is not None:
-            hint = f"; real numbers are {reals}="
+            hint = f"; pass floats as {reals}="
         raise TypeError(f"{name}: expected integers, found {values.dtype}{hint}")
     outside = values[(values < -(2**31)) | (values >= 2**31)]
     if outside.size:
-        raise ValueError(f"{name}: expected integers of 32 bits, found {outside[0]}")
+        raise ValueError(f"{name}: expected 32-bit integers, found {outside[0]}")
     return np.ascontiguousarray(values, dtype=np.int32)
 
 
 def as_attributes(values, name, labels=None):
-    """Rows of finite numbers, one or several per row; ``labels`` is where categories go."""
+    """Rows of finite numbers, one or several per row; ``labels`` names the parameter for categories."""
     values = _as_rows(values, name)
     if values.size == 0:
         values = values.astype(np.float64)
     if values.dtype.kind not in "biuf":
-        hint = f"; number the strings first and give them as {labels}=" if labels and values.dtype.kind in "OSUT" else ""
-        raise TypeError(f"{name}: expected real numbers, found {values.dtype}{hint}")
+        hint = f"; number the strings first and pass them as {labels}=" if labels and values.dtype.kind in "OSUT" else ""
+        raise TypeError(f"{name}: expected numbers, found {values.dtype}{hint}")
     values = np.ascontiguousarray(values, dtype=np.float64)
     missing = np.argwhere(~np.isfinite(values))
     if len(missing):
         row, column = missing[0]
-        found = f"found {values[row, column]} in row {row}; fill it in or drop the row"
+        found = f"found {values[row, column]} in row {row}; impute the value or drop the row"
         raise ValueError(f"{name}: expected finite numbers, {found}")
     return values
 
 
 def _as_rows(values, name):
-    """An array of two dimensions; numbers are rows of one."""
+    """A two-dimensional array; a single number is a row of one."""
     try:
         values = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name}: expected rows of the same length, found rows of several lengths") from None
+        raise ValueError(f"{name}: expected rows of the same length, found rows of different lengths") from None
     if values.ndim not in (1, 2):
         raise ValueError(f"{name}: expected 1 or 2 dimensions, found {values.ndim}")
     return values if values.ndim == 2 else values[:, np.newaxis]
@@ -352,5 +373,5 @@ def _agree(name, value, unit, size):
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise TypeError(f"{name}: expected an integer, found {type(value).__name__}")
     if value < 0 or value >= 2**32 or (size is not None and value != size):
-        raise ValueError(f"{name}: expected {'a size from 0' if size is None else size} {unit}, found {value}")
+        raise ValueError(f"{name}: expected {'at least 0' if size is None else size} {unit}, found {value}")
     return int(value)

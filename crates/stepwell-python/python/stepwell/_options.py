@@ -1,33 +1,35 @@
 """Options of a model as parameters of an estimator.
 
-The library defines every option once: name, type, default, doc and range. What
-Python needs of them is made here: signatures, docstrings, and the types in
-``_parameters.py``, which ``python -m stepwell._options`` writes.
+The library defines every option once: name, type, default, doc and range. This
+module makes signatures and docstrings from them, and ``python -m
+stepwell._options`` writes the types in ``_parameters.py``.
 """
 
+import difflib
 import inspect
 import re
 import textwrap
-from typing import Any
+from typing import Any, get_type_hints
 
+from ._parameters import ClassifierParameters, NodeClassifierParameters
 from ._stepwell import option_table, preset_options
 
-#: Options that mean nothing for graphs, and for vertices.
+#: Options without effect for graphs, and for vertices.
 OF_VERTICES = ("level", "concat_sweeps", "own_inputs")
 OF_GRAPHS = ("level", "aggregate", "pool_after", "pool_last", "kernel", "wl_rounds", "wl_weight", "choose")
 
-#: Options that scikit-learn calls otherwise, or means otherwise: name, type, doc.
+#: Options with another name or meaning in scikit-learn: name, type, doc.
 _SPELLED = {
     "seed": (
         "random_state",
         "int | np.integer[Any] | np.random.RandomState | None",
-        "Seed of the random weights: an integer, a ``RandomState``, or None for a new one each time.",
+        "Seed of the random weights: an integer, a ``RandomState``, or None for a new seed each time.",
     ),
     "class_weight": (
         "class_weight",
         'Literal["balanced", "auto"] | Mapping[Any, float] | None',
-        "Weight of the graphs of a class: None (all graphs count alike), \"balanced\" (all classes count "
-        "alike), \"auto\" (None, balanced or a blend of both, whichever leave-one-out finds best by ``metric``; "
+        "Weight of the graphs of a class: None (equal weight for all graphs), \"balanced\" (equal weight for "
+        "all classes), \"auto\" (None, balanced or a blend, whichever has the best leave-one-out ``metric``; "
         "None if there are more than three targets), or a weight for each label.",
     ),
 }
@@ -37,22 +39,22 @@ _OWN = {
     "n_jobs": (
         "int | None",
         None,
-        "Number of threads. None means 1, -1 one per core; there are never more than that. Results do not "
+        "Number of threads, at most one per core. None means 1, -1 one per core. Results do not "
         "depend on it.",
     ),
     "verbose": ("bool", False, "Report progress on stderr."),
     "device": (
         'Literal["cpu", "cuda", "auto"]',
         "cpu",
-        "Where vectors are computed: \"cpu\", \"cuda\" (an NVIDIA GPU; an error where there is none), or "
-        "\"auto\" (a GPU if there is one). Vectors agree to about 1e-6; the model's file does not tell.",
+        "Device for the vectors: \"cpu\", \"cuda\" (an NVIDIA GPU; an error if there is none), or "
+        "\"auto\" (a GPU if there is one). Vectors agree to about 1e-6; the model file does not depend on it.",
     ),
     "input": (
         'Literal["graphs", "smiles", "smiles:ogb"]',
         "graphs",
-        "What is given in place of graphs: \"smiles\" for SMILES, which become graphs as by "
-        "``stepwell.molecules.from_smiles``, \"smiles:ogb\" for the same with the features of OGB. The model's "
-        "file remembers it. Graphs of molecules are taken as well.",
+        "The type of input: \"graphs\", \"smiles\" for SMILES strings, which are converted by "
+        "``stepwell.molecules.from_smiles``, or \"smiles:ogb\" for SMILES with the features of OGB. The model "
+        "file stores it. Graphs of molecules are accepted as well.",
     ),
 }
 
@@ -81,11 +83,16 @@ def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ..
         def __init__(self, **given):
             unknown = [name for name in given if name not in known]
             if unknown:
-                raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}")
+                near = difflib.get_close_matches(unknown[0], known, 1)
+                hint = f". Did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}{hint}")
             vars(self).update(known | given)
 
-        kind = inspect.Parameter.KEYWORD_ONLY
-        listed = [inspect.Parameter(name, kind, default=value) for name, value in known.items()]
+        kind, types = inspect.Parameter.KEYWORD_ONLY, _types()
+        listed = [
+            inspect.Parameter(name, kind, default=value, annotation=types.get(name, inspect.Parameter.empty))
+            for name, value in known.items()
+        ]
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         __init__.__signature__ = inspect.Signature([first, *listed])
         __init__.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -96,6 +103,11 @@ def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ..
         return cls
 
     return decorate
+
+
+def _types():
+    """The types of all parameters. A new option has none before ``_parameters.py`` is written again."""
+    return get_type_hints(ClassifierParameters) | get_type_hints(NodeClassifierParameters)
 
 
 def _rows():

@@ -17,7 +17,9 @@ from ._foreign import as_graph
 from ._graphs import _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._stepwell import RawBatch, RawPicture
+from ._targets import known_vertices
 from ._types import AnyGraph, AnyPath, Floats, Pooling
+from ._vertices import PyramidalReservoirNodeClassifier, PyramidalReservoirNodeRegressor, _OfVertices, vertex_of
 
 
 class Picture:
@@ -29,21 +31,21 @@ class Picture:
 
     @property
     def title(self) -> str:
-        """What it is, in a line."""
+        """A one-line title."""
         return self._raw.title
 
     @property
     def svg(self) -> str:
-        """The picture as SVG, which stands alone."""
+        """The picture as a self-contained SVG."""
         return self._raw.svg
 
     @property
     def html(self) -> str:
-        """A page around it that answers to the pointer and needs no network."""
+        """An interactive page with the picture; it needs no network."""
         return self._raw.html
 
     def save(self, path: AnyPath) -> None:
-        """Writes the picture (``.svg``) or the page (``.html``), whole or not at all."""
+        """Writes the picture (``.svg``) or the page (``.html``), completely or not at all."""
         self._raw.write(os.fsdecode(path))
 
     def _repr_svg_(self):
@@ -59,35 +61,46 @@ class Picture:
 
 
 class EmbeddingPicture(Picture):
-    """What :func:`plot_embedding` draws."""
+    """The picture of :func:`plot_embedding`."""
 
-    #: Where each row of the vectors lies: an array of shape (rows, 2).
+    #: The point of each vector: an array of shape (rows, 2).
     points: Floats
-    #: The share that each axis shows: discriminants of the variance between
-    #: classes, principal components of all variance.
+    #: The share of variance on each axis: between classes for discriminants, in
+    #: total for principal components.
     explained: list[float]
 
 
 class PyramidPicture(Picture):
-    """What :func:`plot_pyramid` draws."""
+    """The picture of :func:`plot_pyramid`."""
 
-    #: For every level, a dict of its ``vertices`` and ``edges``; where the next
-    #: level selects vertices, how many are ``kept`` and the value of that ``cut``;
-    #: where it merges them, the share of the weight that is ``merged``.
+    #: For every level, a dict with the numbers of ``vertices`` and ``edges``. If the
+    #: next level selects vertices, also the number ``kept`` and the value of the
+    #: ``cut``; if it merges them, the share of the weight that is ``merged``.
     levels: list[dict[str, Any]]
 
 
 class ExplanationPicture(Picture):
-    """What :func:`plot_explanation` draws."""
+    """The picture of :func:`plot_explanation`."""
 
-    #: What every graph gets.
+    #: The decision value before any contribution.
     intercept: float
-    #: Intercept and contributions together: the decision value.
+    #: The decision value: the sum of intercept and contributions.
     decision: float
-    #: For each level that is read, what its vertices add, by the level's number.
+    #: The contributions of vertices, by the number of each level that is read.
     contributions: dict[int, Floats]
-    #: All of it on the vertices of the graph itself.
+    #: All contributions, on the vertices of the original graph.
     vertices: Floats
+
+
+class PredictionsPicture(Picture):
+    """What :func:`plot_predictions` draws."""
+
+    #: Vertices with a known target.
+    known: int
+    #: The share of these that is predicted as it is; None for numbers.
+    accuracy: float | None
+    #: The root mean squared error on these; None for classes.
+    rmse: float | None
 
 
 def plot_embedding(
@@ -103,22 +116,22 @@ def plot_embedding(
     Parameters
     ----------
     vectors : array of shape (graphs, columns)
-        What :class:`PyramidalReservoir` makes of graphs.
+        Vectors, for example from :class:`PyramidalReservoir`.
     y : array, optional
-        What colours the points: whole numbers and texts are classes, real
-        numbers amounts.
+        The colours of the points: integers and strings are classes, floats a
+        continuous scale.
     method : {"lda", "pca"}, optional
-        The plane: where classes lie farthest apart, or where vectors vary most.
-        By default the first where there are classes.
+        The projection: "lda" separates classes, "pca" shows the largest variance.
+        The default is "lda" if there are classes.
     ids : sequence of str, optional
-        What the graphs are called.
+        The names of the graphs.
     name : str
-        What they are called together.
+        The name of the dataset.
 
     Returns
     -------
     EmbeddingPicture
-        With the ``points`` themselves.
+        A picture that also has the ``points``.
 
     Examples
     --------
@@ -131,7 +144,7 @@ def plot_embedding(
     >>> picture.points.shape
     (300, 2)
 
-    Any labels will do, those of a clustering for instance:
+    Labels can come from anywhere, for example from a clustering:
 
     >>> from sklearn.cluster import KMeans
     >>> groups = KMeans(3, n_init=4, random_state=0).fit_predict(vectors)
@@ -145,7 +158,7 @@ def plot_embedding(
         if y.shape != (len(vectors),):
             raise ValueError(f"y: expected shape ({len(vectors)},), found {y.shape}")
         if y.dtype.kind not in "biufUO":
-            raise TypeError(f"y: expected whole numbers, texts or real numbers, found {y.dtype}")
+            raise TypeError(f"y: expected integers, strings or floats, found {y.dtype}")
         labels = [str(label) for label in y] if y.dtype.kind == "O" else y.tolist()
     names = [str(each) for each in (range(len(vectors)) if ids is None else ids)]
     raw, points, explained = _stepwell.plot_embedding(vectors, labels, names, method, name)
@@ -163,31 +176,31 @@ def plot_pyramid(
 ) -> PyramidPicture:
     """Draws a graph and its coarse levels side by side.
 
-    Colours are labels, attributes or degrees; a graph of
-    :mod:`stepwell.molecules` is drawn as chemists do. Where a pooling selects vertices,
-    those it drops are hollow; where it merges them, those that become one lie in
-    one patch.
+    Colours show labels, attributes or degrees. A graph of
+    ``stepwell.molecules`` is drawn as a structural formula. If a pooling selects
+    vertices, the dropped ones are hollow; if it merges vertices, a patch surrounds
+    those that become one.
 
     Parameters
     ----------
     graph : Graph, sparse matrix, or pair of edges and features
-        Whatever :func:`as_graph` takes.
+        Any format that :func:`as_graph` accepts.
     pool : {"graclus", "nmf", "ndp", "kmis"}, optional
         The pooling.
     levels : int
-        How many poolings on top of each other.
+        The number of successive poolings.
     coordinates : array of shape (vertices, 2), optional
-        Where vertices lie. By default where the dataset says, or where edges
-        pull them.
+        The positions of the vertices. By default those of the dataset, or a
+        force-directed layout.
     name : str
-        What the graph is called.
+        The name of the graph.
     **options
         As in :func:`coarsen`.
 
     Returns
     -------
     PyramidPicture
-        With the sizes of the ``levels``.
+        A picture that also has the sizes of the ``levels``.
 
     Examples
     --------
@@ -199,9 +212,9 @@ def plot_pyramid(
     graph = as_graph(graph)
     levels = operator.index(levels)
     if levels < 0:
-        raise ValueError(f"levels: expected a whole number from 0, found {levels}")
+        raise ValueError(f"levels: expected a non-negative integer, found {levels}")
     if pool is None and options:
-        raise TypeError(f"without a pool there are no options, found {', '.join(options)}")
+        raise TypeError(f"expected no options without pool=, found {', '.join(options)}")
     pooling = None if pool is None else _pooling(pool, options)
     raw, found = _stepwell.plot_pyramid(graph._raw, pooling, min(levels, 2**32), _places(graph, coordinates), name)
     names = ("vertices", "edges", "kept", "cut", "merged")
@@ -214,37 +227,46 @@ def plot_explanation(
     graph: AnyGraph | str,
     label: Any = None,
     *,
+    vertex: int | None = None,
     coordinates: ArrayLike | None = None,
     name: str = "graph",
 ) -> ExplanationPicture:
-    """Draws which vertices a prediction is made of.
+    """Draws the contribution of each vertex to a prediction.
 
-    A decision value is its intercept plus what each vertex of the levels read
-    adds. The intercept of a model with landmarks is what the model says of a
-    graph with the mean vector of the training graphs; vertices share the
-    difference by integrated gradients, and share equally what each
-    Weisfeiler–Lehman colour adds. Of a maximum, each unit's part belongs to the
-    vertex that has it.
+    A decision value is an intercept plus the contributions of the vertices. For a
+    model with landmarks, the intercept is the decision value of a graph with the
+    mean vector of the training graphs. Integrated gradients distribute the
+    difference over the vertices. The vertices that have a Weisfeiler–Lehman colour
+    share its contribution equally. For a maximum, each unit's contribution belongs
+    to the vertex with the maximum.
+
+    For a model of vertices, the decision value is that of one ``vertex``: the
+    intercept is what the model says if no vertex has any input, and each vertex
+    adds what its inputs do (:meth:`PyramidalReservoirNodeClassifier.explain`). Of a
+    large graph the 250 nearest vertices are drawn.
 
     Parameters
     ----------
-    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
+    model : PyramidalReservoirClassifier or PyramidalReservoirRegressor, or one of vertices
         A fitted model.
     graph : Graph, sparse matrix, or pair of edges and features
-        The graph to explain; for a model that reads SMILES, a SMILES too. A
-        molecule is drawn as chemists do.
+        The graph to explain, or a SMILES if the model accepts SMILES. A molecule
+        is drawn as a structural formula.
     label : optional
-        The class whose decision value is explained, by default the one
-        predicted; for a regression with several targets, which of them.
+        The class to explain, by default the predicted one; for a regression with
+        several targets, the index of the target.
+    vertex : int, optional
+        The vertex to explain, for a model of vertices.
     coordinates : array of shape (vertices, 2), optional
-        Where vertices lie.
+        The positions of the vertices.
     name : str
-        What the graph is called.
+        The name of the graph.
 
     Returns
     -------
     ExplanationPicture
-        With ``intercept``, ``contributions``, ``decision`` and ``vertices``.
+        A picture that also has ``intercept``, ``contributions``, ``decision`` and
+        ``vertices``.
 
     Examples
     --------
@@ -257,8 +279,13 @@ def plot_explanation(
     True
     """
     if not isinstance(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor)):
-        raise TypeError(f"model: expected a classifier or regressor of Stepwell, found {type(model).__name__}")
+        raise TypeError(f"model: expected a Stepwell classifier or regressor, found {type(model).__name__}")
     check_is_fitted(model)
+    of_vertices = isinstance(model, _OfVertices)
+    if of_vertices and vertex is None:
+        raise TypeError("vertex: expected the vertex to explain, since the model predicts vertices")
+    if not of_vertices and vertex is not None:
+        raise TypeError("vertex: the model predicts graphs, not vertices")
     if isinstance(graph, str) and model._model.molecules is not None:
         from .molecules import from_smiles
 
@@ -266,8 +293,12 @@ def plot_explanation(
         features = cast(Literal["default", "ogb"], model._model.molecules)
         graph = from_smiles([graph], features=features)[0]
     graph = as_graph(graph)
+    if vertex is not None:
+        vertex = vertex_of(graph, vertex)
+        name = f"vertex {vertex} of {name}"
     if isinstance(model, PyramidalReservoirClassifier):
-        label = model.predict(RawBatch.of_graphs([graph._raw]))[0] if label is None else label
+        if label is None:
+            label = model.predict(RawBatch.of_graphs([graph._raw]) if vertex is None else graph)[vertex or 0]
         found = np.flatnonzero(model.classes_ == label)
         if not len(found):
             known = ", ".join(map(str, model.classes_))
@@ -280,20 +311,82 @@ def plot_explanation(
             raise ValueError(f"label: expected a target from 0 to {targets - 1}, found {label!r}")
         what = "the prediction" if targets == 1 else f"target {column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
-        model._model, graph._raw, column, _places(graph, coordinates), (name, what)
+        model._model, graph._raw, column, _places(graph, coordinates), (name, what), vertex
     )
     figures = {"intercept": intercept, "decision": decision, "contributions": dict(levels), "vertices": vertices}
     return ExplanationPicture(raw, **figures)
 
 
+def plot_predictions(
+    model: PyramidalReservoirNodeClassifier | PyramidalReservoirNodeRegressor,
+    graph: AnyGraph,
+    y: ArrayLike | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    name: str = "graph",
+) -> PredictionsPicture:
+    """Draws a graph whose vertices have the colour of what a model predicts for them.
+
+    Where ``y`` is given, the same graph stands beside it with what is known of its
+    vertices; wrong predictions are larger.
+
+    Parameters
+    ----------
+    model : PyramidalReservoirNodeClassifier or PyramidalReservoirNodeRegressor
+        A fitted model.
+    graph : a graph
+        Whatever :func:`as_graph` takes, with at most 20,000 vertices.
+    y : array, optional
+        One label or number per vertex; not known are NaN, None and, without a mask,
+        the integer -1.
+    mask : array of bool, optional
+        Which of them are shown, those of a test part for instance.
+    coordinates : array of shape (vertices, 2), optional
+        Where vertices lie. By default where edges pull them.
+    name : str
+        What the graph is called.
+
+    Returns
+    -------
+    PredictionsPicture
+        With the number of ``known`` targets and the ``accuracy`` or ``rmse`` on these.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np
+    >>> from stepwell import PyramidalReservoirNodeClassifier, plot_predictions
+    >>> club = nx.karate_club_graph()
+    >>> truth = np.array([club.nodes[v].pop("club") for v in club])
+    >>> model = PyramidalReservoirNodeClassifier(units=50).fit(club, truth, mask=np.arange(34) % 2 == 0)
+    >>> plot_predictions(model, club, truth, name="the club").known
+    34
+    """
+    if not isinstance(model, _OfVertices):
+        raise TypeError(f"model: expected a model of vertices, found {type(model).__name__}")
+    check_is_fitted(model)
+    graph = as_graph(graph)
+    known = None
+    if y is not None:
+        rows, values, _ = known_vertices([graph.num_nodes], y, mask, True)
+        values = np.asarray(values)
+        if isinstance(model, PyramidalReservoirNodeRegressor):
+            values = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float64)
+        known = (rows, values if values.ndim == 2 else values.tolist())
+    raw, count, accuracy, rmse = _stepwell.plot_predictions(
+        model._model, graph._raw, known, _places(graph, coordinates), name
+    )
+    return PredictionsPicture(raw, known=count, accuracy=accuracy, rmse=rmse)
+
+
 def _places(graph, coordinates):
-    """Where vertices lie: as given; where chemists would draw atoms; else nobody knows yet."""
+    """The positions of vertices: as given, or RDKit's for a molecule; otherwise None."""
     if coordinates is not None:
         return _as_floats(coordinates, "coordinates", 2)
     if graph._raw.molecules is None or not graph.num_nodes:
         return None
     try:
         from .molecules._places import places
-    except ImportError:  # without RDKit, edges pull atoms to their places
+    except ImportError:  # without RDKit, the layout is force-directed
         return None
     return places(graph._raw)

@@ -1,14 +1,14 @@
-"""One line on stderr about work in progress."""
+"""Progress on stderr, in one line."""
 
 import sys
 import time
 
 
 class Progress:
-    """What work in progress reports to, where that is wanted.
+    """Shows progress, if requested.
 
-    On a terminal or in a notebook a bar grows; anywhere else, such as in a log
-    or a process of a grid search, there is a line when the work is done.
+    On a terminal or in a notebook it shows a bar. Elsewhere, as in a log or a
+    process of a grid search, it prints a line when the work is done.
     """
 
     def __init__(self, verbose, what, total):
@@ -44,6 +44,6 @@ class Progress:
 
 
 def _redraws(stream):
-    """Whether a carriage return starts the line again."""
+    """Whether a carriage return overwrites the line."""
     notebook = type(stream).__module__.partition(".")[0] == "ipykernel"
     return notebook or stream.isatty()

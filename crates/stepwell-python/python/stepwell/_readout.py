@@ -23,7 +23,7 @@ from ._types import AnyGraphs, AnyPath, Floats
 
 
 class _WithReadout(PyramidalReservoir):
-    """A reservoir and what a linear map makes of its vectors."""
+    """A reservoir with a linear readout."""
 
     #: Whether y had one dimension.
     _flat = True
@@ -59,7 +59,7 @@ class _WithReadout(PyramidalReservoir):
         return hasattr(self, "_model") and self._model.task is not None
 
     def _values(self, graphs):
-        """A row of predicted numbers, or decision values, for each graph."""
+        """Predicted numbers or decision values, one row per graph."""
         check_is_fitted(self)
         batch = self._seen(graphs)
         with self._progress(batch) as report:
@@ -68,11 +68,11 @@ class _WithReadout(PyramidalReservoir):
         return values
 
     def explain(self, graphs: AnyGraphs) -> tuple[Floats, list[Floats]]:
-        """What every vertex adds to the decision values or predictions of its graph.
+        """Splits decision values or predictions into contributions of vertices.
 
-        Contributions are exact for linear readouts. Those of a model with landmarks
-        are integrated gradients from the mean training graph: the intercept is what
-        the model says of that graph. :func:`plot_explanation` draws them.
+        Contributions are exact for linear readouts. For a model with landmarks they
+        are integrated gradients from the mean training graph, and the intercept is
+        the model's output for that graph. :func:`plot_explanation` draws them.
 
         Parameters
         ----------
@@ -82,12 +82,12 @@ class _WithReadout(PyramidalReservoir):
         Returns
         -------
         intercepts : array of shape (graphs, columns)
-            What a graph gets before its vertices count: the same for all that have any.
-            A column is a class (of two classes, both) or a target.
+            The value before any contribution, the same for all graphs with vertices.
+            A column is a class (with two classes, both have one) or a target.
         contributions : list of arrays of shape (vertices, columns)
-            What each vertex adds. Intercept and contributions of a graph add up to
-            its decision values. What a coarse vertex of a pooled model adds is shared
-            among the vertices it stands for.
+            The contribution of each vertex. Intercept and contributions of a graph
+            add up to its decision values. In a pooled model, the contribution of a
+            coarse vertex is split among the vertices that it represents.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class _WithReadout(PyramidalReservoir):
             return self._model.explain(batch, _threads(self.n_jobs), report)
 
     def _trained(self, batch, targets, sample_weight, binary=False, names=(), vertices=None, **options):
-        """Trains a copy: should anything fail, the model is what it was."""
+        """Trains a copy, so that a failure leaves the model unchanged."""
         count = len(batch) if vertices is None else len(vertices)
         for what, values in (("y", targets), ("sample_weight", sample_weight)):
             if values is not None and len(values) != count:
@@ -118,7 +118,7 @@ class _WithReadout(PyramidalReservoir):
             )
         unknown = np.isnan(targets).all(axis=1).sum() if isinstance(targets, np.ndarray) else 0
         if unknown:
-            warnings.warn(f"{unknown} graphs have no target, and are not used", stacklevel=3)
+            warnings.warn(f"skipped {unknown} graphs without a target", stacklevel=3)
         trained._keep(model)
         trained._arrived(batch, journey)
         trained._warn_of_training(stacklevel=4)
@@ -126,30 +126,30 @@ class _WithReadout(PyramidalReservoir):
         return self
 
     def _warn_of_training(self, stacklevel):
-        """Warns of what a user should know of a model that was just trained."""
+        """Warns of problems with a model that was just trained."""
         ignored = self._model.features.get("ignored", 0)
         if ignored:
-            warnings.warn(f"all {ignored} vertex features are constant, and ignored", stacklevel=stacklevel)
+            warnings.warn(f"all {ignored} vertex features are constant and were ignored", stacklevel=stacklevel)
         if self._model.is_blind:
             items = "graphs" if self._fixed["level"] == "graph" else "vertices"
             warnings.warn(
                 f"all training {items} have the same vector, so every prediction is the same; "
-                "give vertices features or labels, or add structure=",
+                "give the vertices features or labels, or pass structure=",
                 stacklevel=stacklevel,
             )
 
 
 @with_parameters(("Model", "Pooling", "Readout"), "accurate", without=OF_VERTICES)
 class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
-    """Tells classes of graphs apart: reservoirs, then a ridge classifier.
+    """Classifies graphs: random reservoirs, then a ridge classifier.
 
-    What is trained is a linear map to a target of 1 or -1 for each class,
-    as by scikit-learn's ``RidgeClassifier``; the reservoirs stay as they
-    are drawn. What it maps are similarities of the graphs' vectors to those
-    of training graphs, or with ``landmarks=0`` the vectors themselves. The
-    defaults are those of the preset "accurate"; ``from_preset("paper")`` is the
-    paper's model. ``model.save(path)`` writes a file that ``stepwell predict``
-    reads too.
+    Training fits a linear map to a target of 1 or -1 for each class, like
+    scikit-learn's ``RidgeClassifier``. The reservoirs are not trained. The
+    inputs of the map are similarities between a graph and training graphs, the
+    landmarks; with ``landmarks=0`` they are the vectors themselves. The defaults
+    are those of the preset "accurate"; ``from_preset("paper")`` is the paper's
+    model. ``model.save(path)`` writes a file that ``stepwell predict`` also
+    reads.
 
     Parameters
     ----------
@@ -160,16 +160,16 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
     classes_ : array, or list of arrays for several targets
         The labels, sorted.
     coef_ : array of shape (classes, columns), or (1, columns) for two classes
-        The linear map; for several targets of shape (targets, columns).
+        The linear map; for several targets, of shape (targets, columns).
     intercept_ : array of shape (classes,), (1,) or (targets,)
-        What it adds.
+        The intercept of the linear map.
     alpha_ : float, or array of shape (targets,)
         The penalty it was trained with.
     metric_ : str
-        What alpha and class weights were chosen by.
+        The metric that chose alpha and class weights.
     loo_score_ : float, or array of shape (targets,)
-        Its leave-one-out value: an estimate of how good predictions of new
-        graphs are.
+        The leave-one-out value of the metric, which estimates the score on new
+        graphs.
     target_names_ : list of str
         The columns of y, if it was a data frame.
     random_features_ : (array, array) or None
@@ -228,15 +228,15 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         graphs : sequence of graphs
         y : array of labels, or of shape (graphs, targets)
             Integers, strings, booleans or floats, one per graph. Or several
-            targets that are 0 or 1, and NaN where they are not known.
+            targets of 0 and 1, with NaN for unknown values.
         sample_weight : array of float, optional
-            How much each graph counts.
+            The weight of each graph.
         """
         batch = self._given(graphs)
         return self._fit(batch, _given(y, self), _as_weights(sample_weight, len(batch)))
 
     def _fit(self, batch, y, sample_weight, names=(), **known):
-        """Trains on what is known of graphs, or of these vertices."""
+        """Trains on graphs or vertices with known targets."""
         weight = self.class_weight or "none"
         if is_matrix(y):
             y, columns = as_matrix(y)
@@ -245,8 +245,8 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
             if not np.isin(found, (0, 1)).all():
                 other = found[~np.isin(found, (0, 1))][0]
                 raise ValueError(
-                    f"y: expected 0, 1 or NaN where there are several targets, found {other:g}; "
-                    "several targets with more classes need a model each"
+                    f"y: expected 0, 1 or NaN in several targets, found {other:g}; "
+                    "train one model per target if targets have more classes"
                 )
             if isinstance(weight, Mapping):
                 weight = [float(weight.get(label, 1.0)) for label in (0, 1)]
@@ -265,42 +265,43 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         return self
 
     def decision_function(self, graphs: AnyGraphs) -> Floats:
-        """How much speaks for each class; of two classes, for the second one; of
-        several targets, for 1."""
+        """Returns the decision value of each class; for two classes, that of the
+        second one; for several targets, that of 1 for each."""
         values = self._values(graphs)
         return values[:, 0] if self._flat and values.shape[1] == 1 else values
 
     def predict(self, graphs: AnyGraphs) -> NDArray[Any]:
-        """A label for each graph, or a row of 0 and 1 for several targets."""
+        """Returns a label for each graph, or a row of 0 and 1 for several targets."""
         decisions = self._values(graphs)
         return self.classes_[decode_classes(decisions)] if self._flat else (decisions > 0).astype(np.int64)
 
     def predict_proba(self, graphs: AnyGraphs) -> Floats:
-        """The probability of every class, a row per graph; of several targets,
-        that of 1 for each.
+        """Returns the probability of every class, one row per graph; for several
+        targets, the probability of 1 for each.
 
         Probabilities are calibrated on leave-one-out decision values of the
-        training graphs. With class weights, the most probable class may be
-        another than that of :meth:`predict`.
+        training graphs. With class weights, the most probable class may differ
+        from the class that :meth:`predict` returns.
         """
         return self._fitted.probabilities(self._values(graphs))
 
     def predict_set(self, graphs: AnyGraphs, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """Which classes cannot be ruled out, of shape (graphs, classes), or
-        (graphs, targets, 2) for several targets.
+        """Returns the classes that cannot be ruled out, as a mask of shape
+        (graphs, classes), or (graphs, targets, 2) for several targets.
 
-        The set holds the true class with the probability ``coverage``, if new
-        graphs are like the training graphs (exchangeable). Approximate: it rests
-        on leave-one-out values, not on graphs set aside. A set may be empty:
-        then no class is as likely as true classes are.
+        The set contains the true class with probability ``coverage`` if new
+        graphs are like the training graphs (exchangeable). This is approximate,
+        because it uses leave-one-out values instead of held-out graphs. A set may
+        be empty: then no class is as probable as the true class usually is.
         """
         sets = self._fitted.sets(self._values(graphs), coverage)
         return sets if self._flat else sets.reshape(len(sets), -1, 2)
 
     def threshold(self, *, precision: float | None = None, recall: float | None = None) -> float | Floats:
-        """The value of :meth:`decision_function` from which on graphs are taken
-        for the second class, or for 1, so that precision or recall is at least
-        what is wanted, as far as leave-one-out can tell.
+        """Returns a threshold for :meth:`decision_function`.
+
+        Graphs at or above it count as the second class, or as 1. Precision or
+        recall is then at least the given value, estimated by leave-one-out.
 
         Examples
         --------
@@ -316,14 +317,14 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
 
 @with_parameters(("Model", "Pooling", "Readout"), "accurate", without=(*OF_VERTICES, "class_weight"))
 class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
-    """Predicts numbers of graphs: reservoirs, then ridge regression.
+    """Predicts numbers for graphs: random reservoirs, then ridge regression.
 
-    What is trained is a linear map, as by scikit-learn's ``Ridge``; the
-    reservoirs stay as they are drawn. What it maps are similarities of the
-    graphs' vectors to those of training graphs, or with ``landmarks=0`` the
-    vectors themselves. The defaults are those of the preset "accurate";
+    Training fits a linear map, like scikit-learn's ``Ridge``. The reservoirs are
+    not trained. The inputs of the map are similarities between a graph and
+    training graphs, the landmarks; with ``landmarks=0`` they are the vectors
+    themselves. The defaults are those of the preset "accurate";
     ``from_preset("paper")`` is the paper's model. ``model.save(path)`` writes a
-    file that ``stepwell predict`` reads too.
+    file that ``stepwell predict`` also reads.
 
     Parameters
     ----------
@@ -334,14 +335,14 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
     coef_ : array of shape (columns,), or (targets, columns) for y with two dimensions
         The linear map.
     intercept_ : float or array of shape (targets,)
-        What it adds.
+        The intercept of the linear map.
     alpha_ : float, or array of shape (targets,)
         The penalty it was trained with.
     metric_ : str
-        What alpha was chosen by.
+        The metric that chose alpha.
     loo_score_ : float, or array of shape (targets,)
-        Its leave-one-out value: an estimate of how good predictions of new
-        graphs are.
+        The leave-one-out value of the metric, which estimates the score on new
+        graphs.
     target_names_ : list of str
         The columns of y, if it was a data frame.
     random_features_ : (array, array) or None
@@ -383,16 +384,15 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         ----------
         graphs : sequence of graphs
         y : array of shape (graphs,) or (graphs, targets)
-            The numbers to predict; with two dimensions, NaN where they are not
-            known.
+            The numbers to predict; with two dimensions, NaN for unknown values.
         sample_weight : array of float, optional
-            How much each graph counts.
+            The weight of each graph.
         """
         batch = self._given(graphs)
         return self._fit(batch, _given(y, self), _as_weights(sample_weight, len(batch)))
 
     def _fit(self, batch, y, sample_weight, names=(), **known):
-        """Trains on what is known of graphs, or of these vertices."""
+        """Trains on graphs or vertices with known targets."""
         if np.ndim(y) == 2:
             y, columns = as_matrix(y)
             names = columns or names
@@ -405,19 +405,18 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         return self
 
     def predict(self, graphs: AnyGraphs) -> Floats:
-        """A number, or a row of them, for each graph."""
+        """Returns a number, or a row of numbers, for each graph."""
         values = self._values(graphs)
         return values[:, 0] if self._flat else values
 
-
     def predict_interval(self, graphs: AnyGraphs, coverage: float = 0.9) -> Floats:
-        """Lower and upper ends, of shape (graphs, 2), or (graphs, targets, 2) for
-        y with two dimensions.
+        """Returns the lower and upper ends of intervals, of shape (graphs, 2), or
+        (graphs, targets, 2) for y with two dimensions.
 
-        The interval holds the true number with the probability ``coverage``, if
-        new graphs are like the training graphs (exchangeable). Approximate: it
-        rests on leave-one-out errors, not on graphs set aside; all intervals of a
-        target have one length.
+        The interval contains the true number with probability ``coverage`` if
+        new graphs are like the training graphs (exchangeable). This is
+        approximate, because it uses leave-one-out errors instead of held-out
+        graphs. All intervals of a target have the same length.
         """
         ends = self._fitted.intervals(self._values(graphs), coverage)
         return ends if self._flat else ends.reshape(len(ends), -1, 2)
@@ -426,11 +425,11 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
 def load(
     path: AnyPath,
 ) -> PyramidalReservoir | PyramidalReservoirClassifier | PyramidalReservoirRegressor:
-    """The fitted estimator of a model's file.
+    """Loads a fitted estimator from a model file.
 
-    Files are those that an estimator's ``save`` or ``stepwell train`` wrote,
-    whatever they are called. What comes back is a classifier or a regressor, of graphs
-    or of vertices, or a :class:`PyramidalReservoir` if there is no readout in it.
+    An estimator's ``save`` and ``stepwell train`` write such files; the name does
+    not matter. Returns a classifier or regressor for graphs or vertices, or a
+    :class:`PyramidalReservoir` if the file has no readout.
 
     Examples
     --------
@@ -457,7 +456,7 @@ def load(
         from ._vertices import PyramidalReservoirNodeClassifier, PyramidalReservoirNodeRegressor
 
         if model.task is None:
-            raise ValueError(f"{os.fsdecode(path)}: a model of vertices without a readout has no estimator here")
+            raise ValueError(f"{os.fsdecode(path)}: a model of vertices without a readout has no Python estimator; use stepwell embed -m")
         cls = PyramidalReservoirNodeRegressor if model.task == "regression" else PyramidalReservoirNodeClassifier
     parameters = _as_parameters(cls, model.asked)
     if isinstance(parameters.get("class_weight"), tuple):

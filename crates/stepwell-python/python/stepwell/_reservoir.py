@@ -26,16 +26,16 @@ from ._types import AnyGraphs, AnyPath, Floats, Preset
 class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Turns graphs into vectors, without training.
 
-    Vertices carry states; ``H <- tanh(Ã H W + X V)`` with fixed random W and V
-    is iterated to its fixed point. Between such blocks graphs are coarsened by
-    their topology alone, if there is a ``pool``; the states of the last block
-    are summed. The input X is made of what vertices carry, by a map fitted on
-    the training graphs: attributes are z-scored unless ``raw``, labels become
-    one-hot columns, and vertices that carry nothing get columns of their
-    structure.
+    Each vertex has a state. A block iterates ``H <- tanh(Ã H W + X V)``, with
+    fixed random W and V, to its fixed point. If there is a ``pool``, graphs are
+    coarsened between blocks, by their structure alone. The vector of a graph is
+    the sum of the states of its last block. A feature map, fitted on the
+    training graphs, makes the input X: attributes are z-scored unless ``raw``,
+    labels become one-hot columns, and vertices without either get columns of
+    their structure.
 
-    A fitted model is what its parameters were at the time; changes of them
-    show after the next fit, except for those of ``n_jobs``, ``verbose`` and ``device``.
+    Changing a parameter of a fitted model takes effect at the next fit, except
+    for ``n_jobs``, ``verbose`` and ``device``.
 
     Parameters
     ----------
@@ -46,20 +46,20 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     weights_ : list of (W, V)
         W of shape (H, H) and V of shape (F, H), by stack, block and reservoir.
     gates_ : list of (labels, U, b), or None
-        What gates are made of where edges carry something, in the order of
+        The gates of edges with labels or attributes, in the order of
         ``weights_``: a row of ``labels`` for each label, and ``U`` of shape
         (attributes, H) and ``b`` of shape (H,) for ``cos(a @ U + b)``.
     feature_map_ : dict
-        How inputs are made of what vertices carry: means and scales of
-        attributes and structural columns, the label of each one-hot column.
+        The map from vertex data to inputs: means and scales of attributes
+        and structure columns, and the label of each one-hot column.
     iterations_ : array of shape (graphs, stacks * blocks * reservoirs)
-        Sweeps of the last transform.
+        Number of sweeps in the last transform.
     converged_ : array of the same shape
-        Whether they converged.
+        Whether the iteration converged.
     pooling_notes_ : dict
-        What happened when the graphs of the last transform were pooled, in
-        numbers: cuts_improved, vertices_lost, without_edges, fill_dropped,
-        symmetrized; without those that are 0.
+        Counts of events while the last transform pooled its graphs:
+        cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized.
+        Zero counts are omitted.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     #: Parameters that are not options of the model.
     _not_options = ("n_jobs", "verbose", "device", "input")
-    #: Options that are what they are.
+    #: Options with a fixed value.
     _fixed: dict[str, Any] = {"level": "graph"}
     #: The fitted model.
     _model: RawModel
@@ -85,9 +85,11 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @classmethod
     def from_preset(cls, preset: Preset, **changes: Any) -> Self:
-        """An estimator with a named set of options: "paper" (the paper's model),
-        "accurate" (several wide reservoirs, read in several ways) or "reference"
-        (what the paper's public code does); "vertices" for estimators of vertices."""
+        """Returns an estimator with the options of a preset, and ``changes`` to them.
+
+        Presets are "paper" (the paper's model), "accurate" (several wide reservoirs
+        with several aggregates), "reference" (the paper's public code) and, for
+        estimators of vertices, "vertices"."""
         if preset == "vertices" and cls._fixed["level"] != "vertex":
             raise ValueError(f"preset: 'vertices' is for PyramidalReservoirNodeClassifier and …Regressor, not {cls.__name__}")
         return cls(**{**_as_parameters(cls, preset_options(preset)), **changes})
@@ -104,9 +106,9 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     ) -> Self:
         """Replaces the weights by pairs ``(W, V)``, listed by stack, block and reservoir.
 
-        ``gates`` replaces those of edges by triples, listed in the same order, as
-        ``gates_`` has them; without it, those of the last ``fit`` stay. Before a
-        ``fit``, the inputs of the model are vertex features, as they are.
+        ``gates`` replaces the gates of edges by triples in the same order and form
+        as ``gates_``; by default the gates of the last ``fit`` stay. Without a
+        ``fit``, the model uses raw vertex features as inputs.
         """
         pairs = []
         for position, pair in enumerate(weights):
@@ -135,7 +137,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self
 
     def transform(self, graphs: AnyGraphs) -> Floats:
-        """One row per graph."""
+        """Returns the vectors, one row per graph."""
         check_is_fitted(self)
         batch = self._seen(graphs)
         with self._progress(batch) as report:
@@ -144,28 +146,28 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return vectors
 
     def _placed(self, model):
-        """The model on the device asked for. Warns where it is computed on the CPU all the same."""
+        """The model on the requested device. Warns if the CPU computes it anyway."""
         placed, note = model.on(self.device)
         if note:
             warnings.warn(note, stacklevel=3)
         return placed
 
     def fit_transform(self, graphs: AnyGraphs, y: Any = None, **fit_params: Any) -> Floats:
-        """The same as ``fit``, then ``transform`` of the same graphs."""
+        """Fits on the graphs and returns their vectors."""
         batch = self._given(graphs)
         return self.fit(batch, y, **fit_params).transform(batch)
 
     def transform_nodes(self, graphs: AnyGraphs) -> list[Floats]:
-        """The states of all vertices of all graphs: one array per block that
-        goes into the embedding, by stack and block."""
+        """Returns the states of all vertices of all graphs: one array for each block
+        that is part of the embedding, by stack and block."""
         check_is_fitted(self)
         return self._model.states(self._seen(graphs), _threads(self.n_jobs))
 
     def save(self, path: AnyPath) -> None:
-        """Writes the fitted model to a file, whole or not at all.
+        """Writes the fitted model to a file, completely or not at all.
 
         :func:`stepwell.load` reads it, and so do ``stepwell predict``, ``embed``
-        and ``explain``. The file is in the safetensors format, whatever it is called.
+        and ``explain``. The format is safetensors, whatever the file name.
         """
         check_is_fitted(self)
         self._model.save(os.fsdecode(path))
@@ -193,27 +195,27 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @property
     def _fitted(self):
-        """The model, for attributes that only a fitted one has."""
+        """The fitted model; an AttributeError before ``fit``."""
         if not hasattr(self, "_model"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._model
 
     def _checked(self):
-        """All options of the model, with those left out."""
+        """All options of the model, including defaults."""
         options = {name: getattr(self, name) for name in self._defaults if name not in self._not_options}
         options |= self._fixed
         options["seed"] = seed_of(options.pop("random_state"))
         if options.get("random_features") and options["landmarks"] == self._defaults["landmarks"]:
-            options["landmarks"] = 0  # one of the two is enough: these take the place of a preset's landmarks
-        if options.get("choose") == self._defaults.get("choose"):  # what is given otherwise is not chosen
+            options["landmarks"] = 0  # random features replace the landmarks of a preset
+        if options.get("choose") == self._defaults.get("choose"):  # options that the user set are not chosen
             left = lambda name: options[name] == self._defaults[name]
             options["choose"] = [name for name in options.get("choose") or () if left(name.replace("-", "_"))]
         if options.get("class_weight", "") is None or isinstance(options.get("class_weight"), Mapping):
-            options["class_weight"] = "none"  # weights of labels are known once there are some
+            options["class_weight"] = "none"  # weights per label are resolved when y is known
         return check_options(options)
 
     def _drawn(self, batch, **options):
-        """An untrained model for such graphs."""
+        """An untrained model, fitted to the graphs' features."""
         options = {**self._checked(), **options}
         if len(batch) == 0:
             raise ValueError("graphs: expected at least one, found none")
@@ -222,11 +224,11 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return model if features is None else model.of_molecules(features)
 
     def _given(self, graphs):
-        """The batch of what is given to be fitted on."""
+        """The batch of training graphs."""
         return as_input(graphs, molecule_features(self.input), self.n_jobs, self.verbose)
 
     def _seen(self, graphs):
-        """The batch of what is given to a fitted model."""
+        """The batch of graphs for a fitted model."""
         return as_input(graphs, self._model.molecules, self.n_jobs, self.verbose)
 
     def _keep(self, model):
@@ -238,7 +240,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return Progress(self.verbose, "embedding" if pooled == "none" else "pooling and embedding", len(batch))
 
     def _arrived(self, batch, journey):
-        """Keeps what happened to graphs on their way, and warns of what a user should know."""
+        """Keeps the report of the last transform, and warns of problems."""
         self.iterations_, self.converged_, notes, losses = journey
         self.pooling_notes_ = dict(notes)
         warn_of_losses(losses, len(batch), stacklevel=4)
@@ -246,15 +248,15 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for of, count in unknown.items():
             if count:
                 warnings.warn(
-                    f"{count} {of} have a label that the training graphs did not have; "
-                    "the model sees them as unlabelled",
+                    f"{count} {of} have a label that no training graph has; "
+                    "the model treats them as unlabelled",
                     stacklevel=4,
                 )
         ignored = self._model.ignored_of_edges(batch)
         if ignored:
             blind = self._model.options["edge_gate"] == "none"
-            why = "edge_gate='signs' uses them" if blind else "the training graphs had none, or always the same"
-            warnings.warn(f"edges carry {ignored}, which this model ignores; {why}", stacklevel=4)
+            why = "pass edge_gate='signs' to use them" if blind else "the training graphs had none, or only one value"
+            warnings.warn(f"this model ignores {ignored} of edges; {why}", stacklevel=4)
         options = self._model.options
         if options["fixed_sweeps"] is None and not self.converged_.all():
             share = 1 - self.converged_.all(axis=1).mean()

@@ -1,4 +1,4 @@
-"""Datasets written to files, for the command line and for other machines."""
+"""Writes datasets to files."""
 
 import os
 from collections.abc import Iterable
@@ -26,31 +26,31 @@ def save_dataset(
 ) -> None:
     """Writes graphs to a file that the command line and :func:`load_dataset` read.
 
-    The file appears whole or not at all.
+    The file appears completely or not at all.
 
     Parameters
     ----------
     path : path
-        ``.parquet`` or ``.jsonl``; ``.zip``, or a folder, is the TU Dortmund
-        layout, which is refused where it has no place for something.
+        ``.parquet`` or ``.jsonl``. ``.zip``, or a folder, selects the TU Dortmund
+        layout; data that it cannot represent are an error.
     graphs : sequence of graphs
-        As models take them. Their features become attributes (``x``), labels
-        ``node_label``; ``edge_label`` and ``edge_attr`` keep their names. Of a whole :class:`Dataset`, ``y``, ``ids``, ``split``,
-        ``node_y`` and ``node_split`` are written too, unless given.
+        Any graphs that models accept. Features become ``x``, labels become
+        ``node_label``; ``edge_label`` and ``edge_attr`` keep their names. From a
+        :class:`Dataset`, ``y``, ``ids``, ``split``, ``node_y`` and ``node_split`` are
+        written as well, unless given.
     y : array, optional
-        What is to be predicted, one per graph: integers, strings or booleans
-        for classes, floats for numbers. With two dimensions, several targets:
-        numbers, or 0 and 1; NaN where they are not known.
+        The targets, one per graph: integers, strings or booleans for classes,
+        floats for numbers. With two dimensions, several targets: numbers, or 0 and
+        1, with NaN for unknown values.
     ids : sequence, optional
-        The graphs' names.
+        The ids of the graphs.
     split : sequence of str, optional
         "train", "validation" or "test" for each graph.
     node_y : list of arrays, optional
-        What is to be predicted of vertices, an array per graph; -1, NaN or None where it
-        is not known.
+        The targets of vertices, an array per graph; -1, NaN or None means unknown.
     node_split : list of arrays, optional
-        "train", "validation", "test" or "" for each vertex, an array per graph; of several
-        splits an array of shape (splits, vertices).
+        "train", "validation", "test" or "" for each vertex, an array per graph. For
+        several splits, arrays of shape (splits, vertices).
 
     Examples
     --------
@@ -85,7 +85,7 @@ def save_dataset(
 
 
 def _as_splits(given, sizes):
-    """The names of parts, a list for every split; None where a vertex is in none."""
+    """The part of each vertex, a list for every split; None for vertices in no part."""
     if len(given) != len(sizes):
         raise ValueError(f"node_split: expected {len(sizes)} arrays, one per graph, found {len(given)}")
     rows = [np.atleast_2d(np.asarray(part, dtype=np.str_)) for part in given]

@@ -1,4 +1,4 @@
-"""The native part of the package: arrays in and out, nothing a user imports."""
+"""The native part of the package, which users do not import."""
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -37,6 +37,7 @@ __all__ = [
     "option_table",
     "plot_embedding",
     "plot_explanation",
+    "plot_predictions",
     "plot_pyramid",
     "pooling_names",
     "preset_options",
@@ -52,13 +53,13 @@ _Vertices: TypeAlias = NDArray[np.uint32]
 _Csr: TypeAlias = tuple[_Floats, NDArray[np.int32], NDArray[np.int64]]
 #: `W` and `V` of each reservoir.
 _Weights: TypeAlias = Sequence[tuple[_Floats, _Floats]]
-#: What happened, in numbers.
+#: Counts of events.
 _Notes: TypeAlias = list[tuple[str, int]]
-#: Sweeps, whether they converged, what poolings did, and what levels have lost.
+#: Sweeps, convergence, notes of poolings, and losses of levels.
 _Journey: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.bool_], _Notes, list[tuple[int, int, int]]]
-#: What is to be predicted: a class each, or rows of numbers.
+#: Targets: classes, or rows of numbers.
 _Targets: TypeAlias = list[bool] | list[int] | list[float] | list[str] | _Floats
-#: Is told how many graphs are done.
+#: Called with the number of finished graphs.
 _Report: TypeAlias = Callable[[int], object]
 _Options: TypeAlias = dict[str, Any]
 
@@ -70,7 +71,7 @@ class RawGraph:
         sources: _Vertices,
         targets: _Vertices,
         weights: _Floats | None,
-        features: _Floats | None,
+        features: _Floats | tuple[int, NDArray[np.int64], _Vertices, _Floats] | None,
         labels: NDArray[np.int32] | None,
         edge_labels: NDArray[np.int32] | None,
         edge_attributes: _Floats | None,
@@ -87,6 +88,8 @@ class RawGraph:
     def directed(self) -> bool: ...
     def csr(self) -> _Csr: ...
     def features(self) -> _Floats | None: ...
+    def num_features(self) -> int: ...
+    def sparse_features(self) -> _Csr | None: ...
     def feature_names(self) -> list[str] | None: ...
     def labels(self) -> NDArray[np.int32] | None: ...
     def edge_labels(self) -> NDArray[np.int32] | None: ...
@@ -176,6 +179,7 @@ class RawModel:
     def states(self, graphs: RawBatch, n_threads: int) -> list[_Floats]: ...
     def decide(self, graphs: RawBatch, n_threads: int, report: _Report | None = None) -> tuple[_Floats, _Journey]: ...
     def explain(self, graphs: RawBatch, n_threads: int, report: _Report | None) -> tuple[_Floats, list[_Floats]]: ...
+    def explain_vertex(self, graphs: RawBatch, vertex: int, n_threads: int) -> tuple[_Floats, _Floats]: ...
     def of_molecules(self, features: str) -> RawModel: ...
     @property
     def molecules(self) -> str | None: ...
@@ -371,7 +375,15 @@ def plot_explanation(
     column: int,
     coordinates: _Floats | None,
     names: tuple[str, str],
+    vertex: int | None = None,
 ) -> tuple[RawPicture, float, float, list[tuple[int, _Floats]], _Floats]: ...
+def plot_predictions(
+    model: RawModel,
+    graph: RawGraph,
+    known: tuple[list[int], _Targets] | None,
+    coordinates: _Floats | None,
+    name: str,
+) -> tuple[RawPicture, int, float | None, float | None]: ...
 def instruction_set() -> str: ...
 def memory_budget() -> int: ...
 def run_command(arguments: Sequence[str]) -> int: ...

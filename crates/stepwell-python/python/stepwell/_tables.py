@@ -25,40 +25,39 @@ def from_edges(
     edge_attr: str | Sequence[str] | None = None,
     directed: bool = False,
 ) -> Dataset:
-    """Graphs from a table of edges, and one of vertices where they carry something.
+    """Builds graphs from a table of edges and an optional table of vertices.
 
     Parameters
     ----------
     edges : pandas or Polars data frame, pyarrow table, or mapping of arrays
-        A row per edge: which graph it belongs to, and the vertices it joins.
-        Graphs and vertices may be called anything. Without a column ``graph``
-        all edges are of one graph.
+        A row per edge: its graph and the two vertices. Graphs and vertices may have
+        any names. Without a column ``graph``, all edges belong to one graph.
     nodes : the same kinds of table, optional
-        A row per vertex: the graph and the name of the vertex, and what it
-        carries. Graphs come in its order then, those without edges too, and so
-        do vertices. Without it, graphs come in the order they first appear in,
-        and their vertices are those at some edge, sorted.
+        A row per vertex: its graph, its name, and its features and labels. With it,
+        graphs and vertices have the order of this table, and graphs may have no
+        edges. Without it, graphs have the order of their first edge, and vertices
+        are those with an edge, sorted.
     graph, source, target, node : str
-        What the columns are called.
+        The names of the columns.
     weight : str, optional
-        The column of the edges' weights; ``weight`` where there is one.
+        The column of edge weights; by default ``weight`` if it exists.
     features : list of str
         Columns of ``nodes`` with numbers.
     label : str or list of str, optional
         A column of ``nodes`` with integers, or several.
     edge_label : str or list of str, optional
-        A column of ``edges`` with integers, or several; ``edge_label`` where
-        there is one.
+        A column of ``edges`` with integers, or several; by default ``edge_label``
+        if it exists.
     edge_attr : str or list of str, optional
-        A column of ``edges`` with numbers, or several; ``edge_attr`` where there
-        is one.
+        A column of ``edges`` with numbers, or several; by default ``edge_attr`` if
+        it exists.
     directed : bool
         Whether edges have a direction.
 
     Returns
     -------
     Dataset
-        Its ``ids`` are what the graphs are called.
+        A dataset whose ``ids`` are the names of the graphs.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def from_edges(
     >>> dataset.ids, [graph.num_nodes for graph in dataset.graphs]
     (['a', 'b'], [3, 2])
 
-    With what edges carry:
+    With edge labels:
 
     >>> bonds = from_edges({"source": [0, 1], "target": [1, 2], "bond": [1, 2]}, edge_label="bond")
     >>> bonds.graphs[0].edge_label
@@ -84,7 +83,7 @@ def from_edges(
     if nodes is None:
         for what, given in (("features", len(features)), ("label", label is not None)):
             if given:
-                raise ValueError(f"{what}: expected a table of vertices to take them from, found none")
+                raise ValueError(f"{what}: expected a table of vertices (nodes=), found none")
         ids, of_edge = _codes_in_order(owners, graph)
         vertices, ends = _vertices_at_edges(of_edge, ends, len(ids))
         order, rows, labels = slice(None), None, None
@@ -116,7 +115,7 @@ def from_edges(
 
 
 class _Table:
-    """The columns of anything that has some."""
+    """The columns of any kind of table."""
 
     def __init__(self, table, what):
         if hasattr(table, "collect") and hasattr(table, "lazy"):  # Polars, not computed yet
@@ -149,7 +148,7 @@ class _Table:
 
 
 def usual_columns(names, usual=None, known=()):
-    """Names of columns as a list; unless said, the usual one where there is one."""
+    """Names of columns as a list; by default the usual one if it exists."""
     if names is None:
         return [usual] if usual in known else []
     return [names] if isinstance(names, str) else list(names)
@@ -177,7 +176,7 @@ def is_edge_table(names):
 
 
 def _codes_in_order(values, name):
-    """The values in the order they first appear in, and the place of each in that order."""
+    """The distinct values in order of first appearance, and the index of each row's value."""
     distinct, first, codes = _unique(values, name, return_index=True)
     order = np.argsort(first)
     place = np.empty_like(order)
@@ -194,15 +193,15 @@ def _unique(values, name, **also):
 
 
 def _joined(arrays, name):
-    """Arrays one after the other; numbers do not become texts."""
+    """Concatenates arrays; numbers do not become strings."""
     kinds = {"n" if array.dtype.kind in "biuf" else "t" for array in arrays if array.size}
     if len(kinds) > 1:
-        raise TypeError(f"column {name!r}: expected values of one kind, found numbers and texts")
+        raise TypeError(f"column {name!r}: expected values of one kind, found numbers and strings")
     return np.concatenate(arrays)
 
 
 def _vertices_at_edges(of_edge, ends, graphs):
-    """How many vertices are at the edges of each graph, and the edges between their numbers."""
+    """The number of vertices with an edge, per graph, and the edges between vertex numbers."""
     names, codes = _unique(_joined(ends, "source"), "source")
     keys = np.concatenate([of_edge, of_edge]) * max(len(names), 1) + codes
     present, places = np.unique(keys, return_inverse=True)
@@ -238,7 +237,7 @@ def _vertices_listed(of_node, names, of_edge, ends, ids):
 
 
 def _look_up(owners, ids, name):
-    """The place of each edge's graph among those of the vertices."""
+    """The index of each edge's graph among those of the vertex table."""
     _joined([ids, owners], name)
     order = np.argsort(ids)
     at = np.minimum(np.searchsorted(ids[order], owners), max(len(ids) - 1, 0))

@@ -1,4 +1,4 @@
-"""What is to be predicted, as people have it."""
+"""Conversion of targets."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def refuse_gaps(y):
-    """Raises where a target is None, NaN or NA."""
+    """Raises an error if a target is None, NaN or NA."""
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(f"y: expected a value for each graph, found NaN for graph {np.argwhere(np.isnan(y))[0][0]}")
     if y.dtype.kind != "O":
@@ -17,7 +17,7 @@ def refuse_gaps(y):
 
 
 def as_matrix(y):
-    """Several targets as a matrix of floats, NaN where they are not known, and their names."""
+    """Several targets as a matrix of floats, with NaN for unknown values, and their names."""
     names = [str(name) for name in y.columns] if hasattr(y, "columns") else []
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
@@ -28,13 +28,13 @@ def as_matrix(y):
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"y: expected numbers, or 0 and 1, in {y.shape[1]} columns, found {y.dtype}; "
-            "several targets that are classes by name need a model each"
+            "train one model per target if targets are named classes"
         )
     return np.ascontiguousarray(y, dtype=np.float64), names
 
 
 def is_matrix(y):
-    """Whether there are several targets, or one in a column of its own that has gaps."""
+    """Whether there are several targets, or a column of one target with missing values."""
     if np.ndim(y) != 2:
         return False
     values = np.asarray(y)
@@ -44,7 +44,7 @@ def is_matrix(y):
 def as_array(y):
     """Targets as an array of integers, floats, booleans or strings.
 
-    pandas' own types for columns with gaps become NumPy's, if there are no gaps.
+    pandas' types for columns with missing values become NumPy types, if no value is missing.
     """
     dtype = getattr(y, "dtype", None)
     if hasattr(y, "to_numpy") and not isinstance(dtype, np.dtype):  # Int64, boolean, string, category
@@ -69,12 +69,12 @@ def as_labels(y):
 
 
 def known_vertices(sizes, y, mask=None, alone=False):
-    """The vertices whose target is known, counted over all graphs, their targets, and what
-    the targets are called.
+    """The vertices with a known target, numbered over all graphs, their targets, and the
+    names of the targets.
 
-    ``y`` and ``mask`` are lists with an array per graph; of one graph ``alone`` the arrays
-    themselves. Not known are NaN, None and, without a mask, the integer -1; of several
-    targets, vertices of which none is known.
+    ``y`` and ``mask`` are lists with an array per graph, or arrays if a graph is ``alone``.
+    NaN, None and, without a mask, the integer -1 mean unknown. With several targets, a
+    vertex is unknown if all its targets are.
     """
     names = [str(name) for name in y.columns] if hasattr(y, "columns") else []
     y, mask = _per_graph("y", y, sizes, alone), _per_graph("mask", mask, sizes, alone)
@@ -100,7 +100,7 @@ def known_vertices(sizes, y, mask=None, alone=False):
     elif values.dtype.kind == "O":
         known &= np.array([not _is_gap(value) for value in values], dtype=bool)
     if not known.any():
-        raise ValueError("y: expected the target of at least one vertex, found none that is known")
+        raise ValueError("y: expected a known target of at least one vertex, found none")
     values = values[known]
     if values.dtype.kind == "O":
         values = as_array(values)

@@ -1,29 +1,33 @@
 """Models that predict vertices: reservoirs with a readout for every vertex."""
 
+import operator
 from typing import Any, Self, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from ._foreign import as_array as as_numpy
+from ._foreign import as_graph
 from ._foreign import is_foreign, is_joined
 from ._graphs import Graph
 from ._options import OF_GRAPHS, with_parameters
 from ._parameters import NodeClassifierParameters, NodeRegressorParameters
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, _WithReadout
+from ._reservoir import _threads
 from ._targets import known_vertices
-from ._types import AnyGraph, AnyGraphs
+from ._types import AnyGraph, AnyGraphs, Floats
 
 
 class _OfVertices(_WithReadout):
-    """A reservoir and what a linear map makes of the vectors of vertices."""
+    """A reservoir with a linear readout for every vertex."""
 
     _fixed = {"level": "vertex"}
 
     def _learnt(self, graphs, y, mask, sample_weight):
-        """The batch, the vertices to learn from, their targets and weights."""
+        """The batch, the training vertices, their targets and weights."""
         given, alone = _as_list(graphs)
         batch = self._given(given)
         if y is None:
@@ -40,14 +44,14 @@ class _OfVertices(_WithReadout):
         return batch, rows, values, names, sample_weight
 
     def _each(self, graphs, method):
-        """What a method says of all vertices: an array for one graph, a list of them for several."""
+        """The result of a method for all vertices: an array for one graph, a list of arrays for several."""
         given, alone = _as_list(graphs)
         batch = self._seen(given)
         found = np.split(method(batch), np.cumsum(batch.sizes())[:-1])
         return found[0] if alone else found
 
     def _compared(self, graphs, y, mask, sample_weight):
-        """Targets that are known, what is predicted, and the weights, for a score."""
+        """Known targets, predictions and weights, for a score."""
         given, alone = _as_list(graphs)
         batch = self._seen(given)
         if y is None:
@@ -59,27 +63,54 @@ class _OfVertices(_WithReadout):
             sample_weight = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])[rows]
         return batch, rows, values, sample_weight
 
+    def explain(self, graph: AnyGraph, vertex: int) -> tuple[Floats, Floats]:  # type: ignore[override]
+        """What the inputs of each vertex add to the decision values or predictions of one.
+
+        The intercept is what the model says of the vertex if no vertex has any input.
+        Intercept and contributions add up to the decision values: each tanh, and a readout
+        that is not linear, is replaced by the line from that reference to its value.
+        :func:`plot_explanation` draws them. Needs the solver "jacobi", the default here.
+
+        Parameters
+        ----------
+        graph : a graph
+            Whatever :func:`as_graph` takes.
+        vertex : int
+            Which of its vertices, from 0.
+
+        Returns
+        -------
+        intercept : array of shape (columns,)
+            A column is a class (of two classes, both) or a target.
+        contributions : array of shape (vertices, columns)
+            What the inputs of each vertex add; 0 for those too far away to matter.
+        """
+        check_is_fitted(self)
+        graph = as_graph(graph)
+        batch = self._seen([graph])
+        return self._model.explain_vertex(batch, vertex_of(graph, vertex), _threads(self.n_jobs))
+
     def transform(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """The vectors that are read, a row per vertex: an array for one graph, a list for several."""
+        """Returns the readout's inputs, one row per vertex: an array for one graph, a list of arrays for several."""
         return self._each(graphs, super().transform)
 
     def fit_transform(self, graphs: AnyGraph | AnyGraphs, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
-        """The same as ``fit``, then ``transform`` of the same graphs."""
+        """Fits on the graphs and transforms them."""
         return self.fit(graphs, y, **fit_params).transform(graphs)
 
 
 @with_parameters(("Model", "Readout"), "vertices", without=OF_GRAPHS)
 class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier):
-    """Tells classes of vertices apart: reservoirs, then a ridge classifier.
+    """Classifies vertices: random reservoirs, then a ridge classifier.
 
-    Every vertex is read off its own states, which hold what is around it. What is
-    trained is a linear map, as in :class:`PyramidalReservoirClassifier`; vertices
-    take the place of graphs. The defaults are those of the preset "vertices".
+    The readout sees the states of one vertex, which depend on its surroundings. It
+    is a linear map, as in :class:`PyramidalReservoirClassifier`, with vertices in
+    place of graphs. The defaults are those of the preset "vertices".
 
-    One graph goes with one array of labels, several graphs with a list of arrays,
-    and so it is with all that comes back. Vertices without a known label are seen,
-    since states pass through them, and are not learnt from. Graphs that the model
-    has not met are predicted like any others.
+    For one graph, pass one array of labels; for several graphs, pass a list of
+    arrays. Methods return the same form. Vertices without a known label pass states
+    on, but the readout is not trained on them. The model also predicts vertices of
+    new graphs.
 
     Parameters
     ----------
@@ -122,33 +153,33 @@ class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier
         graphs : a graph, or a sequence of graphs
         y : array of labels, or list of arrays
             One label per vertex: integers, strings, booleans or floats; or a row of
-            targets that are 0 or 1. Not known are NaN, None and, without a mask, the
-            integer -1. Without y, graphs of PyTorch Geometric have it: ``data.y``.
+            targets of 0 and 1. NaN, None and, without a mask, the integer -1 mean
+            unknown. If omitted, ``data.y`` of PyTorch Geometric graphs.
         mask : array of bool, or list of arrays, optional
-            Which vertices to learn from; then -1 is a label like any other. Without y,
-            ``data.train_mask`` where there is one.
+            The training vertices. With a mask, -1 is an ordinary label. If y is
+            omitted, ``data.train_mask`` if it exists.
         sample_weight : array of float, or list of arrays, optional
-            How much each vertex counts.
+            The weight of each vertex.
         """
         batch, rows, y, names, weights = self._learnt(graphs, y, mask, sample_weight)
         self._fit(batch, y, weights, names=names, vertices=rows)
         return self
 
     def decision_function(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """How much speaks for each class; of two classes, for the second one."""
+        """Returns the decision value of each class; for two classes, that of the second one."""
         return self._each(graphs, super().decision_function)
 
     def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """A label for each vertex: an array for one graph, a list of arrays for several."""
+        """Returns a label for each vertex: an array for one graph, a list of arrays for several."""
         return self._each(graphs, super().predict)
 
     def predict_proba(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """The probability of every class, a row per vertex, calibrated on leave-one-out
-        decision values of the vertices learnt from."""
+        """Returns the probability of every class, one row per vertex, calibrated on
+        leave-one-out decision values of the training vertices."""
         return self._each(graphs, super().predict_proba)
 
     def predict_set(self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9) -> Any:  # type: ignore[override]
-        """Which classes cannot be ruled out, a row per vertex."""
+        """Returns the classes that cannot be ruled out, one row per vertex."""
         return self._each(graphs, lambda batch: super(PyramidalReservoirNodeClassifier, self).predict_set(batch, coverage))
 
     def score(  # type: ignore[override]
@@ -158,7 +189,7 @@ class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier
         sample_weight: ArrayLike | list[Any] | None = None,
         mask: ArrayLike | list[Any] | None = None,
     ) -> float:
-        """The accuracy on vertices whose label is known, or that the mask names."""
+        """Returns the accuracy on vertices with a known label, or on those of the mask."""
         batch, rows, y, weights = self._compared(graphs, y, mask, sample_weight)
         found = super().predict(batch)[rows]
         return float(accuracy_score(y, found, sample_weight=weights))
@@ -166,9 +197,9 @@ class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier
 
 @with_parameters(("Model", "Readout"), "vertices", without=(*OF_GRAPHS, "class_weight"))
 class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
-    """Predicts numbers of vertices: reservoirs, then ridge regression.
+    """Predicts numbers for vertices: random reservoirs, then ridge regression.
 
-    As :class:`PyramidalReservoirNodeClassifier`, with numbers in place of labels.
+    Like :class:`PyramidalReservoirNodeClassifier`, with numbers in place of labels.
 
     Parameters
     ----------
@@ -208,22 +239,22 @@ class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
         ----------
         graphs : a graph, or a sequence of graphs
         y : array of numbers, or list of arrays
-            One number, or a row of them, per vertex; NaN where it is not known.
+            One number, or a row of numbers, per vertex; NaN means unknown.
         mask : array of bool, or list of arrays, optional
-            Which vertices to learn from.
+            The training vertices.
         sample_weight : array of float, or list of arrays, optional
-            How much each vertex counts.
+            The weight of each vertex.
         """
         batch, rows, y, names, weights = self._learnt(graphs, y, mask, sample_weight)
         self._fit(batch, y, weights, names=names, vertices=rows)
         return self
 
     def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """A number, or a row of them, for each vertex."""
+        """Returns a number, or a row of numbers, for each vertex."""
         return self._each(graphs, super().predict)
 
     def predict_interval(self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9) -> Any:  # type: ignore[override]
-        """Lower and upper ends, a row per vertex."""
+        """Returns the lower and upper ends of intervals, one row per vertex."""
         return self._each(
             graphs, lambda batch: super(PyramidalReservoirNodeRegressor, self).predict_interval(batch, coverage)
         )
@@ -235,17 +266,32 @@ class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
         sample_weight: ArrayLike | list[Any] | None = None,
         mask: ArrayLike | list[Any] | None = None,
     ) -> float:
-        """R² on vertices whose number is known, or that the mask names."""
+        """Returns R² on vertices with a known number, or on those of the mask."""
         batch, rows, y, weights = self._compared(graphs, y, mask, sample_weight)
         found = super().predict(batch)[rows]
         return float(r2_score(y, found, sample_weight=weights))
 
 
+def vertex_of(graph, vertex):
+    """A vertex of a graph, as an integer that is in range."""
+    found = operator.index(vertex)
+    if not 0 <= found < graph.num_nodes:
+        raise IndexError(f"vertex: expected 0 to {graph.num_nodes - 1}, found {found}")
+    return found
+
+
 def _as_list(graphs):
-    """Graphs as a sequence, and whether it is of one that came alone."""
-    pair = isinstance(graphs, tuple) and len(graphs) == 2 and not _is_graph(graphs[1])
+    """Graphs as a sequence, and whether the argument was a single graph."""
+    pair = isinstance(graphs, tuple) and len(graphs) == 2 and _is_features(graphs[1])
     alone = not is_joined(graphs) and (_is_graph(graphs) or pair)
     return ([graphs], True) if alone else (graphs, False)
+
+
+def _is_features(value):
+    """Whether it can be the features of a pair: a square sparse matrix is another graph."""
+    if sp.issparse(value):
+        return value.ndim == 2 and value.shape[0] != value.shape[1]
+    return not _is_graph(value)
 
 
 def _is_graph(value):
@@ -253,11 +299,11 @@ def _is_graph(value):
 
 
 def _carried(graphs, name, mask):
-    """Targets, and masks unless given, that graphs of PyTorch Geometric carry."""
+    """The targets, and masks unless given, of PyTorch Geometric graphs."""
     graphs = list(graphs) if isinstance(graphs, (list, tuple)) else [graphs]
     missing = [position for position, graph in enumerate(graphs) if getattr(graph, name, None) is None]
     if missing:
-        raise ValueError(f"y: expected the targets of vertices, found none, and graph {missing[0]} carries no '{name}'")
+        raise ValueError(f"y: expected the targets of vertices, found none, and graph {missing[0]} has no '{name}'")
     if mask is None and all(getattr(graph, "train_mask", None) is not None for graph in graphs):
         mask = [as_numpy(graph.train_mask) for graph in graphs]
     elif mask is not None and np.ndim(mask) == 1 and len(graphs) == 1:

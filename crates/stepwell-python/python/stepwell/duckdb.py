@@ -35,22 +35,22 @@ def register(
     *,
     name: str = "stepwell",
 ) -> list[str]:
-    """Makes functions of a model for the queries of a connection.
+    """Registers a model's SQL functions on a connection.
 
-    Each takes a whole row as a struct, which is what the name of a table is in
-    DuckDB: ``FROM read_parquet('graphs.parquet') g`` makes ``g`` the row. Its columns
-    are those of the schema of rows, and others are ignored.
+    Each function takes a whole row as a struct. In DuckDB, the name of a table is
+    such a struct: after ``FROM read_parquet('graphs.parquet') g``, ``g`` is the row.
+    Its columns are those of the schema; other columns are ignored.
 
     Parameters
     ----------
     con : DuckDBPyConnection
-        Where queries will run.
+        The connection.
     model : path or fitted estimator
-        A file of ``stepwell train`` or ``save``, or what was fitted here.
+        A file written by ``stepwell train`` or ``save``, or a fitted estimator.
     name : str
-        What names begin with: ``<name>_predict`` gives predictions, ``<name>_scores``
-        the decision values of all classes, ``<name>_embed`` vectors. Give another for
-        a second model.
+        The prefix of the functions: ``<name>_predict`` returns predictions,
+        ``<name>_scores`` the decision values of all classes, ``<name>_embed`` vectors.
+        A second model needs another name.
 
     Returns
     -------

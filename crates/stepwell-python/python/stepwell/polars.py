@@ -28,21 +28,21 @@ _Model: TypeAlias = str | os.PathLike[str] | PyramidalReservoir | PyramidalReser
 
 
 def predict(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
-    """The prediction for every row, as a column ``prediction``.
+    """Returns the prediction for every row, as a column ``prediction``.
 
     Parameters
     ----------
     model : path or fitted estimator
-        A file of ``stepwell train`` or ``save``, or what was fitted here.
+        A file written by ``stepwell train`` or ``save``, or a fitted estimator.
     rows : polars.Expr, optional
-        Structs with the columns of the schema of rows; all columns of the frame
-        unless given. Columns beside the schema are ignored.
+        Structs with the columns of the schema; by default all columns of the frame.
+        Other columns are ignored.
     """
     return _expression(model, "predict", rows, "prediction")
 
 
 def scores(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
-    """The decision values of all classes for every row, as a column ``scores`` of lists.
+    """Returns the decision values of all classes, as a column ``scores`` of lists.
 
     Parameters are those of :func:`predict`.
     """
@@ -50,7 +50,7 @@ def scores(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
 
 
 def embed(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
-    """The vector of every row, as a column ``embedding`` of lists.
+    """Returns the vector of every row, as a column ``embedding`` of lists.
 
     Parameters are those of :func:`predict`.
     """
@@ -60,7 +60,7 @@ def embed(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
 def _expression(model, what, rows, name):
     functions = _answers.Answers(model).functions()
     if what not in functions:
-        raise ValueError(f"{what}: the model has no such answers; there are {', '.join(functions)}")
+        raise ValueError(f"{what}: not available for this model; expected {', '.join(functions)}")
     work, kind = functions[what]
 
     def of_rows(series):

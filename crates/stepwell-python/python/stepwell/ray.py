@@ -1,7 +1,7 @@
 """Embeddings on a Ray cluster: rows of graphs in, rows of vectors out.
 
 Needs ``pip install 'stepwell[ray]'`` on the driver and on the workers. Every
-task computes with one thread; give Ray as many CPUs as there are.
+task computes with one thread; give Ray all CPUs.
 
     import stepwell.ray
     from stepwell import PyramidalReservoir
@@ -31,7 +31,7 @@ __all__ = ["embed", "fit", "predict", "train"]
 _Data: TypeAlias = ray.data.Dataset | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
 
-#: Row groups become at most so many tasks.
+#: The largest number of tasks.
 _MOST_TASKS = 10_000
 
 
@@ -48,27 +48,26 @@ def embed(
     Parameters
     ----------
     data : ray.data.Dataset, or path or list of paths
-        A graph per row, in the columns of the schema. Of Parquet files every
-        row group becomes a task; a path may name a file, a folder, a pattern
-        or an object store's address.
+        A graph per row, in the columns of the schema. Every row group of a
+        Parquet file becomes a task. A path may name a file, a folder, a pattern or
+        an object store's address.
     model : PyramidalReservoir, optional
-        What embeds. If it is not fitted, it is fitted on ``data`` first, which
-        takes a pass over the graphs where their features must be.
+        The model. An unfitted model is fitted on ``data`` first, which takes
+        another pass over the graphs if features must be fitted.
     skip_bad : bool
-        Whether a row that cannot be used comes out without an embedding, and
-        with what is wrong with it in a column ``error``, instead of ending the
-        work. Filtering by that column counts such rows, or leaves them out.
+        Whether to return a bad row without an embedding and with the reason in a
+        column ``error``. By default a bad row is an error.
     keep : list of str
-        Columns that stay, beside ``id`` and ``y``.
+        Columns to keep in addition to ``id`` and ``y``.
     **ray_options
-        For ``Dataset.map_batches``: ``concurrency``, ``num_cpus``, ``memory``, …
+        Options of ``Dataset.map_batches``: ``concurrency``, ``num_cpus``, ``memory``, …
 
     Returns
     -------
     ray.data.Dataset
-        Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
-        there are any, and ``embedding``. Rows of files that have no ``id`` are
-        called by their position among all.
+        A lazy result with the column ``embedding`` and those of the columns ``id``,
+        ``y`` and ``keep`` that exist. Rows of files without an ``id`` get their
+        position as id.
     """
     source = _source(data, ray_options)
     model = PyramidalReservoir() if model is None else model
@@ -79,42 +78,40 @@ def embed(
 def fit(
     data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False, **ray_options: Any
 ) -> PyramidalReservoir:
-    """A fitted copy of a model: features as all graphs ask for, then weights.
+    """Returns a copy of a model, fitted on all graphs: features, then weights.
 
-    With ``raw=True`` and vertices that carry features alone, no graph is looked at
-    but the first.
-    The result is the model that ``model.fit`` makes of the same graphs on one
-    machine, to the bit.
+    The result is bit-identical to ``model.fit`` on the same graphs on one machine.
+    With ``raw=True`` and vertices that have only features, it reads the first graph
+    only.
     """
     source = _source(data, ray_options)
     return _cluster.fit(source, PyramidalReservoir() if model is None else model, skip_bad)
 
 
 def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False, **ray_options: Any) -> _Model:
-    """A trained copy of a classifier or regressor.
+    """Returns a trained copy of a classifier or regressor.
 
-    The result is what ``stepwell train`` makes of the same rows on one machine: the same
-    choices, landmarks, scales and penalty, and decision values that differ by
-    rounding. Of the same row groups it has the same bytes, however many workers there
-    are. Graphs are gone through four times with landmarks, once more where columns of
-    structure are chosen: to see what they carry and to draw some, then to embed them for
-    landmarks, for moments, and for leave-one-out errors. Workers send sums, which other workers
-    add up.
+    The result equals that of ``stepwell train`` on the same rows on one machine: the same
+    choices, landmarks, scales and penalty; decision values differ by rounding. The same
+    row groups give the same bytes, whatever the number of workers. With landmarks, workers
+    read the graphs four times, and once more if structure columns are chosen: to survey
+    and sample them, and to embed them for landmarks, for moments and for leave-one-out
+    errors. Workers send sums, which other workers merge.
 
     Parameters
     ----------
     data : ray.data.Dataset, or path or list of paths
-        As for :func:`embed`. A dataset is kept in Ray's object store meanwhile.
+        As for :func:`embed`. Ray's object store keeps a dataset during training.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
     y : str or list of str
-        The column to predict, or several. Several columns, or one of lists, are
-        targets of their own: 0 and 1 for a classifier, numbers for a regressor,
-        null where they are not known. Rows without any target are not used.
+        The target column, or several. Several columns, or a column of lists, are
+        several targets: 0 and 1 for a classifier, numbers for a regressor, null for
+        unknown. Rows without any target are skipped.
     skip_bad : bool
-        Whether rows that cannot be used are left out; ``skipped_`` counts them.
+        Whether to skip bad rows; ``skipped_`` counts them.
     **ray_options
-        For the tasks (``num_cpus``, ``memory``, …, as ``ray.remote`` has them);
-        ``concurrency`` is how many of them embed graphs at a time.
+        Options of ``ray.remote`` for the tasks (``num_cpus``, ``memory``, …);
+        ``concurrency`` limits the number of concurrent tasks.
     """
     return _cluster.train(_source(data, ray_options), model, y, skip_bad)
 
@@ -132,18 +129,18 @@ def predict(
     Parameters
     ----------
     data : ray.data.Dataset, or path or list of paths
-        As for :func:`embed`; targets need not be there.
+        As for :func:`embed`; targets are optional.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
-        A trained one: by :func:`train`, or by its own ``fit``.
+        A model trained by :func:`train` or by its own ``fit``.
     skip_bad, keep, **ray_options
         As for :func:`embed`.
 
     Returns
     -------
     ray.data.Dataset
-        Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
-        there are any, ``prediction`` and, of a classifier, ``scores``: what
-        ``decision_function`` tells.
+        A lazy result with the column ``prediction``, for a classifier ``scores``
+        (decision values of all classes), and those of the columns ``id``, ``y`` and
+        ``keep`` that exist.
     """
     plan = _cluster.trained_plan(model, skip_bad=skip_bad, keep=tuple(dict.fromkeys(["id", "y", *keep])))
     return _source(data, ray_options).map(partial(_predict, plan))

@@ -2,7 +2,7 @@
 
 Needs ``pip install 'stepwell[spark]'`` on the driver and on the executors
 (Spark itself needs Java 17 or later). Every task computes with one thread;
-give executors as many cores as there are.
+give executors all cores.
 
     import stepwell.spark
     from stepwell import PyramidalReservoir
@@ -10,10 +10,10 @@ give executors as many cores as there are.
     vectors = stepwell.spark.embed("graphs/", PyramidalReservoir(units=100))
     vectors.write.parquet("vectors/")
 
-Parquet files that are named are read by the workers themselves, a row group at
-a time. The rows of a data frame are handed to them by Spark, which takes time of
-its own; how many of them a worker holds at a time is then Spark's
-``spark.sql.execution.arrow.maxRecordsPerBatch``, to be lowered for large graphs.
+Workers read Parquet files themselves, one row group at a time. Spark passes the rows
+of a data frame to them, which costs extra time. There,
+``spark.sql.execution.arrow.maxRecordsPerBatch`` is the number of rows that a worker
+holds; lower it for large graphs.
 """
 
 import json
@@ -41,7 +41,7 @@ from ._reservoir import PyramidalReservoir
 
 __all__ = ["embed", "fit", "predict", "train"]
 
-#: Row groups become at most so many tasks.
+#: The largest number of tasks.
 _MOST_TASKS = 10_000
 
 _Data: TypeAlias = DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -56,26 +56,24 @@ def embed(
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path or list of paths
-        A graph per row, in the columns of the schema. Of Parquet files every
-        row group becomes a task, on the active session; a path may name a file,
-        a folder, a pattern or an object store's address. Attributes of a data
-        frame are taken as they are.
+        A graph per row, in the columns of the schema. Every row group of a
+        Parquet file becomes a task on the active session. A path may name a file,
+        a folder, a pattern or an object store's address.
     model : PyramidalReservoir, optional
-        What embeds. If it is not fitted, it is fitted on ``data`` first, which
-        takes a pass over the graphs where their features must be.
+        The model. An unfitted model is fitted on ``data`` first, which takes
+        another pass over the graphs if features must be fitted.
     skip_bad : bool
-        Whether a row that cannot be used comes out without an embedding, and
-        with what is wrong with it in a column ``error``, instead of ending the
-        work. Filtering by that column counts such rows, or leaves them out.
+        Whether to return a bad row without an embedding and with the reason in a
+        column ``error``. By default a bad row is an error.
     keep : list of str
-        Columns that stay, beside ``id`` and ``y``.
+        Columns to keep in addition to ``id`` and ``y``.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
-        there are any, and ``embedding``. Rows of files that have no ``id`` are
-        called by their position among all.
+        A lazy result with the column ``embedding`` and those of the columns ``id``,
+        ``y`` and ``keep`` that exist. Rows of files without an ``id`` get their
+        position as id.
     """
     source = _source(data)
     kept = _kept(source, keep)
@@ -98,40 +96,39 @@ def _schema(kept, made, skip_bad):
 
 
 def fit(data: _Data, model: PyramidalReservoir | None = None, *, skip_bad: bool = False) -> PyramidalReservoir:
-    """A fitted copy of a model: features as all graphs ask for, then weights.
+    """Returns a copy of a model, fitted on all graphs: features, then weights.
 
-    With ``raw=True`` and vertices that carry features alone, no graph is looked at
-    but the first.
-    The result is the model that ``model.fit`` makes of the same graphs on one
-    machine, to the bit.
+    The result is bit-identical to ``model.fit`` on the same graphs on one machine.
+    With ``raw=True`` and vertices that have only features, it reads the first graph
+    only.
     """
     return _cluster.fit(_source(data), PyramidalReservoir() if model is None else model, skip_bad)
 
 
 def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad: bool = False) -> _Model:
-    """A trained copy of a classifier or regressor.
+    """Returns a trained copy of a classifier or regressor.
 
-    The result is what ``stepwell train`` makes of the same rows on one machine: the same
-    choices, landmarks, scales and penalty, and decision values that differ by
-    rounding. Of the same row groups it has the same bytes, however many workers there
-    are. Graphs are gone through four times with landmarks, once more where columns of
-    structure are chosen: to see what they carry and to draw some, then to embed them for
-    landmarks, for moments, and for leave-one-out errors. Workers send sums, which other workers
-    add up; the last of them go through the driver, whose ``spark.driver.memory`` must hold
-    them twice.
+    The result equals that of ``stepwell train`` on the same rows on one machine: the same
+    choices, landmarks, scales and penalty; decision values differ by rounding. The same
+    row groups give the same bytes, whatever the number of workers. With landmarks, workers
+    read the graphs four times, and once more if structure columns are chosen: to survey
+    and sample them, and to embed them for landmarks, for moments and for leave-one-out
+    errors. Workers send sums, which other workers merge. The last sums pass through the driver, whose
+    ``spark.driver.memory`` must hold them twice.
 
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path or list of paths
-        As for :func:`embed`. A data frame must have the same rows each time it is computed; their
-        order and partitions, which Spark does not fix, change the result by rounding alone.
+        As for :func:`embed`. A data frame must have the same rows each time it is
+        computed. Their order and partitions, which Spark does not fix, change the result
+        only by rounding.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
     y : str or list of str
-        The column to predict, or several. Several columns, or one of lists, are
-        targets of their own: 0 and 1 for a classifier, numbers for a regressor,
-        null where they are not known. Rows without any target are not used.
+        The target column, or several. Several columns, or a column of lists, are
+        several targets: 0 and 1 for a classifier, numbers for a regressor, null for
+        unknown. Rows without any target are skipped.
     skip_bad : bool
-        Whether rows that cannot be used are left out; ``skipped_`` counts them.
+        Whether to skip bad rows; ``skipped_`` counts them.
     """
     return _cluster.train(_source(data), model, y, skip_bad)
 
@@ -148,18 +145,18 @@ def predict(
     Parameters
     ----------
     data : pyspark.sql.DataFrame, or path or list of paths
-        As for :func:`embed`; targets need not be there.
+        As for :func:`embed`; targets are optional.
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor
-        A trained one: by :func:`train`, or by its own ``fit``.
+        A model trained by :func:`train` or by its own ``fit``.
     skip_bad, keep
         As for :func:`embed`.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        Not computed yet, with the columns ``id``, ``y`` and ``keep`` as far as
-        there are any, ``prediction`` and, of a classifier, ``scores``: what
-        ``decision_function`` tells.
+        A lazy result with the column ``prediction``, for a classifier ``scores``
+        (decision values of all classes), and those of the columns ``id``, ``y`` and
+        ``keep`` that exist.
     """
     source = _source(data)
     kept = _kept(source, keep)
@@ -210,7 +207,7 @@ class _Files(_Rows):
     def __init__(self, paths):
         session = SparkSession.getActiveSession()
         if session is None:
-            raise RuntimeError("paths are read on the active Spark session, and there is none: make one first")
+            raise RuntimeError("data: paths need an active Spark session, found none; call SparkSession.builder.getOrCreate() first")
         groups = _files.RowGroups(paths)
         self.first, self._schema = groups.first, groups.schema
         rows = [(task["path"], task["group"], task["row"], task["position"]) for task in groups.tasks]

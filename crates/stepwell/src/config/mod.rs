@@ -48,15 +48,15 @@ define_options! {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// What has a vector and a prediction: graph, or vertex for every vertex of a graph.
+    /// What the model embeds and predicts: whole graphs, or every vertex of a graph.
     #[serde(skip_serializing_if = "is_of_graphs")]
     Model level: Level = Level::Graph;
     /// Number of blocks, L: reservoirs stacked on top of each other.
     Model blocks: usize = 2, Range::Between(1, MAX_BLOCKS);
-    /// Units of a reservoir, H.
+    /// Number of units of a reservoir, H.
     Model units: PerBlock<usize> = 50.into(), Range::Between(1, MAX_UNITS);
-    /// Size of the recurrent matrix `W`, rho, measured as `scaling` says. At 1
-    /// and above, states may never settle.
+    /// Size rho of the recurrent matrix `W`, as measured by `scaling`. At 1 and above,
+    /// states may not converge.
     Model spectral_radius: PerBlock<f64> = 0.9.into(), Range::NotNegative;
     /// What `spectral_radius` measures: the largest modulus of the eigenvalues
     /// of `W`, or its 2-norm.
@@ -70,13 +70,14 @@ pub struct ModelConfig {
     Model recurrence: Recurrence = Recurrence::Dense;
     /// Pattern of the input matrix `V`.
     Model input_pattern: InputPattern = InputPattern::Uniform;
-    /// How labels and attributes of edges change the states that pass along them:
-    /// none ignores them; signs and uniform say what a label multiplies each unit by.
+    /// How labels and attributes of edges change the states that pass along them: none
+    /// ignores them; signs and uniform multiply each unit by a factor per label, -1 or 1 or
+    /// a number in between.
     #[serde(skip_serializing_if = "is_none")]
     Model edge_gate: EdgeGate = EdgeGate::None;
     /// Share of nonzero entries in sparse `W` and `V`.
     Model density: f64 = 0.1, Range::Share;
-    /// Use one `W` and one `V` for all blocks but the first.
+    /// Use one `W` and one `V` for all blocks after the first.
     Model tied: bool = false;
     /// Reservoirs side by side in each block; their states are added up (ARMA).
     Model reservoirs: usize = 1, Range::Between(1, MAX_BLOCKS);
@@ -98,7 +99,7 @@ pub struct ModelConfig {
     /// Stop when a sweep changes a graph's states by less than this (Frobenius
     /// norm).
     Model tol: f64 = 1e-5, Range::NotNegative;
-    /// Stop after this many sweeps at the latest.
+    /// Largest number of sweeps.
     Model max_iter: usize = 50, Range::Between(1, MAX_SWEEPS);
     /// Make exactly this many sweeps; `tol` and `max_iter` are ignored.
     Model fixed_sweeps: Option<usize> = None, Range::Between(1, MAX_SWEEPS);
@@ -115,12 +116,12 @@ pub struct ModelConfig {
     Pooling reduce: Reduce = Reduce::Mean;
     /// NDP: drop links of the coarse graph weaker than this.
     Pooling delta: f64 = Pooling::default().delta, Range::NotNegative;
-    /// NDP: drop weak links before the next level is made, or after.
+    /// NDP: drop weak links of a level before the next one is made from it, or after.
     Pooling sparsify: Sparsify = Sparsify::EachLevel;
     /// NDP: side of the cut to keep: that of the eigenvector's largest entry,
     /// the one with fewer vertices, or the one with more.
     Pooling side: Side = Side::Largest;
-    /// NDP: above `fill_budget`, drop small links on the way instead of failing.
+    /// NDP: above `fill_budget`, drop small links during elimination instead of failing.
     Pooling approximate: bool = false;
     /// NDP: pairs of vertices that may be joined before pooling fails.
     Pooling fill_budget: u64 = Pooling::default().fill_budget;
@@ -130,45 +131,45 @@ pub struct ModelConfig {
     Model aggregate: Vec<Aggregate> = vec![Aggregate::Sum], Range::Count(1, 4);
     /// Concatenate the vectors of all blocks instead of using the last block's.
     Model concat: bool = false;
-    /// Level vertex: concatenate the states after every sweep, not only after the last, which
-    /// needs `fixed_sweeps`.
+    /// Level vertex: concatenate the states after every sweep instead of using those after the
+    /// last. Needs `fixed_sweeps`.
     #[serde(skip_serializing_if = "is_false")]
     Model concat_sweeps: bool = false;
-    /// Level vertex: read a vertex's own inputs beside its states.
+    /// Level vertex: concatenate a vertex's own inputs to its states.
     #[serde(skip_serializing_if = "is_false")]
     Model own_inputs: bool = false;
-    /// Divide vertex attributes by one number, the root mean square of the length of their
-    /// rows, instead of z-scoring each of them: for many that are mostly 0, as words.
+    /// Divide all vertex attributes by one number, the root mean square length of their rows,
+    /// instead of z-scoring each column. For many sparse columns, such as words.
     #[serde(skip_serializing_if = "is_false")]
     Model by_length: bool = false;
     /// Use vertex attributes as they are instead of z-scoring them.
     #[serde(with = "null_for_false")]
     Model raw: bool = false;
-    /// Structural columns added to what vertices carry.
+    /// Structural columns to add to the features of vertices.
     #[serde(deserialize_with = "one_or_many")]
     Model structure: Vec<StructuralFeature> = Vec::new();
-    /// Structural columns where vertices carry nothing; if none, the degree.
+    /// Structural columns for vertices without features; if none, the degree.
     #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     Model bare_structure: Vec<StructuralFeature> = Vec::new();
     /// Strength of the ridge penalty: a number, several to choose from by
     /// leave-one-out, or loo for the powers of ten from 1e-6 to 1e6.
     Readout alpha: Alpha = Alpha::Loo, Range::NotNegative;
-    /// How good predictions are, in one number: the headline, and what `alpha` and
-    /// `class_weight` are chosen by. auto follows from the targets.
+    /// Metric that is reported first, and that chooses `alpha` and `class_weight`. auto depends
+    /// on the targets.
     #[serde(skip_serializing_if = "is_auto")]
     Readout metric: Metric = Metric::Auto;
-    /// Weight of the graphs of a class: none (all graphs count alike), balanced
-    /// (all classes count alike), one number per class, or auto: none, balanced or a
-    /// blend of both, whichever leave-one-out finds best by `metric` (none if there are
-    /// more than three targets).
+    /// Weight of the graphs of a class: none (all graphs weigh the same), balanced (all
+    /// classes weigh the same), one number per class, or auto. auto chooses none, balanced or
+    /// a blend of both by the leave-one-out value of `metric` (none if there are more than
+    /// three targets).
     Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
-    /// Landmarks do so in any case.
+    /// Landmarks always do so.
     Readout standardize: bool = false;
     /// Number of random tanh units between vectors and regression.
     Readout random_features: usize = 0, Range::Between(0, MAX_UNITS);
     /// Largest number of training graphs to use as landmarks: the regression
-    /// reads similarities to them (linear and Gaussian kernel) in place of
+    /// reads similarities to them (linear and Gaussian kernel) instead of
     /// vectors. 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     Readout landmarks: usize = 0, Range::Between(0, MAX_UNITS);
@@ -186,7 +187,7 @@ pub struct ModelConfig {
     #[serde(skip_serializing_if = "is_unit")]
     Readout gaussian_width: f64 = 1.0, Range::NotNegative;
     /// Options that training chooses by leave-one-out on at most 1,000 of the training
-    /// graphs. What is given explicitly is not chosen.
+    /// graphs. An option that is given explicitly is not chosen.
     #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     Readout choose: Vec<Choose> = Vec::new();
 }
@@ -253,7 +254,7 @@ fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(source: D) -> Res
     })
 }
 
-/// `false` was once the absence of an answer, and is still written so.
+/// Files write `false` as null, as version 0.1.0 did.
 mod null_for_false {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -283,7 +284,7 @@ impl ModelConfig {
                 aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
                 concat: true,
                 edge_gate: EdgeGate::Signs,
-                // Beside inputs that say something, such columns drown it.
+                // Next to informative inputs, such columns would drown them.
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 class_weight: ClassWeight::Auto,
                 landmarks: 2000,
@@ -353,7 +354,7 @@ impl ModelConfig {
         self.blocks.saturating_sub(self.pool_after)
     }
 
-    /// The level a block runs on, where graphs have a pyramid of so many.
+    /// The level a block runs on, for graphs with a pyramid of `levels` levels.
     pub fn level_of(&self, block: usize, levels: usize) -> usize {
         (block + 1).saturating_sub(self.pool_after).min(levels)
     }
@@ -410,6 +411,13 @@ impl ModelConfig {
         Ok(config)
     }
 
+    /// The options that differ from those of another configuration, with the values they have
+    /// here.
+    pub fn differences(&self, other: &Self) -> Map<String, Value> {
+        let differing = options().iter().filter(|option| option.value(self) != option.value(other));
+        differing.map(|option| (option.name.to_owned(), option.value(self))).collect()
+    }
+
     /// Checks every value, and what options must fulfil together.
     pub fn validate(&self) -> Result<()> {
         options().iter().try_for_each(|option| option.check(self))?;
@@ -419,7 +427,7 @@ impl ModelConfig {
             return Err(bad("pool_after", format!("1 to {}", self.blocks), self.pool_after));
         }
         if self.pool != Pool::None && self.pool_after > 1 && self.levels() == 0 {
-            let expected = format!("1 to {}, since nothing would be pooled", self.blocks - 1);
+            let expected = format!("1 to {} (otherwise nothing is pooled)", self.blocks - 1);
             return Err(bad("pool_after", expected, self.pool_after));
         }
         match self.level {
@@ -427,16 +435,16 @@ impl ModelConfig {
             Level::Graph => {
                 let given = [("own_inputs", self.own_inputs), ("concat_sweeps", self.concat_sweeps)];
                 if let Some((name, _)) = given.into_iter().find(|(_, given)| *given) {
-                    return Err(bad(name, "false, since the level is graph, not vertex", "true"));
+                    return Err(bad(name, "false at level graph", "true"));
                 }
             }
         }
         if self.raw && self.by_length {
-            return Err(bad("by_length", "false, since attributes are taken as they are (raw)", "true"));
+            return Err(bad("by_length", "false with raw", "true"));
         }
         let units = |block| self.units.get(block);
         if self.tied && (2..self.blocks).any(|block| units(block) != units(1) || units(0) != units(1)) {
-            return Err(bad("units", "one value, since blocks are tied", "several"));
+            return Err(bad("units", "one value for tied blocks", "several"));
         }
         // Beyond, its square or that of its inverse would leave the range of numbers.
         if !(1e-6..=1e6).contains(&self.gaussian_width) {
@@ -446,10 +454,10 @@ impl ModelConfig {
             return Err(bad("wl_weight", "at most 1e6", self.wl_weight));
         }
         if let Some(at) = (1..self.choose.len()).find(|&at| self.choose[..at].contains(&self.choose[at])) {
-            return Err(bad("choose", "every option once", self.choose[at].option()));
+            return Err(bad("choose", "each option once", self.choose[at].option()));
         }
         if self.random_features > 0 && self.landmarks > 0 {
-            let expected = "0, since there are random features (some presets have landmarks)";
+            let expected = "0 with random features (some presets have landmarks)";
             return Err(bad("landmarks", expected, self.landmarks));
         }
         Ok(())
@@ -461,23 +469,22 @@ impl ModelConfig {
         if self.pool != Pool::None {
             return Err(bad(
                 "pool",
-                format!("none {WHY}: coarse graphs have other vertices"),
+                format!("none {WHY} (coarse graphs have other vertices)"),
                 self.pool.name(),
             ));
         }
         if self.landmarks > 0 && self.kernel.has_colours() {
-            let expected =
-                format!("states {WHY}: colours are compared of whole graphs; --preset vertices has it");
+            let expected = format!("states {WHY} (colours compare whole graphs); start from preset vertices");
             return Err(bad("kernel", expected, "colours"));
         }
         if self.concat_sweeps && self.fixed_sweeps.is_none() {
-            return Err(bad("fixed_sweeps", "a number, since the states of all sweeps are read", "none"));
+            return Err(bad("fixed_sweeps", "a number with concat_sweeps", "none"));
         }
         if self.concat_sweeps && self.reservoirs > 1 {
-            return Err(bad("reservoirs", "1, since the states of all sweeps are read", self.reservoirs));
+            return Err(bad("reservoirs", "1 with concat_sweeps", self.reservoirs));
         }
         if let Some(choose) = self.choose.first() {
-            let expected = format!("nothing {WHY}; --preset vertices has that");
+            let expected = format!("nothing {WHY}; start from preset vertices");
             return Err(bad("choose", expected, choose.option()));
         }
         Ok(())
@@ -524,7 +531,7 @@ mod tests {
         assert!(refused(|o| o.blocks = 0).starts_with("blocks"));
         assert_eq!(refused(|o| o.pool_after = 3), "pool_after: expected 1 to 2, found 3");
         let never = |o: &mut ModelConfig| (o.pool, o.pool_after) = (Pool::Ndp, 2);
-        assert_eq!(refused(never), "pool_after: expected 1 to 1, since nothing would be pooled, found 2");
+        assert_eq!(refused(never), "pool_after: expected 1 to 1 (otherwise nothing is pooled), found 2");
         let last = ModelConfig { pool: Pool::Ndp, pool_after: 2, pool_last: true, ..Default::default() };
         assert!(last.validate().is_ok());
         assert!(refused(|o| o.aggregate.clear()).starts_with("aggregate: expected 1 to 4 values"));

@@ -1,5 +1,5 @@
-//! What is known of an option beside its value: the table behind the flags,
-//! the keys of configuration files, the parameters in Python and the checks.
+//! The table of all options: it defines the flags, the keys of configuration files, the
+//! parameters in Python and the range checks.
 //!
 //! ```
 //! use stepwell::config::{Kind, ModelConfig, option, options};
@@ -110,15 +110,15 @@ impl Group {
 pub enum Kind {
     /// On or off.
     Bool,
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// A real number.
+    /// A float.
     Float,
-    /// A whole number, or nothing.
+    /// An integer, or nothing.
     OptionalInteger,
-    /// A whole number for all blocks, or one for each.
+    /// An integer for all blocks, or one for each.
     IntegerPerBlock,
-    /// A real number for all blocks, or one for each.
+    /// A float for all blocks, or one for each.
     FloatPerBlock,
     /// One of these names.
     Choice(&'static [&'static str]),
@@ -137,7 +137,7 @@ pub enum Range {
     Any,
     /// From the first to the second.
     Between(usize, usize),
-    /// So many values.
+    /// A list of this many values.
     Count(usize, usize),
     /// Finite numbers from 0 on.
     NotNegative,
@@ -247,10 +247,10 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bool => "true or false",
-            Self::Integer => "a whole number",
+            Self::Integer => "an integer",
             Self::Float => "a number",
-            Self::OptionalInteger => "a whole number, or none",
-            Self::IntegerPerBlock => "a whole number, or one per block",
+            Self::OptionalInteger => "an integer, or none",
+            Self::IntegerPerBlock => "an integer, or one per block",
             Self::FloatPerBlock => "a number, or one per block",
             Self::Choice(names) => return write!(f, "one of {}", names.join(", ")),
             Self::Choices(names) => return write!(f, "any of {}", names.join(", ")),

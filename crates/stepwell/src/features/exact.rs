@@ -119,6 +119,11 @@ impl Spread {
         }
     }
 
+    /// Adds 0 so many times.
+    pub fn add_zeros(&mut self, times: u64) {
+        self.count = self.count.saturating_add(times);
+    }
+
     pub fn merge(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.sum.merge(&other.sum);

@@ -8,7 +8,13 @@ use super::edges::EdgeFit;
 use super::exact::Spread;
 use super::{EdgeMap, FeatureMap, FeatureOptions, StructuralFeature, one_hot_columns};
 use crate::error::{Error, Result, same_length};
-use crate::graph::GraphBatch;
+use crate::graph::{GraphBatch, VertexAttributes};
+
+/// Inputs keep so many attributes or more by their non-zeros, if these are few.
+pub const SPARSE_WIDTH: usize = 32;
+
+/// One in so many is few.
+const SPARSE_SHARE: u64 = 10;
 
 /// Fits a [`FeatureMap`] on graphs that come in pieces. How they are cut into
 /// pieces, where each is looked at, and in what order, changes no bit of the map.
@@ -47,6 +53,11 @@ pub struct FeatureFit {
     bare: Option<Box<FeatureFit>>,
     /// Whether all attributes so far were one-hot rows.
     one_hot: bool,
+    /// How many attributes there were, and how many of them were not 0.
+    #[serde(default)]
+    values: u64,
+    #[serde(default)]
+    non_zeros: u64,
     /// Whether all graphs so far were without vertices.
     only_empty: bool,
 }
@@ -64,6 +75,8 @@ impl FeatureFit {
             constant: None,
             bare: None,
             one_hot: true,
+            values: 0,
+            non_zeros: 0,
             only_empty: false,
         }
     }
@@ -82,7 +95,7 @@ impl FeatureFit {
     fn watch_constants(&mut self, batch: &GraphBatch) -> Result<()> {
         let Some(attributes) = batch.vertex_attributes() else { return Ok(()) };
         let Some(constant) = &self.constant else { return Ok(()) };
-        if attributes.values.chunks_exact(attributes.width).any(|row| row != constant.as_slice()) {
+        if (0..attributes.len()).any(|row| *attributes.row(row) != constant[..]) {
             (self.constant, self.bare) = (None, None);
         } else if let Some(bare) = &mut self.bare {
             bare.observe(&batch.clone().bare())?;
@@ -104,9 +117,9 @@ impl FeatureFit {
         if self.options.edges {
             self.edges.observe(batch)?;
         }
-        let attributes = batch.vertex_attributes().map_or(0, |a| a.width);
+        let attributes = batch.vertex_attributes().map_or(0, VertexAttributes::width);
         if self.map.is_none() && attributes > 0 && !empty && self.needs_more_than_constants(batch) {
-            self.constant = batch.vertex_attributes().map(|all| all.values[..attributes].to_vec());
+            self.constant = batch.vertex_attributes().map(|all| all.row(0).to_vec());
             self.bare = Some(Box::new(Self::new(&self.options)));
         }
         let map = self.map.get_or_insert_with(|| {
@@ -124,6 +137,7 @@ impl FeatureFit {
                 ignored: 0,
                 names: batch.attribute_names().unwrap_or_default().to_vec(),
                 structure,
+                sparse: false,
                 means: vec![0.0; width],
                 scales: vec![1.0; width],
                 labels: Vec::new(),
@@ -148,16 +162,43 @@ impl FeatureFit {
                 self.labels[at % labels.width].insert(label);
             }
         }
+        if let Some(attributes) = batch.vertex_attributes() {
+            self.values += (attributes.len() * attributes.width()) as u64;
+            self.non_zeros += attributes.num_non_zeros() as u64;
+        }
         let width = map.means.len();
         let untouched = self.options.raw && map.structure.is_empty();
         if untouched || width == 0 {
             return Ok(());
         }
-        if let Some(attributes) = batch.vertex_attributes() {
-            self.one_hot &= one_hot_columns(&attributes.values, attributes.width).is_some();
+        match batch.vertex_attributes() {
+            None => {}
+            Some(VertexAttributes::Dense(all)) => {
+                self.one_hot &= one_hot_columns(&all.values, all.width).is_some();
+            }
+            Some(VertexAttributes::Sparse(rows)) => {
+                let one = |row: usize| matches!(rows.row(row), (&[_], &[1.0]));
+                self.one_hot &= rows.width() > 1 && (0..rows.len()).all(one);
+            }
         }
-        for row in map.dense(batch, order.as_deref()).chunks_exact(width) {
-            row.iter().zip(&mut self.columns).for_each(|(&x, column)| column.add(x));
+        if let Some(all @ VertexAttributes::Sparse(rows)) = batch.vertex_attributes() {
+            // Zeros are counted, not visited.
+            let mut missing = vec![rows.len() as u64; attributes];
+            let mut goes_to: Vec<usize> = (0..attributes).collect();
+            order.iter().flatten().enumerate().for_each(|(to, &from)| goes_to[from] = to);
+            for (column, value) in (0..rows.len()).flat_map(|row| all.non_zeros(row)) {
+                self.columns[goes_to[column]].add(value);
+                missing[goes_to[column]] -= 1;
+            }
+            self.columns.iter_mut().zip(missing).for_each(|(column, zeros)| column.add_zeros(zeros));
+            let structural = FeatureMap { sparse: true, ..map.clone() }.dense(batch, None);
+            for row in structural.chunks_exact((width - attributes).max(1)) {
+                row.iter().zip(&mut self.columns[attributes..]).for_each(|(&x, column)| column.add(x));
+            }
+        } else {
+            for row in map.dense(batch, order.as_deref()).chunks_exact(width) {
+                row.iter().zip(&mut self.columns).for_each(|(&x, column)| column.add(x));
+            }
         }
         self.watch_constants(batch)
     }
@@ -182,6 +223,8 @@ impl FeatureFit {
         self.labels.iter_mut().zip(&other.labels).for_each(|(mine, theirs)| mine.extend(theirs));
         self.edges.merge(&other.edges)?;
         self.one_hot &= other.one_hot;
+        self.values += other.values;
+        self.non_zeros += other.non_zeros;
         if self.constant != other.constant {
             (self.constant, self.bare) = (None, None);
         }
@@ -201,6 +244,8 @@ impl FeatureFit {
             return FeatureMap { ignored, edges, ..bare.finish() };
         }
         let mut map = FeatureMap { edges, ..self.map.unwrap_or_default() };
+        let few = self.values > 0 && self.non_zeros * SPARSE_SHARE <= self.values;
+        map.sparse = map.attributes >= SPARSE_WIDTH && few;
         map.labels = self.labels.into_iter().map(|known| known.into_iter().collect()).collect();
         let by_length = self.options.by_length && !self.options.raw && !self.one_hot;
         let as_they_are = if self.options.raw || self.one_hot || by_length { map.attributes } else { 0 };
@@ -363,7 +408,7 @@ mod tests {
         let refused = map.apply(&other).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "vertex attributes: the model was made for graphs with mass, charge, these have mass, size"
+            "vertex attributes: the model expects graphs with mass, charge, but these have mass, size"
         );
         let nameless = carrying(&[1.0, 7.0, 2.0, 9.0], 2);
         assert!(map.apply(nameless.as_batch()).is_ok(), "without names they are taken in their order");

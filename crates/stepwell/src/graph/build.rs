@@ -1,6 +1,6 @@
 //! Turns a list of edges into sorted rows, by the edge rules of the parent module.
 
-use super::{Graph, GraphBatch, Table, Widths};
+use super::{Attributes, Graph, GraphBatch, SparseRows, Table, Widths};
 use crate::error::{Error, Result, same_length};
 use crate::memory;
 
@@ -30,6 +30,8 @@ pub struct EdgeList<'a> {
     pub vertex_labels: Option<(&'a [i32], usize)>,
     /// Each vertex's attributes, and the number of attributes per vertex.
     pub vertex_attributes: Option<(&'a [f64], usize)>,
+    /// Each vertex's attributes in place of `vertex_attributes`, if most of them are 0.
+    pub sparse_attributes: Option<&'a SparseRows>,
     /// Whether edges have a direction.
     pub directed: bool,
 }
@@ -51,7 +53,10 @@ impl<'a> EdgeList<'a> {
         let entries = self.sources.len() as u64 * if self.directed { 1 } else { 2 };
         let vertex = 16 + width(self.vertex_labels) + width(self.vertex_attributes);
         let all = |count: u64, each: u64| count.saturating_mul(each);
-        all(entries, entry).saturating_add(all(self.num_vertices as u64, vertex))
+        let sparse = self.sparse_attributes.map_or(0, |rows| 8 * rows.len() + 12 * rows.num_entries());
+        all(entries, entry)
+            .saturating_add(all(self.num_vertices as u64, vertex))
+            .saturating_add(sparse as u64)
     }
 
     fn validate(&self) -> Result<()> {
@@ -83,6 +88,13 @@ impl<'a> EdgeList<'a> {
         check_rows("vertex labels", self.vertex_labels, vertices)?;
         check_rows("edge attributes", self.edge_attributes, edges)?;
         check_rows("vertex attributes", self.vertex_attributes, vertices)?;
+        if let Some(rows) = self.sparse_attributes {
+            if self.vertex_attributes.is_some() {
+                let (expected, found) = ("dense or sparse ones".into(), "both".into());
+                return Err(Error::BadOption { name: "vertex attributes", expected, found });
+            }
+            same_length("rows of vertex attributes", vertices, rows.len())?;
+        }
         check_finite("edge", self.edge_attributes)?;
         check_finite("vertex", self.vertex_attributes)?;
         let highest = |ends: &[u32]| ends.iter().copied().max().map_or(0, |vertex| vertex as usize + 1);
@@ -254,8 +266,10 @@ impl BatchBuilder {
         if let (Some(mine), Some((values, _))) = (&mut batch.vertex_labels, edges.vertex_labels) {
             mine.values.extend_from_slice(values);
         }
-        if let (Some(mine), Some((values, _))) = (&mut batch.vertex_attributes, edges.vertex_attributes) {
-            mine.values.extend_from_slice(values);
+        match (&mut batch.vertex_attributes, edges.vertex_attributes, edges.sparse_attributes) {
+            (Some(mine), Some((values, _)), _) => mine.extend_dense(values),
+            (Some(mine), None, Some(rows)) => mine.extend(&rows.clone().into(), 0..rows.len()),
+            _ => {}
         }
         Ok(())
     }
@@ -270,15 +284,19 @@ impl BatchBuilder {
         if edges.num_vertices == 0 && !batch.is_empty() {
             return Ok(());
         }
+        let sparse = edges.sparse_attributes.map(SparseRows::width).filter(|&width| width > 0);
         let widths = Widths {
-            of_vertices: [width(edges.vertex_labels), width(edges.vertex_attributes)],
+            of_vertices: [width(edges.vertex_labels), width(edges.vertex_attributes).or(sparse)],
             of_edges: [width(edges.edge_labels), width(edges.edge_attributes)],
             any_edges: !edges.sources.is_empty(),
         };
         let first = batch.num_vertices() == 0;
         if first {
             batch.vertex_labels = widths.of_vertices[0].map(Table::empty);
-            batch.vertex_attributes = widths.of_vertices[1].map(Table::empty);
+            batch.vertex_attributes = widths.of_vertices[1].map(|width| match sparse {
+                Some(width) => SparseRows::empty(width).into(),
+                None => Attributes::empty(width).into(),
+            });
         }
         if first || (batch.neighbours.is_empty() && widths.any_edges) {
             batch.edge_labels = widths.of_edges[0].map(Table::empty);

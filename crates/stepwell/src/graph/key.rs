@@ -1,8 +1,10 @@
 //! Hashes of a graph's content, and of what surrounds a vertex.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
-use super::{GraphBatch, GraphRef};
+use super::{GraphBatch, GraphRef, VertexAttributes};
 
 impl GraphBatch {
     /// [`GraphRef::key`] of all graphs, in order.
@@ -17,8 +19,8 @@ impl GraphBatch {
         let own = |vertex: usize| {
             let labels = self.vertex_labels.as_ref().map(|labels| labels.rows(vertex..vertex + 1));
             let key = mixed(0, labels.unwrap_or_default().iter().map(|&label| label as u64));
-            let attributes = self.vertex_attributes.as_ref().map(|all| all.rows(vertex..vertex + 1));
-            mixed(key, attributes.unwrap_or_default().iter().map(|number| number.to_bits()))
+            let attributes = self.vertex_attributes.as_ref().map(|all| all.row(vertex));
+            mixed(key, attributes.iter().flat_map(|row| row.iter()).map(|number| number.to_bits()))
         };
         let mut keys: Vec<u64> = (0..self.num_vertices()).into_par_iter().map(own).collect();
         for _ in 0..STEPS {
@@ -72,11 +74,18 @@ impl GraphRef<'_> {
                 key = mixed(key, labels.rows(range.clone()).iter().map(|&label| label as u64));
             }
         }
-        for (attributes, range) in [(&batch.vertex_attributes, &vertices), (&batch.edge_attributes, &entries)]
-        {
-            if let Some(attributes) = attributes {
-                key = mixed(key, attributes.rows(range.clone()).iter().map(|number| number.to_bits()));
+        key = match &batch.vertex_attributes {
+            None => key,
+            Some(VertexAttributes::Dense(rows)) => {
+                mixed(key, rows.rows(vertices).iter().map(|x| x.to_bits()))
             }
+            Some(rows) => {
+                let bits = |row: Cow<'_, [f64]>| row.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+                mixed(key, vertices.flat_map(|vertex| bits(rows.row(vertex))))
+            }
+        };
+        if let Some(attributes) = &batch.edge_attributes {
+            key = mixed(key, attributes.rows(entries).iter().map(|number| number.to_bits()));
         }
         key
     }

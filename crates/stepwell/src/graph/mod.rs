@@ -31,16 +31,19 @@
 //! ```
 
 mod arrays;
+mod attributes;
 mod build;
 mod key;
 mod structure;
 
+pub use attributes::{SparseRows, VertexAttributes};
 pub use build::{BatchBuilder, EdgeList};
 pub use structure::Components;
 
 pub(crate) use arrays::check_offsets;
 pub(crate) use key::mixed;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -108,7 +111,7 @@ pub struct GraphBatch {
     neighbours: Vec<u32>,
     weights: Option<Vec<f64>>,
     vertex_labels: Option<Labels>,
-    vertex_attributes: Option<Attributes>,
+    vertex_attributes: Option<VertexAttributes>,
     edge_labels: Option<Labels>,
     edge_attributes: Option<Attributes>,
 }
@@ -153,10 +156,10 @@ impl GraphBatch {
     /// Bytes that all arrays together take.
     pub fn bytes(&self) -> u64 {
         let labels = [&self.vertex_labels, &self.edge_labels].into_iter().flatten();
-        let attributes = [&self.vertex_attributes, &self.edge_attributes].into_iter().flatten();
         let weights = self.weights.as_ref().map_or(0, Vec::len);
         let carried = labels.map(|table| 4 * table.values.len()).sum::<usize>()
-            + attributes.map(|table| 8 * table.values.len()).sum::<usize>();
+            + self.vertex_attributes.as_ref().map_or(0, VertexAttributes::bytes)
+            + self.edge_attributes.as_ref().map_or(0, |table| 8 * table.values.len());
         let words = self.vertex_offsets.len() + self.row_offsets.len() + weights;
         (8 * words + 4 * self.neighbours.len() + carried) as u64
     }
@@ -195,7 +198,7 @@ impl GraphBatch {
     }
 
     /// Attributes of all vertices, if they have attributes.
-    pub fn vertex_attributes(&self) -> Option<&Attributes> {
+    pub fn vertex_attributes(&self) -> Option<&VertexAttributes> {
         self.vertex_attributes.as_ref()
     }
 
@@ -247,7 +250,9 @@ impl GraphBatch {
         }
         self.extend_carried(other, 0..other.num_vertices(), 0..other.neighbours.len());
         if let (Some(mine), Some(theirs)) = (&mut self.vertex_attributes, &other.vertex_attributes) {
-            mine.names = mine.names.take().or_else(|| theirs.names.clone());
+            if mine.names().is_none() {
+                mine.set_names(theirs.shared_names().cloned());
+            }
         }
         let (vertices, entries) = (self.num_vertices(), self.neighbours.len());
         self.directed.extend_from_slice(&other.directed);
@@ -260,7 +265,7 @@ impl GraphBatch {
     /// Creates empty tables for the labels and attributes of another batch.
     fn carry_like(&mut self, other: &Self) {
         self.vertex_labels = other.vertex_labels.as_ref().map(Table::empty_like);
-        self.vertex_attributes = other.vertex_attributes.as_ref().map(Table::empty_like);
+        self.vertex_attributes = other.vertex_attributes.as_ref().map(VertexAttributes::empty_like);
         self.edges_carry_like(other);
     }
 
@@ -278,7 +283,9 @@ impl GraphBatch {
             }
         }
         extend(&mut self.vertex_labels, &other.vertex_labels, vertices.clone());
-        extend(&mut self.vertex_attributes, &other.vertex_attributes, vertices);
+        if let (Some(mine), Some(theirs)) = (&mut self.vertex_attributes, &other.vertex_attributes) {
+            mine.extend(theirs, vertices);
+        }
         extend(&mut self.edge_labels, &other.edge_labels, entries.clone());
         extend(&mut self.edge_attributes, &other.edge_attributes, entries);
     }
@@ -289,7 +296,10 @@ impl GraphBatch {
             table.as_ref().map(|table| table.width)
         }
         Widths {
-            of_vertices: [width(&self.vertex_labels), width(&self.vertex_attributes)],
+            of_vertices: [
+                width(&self.vertex_labels),
+                self.vertex_attributes.as_ref().map(VertexAttributes::width),
+            ],
             of_edges: [width(&self.edge_labels), width(&self.edge_attributes)],
             any_edges: !self.neighbours.is_empty(),
         }
@@ -332,21 +342,15 @@ impl GraphBatch {
     }
 
     /// The same graphs with these vertex attributes, one row per vertex.
-    pub fn with_vertex_attributes(self, attributes: Attributes) -> Result<Self> {
-        let (expected, found) = (self.num_vertices() * attributes.width, attributes.values.len());
-        if expected != found {
-            return Err(Error::Length { what: "vertex attributes", expected, found });
-        }
-        if let Some(at) = attributes.values.iter().position(|value| !value.is_finite()) {
-            let (index, value) = (at / attributes.width, attributes.values[at]);
-            return Err(Error::BadValue { what: "attribute", item: "vertex", index, value });
-        }
+    pub fn with_vertex_attributes(self, attributes: impl Into<VertexAttributes>) -> Result<Self> {
+        let attributes = attributes.into();
+        attributes.check(self.num_vertices())?;
         Ok(Self { vertex_attributes: Some(attributes), ..self })
     }
 
     /// The names of the vertex attributes, if they have names.
     pub fn attribute_names(&self) -> Option<&[String]> {
-        self.vertex_attributes.as_ref()?.names.as_deref()
+        self.vertex_attributes.as_ref()?.names()
     }
 
     /// The same graphs with names for the vertex attributes, one per attribute, or none
@@ -354,16 +358,16 @@ impl GraphBatch {
     pub fn with_attribute_names(mut self, names: Vec<String>) -> Result<Self> {
         let found = names.len();
         if found == 0 {
-            self.vertex_attributes.iter_mut().for_each(|attributes| attributes.names = None);
+            self.vertex_attributes.iter_mut().for_each(|attributes| attributes.set_names(None));
             return Ok(self);
         }
         if let Some(repeated) = (1..found).find(|&at| names[..at].contains(&names[at])) {
             let (expected, found) = ("different ones".into(), format!("'{}' twice", names[repeated]));
             return Err(Error::BadOption { name: "names of vertex attributes", expected, found });
         }
-        let attributes = self.vertex_attributes.get_or_insert_default();
-        same_length("names of vertex attributes", attributes.width, found)?;
-        attributes.names = Some(names.into());
+        let attributes = self.vertex_attributes.get_or_insert_with(|| Attributes::default().into());
+        same_length("names of vertex attributes", attributes.width(), found)?;
+        attributes.set_names(Some(names.into()));
         Ok(self)
     }
 
@@ -551,10 +555,19 @@ impl<'a> GraphRef<'a> {
         Some((labels.rows(self.first..self.end), labels.width))
     }
 
-    /// The vertices' attributes as `(values, width)`, if they have attributes.
-    pub fn vertex_attributes(&self) -> Option<(&'a [f64], usize)> {
+    /// The vertices' attributes as `(values, width)`, if they have attributes. Sparse ones
+    /// are written out.
+    pub fn vertex_attributes(&self) -> Option<(Cow<'a, [f64]>, usize)> {
         let attributes = self.batch.vertex_attributes.as_ref()?;
-        Some((attributes.rows(self.first..self.end), attributes.width))
+        Some((attributes.rows(self.first..self.end), attributes.width()))
+    }
+
+    /// The vertices' attributes, if they have them and only the non-zeros are kept.
+    pub fn sparse_attributes(&self) -> Option<SparseRows> {
+        match self.batch.vertex_attributes.as_ref()? {
+            VertexAttributes::Dense(_) => None,
+            VertexAttributes::Sparse(rows) => Some(rows.part(self.first..self.end)),
+        }
     }
 
     /// The entries' labels as `(values, width)`, if edges have labels.

@@ -1,7 +1,7 @@
 //! Properties of a graph's structure alone: degrees, the normalised adjacency,
 //! components, bipartiteness, and relabelling.
 
-use super::{EdgeList, Graph, GraphRef};
+use super::{EdgeList, Graph, GraphRef, SparseRows};
 use crate::error::{Error, Result};
 
 impl GraphRef<'_> {
@@ -95,7 +95,16 @@ impl GraphRef<'_> {
             (rows.copied().collect(), width)
         }
         let labels = self.vertex_labels().map(|labels| moved(labels, &old));
-        let attributes = self.vertex_attributes().map(|attributes| moved(attributes, &old));
+        let sparse = self.sparse_attributes().map(|rows| {
+            let mut moved = SparseRows::empty(rows.width());
+            for &vertex in &old {
+                let (columns, values) = rows.row(vertex);
+                moved.push(columns.iter().copied().zip(values.iter().copied()));
+            }
+            moved
+        });
+        let dense = if sparse.is_some() { None } else { self.vertex_attributes() };
+        let attributes = dense.map(|(values, width)| moved((&values, width), &old));
         Graph::new(&EdgeList {
             num_vertices: n,
             sources: &sources,
@@ -105,6 +114,7 @@ impl GraphRef<'_> {
             edge_attributes: self.edge_attributes(),
             vertex_labels: labels.as_ref().map(|(values, width)| (values.as_slice(), *width)),
             vertex_attributes: attributes.as_ref().map(|(values, width)| (values.as_slice(), *width)),
+            sparse_attributes: sparse.as_ref(),
             directed: self.is_directed(),
         })
     }
@@ -121,10 +131,13 @@ impl GraphRef<'_> {
             targets.push(column as u32);
             weights.push(weight);
         }
+        let sparse = self.sparse_attributes();
+        let dense = if sparse.is_some() { None } else { self.vertex_attributes() };
         Graph::new(&EdgeList {
             weights: self.weights().map(|_| weights.as_slice()),
             vertex_labels: self.vertex_labels(),
-            vertex_attributes: self.vertex_attributes(),
+            vertex_attributes: dense.as_ref().map(|(values, width)| (&values[..], *width)),
+            sparse_attributes: sparse.as_ref(),
             directed: self.is_directed(),
             ..EdgeList::new(n, &sources, &targets)
         })

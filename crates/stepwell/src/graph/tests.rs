@@ -291,7 +291,7 @@ fn graphs_without_vertices_fit_beside_all_others() {
     let batch = builder.finish();
     assert_eq!((batch.len(), batch.num_vertices()), (4, 4));
     assert!(batch.vertex_labels().is_none());
-    assert_eq!(batch.vertex_attributes().unwrap().values, [1.0, 2.0, 1.0, 2.0]);
+    assert_eq!(batch.vertex_attributes().unwrap().kept(), [1.0, 2.0, 1.0, 2.0]);
     let alone = |index: usize| batch.select(&[index]);
     let mut joined = Graph::new(&empty(3)).unwrap().into_batch();
     for index in 1..4 {

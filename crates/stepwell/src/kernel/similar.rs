@@ -49,13 +49,25 @@ impl Compared<'_> {
     ///
     /// # Panics
     /// If the lengths do not match.
+    #[cfg(test)]
     pub fn similarities(self, rows: &[f32], halves: &[f64]) -> Vec<f64> {
+        let mut target = Vec::new();
+        self.compare(rows, halves, &mut target);
+        target
+    }
+
+    /// The same into `target`, whose memory is used again.
+    ///
+    /// # Panics
+    /// If the lengths do not match.
+    pub fn compare(self, rows: &[f32], halves: &[f64], target: &mut Vec<f64>) {
         let (count, landmarks) = (halves.len(), self.halves.len());
         assert_eq!(rows.len(), count * self.width, "rows of another width");
         assert_eq!(self.landmarks.len(), landmarks * self.width, "landmarks of another width");
-        let mut target = vec![0.0; count * landmarks];
+        target.clear();
+        target.resize(count * landmarks, 0.0);
         if target.is_empty() {
-            return target;
+            return;
         }
         let isa = Isa::in_use();
         target.par_chunks_mut(STRIPE * landmarks).enumerate().for_each(|(stripe, target)| {
@@ -66,7 +78,6 @@ impl Compared<'_> {
             // SAFETY: the lengths were checked above, and an `Isa` exists only where the processor has it.
             unsafe { isa.compare_rows(&mut task) }
         });
-        target
     }
 
     /// Turns the inner products of a row with landmarks into similarities, in place.

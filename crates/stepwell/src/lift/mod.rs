@@ -8,7 +8,7 @@
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
 //! use stepwell::lift::quotient;
-//! // A star: one centre, five leaves nobody can tell apart.
+//! // A star: one centre and five leaves that are alike.
 //! let star = Graph::new(&EdgeList::new(6, &[0, 0, 0, 0, 0], &[1, 2, 3, 4, 5]))?;
 //! let lifted = quotient(star.view(), &[0; 6], None, &star.view().normalized_weights()).unwrap();
 //! let leaf = lifted.class_of[1];

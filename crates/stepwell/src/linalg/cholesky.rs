@@ -3,10 +3,12 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::triangular_solve;
-use faer::{Mat, MatMut, MatRef, Par};
+use faer::reborrow::ReborrowMut;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use super::matmul;
 use crate::kernel::leave_wide_registers;
 
 /// `M⁻¹ B`. Reads only the lower triangle of `M`. `None` if `M` is not positive
@@ -37,15 +39,50 @@ pub(crate) fn root(matrix: Array2<f64>) -> Option<Array2<f64>> {
     let mut root =
         if matrix.is_standard_layout() { matrix } else { matrix.as_standard_layout().into_owned() };
     let entries = root.as_slice_mut().expect("made to lie row after row");
-    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
-    let mut memory = MemBuffer::new(scratch);
-    let (factor, stack) = (MatMut::from_row_major_slice_mut(entries, n, n), MemStack::new(&mut memory));
-    let done =
-        llt::factor::cholesky_in_place(factor, Default::default(), Par::Seq, stack, Default::default());
-    leave_wide_registers();
-    done.ok()?;
+    for first in (0..n).step_by(PANEL) {
+        let width = PANEL.min(n - first);
+        let (above, below) = entries.split_at_mut((first + width) * n);
+        let mut block =
+            MatMut::from_row_major_slice_mut(&mut above[first * n..], width, n).subcols_mut(first, width);
+        let scratch = llt::factor::cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default());
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        let done = llt::factor::cholesky_in_place(
+            block.rb_mut(),
+            Default::default(),
+            Par::Seq,
+            stack,
+            Default::default(),
+        );
+        leave_wide_registers();
+        done.ok()?;
+        let factor = block.as_ref();
+        // The columns of this block in all rows below, also as a copy: stripes read those of others.
+        let mut panel = vec![0.0; below.len() / n * width];
+        let stripes = below.par_chunks_mut(SOLVED * n).zip(panel.par_chunks_mut(SOLVED * width));
+        stripes.for_each(|(rows, copy)| {
+            let count = rows.len() / n;
+            let rows = MatMut::from_row_major_slice_mut(rows, count, n).subcols_mut(first, width);
+            let mut columns = rows.transpose_mut();
+            triangular_solve::solve_lower_triangular_in_place(factor, columns.rb_mut(), Par::Seq);
+            leave_wide_registers();
+            MatMut::from_row_major_slice_mut(copy, count, width).copy_from(columns.transpose());
+        });
+        let panel = MatRef::from_row_major_slice(&panel, below.len() / n, width);
+        below.par_chunks_mut(SOLVED * n).enumerate().for_each(|(index, rows)| {
+            let (top, count) = (index * SOLVED, rows.len() / n);
+            let rows = MatMut::from_row_major_slice_mut(rows, count, n);
+            let rest = rows.subcols_mut(first + width, top + count);
+            let (left, right) = (panel.subrows(top, count), panel.subrows(0, top + count));
+            matmul(rest, Accum::Add, left, right.transpose(), -1.0);
+        });
+    }
     (0..n).all(|i| entries[i * n..=i * n + i].iter().all(|x| x.is_finite())).then_some(root)
 }
+
+/// Columns of a root that are computed at a time. Stripes of the rows below are shared by threads, and
+/// their bits do not depend on how many there are.
+const PANEL: usize = 128;
 
 /// Replaces the first numbers of every row by `L⁻¹ x`. Rows are `stride` apart.
 pub(crate) fn solve_rows(rows: &mut [f64], stride: usize, root: ArrayView2<'_, f64>) {
@@ -83,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_solution_meets_the_equations() {
-        for n in [1, 2, 5, 150] {
+        for n in [1, 2, 5, 150, 400] {
             let mut stream = Stream::new(1, "cholesky", [n as u64, 0]);
             let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
             let matrix = rows.t().dot(&rows);
@@ -98,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_root_turns_the_matrix_into_one() {
-        for n in [1, 2, 70] {
+        for n in [1, 2, 70, 128, 129, 300] {
             let mut stream = Stream::new(2, "cholesky", [n as u64, 0]);
             let rows = Array2::from_shape_simple_fn((2 * n, n), || stream.normal());
             let matrix = rows.t().dot(&rows);

@@ -155,7 +155,7 @@ impl Drawn {
         }
     }
 
-    /// What was drawn so far, and the lot at which it ends if that is known.
+    /// What was drawn so far, and the random key at which it ends if that is known.
     pub fn parts(&self) -> Result<(GraphBatch, Targets, Option<u64>)> {
         let (graphs, targets) = self.clone().finish()?;
         Ok((graphs, targets, self.end))
@@ -182,7 +182,7 @@ impl Drawn {
     }
 }
 
-/// How many of the graphs with so many vertices may be compared on.
+/// How many of the graphs with these numbers of vertices may be compared on.
 fn affordable(sizes: impl Iterator<Item = usize>) -> usize {
     let mut vertices = 0;
     sizes
@@ -198,7 +198,7 @@ fn lot(key: u64) -> u64 {
 }
 
 /// Chooses on graphs drawn from the training graphs: those that count and have a target.
-/// The answer is the configuration with all options decided, and how that was done.
+/// Returns the configuration with all options decided, and how they were.
 pub fn choose(
     config: &ModelConfig,
     graphs: &GraphBatch,
@@ -484,6 +484,6 @@ mod tests {
         assert!(Choose::WlWeight.candidates(&states).is_empty());
         let twice = json!({ "choose": ["structure", "structure"] });
         let refusal = self::config().overlay(twice.as_object().unwrap()).unwrap_err().to_string();
-        assert_eq!(refusal, "choose: expected every option once, found structure");
+        assert_eq!(refusal, "choose: expected each option once, found structure");
     }
 }

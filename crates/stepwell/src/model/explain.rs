@@ -15,6 +15,8 @@
 //! are relative to a graph with the mean vector of the training graphs. What
 //! colours add is exact: every vertex has its part of what each of its colours adds.
 
+mod vertex;
+
 use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};

@@ -56,7 +56,7 @@ pub struct Model {
     /// `W` and `V` of all blocks.
     pub weights: Weights,
     /// The feature set of molecules that its graphs were made by, where they were
-    /// made of molecules: whoever predicts must make them by the same one.
+    /// made of molecules: predictions must use the same one.
     pub molecules: Option<String>,
     /// Where vectors are computed.
     pub device: Device,
@@ -80,6 +80,13 @@ impl Model {
     /// from this processor in any case.
     pub fn on(self, device: Device) -> Self {
         Self { device, ..self }
+    }
+
+    /// Why a device does not compute it, if so; then this processor does.
+    pub fn refused_by(&self, device: &Device) -> Option<String> {
+        let sparse = !device.is_processor() && self.features.is_sparse();
+        let refusal = device.refuses(&self.weights, &self.config);
+        refusal.or_else(|| sparse.then(|| "sparse inputs are computed on the CPU only".to_owned()))
     }
 
     /// The same with weights of one's own in place of those drawn.
@@ -144,7 +151,7 @@ impl Model {
         Prepared::with_pyramid(graphs, &inputs, pyramid, &self.config, going)
     }
 
-    /// Pools, prepares and embeds graphs. `progress` is told how many are
+    /// Pools, prepares and embeds graphs. `progress` takes how many are
     /// embedded, 0 while graphs are pooled and prepared; when it breaks, the result is
     /// [`Error::Cancelled`]. It is asked between graphs,
     /// and within large ones between sweeps and while they are pooled.

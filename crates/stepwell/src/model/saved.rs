@@ -240,7 +240,7 @@ fn not_whole(error: safetensors::SafeTensorError) -> Unreadable {
     Unreadable::NotSafetensors(error.to_string())
 }
 
-/// The table of tensors of a file, and the texts beside it.
+/// The table of tensors of a file, and the strings beside it.
 fn metadata(bytes: &[u8]) -> Result<Metadata, Unreadable> {
     SafeTensors::read_metadata(bytes).map(|(_, metadata)| metadata).map_err(not_whole)
 }

@@ -7,7 +7,8 @@ use ndarray::{Array2, Axis, s};
 use super::tests::graphs;
 use super::*;
 use crate::config::{Alpha, Kernel, Pool, Precision, Preset};
-use crate::graph::{BatchBuilder, EdgeList};
+use crate::features::{FeatureOptions, Inputs, StructuralFeature};
+use crate::graph::{BatchBuilder, EdgeList, SparseRows};
 use crate::readout::Coefficients;
 use crate::readout::Moments;
 use crate::rng::Stream;
@@ -136,7 +137,7 @@ fn vertices_in_another_order_are_predicted_alike() {
             values.chunks(width).rev().flatten().copied().collect()
         };
         let (values, width) = graph.vertex_attributes().unwrap();
-        let attributes = backwards(values, width);
+        let attributes = backwards(&values, width);
         let labels: Vec<i32> = graph.vertex_labels().unwrap().0.iter().rev().copied().collect();
         let edges = EdgeList {
             vertex_attributes: Some((&attributes, width)),
@@ -219,4 +220,131 @@ fn attributes_are_divided_by_the_length_of_their_rows() {
             assert!((found - values[vertex * 6 + column] / length).abs() < 1e-12);
         }
     }
+}
+
+/// A graph whose vertices carry 60 attributes, mostly 0, kept as asked.
+fn wordy(sparse: bool) -> GraphBatch {
+    let mut builder = BatchBuilder::default();
+    for graph in 0..3 {
+        let mut stream = Stream::new(graph, "sparse inputs", [0, 0]);
+        let n = 40;
+        let values: Vec<f64> =
+            (0..60 * n).map(|_| if stream.below(20) == 0 { 1.0 + stream.uniform() } else { 0.0 }).collect();
+        let mut ends = || (0..2 * n).map(|_| stream.below(n) as u32).collect::<Vec<_>>();
+        let (from, to) = (ends(), ends());
+        let rows = SparseRows::of_dense(60, &values);
+        let list = EdgeList::new(n, &from, &to);
+        let list = match sparse {
+            true => EdgeList { sparse_attributes: Some(&rows), ..list },
+            false => EdgeList { vertex_attributes: Some((&values, 60)), ..list },
+        };
+        builder.push(&list).unwrap();
+    }
+    builder.finish()
+}
+
+#[test]
+fn sparse_inputs_are_the_same_inputs() {
+    let (sparse, dense) = (wordy(true), wordy(false));
+    assert_eq!(sparse, dense, "graphs are compared by what they carry");
+    assert_eq!(sparse.keys(), dense.keys());
+    assert_eq!(sparse.vertex_keys(), dense.vertex_keys());
+    assert!(sparse.bytes() < dense.bytes() / 3);
+    let mut mixed = dense.select(&[0]);
+    mixed.append(&sparse.select(&[1, 2])).unwrap();
+    assert_eq!(mixed, dense);
+    for change in [
+        FeatureOptions::default(),
+        FeatureOptions { raw: true, ..Default::default() },
+        FeatureOptions { by_length: true, ..Default::default() },
+        FeatureOptions { structure: vec![StructuralFeature::LocalDegreeProfile], ..Default::default() },
+    ] {
+        let map = FeatureMap::fit(&sparse, &change).unwrap();
+        assert_eq!(map, FeatureMap::fit(&dense, &change).unwrap());
+        assert!(map.is_sparse());
+        let inputs = map.apply(&sparse).unwrap();
+        assert_eq!(inputs, map.apply(&dense).unwrap());
+        assert_eq!(inputs, map.apply(&mixed).unwrap());
+        // The documented rule, by columns.
+        let attributes = dense.vertex_attributes().unwrap();
+        let n = dense.num_vertices();
+        let x = Array2::from_shape_fn((n, 60), |(v, c)| attributes.row(v)[c]);
+        let expected = match (change.raw, change.by_length) {
+            (true, _) => x,
+            (_, true) => &x / (x.mapv(|x| x * x).sum() / n as f64).sqrt(),
+            _ => (&x - &x.mean_axis(Axis(0)).unwrap()) / x.std_axis(Axis(0), 0.0),
+        };
+        for vertex in 0..n {
+            let mut row = Vec::new();
+            inputs.extend_with_row(vertex, &mut row);
+            assert_eq!(row.len(), map.width());
+            let off = row.iter().zip(expected.row(vertex)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-12, "{off}");
+        }
+        let again: FeatureMap = serde_json::from_str(&serde_json::to_string(&map).unwrap()).unwrap();
+        assert_eq!(again, map);
+    }
+}
+
+#[test]
+fn rows_of_sparse_inputs_are_those_of_dense_ones() {
+    let graphs = wordy(true);
+    for precision in [Precision::F32, Precision::F64] {
+        for (by_length, lift) in [(true, true), (false, false)] {
+            let config = ModelConfig { precision, by_length, lift, ..config() };
+            let model = Model::fit(config.clone(), &graphs).unwrap();
+            assert!(model.features.is_sparse());
+            let found = model.embed(&graphs, |_| Continue(())).unwrap().vectors;
+            // The same rows, written out, are as given.
+            let inputs = model.features.apply(&graphs).unwrap();
+            let mut x = Vec::new();
+            (0..graphs.num_vertices()).for_each(|vertex| inputs.extend_with_row(vertex, &mut x));
+            let dense = Inputs::from_rows(60, x).unwrap();
+            let prepared = Prepared::new(&graphs, &dense, &config).unwrap();
+            let expected = model.embed_prepared(&prepared, None, |_| Continue(())).unwrap().vectors;
+            let off = (&found - &expected).iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            let most = if precision == Precision::F64 { 1e-12 } else { 2e-5 };
+            assert!(off < most, "{off}");
+            let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let threads = pool(3).install(|| model.embed(&graphs, |_| Continue(())).unwrap().vectors);
+            assert_eq!(threads, found, "threads change no bit");
+            let alone = model.embed(&graphs.select(&[1]), |_| Continue(())).unwrap().vectors;
+            assert_eq!(alone, found.slice(s![40..80, ..]), "nor does company");
+        }
+    }
+}
+
+#[test]
+fn one_hot_rows_that_come_sparse_are_labels() {
+    let columns: Vec<u32> = (0..50).map(|v| v * 7 % 40).collect();
+    let rows = SparseRows::new(40, (0..=50).collect(), columns.clone(), vec![1.0; 50]).unwrap();
+    let edges = EdgeList { sparse_attributes: Some(&rows), ..EdgeList::new(50, &[0, 1, 5], &[1, 2, 6]) };
+    let mut builder = BatchBuilder::default();
+    builder.push(&edges).unwrap();
+    let graphs = builder.finish();
+    let inputs = FeatureMap::fit(&graphs, &FeatureOptions::default()).unwrap().apply(&graphs).unwrap();
+    assert_eq!((inputs.one_hot(), inputs.sparse_width()), (&columns[..], 0));
+}
+
+#[test]
+fn sparse_rows_are_checked() {
+    let refused = |starts: &[usize], columns: &[u32], values: &[f64]| {
+        let rows = SparseRows::new(4, starts.to_vec(), columns.to_vec(), values.to_vec());
+        rows.unwrap_err().to_string()
+    };
+    assert!(refused(&[0, 2], &[1, 1], &[1.0, 1.0]).contains("must ascend"));
+    assert!(refused(&[0, 1], &[4], &[1.0]).starts_with("column of sparse attributes: 4 is more"));
+    assert!(refused(&[0, 1], &[1], &[f64::NAN]).contains("expected a finite number"));
+    assert!(refused(&[0, 1], &[1], &[]).starts_with("values of sparse attributes"));
+    assert!(refused(&[0, 2], &[1], &[1.0]).starts_with("row offsets"));
+    let rows = SparseRows::new(4, vec![0, 2, 2], vec![0, 3], vec![0.0, 2.0]).unwrap();
+    assert_eq!(rows.row(0), (&[3][..], &[2.0][..]), "zeros are not kept");
+    let both = EdgeList {
+        vertex_attributes: Some((&[1.0, 2.0], 1)),
+        sparse_attributes: Some(&rows),
+        ..EdgeList::new(2, &[], &[])
+    };
+    assert!(BatchBuilder::default().push(&both).unwrap_err().to_string().contains("dense or sparse"));
+    let wrong = EdgeList { sparse_attributes: Some(&rows), ..EdgeList::new(3, &[], &[]) };
+    assert!(BatchBuilder::default().push(&wrong).is_err());
 }

@@ -272,7 +272,7 @@ impl Operating {
         best.ok_or_else(|| {
             let most = points.iter().map(value).fold(0.0, f64::max);
             let (expected, found) =
-                (format!("at most {most:.3}, the most that any threshold gives"), least.to_string());
+                (format!("at most {most:.3}, the largest of all thresholds"), least.to_string());
             Error::BadOption { name, expected, found }
         })
     }

@@ -1,12 +1,14 @@
 //! Ridge regression on rows that are known by their inner products alone.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use rayon::prelude::*;
 
 use super::leave_one_out::AlphaErrors;
 use super::rows;
 use crate::config::check_alpha;
 use crate::error::{Error, Result, same_length};
-use crate::linalg;
+use crate::kernel::ABREAST;
+use crate::linalg::{self, Band, BandFactor};
 use crate::memory;
 
 /// The minimum of `Σ |y - x W - b|² + alpha |W|²` where rows `x` are fewer than
@@ -58,28 +60,21 @@ impl DualRidge {
     }
 
     /// The errors of each row predicted from all the others, for every alpha.
-    ///
-    /// With `P = M⁻¹ - M⁻¹ 1 1ᵀ M⁻¹ / (1ᵀ M⁻¹ 1)`, where `M = X Xᵀ + alpha`,
-    /// that of row i is `C_i / P_ii`.
     pub fn leave_one_out(&self, alphas: &[f64]) -> Result<AlphaErrors> {
-        let mut errors = AlphaErrors::new(alphas, self.y.ncols())?;
-        errors.rows = self.y.nrows() as u64;
-        for (&alpha, sums) in alphas.iter().zip(errors.sums.chunks_exact_mut(self.y.ncols())) {
-            let inverse = self.divided(alpha, Array2::eye(self.y.nrows()))?;
-            let ones = inverse.sum_axis(Axis(1));
-            let whole = ones.sum();
-            let divided = linalg::multiply(inverse.view(), self.y.view());
-            let found = self.coefficients(ndarray::concatenate![
-                Axis(1),
-                ones.view().insert_axis(Axis(1)),
-                divided.view()
-            ]);
-            let free: Array1<f64> =
-                inverse.diag().iter().zip(&ones).map(|(own, one)| own - one * one / whole).collect();
-            for (sum, weights) in sums.iter_mut().zip(found.weights.columns()) {
-                let missed = weights.iter().zip(&free).map(|(c, free)| (c / free).powi(2));
-                *sum = Some(missed.sum::<f64>()).filter(|sum| sum.is_finite());
-            }
+        let (count, targets) = self.y.dim();
+        let mut errors = AlphaErrors::new(alphas, targets)?;
+        memory::ask_array("the regression", &[count, 4 * count], size_of::<f64>())?;
+        let mut products = self.products.clone();
+        let means = self.products.sum_axis(Axis(0)) / count as f64;
+        products -= &means;
+        products -= &means.view().insert_axis(Axis(1));
+        products += means.sum() / count as f64;
+        let direction = Array1::from_elem(count, 1.0 / (count as f64).sqrt());
+        let y = &self.y - &(self.y.sum_axis(Axis(0)) / count as f64);
+        let missed = missed(&Constrained::new(products, direction), y.view(), alphas);
+        errors.rows = count as u64;
+        for (sum, missed) in errors.sums.iter_mut().zip(missed.columns()) {
+            *sum = Some(missed.iter().map(|x| x * x).sum::<f64>()).filter(|sum| sum.is_finite());
         }
         Ok(errors)
     }
@@ -103,6 +98,91 @@ impl DualRidge {
         DualCoefficients { weights, intercept }
     }
 }
+
+/// Inner products `K` of centred rows, which are 0 in one direction `u`, where the intercept
+/// alone decides. `M = K + s uuᵀ` is as large there as it is elsewhere.
+#[derive(Clone, Debug)]
+pub(super) struct Constrained {
+    /// `M`, its lower triangle.
+    products: Array2<f64>,
+    direction: Array1<f64>,
+    /// `s`
+    there: f64,
+    trace: f64,
+}
+
+impl Constrained {
+    /// From the lower triangle of `K`, and `u`, of length 1.
+    pub fn new(mut products: Array2<f64>, direction: Array1<f64>) -> Self {
+        let trace = products.diag().sum();
+        let there = trace / products.nrows().max(1) as f64;
+        for (i, mut row) in products.rows_mut().into_iter().enumerate() {
+            row.iter_mut().zip(&direction).take(i + 1).for_each(|(x, u)| *x += there * direction[i] * u);
+        }
+        Self { products, direction, there, trace }
+    }
+
+    /// The trace of `K`.
+    pub fn trace(&self) -> f64 {
+        self.trace
+    }
+
+    /// `(K + alpha)⁻¹ B` for columns that are centred as well; nothing if that is not positive definite.
+    pub fn solve(&self, alpha: f64, right: ArrayView2<'_, f64>) -> Option<Array2<f64>> {
+        let mut matrix = self.products.clone();
+        matrix.diag_mut().map_inplace(|entry| *entry += alpha);
+        linalg::solve_positive(matrix, right)
+    }
+}
+
+/// How far each row is missed when it is predicted from all the others: for each alpha, every target.
+/// Not finite where that is not known. `y` are centred targets, times the roots of the rows' weights; so
+/// are the results.
+///
+/// With `P = (M + alpha)⁻¹` row i is missed by `(P y)ᵢ / (Pᵢᵢ - uᵢ²/(s + alpha))`: both are free of
+/// differences that rounding could spoil, however small alpha is.
+pub(super) fn missed(products: &Constrained, y: ArrayView2<'_, f64>, alphas: &[f64]) -> Array2<f64> {
+    let (count, targets) = y.dim();
+    let width = alphas.len() * targets;
+    let mut missed = Array2::from_elem((count, width), f64::INFINITY);
+    let band = Band::of(products.products.clone());
+    let mut aligned = y.t().as_standard_layout().into_owned();
+    band.rotate(&mut aligned);
+    let factors = alphas.par_iter().map(|&alpha| {
+        let factor = band.factorise(alpha)?;
+        let aligned = factor.forward(aligned.view());
+        Some((factor, aligned))
+    });
+    let factors: Vec<Option<(BandFactor, Array2<f64>)>> = factors.collect();
+    // The rows of Q.
+    let mut rotated = Array2::eye(count);
+    band.rotate(&mut rotated);
+    let results = missed.as_slice_mut().expect("just made").par_chunks_mut((ABREAST * width).max(1));
+    let groups: Vec<_> = rotated.axis_chunks_iter(Axis(0), ABREAST).collect();
+    groups.into_par_iter().zip(results).enumerate().for_each(|(group, (rows, missed))| {
+        let z = linalg::abreast(rows);
+        let mut u = vec![0.0; z.len()];
+        for (column, factor) in factors.iter().enumerate() {
+            let Some((factor, aligned)) = factor else { continue };
+            let shares = factor.banded().solve(&z, &mut u);
+            let mapped = linalg::multiply_abreast(aligned.view(), &u);
+            for (row, missed) in missed.chunks_exact_mut(width).enumerate() {
+                let along = products.direction[group * ABREAST + row];
+                let free = shares[row] - along * along / (products.there + alphas[column]);
+                // Nothing is known of a row that alone decides on the intercept.
+                if free > ALONE * shares[row] {
+                    for (target, missed) in missed[column * targets..][..targets].iter_mut().enumerate() {
+                        *missed = mapped[(target, row)] / free;
+                    }
+                }
+            }
+        }
+    });
+    missed
+}
+
+/// What is left of a row below this part cannot be told from rounding.
+const ALONE: f64 = 1e-12;
 
 #[cfg(test)]
 mod tests {

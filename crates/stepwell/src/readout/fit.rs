@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
@@ -180,10 +181,10 @@ impl Front {
         take: &mut Piecewise<'_>,
     ) -> Result<(), E> {
         let Some(expansion) = &self.expansion else { return pass(take) };
-        let Some(root) = &self.root else {
+        let (Some(root), Expansion::Landmarks(landmarks)) = (&self.root, expansion) else {
             return pass(&mut |rows, y, sample| take(expansion.apply(rows)?.view().into(), y, sample));
         };
-        let (mut pending, width) = (Pending::default(), root.nrows());
+        let (mut pending, mut alike, width) = (Pending::default(), Vec::new(), root.nrows());
         let mut whiten = |block: &mut Pending| {
             let Pending { rows, weights } = block;
             let count = weights.len();
@@ -197,7 +198,10 @@ impl Front {
         pass(&mut |rows, y, sample| {
             same_length("rows of the targets", rows.len(), y.nrows())?;
             sample.check(rows.len())?;
-            pending.extend(expansion.apply(rows)?.view(), y, sample.weights, |block| {
+            landmarks.apply_into(rows, &mut alike)?;
+            same_length("similarities", rows.len() * width, alike.len())?;
+            let alike = ArrayView2::from_shape((rows.len(), width), &alike).expect("the length was compared");
+            pending.extend(alike, y, sample.weights, |block| {
                 if failed.is_ok() {
                     failed = whiten(block);
                 }
@@ -319,19 +323,19 @@ impl ReadoutFit {
                 let width = Moments::width(self.width(), self.task.num_columns())?;
                 let all = [HELD * regressions.len(), width, width];
                 memory::ask_array("the regression", &all, size_of::<f64>())?;
-                let sums =
-                    regressions.iter().map(|one| Sums::new(self.width(), one.columns(self.task).len()));
+                let sums = regressions
+                    .iter()
+                    .map(|one| Sums::new(self.width(), one.columns(self.task).len(), one.known));
                 let mut sums = sums.collect::<Result<Vec<Sums>>>()?;
                 let mut alike = Alike::default();
                 pass(&mut |rows, y, sample| {
                     let x = rows.vectors;
                     alike.observe(x);
                     same_length("columns of the targets", self.task.num_columns(), y.ncols())?;
-                    for (regression, sums) in regressions.iter().zip(&mut sums) {
+                    regressions.par_iter().zip(&mut sums).try_for_each(|(regression, sums)| {
                         regression
-                            .select(self.task, x, y, sample, |x, y, weights| sums.observe(x, y, weights))?;
-                    }
-                    Ok(())
+                            .select(self.task, x, y, sample, |x, y, weights| sums.observe(x, y, weights))
+                    })
                 })?;
                 Kind::Moments(sums, alike)
             }
@@ -339,16 +343,15 @@ impl ReadoutFit {
                 let (regressions, count) = (&self.regressions[batch.clone()], batch.len());
                 let alphas = self.alphas();
                 let errors = sums
-                    .iter()
+                    .par_iter()
                     .map(|sums| Ok(sums.leave_one_out(&alphas, self.standardize())?.keeping(count)));
                 let mut errors = errors.collect::<Result<Vec<_>>>()?;
                 pass(&mut |rows, y, sample| {
                     let x = rows.vectors;
-                    for (regression, errors) in regressions.iter().zip(&mut errors) {
+                    regressions.par_iter().zip(&mut errors).try_for_each(|(regression, errors)| {
                         regression
-                            .select(self.task, x, y, sample, |x, y, weights| errors.observe(x, y, weights))?;
-                    }
-                    Ok(())
+                            .select(self.task, x, y, sample, |x, y, weights| errors.observe(x, y, weights))
+                    })
                 })?;
                 let finished = errors.into_iter().map(|errors| {
                     let (errors, kept) = errors.finish_kept();
@@ -393,7 +396,7 @@ impl ReadoutFit {
                 Ok(None)
             }
             (Step::Moments(batch), Kind::Moments(mut sums, alike)) => {
-                sums.iter_mut().for_each(|sums| sums.moments.settle());
+                sums.iter_mut().for_each(Sums::settle);
                 let sums = self.combined(batch.clone(), sums)?;
                 self.blind |= !alike.differ;
                 self.step = Step::Errors(batch.clone(), sums);
@@ -401,16 +404,20 @@ impl ReadoutFit {
             }
             (Step::Errors(batch, sums), Kind::Errors(errors)) => {
                 let mut parts = self.regressions[batch.clone()].iter().zip(sums).zip(errors);
-                let mut found = Vec::new();
-                let mut rest = &self.regressions[batch.clone()];
+                let (mut runs, mut rest) = (Vec::new(), &self.regressions[batch.clone()]);
                 while !rest.is_empty() {
                     let run = Regression::run(rest);
                     rest = &rest[run..];
-                    let tried = parts.by_ref().take(run);
-                    let tried =
-                        tried.map(|((one, sums), (errors, kept))| self.chosen(one, sums, &errors, kept));
-                    found.extend(self.blended(tried.collect::<Result<_>>()?)?);
+                    runs.push(parts.by_ref().take(run).collect::<Vec<_>>());
                 }
+                let found = runs.into_par_iter().map(|tried| {
+                    let tried = tried
+                        .into_iter()
+                        .map(|((one, sums), (errors, kept))| self.chosen(one, sums, &errors, kept));
+                    self.blended(tried.collect::<Result<_>>()?)
+                });
+                let found: Vec<(usize, Found)> =
+                    found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
                 for (target, found) in found {
                     self.found[target] = Some(found);
                 }

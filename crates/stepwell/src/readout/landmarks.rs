@@ -130,11 +130,6 @@ impl Landmarks {
         }
     }
 
-    /// Half the squared length of each landmark.
-    pub(super) fn halves(&self) -> &[f64] {
-        &self.halves
-    }
-
     /// The landmarks' colours, if they are compared.
     pub fn assignment(&self) -> Option<&Assignment> {
         self.assignment.as_ref()
@@ -158,27 +153,36 @@ impl Landmarks {
     /// How alike every row and every landmark are. A row's bits do not depend on
     /// the other rows.
     pub fn apply<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Array2<f64>> {
-        let rows = rows.into();
+        let (rows, mut alike) = (rows.into(), Vec::new());
+        self.apply_into(rows, &mut alike)?;
+        rows::shaped(alike, (rows.len(), self.halves.len()))
+    }
+
+    /// The same, row after row, into memory that is used again.
+    pub(super) fn apply_into(&self, rows: Rows<'_>, alike: &mut Vec<f64>) -> Result<()> {
         same_length("columns of the inputs", self.mean.len(), rows.vectors.ncols())?;
         rows.check()?;
         let shape = (rows.len(), self.halves.len());
         memory::ask_array("similarities to landmarks", &[shape.0, shape.1 + self.mean.len() / 2], 8)?;
-        let mut alike = match self.compared {
-            Compares::Nothing => vec![0.0; shape.0 * shape.1],
+        match self.compared {
+            Compares::Nothing => {
+                alike.clear();
+                alike.resize(shape.0 * shape.1, 0.0);
+            }
             Compares::Vectors(sharpness) => {
                 let (scaled, halves) = scaled(rows.vectors, &self.mean, &self.scale);
                 let landmarks = self.rows.as_slice().expect("made to lie row after row");
                 Compared { landmarks, halves: &self.halves, width: self.mean.len(), sharpness }
-                    .similarities(&scaled, &halves)
+                    .compare(&scaled, &halves, alike);
             }
-        };
+        }
         if let Some(assignment) = &self.assignment {
             let colours = rows.colours.ok_or_else(colourless)?;
             let alike = alike.par_chunks_mut(shape.1.max(1)).enumerate();
             alike
                 .for_each_init(Vec::new, |room, (row, alike)| assignment.add(colours.iter(row), room, alike));
         }
-        rows::shaped(alike, shape)
+        Ok(())
     }
 
     /// `L` with `L Lᵀ = k(C, C)`: solved for similarities, it gives coordinates with

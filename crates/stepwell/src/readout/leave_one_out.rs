@@ -7,6 +7,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::few::FewRidge;
 use super::left_out::LeftOut;
 use super::moments::Moments;
 use super::ridge::{Equations, RidgePath};
@@ -33,7 +34,8 @@ use crate::linalg::{self, Band, BandFactor};
 /// Rows fewer than their columns are all met but for the penalty. If the path
 /// was made of the rows themselves, both differences are computed without
 /// subtracting: with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times
-/// `uᵀ (L + alpha)⁻¹ g` and `w uᵀ (L + alpha)⁻¹ u`. Then any alpha will do.
+/// `uᵀ (L + alpha)⁻¹ g` and `w uᵀ (L + alpha)⁻¹ u`. Then any alpha will do. A fit takes the inner
+/// products of such rows instead, unless alphas are tiny.
 #[derive(Clone, Debug)]
 pub struct LeaveOneOut<'path> {
     weight: f64,
@@ -66,6 +68,34 @@ enum Basis<'path> {
         /// For each alpha `C` with `C Cᵀ = L + alpha`, and `C⁻¹ Qᵀ Sxy`, a row per target.
         factors: Vec<Option<(BandFactor, Array2<f64>)>>,
     },
+    /// None: what is to be known of rows that are few is known before they come.
+    Few { few: &'path FewRidge, missed: Array2<f64> },
+}
+
+impl<'path> Basis<'path> {
+    fn of_path(path: Cow<'path, RidgePath>, alphas: &[f64]) -> Self {
+        let rank = path.span.unwrap_or(path.values.len());
+        let mut inverses = Array2::zeros((rank, alphas.len()));
+        for (mut column, &alpha) in inverses.columns_mut().into_iter().zip(alphas) {
+            column.assign(&path.inverse(alpha).slice(s![..rank]));
+        }
+        let (directions, weights) = match path.span {
+            None => {
+                let weights: Vec<Array2<f64>> =
+                    alphas.iter().map(|&alpha| path.scaled_weights(alpha)).collect();
+                (None, weights)
+            }
+            Some(rank) => {
+                let roots = path.values.slice(s![..rank]).mapv(f64::sqrt).insert_axis(Axis(1));
+                let g = &path.alignment.slice(s![..rank, ..]) / &roots;
+                let weights = inverses.axis_iter(Axis(1)).map(|inverse| &g * &inverse.insert_axis(Axis(1)));
+                (Some(&path.directions.slice(s![..rank, ..]) / &roots), weights.collect())
+            }
+        };
+        let weights: Vec<ArrayView2<'_, f64>> = weights.iter().map(|weights| weights.view()).collect();
+        let weights = concatenate(Axis(1), &weights).expect("there is an alpha, and all have one height");
+        Self::Eigenvectors { path: Box::new(path), directions, inverses, weights }
+    }
 }
 
 /// Below this, `1 - h` is looked at more closely.
@@ -90,37 +120,29 @@ impl<'path> LeaveOneOut<'path> {
 
     fn of_path(path: Cow<'path, RidgePath>, alphas: &[f64]) -> Result<Self> {
         let errors = AlphaErrors::new(alphas, path.y_mean.len())?;
-        let rank = path.span.unwrap_or(path.values.len());
-        let mut inverses = Array2::zeros((rank, alphas.len()));
-        for (mut column, &alpha) in inverses.columns_mut().into_iter().zip(alphas) {
-            column.assign(&path.inverse(alpha).slice(s![..rank]));
-        }
-        let (directions, weights) = match path.span {
-            None => {
-                let weights: Vec<Array2<f64>> =
-                    alphas.iter().map(|&alpha| path.scaled_weights(alpha)).collect();
-                (None, weights)
-            }
-            Some(rank) => {
-                let roots = path.values.slice(s![..rank]).mapv(f64::sqrt).insert_axis(Axis(1));
-                let g = &path.alignment.slice(s![..rank, ..]) / &roots;
-                let weights = inverses.axis_iter(Axis(1)).map(|inverse| &g * &inverse.insert_axis(Axis(1)));
-                (Some(&path.directions.slice(s![..rank, ..]) / &roots), weights.collect())
-            }
-        };
-        let weights: Vec<ArrayView2<'_, f64>> = weights.iter().map(|weights| weights.view()).collect();
-        let weights = concatenate(Axis(1), &weights).expect("there is an alpha, and all have one height");
         Ok(Self {
             weight: path.weight,
             x_mean: path.x_mean.clone(),
             y_mean: path.y_mean.clone(),
             scales: path.scales.clone(),
-            basis: Basis::Eigenvectors { path: Box::new(path), directions, inverses, weights },
+            basis: Basis::of_path(path, alphas),
             rough: false,
             pending: Pending::default(),
             errors,
             kept: None,
         })
+    }
+
+    /// For rows that are few.
+    pub(super) fn of_few(few: &'path FewRidge, alphas: &[f64]) -> Result<Self> {
+        if !alphas.iter().all(|&alpha| few.is_safe(alpha)) {
+            return Self::of_path(Cow::Borrowed(few.path()?), alphas);
+        }
+        let [x_mean, y_mean, scales] = few.means_and_scales().map(Array1::clone);
+        let errors = AlphaErrors::new(alphas, y_mean.len())?;
+        let basis = Basis::Few { few, missed: few.missed(alphas) };
+        let (rough, pending, kept) = (false, Pending::default(), None);
+        Ok(Self { weight: few.weight(), x_mean, y_mean, scales, basis, rough, pending, errors, kept })
     }
 
     /// Takes rows in: those the path was made of, each once, with the same weights.
@@ -166,21 +188,7 @@ impl<'path> LeaveOneOut<'path> {
         let rows = ArrayView2::from_shape((count, inputs + targets), &block.rows)
             .expect("a block's rows hold inputs and targets");
         let (x, y) = rows.split_at(Axis(1), inputs);
-        let centred = (&x - &self.x_mean) / &self.scales;
-        let around = &y - &self.y_mean;
-        let missed = match &self.basis {
-            Basis::Eigenvectors { path, directions, inverses, weights } => self.missed_by_eigenvectors(
-                &centred,
-                &around,
-                &block.weights,
-                (path, directions, inverses, weights),
-            ),
-            Basis::Band { band, factors } => {
-                let (missed, rough) = self.missed_by_band(centred, &around, &block.weights, band, factors);
-                self.rough = rough;
-                missed
-            }
-        };
+        let missed = self.missed(x, y, &block.weights);
         for (i, &weight) in block.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
             for (sum, missed) in self.errors.sums.iter_mut().zip(missed.row(i)) {
                 *sum = sum.filter(|_| missed.is_finite()).map(|sum| sum + weight * missed * missed);
@@ -194,6 +202,55 @@ impl<'path> LeaveOneOut<'path> {
 
     /// The error of every row and target, those of an alpha next to each other; not finite where
     /// it is not known.
+    fn missed(&mut self, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>, row_weights: &[f64]) -> Array2<f64> {
+        if let Basis::Few { few, missed } = &self.basis {
+            let counted = (0..x.nrows()).filter(|&i| row_weights[i] > 0.0);
+            let found = counted.map(|i| Some((i, few.position(x.row(i), y.row(i), row_weights[i])?)));
+            if let Some(found) = found.collect::<Option<Vec<_>>>() {
+                let mut all = Array2::from_elem((x.nrows(), missed.ncols()), f64::INFINITY);
+                found.into_iter().for_each(|(i, at)| all.row_mut(i).assign(&missed.row(at)));
+                return all;
+            }
+            // Another kind of processor may have computed these rows, with other last bits.
+            match few.path() {
+                Ok(path) => self.basis = Basis::of_path(Cow::Borrowed(path), &self.errors.alphas),
+                Err(_) => return Array2::from_elem((x.nrows(), missed.ncols()), f64::INFINITY),
+            }
+        }
+        let around = &y - &self.y_mean;
+        match &self.basis {
+            Basis::Eigenvectors { path, directions, inverses, weights } => self.missed_by_eigenvectors(
+                &self.centred(x, |x| x),
+                &around,
+                row_weights,
+                (path, directions, inverses, weights),
+            ),
+            Basis::Band { band, factors } => {
+                let (missed, rough) = self.missed_by_band(x, &around, row_weights, band, factors);
+                self.rough = rough;
+                missed
+            }
+            Basis::Few { .. } => unreachable!("replaced above"),
+        }
+    }
+
+    /// Rows less their mean, divided by the scales.
+    fn centred<T: Clone + Default + Send>(
+        &self,
+        x: ArrayView2<'_, f64>,
+        round: impl Fn(f64) -> T + Sync,
+    ) -> Array2<T> {
+        let width = x.ncols();
+        let mut centred = vec![T::default(); x.len()];
+        let rows = centred.par_chunks_mut(width.max(1)).enumerate().with_min_len(ABREAST);
+        rows.for_each(|(row, centred)| {
+            let numbers = centred.iter_mut().zip(x.row(row)).zip(&self.x_mean).zip(&self.scales);
+            numbers.for_each(|(((to, x), mean), scale)| *to = round((x - mean) / scale));
+        });
+        Array2::from_shape_vec(x.dim(), centred).expect("one number for each of the rows'")
+    }
+
+    /// The same in the coordinates of eigenvectors.
     fn missed_by_eigenvectors(
         &self,
         centred: &Array2<f64>,
@@ -228,7 +285,7 @@ impl<'path> LeaveOneOut<'path> {
 
     fn missed_by_band(
         &self,
-        mut centred: Array2<f64>,
+        x: ArrayView2<'_, f64>,
         y: &Array2<f64>,
         row_weights: &[f64],
         band: &Band,
@@ -236,13 +293,14 @@ impl<'path> LeaveOneOut<'path> {
     ) -> (Array2<f64>, bool) {
         // Where rows are well determined by the others, single precision will do.
         if self.rough {
-            let mut rough = centred.mapv(|x| x as f32);
+            let mut rough = self.centred(x, |x| x as f32);
             band.rotate_roughly(&mut rough);
             let (missed, least) = self.missed_in_band(rough.view(), y, row_weights, band, factors);
             if least > ROUGH {
                 return (missed, true);
             }
         }
+        let mut centred = self.centred(x, |x| x);
         band.rotate(&mut centred);
         (self.missed_in_band(centred.view(), y, row_weights, band, factors).0, false)
     }

@@ -17,7 +17,7 @@ use crate::error::{Result, same_length};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local {
     /// `x0`: zeros for linear readouts and random features; the mean of the training graphs
-    /// for landmarks.
+    /// for landmarks, unless zeros were asked for.
     pub reference: Array1<f64>,
     /// `y0`: what a graph with this vector and without colours would get.
     pub intercept: Array1<f64>,
@@ -30,7 +30,15 @@ pub struct Local {
 impl Readout {
     /// The linear map in place of the readout at one graph.
     pub fn local<'a>(&self, graph: impl Into<Rows<'a>>) -> Result<Local> {
-        let graph = graph.into();
+        self.local_from(graph.into(), false)
+    }
+
+    /// The same with zeros for the reference, whatever the readout.
+    pub fn local_from_zero<'a>(&self, row: impl Into<Rows<'a>>) -> Result<Local> {
+        self.local_from(row.into(), true)
+    }
+
+    fn local_from(&self, graph: Rows<'_>, from_zero: bool) -> Result<Local> {
         same_length("rows", 1, graph.len())?;
         same_length("columns of the inputs", self.num_inputs(), graph.vectors.ncols())?;
         let Coefficients { weights, intercept } = self.coefficients();
@@ -56,7 +64,10 @@ impl Readout {
                 let intercept = from.mapv(f64::tanh).dot(weights) + intercept;
                 Local { reference, intercept, coefficients, of_colours: none() }
             }
-            Some(Expansion::Landmarks(landmarks)) => landmarks.local(graph, weights, intercept)?,
+            Some(Expansion::Landmarks(landmarks)) => {
+                let reference = if from_zero { reference } else { landmarks.mean().clone() };
+                landmarks.local(graph, reference, weights, intercept)
+            }
         })
     }
 }
@@ -86,23 +97,35 @@ const FEWEST_POINTS: usize = 24;
 const MOST_POINTS: usize = 1000;
 
 impl Landmarks {
-    fn local(&self, graph: Rows<'_>, weights: &Array2<f64>, intercept: &Array1<f64>) -> Result<Local> {
-        let (reference, outputs) = (self.mean().clone(), intercept.len());
+    fn local(
+        &self,
+        graph: Rows<'_>,
+        reference: Array1<f64>,
+        weights: &Array2<f64>,
+        intercept: &Array1<f64>,
+    ) -> Local {
+        let outputs = intercept.len();
         let mut y0 = intercept.clone();
         let mut coefficients = Array2::zeros((reference.len(), outputs));
         if let Some(sharpness) = self.sharpness() {
-            let z: Array1<f64> = self.scaled_row(graph.vectors.row(0));
-            let half = z.dot(&z) / 2.0;
+            let z0 = self.scaled_row(reference.view());
+            let way = self.scaled_row(graph.vectors.row(0)) - &z0;
+            let half = way.dot(&way) / 2.0;
             // On the line, the integrand is a Gaussian of width 1 / root.
             let root = (2.0 * sharpness * half).sqrt();
             let nodes = quadrature((FEWEST_POINTS as f64 + 6.0 * root).min(MOST_POINTS as f64) as usize);
-            // Of every landmark, what multiplies it in the gradient; of all, what multiplies z.
-            let (mut of_landmarks, mut of_own) = (weights.clone(), Array1::<f64>::zeros(outputs));
+            // Of every landmark, what multiplies it in the gradient; of all, what multiplies
+            // the reference and the way from there.
+            let mut of_landmarks = weights.clone();
+            let (mut of_reference, mut of_way) =
+                (Array1::<f64>::zeros(outputs), Array1::<f64>::zeros(outputs));
             for (index, (row, mut share)) in
                 self.rows().outer_iter().zip(of_landmarks.outer_iter_mut()).enumerate()
             {
-                let product: f64 = row.iter().zip(&z).map(|(&c, z)| f64::from(c) * z).sum();
-                let other = self.halves()[index];
+                let from_here = |(&c, z0): (&f32, &f64)| f64::from(c) - z0;
+                let apart: Array1<f64> = row.iter().zip(&z0).map(from_here).collect();
+                let product = apart.dot(&way);
+                let other = apart.dot(&apart) / 2.0;
                 let bend = |t: f64| (-sharpness * (t * t * half - t * product + other)).exp();
                 let (mut a, mut b) = (0.0, 0.0);
                 for &(t, weight) in &nodes {
@@ -110,8 +133,10 @@ impl Landmarks {
                     a += value;
                     b += t * value;
                 }
-                y0.scaled_add(bend(0.0), &weights.row(index));
-                of_own.scaled_add(-b, &weights.row(index));
+                let linear: f64 = row.iter().zip(&z0).map(|(&c, z0)| f64::from(c) * z0).sum();
+                y0.scaled_add(linear + bend(0.0), &weights.row(index));
+                of_reference.scaled_add(-a, &weights.row(index));
+                of_way.scaled_add(-b, &weights.row(index));
                 share *= 1.0 + a;
             }
             for (column, mut row) in coefficients.outer_iter_mut().enumerate() {
@@ -119,14 +144,15 @@ impl Landmarks {
                 for (landmark, share) in self.rows().column(column).iter().zip(of_landmarks.outer_iter()) {
                     row.scaled_add(f64::from(*landmark) / scale, &share);
                 }
-                row.scaled_add(z[column] / scale, &of_own);
+                row.scaled_add(z0[column] / scale, &of_reference);
+                row.scaled_add(way[column] / scale, &of_way);
             }
         }
         let of_colours = match (self.assignment(), graph.colours) {
             (Some(assignment), Some(colours)) => assignment.of_colours(colours, weights.view()),
             _ => Array2::zeros((0, outputs)),
         };
-        Ok(Local { reference, intercept: y0, coefficients, of_colours })
+        Local { reference, intercept: y0, coefficients, of_colours }
     }
 
     fn scaled_row(&self, x: ArrayView1<'_, f64>) -> Array1<f64> {

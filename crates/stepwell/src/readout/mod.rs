@@ -40,6 +40,7 @@ mod choice;
 mod class_weight;
 mod columns;
 mod dual;
+mod few;
 mod fit;
 mod landmarks;
 mod leave_one_out;

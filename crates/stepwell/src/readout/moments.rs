@@ -1,6 +1,7 @@
 //! Sufficient statistics of weighted rows, made piece by piece and merged.
 
 use ndarray::{Array1, Array2, ArrayView2};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::binary;
@@ -13,6 +14,10 @@ const MAX_COLUMNS: usize = 1 << 16;
 
 /// Rows and columns of a matrix that are mirrored at a time.
 const SQUARE: usize = 32;
+
+/// Columns whose means a thread computes at a time, and rows that it centres.
+const COLUMNS: usize = 256;
+const ROWS: usize = 32;
 
 /// All a ridge regression needs to know about rows of inputs `x` and targets
 /// `y`: their weight, means and centred sums of products.
@@ -171,14 +176,16 @@ impl Moments {
             return;
         }
         let mut mean = vec![0.0; width];
-        for (row, weight) in rows.chunks_exact(width).zip(&*weights) {
-            linalg::symmetric::axpy(&mut mean, *weight, row);
-        }
-        mean.iter_mut().for_each(|x| *x /= weight);
-        for (row, weight) in rows.chunks_exact_mut(width).zip(&*weights) {
+        mean.par_chunks_mut(COLUMNS).enumerate().for_each(|(chunk, mean)| {
+            for (row, weight) in rows.chunks_exact(width).zip(&*weights) {
+                linalg::symmetric::axpy(mean, *weight, &row[chunk * COLUMNS..][..mean.len()]);
+            }
+            mean.iter_mut().for_each(|x| *x /= weight);
+        });
+        rows.par_chunks_exact_mut(width).zip(&*weights).with_min_len(ROWS).for_each(|(row, weight)| {
             let root = weight.sqrt();
             row.iter_mut().zip(&mean).for_each(|(x, mean)| *x = root * (*x - mean));
-        }
+        });
         // What Chan's rule adds is one more row of the same product.
         rows.extend(self.join(weight, &mean));
         linalg::add_gram(rows, width, &mut self.scatter);

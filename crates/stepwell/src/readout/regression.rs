@@ -17,6 +17,8 @@ pub(super) struct Regression {
     pub balance: f64,
     /// The weight of the rows of each class; none where all count alike.
     class_weights: Option<Vec<f64>>,
+    /// Rows for which its targets are known.
+    pub known: u64,
 }
 
 /// What `auto` class weights are made of: readouts without and with balanced weights, and
@@ -31,15 +33,18 @@ impl Regression {
     /// All that are needed, those of a target next to each other: of equal ones the first
     /// is preferred.
     pub fn all(task: Task, census: &Census, class_weight: &ClassWeight, metric: Metric) -> Result<Vec<Self>> {
+        let known = |target: usize| census.counts(target).iter().sum();
         let alike = |balance| {
-            census.groups().into_iter().map(move |targets| Self { targets, balance, class_weights: None })
+            census.groups().into_iter().map(move |targets| {
+                let known = targets.first().map_or(0, |&target| known(target));
+                Self { targets, balance, class_weights: None, known }
+            })
         };
         if task.num_classes() == 0 {
             return match class_weight {
                 ClassWeight::None | ClassWeight::Auto => Ok(alike(0.0).collect()),
                 _ => {
-                    let (expected, found) =
-                        ("none, since numbers are predicted".into(), "class weights".into());
+                    let (expected, found) = ("none for a regression".into(), "class weights".into());
                     Err(Error::BadOption { name: "class_weight", expected, found })
                 }
             };
@@ -62,7 +67,8 @@ impl Regression {
                     _ if balance == 0.0 => vec![1.0; counts.len()],
                     _ => ClassWeight::Balanced.per_class(counts)?,
                 };
-                all.push(Self { targets: vec![target], balance, class_weights: Some(class_weights) });
+                let (targets, class_weights) = (vec![target], Some(class_weights));
+                all.push(Self { targets, balance, class_weights, known: known(target) });
             }
         }
         Ok(all)
@@ -82,7 +88,8 @@ impl Regression {
     /// The same for the rows of one class alone, which count alike.
     pub fn of_class(&self, class: usize, num_classes: usize) -> Self {
         let weights = (0..num_classes).map(|other| f64::from(u8::from(other == class))).collect();
-        Self { targets: self.targets.clone(), balance: 0.0, class_weights: Some(weights) }
+        let (targets, class_weights) = (self.targets.clone(), Some(weights));
+        Self { targets, balance: 0.0, class_weights, known: self.known }
     }
 
     /// The columns of its targets.

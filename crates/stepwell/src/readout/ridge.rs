@@ -38,7 +38,7 @@ impl Coefficients {
     }
 
     /// From weights for inputs divided by `scales`.
-    fn unscaled(
+    pub(super) fn unscaled(
         weights: Array2<f64>,
         scales: &Array1<f64>,
         x_mean: &Array1<f64>,
@@ -82,6 +82,58 @@ impl Equations {
             xy /= &by_row;
         }
         Ok(Self { weight, x_mean, y_mean, scales, xx, xy })
+    }
+}
+
+/// Rows that count, as the equations see them: less their mean, inputs divided by their scales, both
+/// multiplied by the roots of the rows' weights.
+#[derive(Clone, Debug)]
+pub(super) struct Centred {
+    /// Which of the rows have a positive weight.
+    pub chosen: Vec<usize>,
+    /// Their weights.
+    pub weights: Array1<f64>,
+    /// The sum of their weights.
+    pub weight: f64,
+    pub x_mean: Array1<f64>,
+    pub y_mean: Array1<f64>,
+    pub scales: Array1<f64>,
+    pub x: Array2<f64>,
+    pub y: Array2<f64>,
+}
+
+impl Centred {
+    /// Nothing if no row counts.
+    pub fn new(
+        x: ArrayView2<'_, f64>,
+        y: ArrayView2<'_, f64>,
+        weights: Option<&[f64]>,
+        standardize: bool,
+    ) -> Option<Self> {
+        let weight_of = |row: usize| weights.and_then(|weights| weights.get(row)).copied().unwrap_or(1.0);
+        let chosen: Vec<usize> = (0..x.nrows()).filter(|&row| weight_of(row) > 0.0).collect();
+        if chosen.is_empty() {
+            return None;
+        }
+        let weights: Array1<f64> = chosen.iter().map(|&row| weight_of(row)).collect();
+        let weight = weights.sum();
+        let roots = weights.mapv(f64::sqrt).insert_axis(Axis(1));
+        let centred = |matrix: ArrayView2<'_, f64>| {
+            let mut matrix = matrix.select(Axis(0), &chosen);
+            let mean = weights.dot(&matrix) / weight;
+            matrix -= &mean;
+            matrix *= &roots;
+            (matrix, mean)
+        };
+        let ((mut x, x_mean), (y, y_mean)) = (centred(x), centred(y));
+        let scales = if standardize {
+            let squares = x.columns().into_iter().map(|column| column.dot(&column));
+            deviations(squares, &x_mean, weight, chosen.len() as f64, 1.0)
+        } else {
+            Array1::ones(x.ncols())
+        };
+        x /= &scales;
+        Some(Self { chosen, weights, weight, x_mean, y_mean, scales, x, y })
     }
 }
 
@@ -153,43 +205,32 @@ impl RidgePath {
     ) -> Result<Self> {
         let (inputs, targets) = (x.ncols(), y.ncols());
         rows::check(x, y, weights, (inputs, targets))?;
-        let weight_of = |row: usize| weights.and_then(|weights| weights.get(row)).copied().unwrap_or(1.0);
-        let chosen: Vec<usize> = (0..x.nrows()).filter(|&row| weight_of(row) > 0.0).collect();
-        if chosen.is_empty() || chosen.len() >= inputs {
-            let mut moments = Moments::new(inputs, targets)?;
-            moments.observe(x, y, weights)?;
-            return Self::new(&moments, standardize);
+        match Centred::new(x, y, weights, standardize) {
+            Some(rows) if rows.chosen.len() < inputs => Self::of_centred(&rows),
+            _ => {
+                let mut moments = Moments::new(inputs, targets)?;
+                moments.observe(x, y, weights)?;
+                Self::new(&moments, standardize)
+            }
         }
-        let chosen_weights: Array1<f64> = chosen.iter().map(|&row| weight_of(row)).collect();
-        let weight = chosen_weights.sum();
-        let centred = |matrix: ArrayView2<'_, f64>| {
-            let mut matrix = matrix.select(Axis(0), &chosen);
-            let mean = chosen_weights.dot(&matrix) / weight;
-            matrix -= &mean;
-            matrix *= &chosen_weights.mapv(f64::sqrt).insert_axis(Axis(1));
-            (matrix, mean)
-        };
-        let ((mut x, x_mean), (y, y_mean)) = (centred(x), centred(y));
-        let scales = if standardize {
-            let squares = x.columns().into_iter().map(|column| column.dot(&column));
-            deviations(squares, &x_mean, weight, chosen.len() as f64, 1.0)
-        } else {
-            Array1::ones(inputs)
-        };
-        x /= &scales;
-        let Singular { values, left, right: directions } = spectrum::of_few_rows(x.view())?;
-        let alignment = linalg::multiply(left.t(), y.view()) * values.view().insert_axis(Axis(1));
+    }
+
+    /// The path for rows that are fewer than their columns.
+    pub(super) fn of_centred(rows: &Centred) -> Result<Self> {
+        let inputs = rows.x.ncols();
+        let Singular { values, left, right: directions } = spectrum::of_few_rows(rows.x.view())?;
+        let alignment = linalg::multiply(left.t(), rows.y.view()) * values.view().insert_axis(Axis(1));
         let negligible = (f64::EPSILON * inputs as f64 * largest(&values)).powi(2);
         // Centred, they have one dimension less. The vectors are sorted by value, and
         // those of values this far above rounding are good to ten digits.
         let independent = values.iter().take_while(|value| **value > 1e-6 * largest(&values)).count();
-        let span = (independent + 1 == chosen.len()).then_some(independent);
+        let span = (independent + 1 == rows.chosen.len()).then_some(independent);
         let (values, equations) = (values.mapv(|value| value * value), None);
         Ok(Self {
-            weight,
-            x_mean,
-            y_mean,
-            scales,
+            weight: rows.weight,
+            x_mean: rows.x_mean.clone(),
+            y_mean: rows.y_mean.clone(),
+            scales: rows.scales.clone(),
             values,
             directions,
             alignment,

@@ -6,11 +6,12 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::binary;
+use super::few::FewRidge;
 use super::leave_one_out::LeaveOneOut;
 use super::moments::Moments;
-use super::ridge::{Coefficients, RidgePath};
+use super::ridge::Coefficients;
 use super::rows;
-use crate::error::Result;
+use crate::error::{Result, same_length};
 
 /// Whether all rows so far were equal, and to what.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -37,15 +38,22 @@ impl Alike {
     }
 }
 
-/// Moments, and the rows themselves while they are fewer than their columns:
-/// then they are better decomposed themselves, and few in any case.
+/// Rows while they are fewer than their columns, then their moments: few rows are better known by their
+/// inner products.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Sums {
-    pub moments: Moments,
-    few: Option<Few>,
-    /// Made of them when it is first asked for.
+    inputs: usize,
+    targets: usize,
+    kind: Kind,
+    /// Made of few rows when it is first asked for.
     #[serde(skip)]
-    path: OnceLock<RidgePath>,
+    ridge: OnceLock<FewRidge>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+enum Kind {
+    Few(Few),
+    Many(Moments),
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -58,9 +66,29 @@ struct Few {
     weights: Vec<f64>,
 }
 
+impl Few {
+    /// The rows as matrices of so many inputs and targets.
+    fn shaped(&self, inputs: usize, targets: usize) -> Result<(ArrayView2<'_, f64>, ArrayView2<'_, f64>)> {
+        let count = self.weights.len();
+        same_length("inputs of few rows", count * inputs, self.x.len())?;
+        same_length("targets of few rows", count * targets, self.y.len())?;
+        let matrix = |numbers, width| {
+            ArrayView2::from_shape((count, width), numbers).expect("the length was compared")
+        };
+        Ok((matrix(&self.x, inputs), matrix(&self.y, targets)))
+    }
+}
+
 impl Sums {
-    pub fn new(inputs: usize, targets: usize) -> Result<Self> {
-        Ok(Self { moments: Moments::new(inputs, targets)?, few: Some(Few::default()), path: OnceLock::new() })
+    /// Before any row of so many, as far as is known.
+    pub fn new(inputs: usize, targets: usize, rows: u64) -> Result<Self> {
+        let kind = if rows < inputs as u64 {
+            Moments::width(inputs, targets)?;
+            Kind::Few(Few::default())
+        } else {
+            Kind::Many(Moments::new(inputs, targets)?)
+        };
+        Ok(Self { inputs, targets, kind, ridge: OnceLock::new() })
     }
 
     pub fn observe(
@@ -69,66 +97,98 @@ impl Sums {
         y: ArrayView2<'_, f64>,
         weights: Option<&[f64]>,
     ) -> Result<()> {
-        self.moments.observe(x, y, weights)?;
-        self.keep_few();
-        if let Some(few) = &mut self.few {
-            few.x.extend(x.iter());
-            few.y.extend(y.iter());
-            few.weights.extend((0..x.nrows()).map(|row| weights.map_or(1.0, |weights| weights[row])));
+        match &mut self.kind {
+            Kind::Many(moments) => moments.observe(x, y, weights),
+            Kind::Few(few) => {
+                rows::check(x, y, weights, (self.inputs, self.targets))?;
+                few.x.extend(x.iter());
+                few.y.extend(y.iter());
+                few.weights.extend((0..x.nrows()).map(|row| weights.map_or(1.0, |weights| weights[row])));
+                self.add_up_many()
+            }
+        }
+    }
+
+    /// Adds rows up once they are many.
+    fn add_up_many(&mut self) -> Result<()> {
+        if let Kind::Few(few) = &self.kind
+            && few.weights.len() >= self.inputs
+        {
+            self.kind = Kind::Many(self.moments(few)?);
         }
         Ok(())
+    }
+
+    fn moments(&self, few: &Few) -> Result<Moments> {
+        let mut moments = Moments::new(self.inputs, self.targets)?;
+        let (x, y) = few.shaped(self.inputs, self.targets)?;
+        moments.observe(x, y, Some(&few.weights))?;
+        Ok(moments)
+    }
+
+    /// Adds the rows that wait for a block to become full.
+    pub fn settle(&mut self) {
+        if let Kind::Many(moments) = &mut self.kind {
+            moments.settle();
+        }
     }
 
     /// The same with every row weighted by a factor.
     pub fn scaled(&self, factor: f64) -> Self {
-        let mut few = self.few.clone();
-        few.iter_mut().for_each(|few| few.weights.iter_mut().for_each(|weight| *weight *= factor));
-        Self { moments: self.moments.scaled(factor), few, path: OnceLock::new() }
-    }
-
-    fn keep_few(&mut self) {
-        let fewer = self.moments.num_rows() < self.moments.num_inputs() as u64;
-        self.few = self.few.take().filter(|_| fewer);
+        let kind = match &self.kind {
+            Kind::Many(moments) => Kind::Many(moments.scaled(factor)),
+            Kind::Few(few) => {
+                let mut few = few.clone();
+                few.weights.iter_mut().for_each(|weight| *weight *= factor);
+                Kind::Few(few)
+            }
+        };
+        Self { kind, ridge: OnceLock::new(), ..*self }
     }
 
     pub fn merge(&mut self, other: Self) -> Result<()> {
-        self.moments.merge(&other.moments)?;
-        self.few = match (self.few.take(), other.few) {
-            (Some(mut mine), Some(theirs)) => {
-                mine.x.extend(theirs.x);
-                mine.y.extend(theirs.y);
-                mine.weights.extend(theirs.weights);
-                Some(mine)
+        same_length("columns of the inputs", self.inputs, other.inputs)?;
+        same_length("columns of the targets", self.targets, other.targets)?;
+        self.ridge = OnceLock::new();
+        match (&mut self.kind, &other.kind) {
+            (Kind::Many(mine), Kind::Many(theirs)) => mine.merge(theirs),
+            (Kind::Many(mine), Kind::Few(theirs)) => mine.merge(&other.moments(theirs)?),
+            (Kind::Few(mine), Kind::Many(theirs)) => {
+                let mut moments = other.moments(mine)?;
+                moments.merge(theirs)?;
+                self.kind = Kind::Many(moments);
+                Ok(())
             }
-            _ => None,
-        };
-        self.keep_few();
-        Ok(())
+            (Kind::Few(mine), Kind::Few(theirs)) => {
+                mine.x.extend(&theirs.x);
+                mine.y.extend(&theirs.y);
+                mine.weights.extend(&theirs.weights);
+                self.add_up_many()
+            }
+        }
     }
 
-    /// The path of rows that are few.
-    fn path(&self, few: &Few, standardize: bool) -> Result<&RidgePath> {
-        if let Some(path) = self.path.get() {
-            return Ok(path);
+    /// The regression of rows that are few.
+    fn ridge(&self, few: &Few, standardize: bool) -> Result<&FewRidge> {
+        if let Some(ridge) = self.ridge.get() {
+            return Ok(ridge);
         }
-        let Few { x, y, weights } = few;
-        let x = rows::shaped(x.clone(), (weights.len(), self.moments.num_inputs()))?;
-        let y = rows::shaped(y.clone(), (weights.len(), self.moments.num_targets()))?;
-        let path = RidgePath::from_rows(x.view(), y.view(), Some(weights), standardize)?;
-        Ok(self.path.get_or_init(|| path))
+        let (x, y) = few.shaped(self.inputs, self.targets)?;
+        let ridge = FewRidge::new(x, y, &few.weights, standardize)?;
+        Ok(self.ridge.get_or_init(|| ridge))
     }
 
     pub fn leave_one_out(&self, alphas: &[f64], standardize: bool) -> Result<LeaveOneOut<'_>> {
-        match &self.few {
-            Some(few) => LeaveOneOut::new(self.path(few, standardize)?, alphas),
-            None => LeaveOneOut::of_moments(&self.moments, alphas, standardize),
+        match &self.kind {
+            Kind::Few(few) => LeaveOneOut::of_few(self.ridge(few, standardize)?, alphas),
+            Kind::Many(moments) => LeaveOneOut::of_moments(moments, alphas, standardize),
         }
     }
 
     pub fn solve(&self, alpha: f64, standardize: bool) -> Result<Coefficients> {
-        match &self.few {
-            Some(few) => self.path(few, standardize)?.solve(alpha),
-            None => Coefficients::of_moments(&self.moments, alpha, standardize),
+        match &self.kind {
+            Kind::Few(few) => self.ridge(few, standardize)?.solve(alpha),
+            Kind::Many(moments) => Coefficients::of_moments(moments, alpha, standardize),
         }
     }
 }

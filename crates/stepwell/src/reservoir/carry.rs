@@ -29,7 +29,7 @@ impl<T: Real> Carry<T> {
     }
 
     /// Appends rows that gather as the given columns of a graph's `S` do.
-    /// Answers with the first value that is not finite in `T`.
+    /// Returns the first value that is not finite in `T`.
     pub fn push(&mut self, columns: &Columns, chosen: &[u32]) -> Result<(), f64> {
         for &coarse in chosen {
             for &(row, value) in columns.of(coarse as usize) {

@@ -24,7 +24,7 @@ use crate::kernel::{
 };
 use crate::memory;
 
-/// What [`embed`] answers with.
+/// What [`embed`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding {
     /// A row per graph, or per vertex where the model is one of vertices; columns by
@@ -50,7 +50,7 @@ impl Embedding {
 /// Embeds all graphs, or all of their vertices.
 ///
 /// `progress` is called now and then, from any thread, with the number of
-/// graphs done; when it breaks, the answer is [`Error::Cancelled`].
+/// graphs done; if it breaks, the result is [`Error::Cancelled`].
 pub fn embed(
     weights: &Weights,
     prepared: &Prepared,
@@ -85,14 +85,14 @@ pub fn embed_on(device: &Device, work: Work<'_>, progress: Progress<'_>) -> Resu
     let count = rows.map_or(all, <[usize]>::len);
     let (width, num_runs) = (weights.embedding_width(options), weights.iter().count());
     memory::ask_array("the vectors", &[count, width + 3 * num_runs], size_of::<f64>())?;
-    let (vectors, runs) = match device.engine(weights, options) {
+    let (vectors, runs) = match device.engine(weights, options).filter(|_| !prepared.is_sparse()) {
         Some(engine) => engine.embed(work, progress),
         None => embed_here(work, count, progress),
     }?;
     Ok(Embedding { vectors, runs, colours: prepared.colours(rows) })
 }
 
-/// Embeds so many graphs, or vertices, on this processor.
+/// Embeds `count` graphs, or vertices, on this processor.
 fn embed_here(work: Work<'_>, count: usize, progress: Progress<'_>) -> Result<Embedded> {
     let Work { weights, prepared, options, rows } = work;
     let chosen = match options.level {
@@ -236,6 +236,8 @@ struct Model<T> {
 
 struct Reservoir<T> {
     recurrent: Recurrent<T>,
+    /// For sparse inputs: their rows of `V`, then what the shift of all rows becomes by `V`.
+    lines: Aligned<T>,
     /// For the dense inputs, or the states of the block below.
     projection: Projection<T>,
     /// For one-hot inputs: their rows of `V`, then one of zeros.
@@ -252,15 +254,20 @@ impl<T: Real> Model<T> {
         isa: Isa,
     ) -> Self {
         let pack = |block: usize, BlockWeights { recurrent, input, gate }: &BlockWeights| {
-            let dense = match part {
+            let (sparse, dense) = match part {
                 // Inputs of no vertices may have any width.
-                Some(part) if block == 0 => part.inputs.dense_width.min(input.nrows()),
-                _ => input.nrows(),
+                Some(Part { inputs, .. }) if block == 0 => {
+                    let sparse = inputs.sparse_width.min(input.nrows());
+                    (sparse, inputs.dense_width.min(input.nrows() - sparse))
+                }
+                _ => (0, input.nrows()),
             };
+            let shift = part.map_or(&[][..], |part| &part.inputs.sparse.shift);
             Reservoir {
                 recurrent: Recurrent::new(recurrent.view(), isa),
-                projection: Projection::new(input.slice(s![..dense, ..]), isa),
-                table: look_up_table(input, dense),
+                lines: if sparse > 0 { sparse_lines(input, sparse, shift) } else { Aligned::zeros(0) },
+                projection: Projection::new(input.slice(s![sparse..sparse + dense, ..]), isa),
+                table: look_up_table(input, sparse + dense),
                 gate: {
                     let units = recurrent.ncols();
                     let kinds = prepared.edge_kinds().map(|labels| gate.gate(labels, &[], units).to_vec());
@@ -275,6 +282,21 @@ impl<T: Real> Model<T> {
         let stack = |blocks: &Stack| blocks.iter().enumerate().map(block).collect();
         Self { stacks: weights.stacks().iter().map(stack).collect(), rule: options.into() }
     }
+}
+
+/// The first rows of `V`, and the shift times these.
+fn sparse_lines<T: Real>(input: &Array2<f64>, sparse: usize, shift: &[f64]) -> Aligned<T> {
+    let stride = stride::<T>(input.ncols());
+    let mut lines = Aligned::zeros((sparse + 1) * stride);
+    let mut shifted = vec![0.0; input.ncols()];
+    for (line, row) in input.rows().into_iter().take(sparse).enumerate() {
+        row.iter().enumerate().for_each(|(unit, &v)| lines[line * stride + unit] = T::from_f64(v));
+        if let Some(shift) = shift.get(line) {
+            row.iter().zip(&mut shifted).for_each(|(v, sum)| *sum += shift * v);
+        }
+    }
+    shifted.iter().enumerate().for_each(|(unit, &v)| lines[sparse * stride + unit] = T::from_f64(v));
+    lines
 }
 
 fn look_up_table<T: Real>(input: &Array2<f64>, dense: usize) -> Aligned<T> {
@@ -442,6 +464,9 @@ fn carry<T: Real>(part: &Part<T>, level: usize, graph: usize, stride: usize, spa
     level.carry.apply(rows, &space.output, stride, &mut space.below[..len]);
 }
 
+/// Sparse rows that a thread multiplies by `V` in turn.
+const ROWS_AT_ONCE: usize = 256;
+
 /// `xV` of the first block. One-hot inputs alone are looked up where they are.
 fn drive_from_inputs<'a, T: Real>(
     part: &'a Part<T>,
@@ -454,7 +479,7 @@ fn drive_from_inputs<'a, T: Real>(
     let inputs = &part.inputs;
     let labels = inputs.labels;
     let one_hot = (labels > 0).then(|| &inputs.one_hot[rows.start * labels..rows.end * labels]);
-    if let (Some(lines), 1, 0) = (one_hot, labels, inputs.dense_width) {
+    if let (Some(lines), 1, 0, 0) = (one_hot, labels, inputs.dense_width, inputs.sparse_width) {
         return Drive::look_up(&weights.table, lines);
     }
     let stride = weights.recurrent.stride();
@@ -471,6 +496,21 @@ fn drive_from_inputs<'a, T: Real>(
                 }
             }
         }
+    }
+    if inputs.sparse_width > 0 {
+        let line = |column: usize| &weights.lines[column * stride..][..stride];
+        let shift = (!inputs.sparse.shift.is_empty()).then(|| line(inputs.sparse_width));
+        let add = |(row, drive): (usize, &mut [T])| {
+            if let Some(shift) = shift {
+                drive.iter_mut().zip(shift).for_each(|(sum, &more)| *sum = *sum + more);
+            }
+            let (columns, values) = inputs.sparse_row(rows.start + row);
+            for (&column, &value) in columns.iter().zip(values) {
+                let line = line(column as usize);
+                drive.iter_mut().zip(line).for_each(|(sum, &v)| *sum = *sum + value * v);
+            }
+        };
+        space[..len].par_chunks_exact_mut(stride).enumerate().with_min_len(ROWS_AT_ONCE).for_each(add);
     }
     if inputs.dense_width > 0 {
         let dense = &inputs.dense[rows.start * inputs.dense_width..rows.end * inputs.dense_width];
@@ -492,7 +532,7 @@ impl Chosen {
         Self::Graphs(rows.map_or_else(|| (0..count).collect(), <[usize]>::to_vec))
     }
 
-    /// Graphs of whose vertices none is wanted are left out.
+    /// Skips graphs none of whose vertices are wanted.
     fn vertices(rows: Option<&[usize]>, offsets: &[usize]) -> Self {
         let mut rest = rows.unwrap_or_default();
         let mut of_graph = |graph: usize| {

@@ -3,7 +3,7 @@
 //!
 //! Everything before the sweeps (features, pooling, lifting, colours) and everything
 //! behind them (readouts) is the same for all engines: an [`Engine`] takes graphs that
-//! are [prepared](Prepared) and [`Weights`], and answers with vectors and [`Run`]s. What
+//! are [prepared](Prepared) and [`Weights`], and returns vectors and [`Run`]s. What
 //! it reads of graphs are their [pieces](Prepared::pieces).
 
 use std::fmt;
@@ -18,7 +18,7 @@ use super::weights::Weights;
 use crate::config::ModelConfig;
 use crate::error::Result;
 
-/// Told how many graphs are done; says whether to go on.
+/// Takes the number of finished graphs; returns whether to continue.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
 
 /// Graphs to embed, with a model that fits them.
@@ -30,7 +30,7 @@ pub struct Work<'a> {
     pub prepared: &'a Prepared,
     /// The options both were made by.
     pub options: &'a ModelConfig,
-    /// Which graphs, or vertices, in ascending order; all, unless said.
+    /// Which graphs, or vertices, in ascending order; all by default.
     pub rows: Option<&'a [usize]>,
 }
 
@@ -49,7 +49,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn embed(&self, work: Work<'_>, progress: Progress<'_>) -> Result<Embedded>;
 }
 
-/// Where a model computes: on this processor, unless said. It is no part of what a
+/// Where a model computes: on this processor by default. It is no part of what a
 /// model is: all devices are equal, and no file holds one.
 #[derive(Clone, Debug, Default)]
 pub struct Device(Option<Arc<dyn Engine>>);

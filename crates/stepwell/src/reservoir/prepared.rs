@@ -20,11 +20,11 @@ use crate::lift::Refiner;
 use crate::memory;
 use crate::pyramid::{Level, Pyramid};
 
-/// A part has at least so many vertices, unless it is the last one. Parts are
+/// A part has at least this many vertices, unless it is the last one. Parts are
 /// what threads take in turn; they change no result.
 const PART_VERTICES: usize = 2048;
 
-/// After so many parts for each thread a pyramid that is given away is let go as
+/// After this many parts for each thread a pyramid that is given away is let go as
 /// far as they have been made of it.
 const PARTS_AT_ONCE: usize = 16;
 
@@ -32,6 +32,8 @@ const PARTS_AT_ONCE: usize = 16;
 pub struct Prepared {
     graphs: usize,
     features: usize,
+    /// Whether some inputs are kept by their non-zeros.
+    sparse: bool,
     /// Levels of the pyramid above the graphs.
     levels: usize,
     /// The different rows of edge labels.
@@ -85,6 +87,9 @@ struct PartWaves<T> {
 
 /// What drives the rows of a part.
 pub(super) struct PartInputs<T> {
+    /// The first columns, `sparse_width` of them, by their non-zeros.
+    pub sparse_width: usize,
+    pub sparse: SparsePart<T>,
     /// Dense columns, `dense_width` of them, row after row.
     pub dense: Vec<T>,
     pub dense_width: usize,
@@ -93,6 +98,16 @@ pub(super) struct PartInputs<T> {
     pub one_hot: Vec<u32>,
     pub one_hot_width: usize,
     pub labels: usize,
+}
+
+/// Non-zeros of the rows of a part.
+pub(super) struct SparsePart<T> {
+    /// Where the entries of each row begin, with their number at the end.
+    pub starts: Vec<usize>,
+    pub columns: Vec<u32>,
+    pub values: Vec<T>,
+    /// Added to every row; empty if it is 0.
+    pub shift: Vec<f64>,
 }
 
 impl Prepared {
@@ -128,6 +143,9 @@ impl Prepared {
         if ![0, between, between + 1].contains(&levels) {
             same_length("levels of the pyramid, one between each two blocks", between, levels)?;
         }
+        if let Some(sparse) = inputs.sparse() {
+            same_length("rows of sparse inputs", vertices, sparse.rows().len())?;
+        }
         same_length("dense inputs", vertices * inputs.dense_width(), inputs.dense().len())?;
         if inputs.one_hot_width() > 0 {
             same_length("one-hot inputs", vertices * inputs.labels(), inputs.one_hot().len())?;
@@ -141,7 +159,9 @@ impl Prepared {
         }
         // Rows, columns and weights of each level, and inputs, in the precision asked for.
         let levels_bytes: u64 = pyramid.levels.iter().map(|level| level.graphs.bytes()).sum();
-        let inputs_bytes = (batch.num_vertices() * (inputs.dense_width() * 4 + inputs.labels() * 4)) as u64;
+        let entries = inputs.sparse().map_or(0, |sparse| sparse.rows().num_entries());
+        let inputs_bytes =
+            (batch.num_vertices() * (inputs.dense_width() * 4 + inputs.labels() * 4) + entries * 8) as u64;
         memory::ask("graphs ready to be embedded", batch.bytes() + levels_bytes + inputs_bytes)?;
         let parts = match options.precision {
             Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options, going)?),
@@ -150,6 +170,7 @@ impl Prepared {
         Ok(Self {
             graphs: batch.len(),
             features: inputs.width(),
+            sparse: inputs.sparse_width() > 0,
             levels,
             edge_kinds: edges.kinds().map(<[u32]>::to_vec).collect(),
             edge_attributes: edges.width(),
@@ -198,6 +219,11 @@ impl Prepared {
     /// Columns of the inputs, F.
     pub fn features(&self) -> usize {
         self.features
+    }
+
+    /// Whether some inputs are kept by their non-zeros.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
     }
 
     /// Poolings on top of each other; 0 is the graphs alone.
@@ -316,6 +342,13 @@ impl<T: Real> Part<T> {
         let by_max = pyramid.levels.iter().map(|level| level.assignments.takes_max());
         Self {
             inputs: PartInputs {
+                sparse_width: inputs.sparse_width(),
+                sparse: SparsePart {
+                    starts: vec![0],
+                    columns: Vec::new(),
+                    values: Vec::new(),
+                    shift: inputs.sparse().map_or_else(Vec::new, |sparse| sparse.shift().to_vec()),
+                },
                 dense: Vec::new(),
                 dense_width: inputs.dense_width(),
                 one_hot: Vec::new(),
@@ -401,7 +434,7 @@ impl Part<f32> {
 }
 
 impl<T: Real> PartWaves<T> {
-    /// Appends the different edges among those of a graph, and answers with the kind
+    /// Appends the different edges among those of a graph, and returns the kind
     /// of each, or with the first attribute that is not finite in `T`.
     fn push(&mut self, edges: &EdgeInputs, entries: Range<usize>) -> Result<EntryKinds, f64> {
         let first = entries.start;
@@ -465,7 +498,7 @@ impl<T: Real> PartLevel<T> {
     }
 
     /// Appends a graph. Vertices with the same seed have the same input, entries of the
-    /// same kind the same gate. Answers with the vertex that each of its rows computes.
+    /// same kind the same gate. Returns the vertex that each of its rows computes.
     fn push(
         &mut self,
         graph: GraphRef<'_>,
@@ -517,11 +550,27 @@ fn too_large(precision: Precision, what: &'static str, graph: GraphRef<'_>) -> i
 impl<T: Real> PartInputs<T> {
     /// Columns of a row, the one-hot ones included.
     pub fn width(&self) -> usize {
-        self.dense_width + self.one_hot_width
+        self.sparse_width + self.dense_width + self.one_hot_width
+    }
+
+    /// Columns and values of the non-zeros of a row.
+    pub fn sparse_row(&self, row: usize) -> (&[u32], &[T]) {
+        let entries = self.sparse.starts[row]..self.sparse.starts[row + 1];
+        (&self.sparse.columns[entries.clone()], &self.sparse.values[entries])
     }
 
     /// Writes a row out.
     pub fn write(&self, row: usize, out: &mut [f64]) {
+        let (sparse, out) = out.split_at_mut(self.sparse_width);
+        if self.sparse_width > 0 {
+            if self.sparse.shift.is_empty() {
+                sparse.fill(0.0);
+            } else {
+                sparse.copy_from_slice(&self.sparse.shift);
+            }
+            let (columns, values) = self.sparse_row(row);
+            columns.iter().zip(values).for_each(|(&column, value)| sparse[column as usize] += value.to_f64());
+        }
         let (dense, one_hot) = out.split_at_mut(self.dense_width);
         let values = &self.dense[row * self.dense_width..][..self.dense_width];
         dense.iter_mut().zip(values).for_each(|(to, from)| *to = from.to_f64());
@@ -533,10 +582,22 @@ impl<T: Real> PartInputs<T> {
         }
     }
 
-    /// Appends the inputs of vertices of the batch; answers with the first
+    /// Appends the inputs of vertices of the batch; returns the first
     /// that is not finite in `T`.
     fn push(&mut self, inputs: &Inputs, vertices: impl Iterator<Item = usize>) -> Result<(), f64> {
         for vertex in vertices {
+            if let Some(sparse) = inputs.sparse() {
+                let (columns, values) = sparse.rows().row(vertex);
+                for (&column, &value) in columns.iter().zip(values) {
+                    let rounded = T::from_f64(value);
+                    if !rounded.is_finite() {
+                        return Err(value);
+                    }
+                    self.sparse.columns.push(column);
+                    self.sparse.values.push(rounded);
+                }
+                self.sparse.starts.push(self.sparse.columns.len());
+            }
             if self.dense_width > 0 {
                 for &value in inputs.dense_row(vertex) {
                     let rounded = T::from_f64(value);
@@ -560,6 +621,16 @@ impl<T: Real> PartInputs<T> {
 fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
     let vertices = first..first + count;
     match (inputs.dense_width(), inputs.one_hot_width()) {
+        _ if inputs.sparse().is_some() => {
+            let bits = |v: usize| {
+                let (columns, values) = inputs.sparse().expect("seen above").rows().row(v);
+                let labels = inputs.one_hot_row(v).iter().map(|&column| u64::from(column));
+                let dense = inputs.dense_row(v).iter().map(|x| x.to_bits());
+                let values = values.iter().map(|x| x.to_bits());
+                dense.chain(labels).chain(columns.iter().map(|&column| u64::from(column))).chain(values)
+            };
+            ranked(vertices, bits)
+        }
         (0, 0) => vec![0; count],
         (0, width) if inputs.labels() == 1 => {
             let keys: Vec<u64> = inputs.one_hot()[vertices].iter().map(|&c| one_hot_key(c, width)).collect();
@@ -574,17 +645,23 @@ fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
                 let columns = inputs.one_hot_row(v).iter().map(|&column| one_hot_key(column, width));
                 inputs.dense_row(v).iter().map(|x| x.to_bits()).chain(columns)
             };
-            let mut sorted: Vec<usize> = vertices.collect();
-            sorted.sort_unstable_by(|&a, &b| bits(a).cmp(bits(b)));
-            let mut numbers = vec![0; count];
-            let mut number = 0;
-            for pair in sorted.windows(2) {
-                number += u64::from(!bits(pair[0]).eq(bits(pair[1])));
-                numbers[pair[1] - first] = number;
-            }
-            numbers
+            ranked(vertices, bits)
         }
     }
+}
+
+/// The rank of each vertex' bits among those that occur.
+fn ranked<I: Iterator<Item = u64>>(vertices: Range<usize>, bits: impl Fn(usize) -> I) -> Vec<u64> {
+    let first = vertices.start;
+    let mut numbers = vec![0; vertices.len()];
+    let mut sorted: Vec<usize> = vertices.collect();
+    sorted.sort_unstable_by(|&a, &b| bits(a).cmp(bits(b)));
+    let mut number = 0;
+    for pair in sorted.windows(2) {
+        number += u64::from(!bits(pair[0]).eq(bits(pair[1])));
+        numbers[pair[1] - first] = number;
+    }
+    numbers
 }
 
 /// Sorts columns as the rows they stand for would be: zeros first, then those

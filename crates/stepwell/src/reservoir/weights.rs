@@ -100,7 +100,7 @@ pub struct Weights {
 pub type Stack = Vec<Vec<BlockWeights>>;
 
 impl Weights {
-    /// Draws the weights of a model whose inputs have so many columns.
+    /// Draws the weights of a model for inputs of this shape.
     pub fn random(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<Self> {
         options.validate()?;
         let inputs = inputs.into();
@@ -136,7 +136,7 @@ impl Weights {
         }
         // The kernel has copies of half the size; scaling needs the largest W some times.
         let numbers = 1.5 * all * (options.stacks * options.reservoirs) as f64 + 3.0 * largest;
-        memory::ask("the weights of so many units", (8.0 * numbers) as u64)
+        memory::ask("the weights of the reservoirs", (8.0 * numbers) as u64)
     }
 
     /// Takes weights as they are: for every stack its blocks from first to
@@ -368,7 +368,7 @@ fn draw_sparse_with_cycle(stream: &mut Stream, units: usize, density: f64) -> Re
     }
     Err(Error::BadOption {
         name: "density",
-        expected: format!("enough that some of {units} units feed each other"),
+        expected: format!("enough to connect some of {units} units in a cycle"),
         found: density.to_string(),
     })
 }

@@ -36,7 +36,7 @@ impl Census {
         Self { alike: vec![0; targets], counts: vec![vec![0; task.num_classes().max(1)]; targets] }
     }
 
-    /// Of one target whose classes have so many rows.
+    /// Of one target, from the number of rows of each class.
     pub fn of_classes(counts: Vec<u64>) -> Self {
         Self { alike: vec![0], counts: vec![counts] }
     }
@@ -46,7 +46,7 @@ impl Census {
         self.counts[0][class] += 1;
     }
 
-    /// Takes a row of values: numbers, or 0 and 1; NaN where they are not known.
+    /// Takes a row of values: numbers, or 0 and 1; NaN if unknown.
     pub(super) fn observe(&mut self, row: ArrayView1<'_, f64>) {
         for (counts, value) in self.counts.iter_mut().zip(row) {
             let class = if counts.len() == 1 { 0 } else { usize::from(*value > 0.0) };
@@ -59,7 +59,7 @@ impl Census {
         }
     }
 
-    /// Tells targets apart that have another number in `by`.
+    /// Separates targets that have different numbers in `by`.
     fn split(&mut self, by: &[usize]) {
         let mut numbers = HashMap::new();
         for (mine, theirs) in self.alike.iter_mut().zip(by) {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result, same_length};
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// One of so many classes.
+    /// One of `num_classes` classes.
     Classification {
         /// How many, at least 2.
         #[serde(rename = "classes")]
@@ -88,7 +88,7 @@ pub struct Encoded {
 #[derive(Clone, Debug, PartialEq)]
 enum Rows {
     Codes(Vec<usize>),
-    /// NaN where a value is not known.
+    /// NaN where a value is unknown.
     Numbers(Array2<f64>),
 }
 
@@ -138,12 +138,12 @@ impl Encoded {
                     Targets::Binary(_) => (
                         Task::Binary { targets: targets_of },
                         bad(values, |value| value == 0.0 || value == 1.0),
-                        "0, 1, or NaN where it is not known",
+                        "0, 1, or NaN if unknown",
                     ),
                     _ => (
                         Task::Regression { targets: targets_of },
                         bad(values, f64::is_finite),
-                        "finite numbers, or NaN where they are not known",
+                        "finite numbers, or NaN if unknown",
                     ),
                 };
                 match found {
@@ -202,7 +202,7 @@ impl Encoded {
     }
 
     /// The values of every row as they were given, where there are no classes: numbers, or
-    /// 0 and 1; NaN where they are not known.
+    /// 0 and 1; NaN if unknown.
     pub fn values(&self) -> Option<ArrayView2<'_, f64>> {
         match &self.rows {
             Rows::Codes(_) => None,
@@ -241,7 +241,7 @@ impl Encoded {
     }
 
     /// The columns of some rows: numbers as they are; for classes a column each
-    /// with 1 for its rows and -1 for the others; NaN for what is not known.
+    /// with 1 for its rows and -1 for the others; NaN for what is unknown.
     ///
     /// # Panics
     /// When there are no such rows, as indexing a slice does.
@@ -264,12 +264,12 @@ fn signs(codes: &[usize], task: Task) -> Array2<f64> {
     Array2::from_shape_fn((codes.len(), columns), sign)
 }
 
-/// Refuses to tell fewer than two classes apart.
+/// Refuses fewer than two classes.
 pub(crate) fn check_num_classes(found: usize) -> Result<()> {
     if found >= 2 {
         return Ok(());
     }
-    let (expected, found) = ("at least 2 to tell apart".into(), found.to_string());
+    let (expected, found) = ("at least 2".into(), found.to_string());
     Err(Error::BadOption { name: "classes", expected, found })
 }
 

@@ -5,7 +5,7 @@ use super::*;
 /// For each file of `testdata/npz/broken` what its message says: where, and what is wrong.
 const SENTENCES: [(&str, &str, &str); 39] = [
     ("class-columns", "/val_class.npy", "expected 3 columns, as in the parts before, found 2"),
-    ("class-fraction", "/tr_class.npy, byte 128", "expected a whole number of 64 bits, found 0.5"),
+    ("class-fraction", "/tr_class.npy, byte 128", "expected a 64-bit integer, found 0.5"),
     ("column-negative", "/tr_adj.npy, byte ", "expected an index below 5, found -1"),
     ("column-too-large", "/tr_adj.npy, byte ", "expected an index below 5, found 5"),
     ("cut-archive", "", "expected a zip archive, found none, or a damaged one"),
@@ -88,7 +88,7 @@ const SENTENCES: [(&str, &str, &str); 39] = [
         "/tr_class.npy, byte ",
         "expected a boolean, integer, f4, f8 or object type, found '[(",
     ),
-    ("two-hot", "/tr_class.npy, row 1", "expected one 1 and else zeros, found 3 ones"),
+    ("two-hot", "/tr_class.npy, row 1", "expected one 1, and zeros otherwise, found 3 ones"),
     (
         "weight-negative",
         "/tr_adj.npy, byte ",

@@ -250,7 +250,7 @@ fn what_is_no_pickle_of_arrays_is_refused() {
         b"cscipy.sparse.csr\ncsr_matrix\n)\x81Nb",
         "expected the state of an array or a matrix, found None",
     );
-    check(b"X\x01\0\0\0\xff", "expected text in UTF-8");
+    check(b"X\x01\0\0\0\xff", "expected a string in UTF-8");
     check(b"S'x'\n", "found 0x53 'S' (nothing was executed)");
     check(b"\x8a\x09123456789", "expected an integer of at most 8 bytes, found 9");
     let attributes =

@@ -180,7 +180,8 @@ fn the_benchmark_files_hold_what_scipy_finds_in_them() {
                 found.self_loops += graph.num_self_loops();
                 let entry = |(row, column, _): (usize, usize, f64)| ((row + 1) * (3 * column + 2)) as u64;
                 found.entries += found.graphs as u64 * graph.entries().map(entry).sum::<u64>();
-                let values = graph.vertex_attributes().unwrap().0.iter().enumerate();
+                let attributes = graph.vertex_attributes().unwrap().0;
+                let values = attributes.iter().enumerate();
                 found.features +=
                     found.graphs as f64 * values.map(|(at, x)| (at + 1) as f64 * x).sum::<f64>();
             }

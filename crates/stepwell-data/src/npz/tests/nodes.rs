@@ -42,12 +42,27 @@ fn a_graph_with_masks_is_read() {
     assert_eq!((dataset.name.as_str(), dataset.len()), ("path", 1));
     let graph = dataset.graphs.graph(0);
     assert_eq!((graph.num_vertices(), graph.num_edges()), (3, 2));
-    assert_eq!(graph.vertex_attributes().unwrap(), (&[0.5, 1.0, 0.0, 2.0, 3.0, 4.0][..], 2));
+    assert_eq!(graph.vertex_attributes().unwrap(), (vec![0.5, 1.0, 0.0, 2.0, 3.0, 4.0].into(), 2));
     let all = dataset.vertices.unwrap();
     assert_eq!((all.known.rows, all.known.targets), (vec![0, 2], Targets::integers(vec![2, 0])));
     let parts = |parts: [Option<Part>; 3]| parts.to_vec();
     let (first, second) = ([Some(Train), Some(Validation), Some(Test)], [Some(Test), None, Some(Train)]);
     assert_eq!(all.splits, [parts(first), parts(second)]);
+}
+
+#[test]
+fn wide_rows_of_zeros_are_kept_by_their_non_zeros() {
+    let mut numbers = [0f32; 120];
+    (numbers[3], numbers[41], numbers[119]) = (1.0, 2.5, 1.0);
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let wide = |name: &str, good| if name == "node_features" { npy("<f4", "(3, 40)", &bytes) } else { good };
+    let dataset = read_bytes(file(wide)).unwrap();
+    let graph = dataset.graphs.graph(0);
+    let rows = graph.sparse_attributes().expect("few of them are not 0");
+    assert_eq!(rows.arrays(), (&[0, 1, 2, 3][..], &[3, 1, 39][..], &[1.0, 2.5, 1.0][..]));
+    let (written, width) = graph.vertex_attributes().unwrap();
+    assert_eq!(width, 40);
+    assert!(written.iter().zip(numbers).all(|(found, x)| *found == f64::from(x)));
 }
 
 #[test]
@@ -62,7 +77,7 @@ fn members_that_do_not_fit_are_named() {
     check("edges", integers("(2, 2)", &[0, 1, 1, -7]), "vertices from 0 to 2, found -7");
     check("edges", integers("(4,)", &[0, 1, 1, 2]), "two columns");
     check("node_features", npy("<f4", "(1, 2)", &[0; 8]), "a row for each of 3 vertices");
-    check("train_masks", npy("|b1", "(4,)", &[0; 4]), "a truth value for each of 3 vertices");
+    check("train_masks", npy("|b1", "(4,)", &[0; 4]), "a boolean for each of 3 vertices");
     check("val_masks", npy("|b1", "(3,)", &[0; 3]), "2 rows, as the masks before");
     check("test_masks", npy("|b1", "(2, 3)", &[1, 0, 0, 0, 0, 0]), "vertex 0 in train and test");
 }

@@ -78,8 +78,8 @@ fn draw_graph(svg: &mut Svg, dataset: &Dataset, index: usize, (left, top): (f64,
         svg.leaf("path", &[("class", &"edge"), ("d", &path), ("stroke-width", &0.7)]);
     }
     // The colour is the attribute that is 1.
+    let (rows, width) = graph.vertex_attributes().unwrap_or_default();
     let colour_of = |vertex: usize| {
-        let (rows, width) = graph.vertex_attributes().unwrap_or((&[], 0));
         let row = rows.get(vertex * width..(vertex + 1) * width).unwrap_or_default();
         row.iter().position(|x| *x > 0.5).unwrap_or_default()
     };

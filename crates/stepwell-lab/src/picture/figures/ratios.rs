@@ -78,7 +78,7 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
         svg.stroke(&format!("M{one} {top}V{end}"), 1.6, "", "as fast as no pooling");
         svg.close();
         for row in rows.iter().filter(|row| row.blocks == blocks) {
-            let line = datasets.iter().position(|name| *name == row.dataset).unwrap_or_default();
+            let line = datasets.iter().position(|name| *name == row.dataset).expect("listed above");
             draw_row(&mut svg, row, &plot, head + ROW * (line as f64 + 0.5));
         }
     }

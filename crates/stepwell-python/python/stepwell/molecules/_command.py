@@ -13,7 +13,7 @@ from ._tables import read_csv
 
 @dataclass
 class Found:
-    """What is known of the molecules of a table."""
+    """The molecules of a table, with targets, groups and splits."""
 
     name: str
     graphs: RawBatch

@@ -1,9 +1,9 @@
-"""What atoms and bonds carry: the tables of feature sets.
+"""The feature sets of atoms and bonds.
 
 A feature set is a list of columns for atoms and one for bonds. A column is a
 category: RDKit's value of every atom or bond, mapped to an integer by a table of
-codes, or taken as it is. Models give every integer they were fitted on a column of
-its own.
+codes, or used unchanged. Models have a one-hot column for every integer of their
+training graphs.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ from ._rdkit import Chem
 class Column:
     """A category of atoms or bonds."""
 
-    #: What it is called.
+    #: The name.
     name: str
-    #: What RDKit says of an atom or bond: an integer, or a boolean.
+    #: RDKit's value for an atom or bond: an integer, or a boolean.
     get: Callable[[Any], int]
-    #: The integer for each of RDKit's values; without it, the values themselves.
+    #: The integer for each of RDKit's values; None uses the values themselves.
     codes: Mapping[int, int] | None = None
     #: The integer for all values that ``codes`` does not list.
     other: int = 0
@@ -65,7 +65,7 @@ def _cip(atom):
     return {"R": 1, "S": 2}.get(atom.GetProp("_CIPCode"), 3)
 
 
-#: Those that were asked for before.
+#: Feature sets that were already built.
 _MADE: dict[str, FeatureSet] = {}
 
 

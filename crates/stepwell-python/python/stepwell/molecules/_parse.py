@@ -1,4 +1,4 @@
-"""From SMILES to arrays, a chunk at a time: what worker processes do."""
+"""Converts SMILES to arrays, one chunk at a time, in worker processes."""
 
 import operator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ._features import feature_set
 from ._rdkit import Chem, rdBase
 from ._scaffolds import scaffold
 
-#: What RDKit finds out about molecules that it would rather not take.
+#: RDKit's messages about invalid molecules.
 _PARTLY = (
     Chem.SanitizeFlags.SANITIZE_SYMMRINGS
     | Chem.SanitizeFlags.SANITIZE_SETCONJUGATION
@@ -20,9 +20,9 @@ _PARTLY = (
 
 @dataclass
 class Chunk:
-    """The molecules of some rows as arrays, one after the other."""
+    """The molecules of a chunk as concatenated arrays."""
 
-    #: How many atoms and bonds each molecule has.
+    #: The numbers of atoms and bonds of each molecule.
     atoms: np.ndarray
     bonds: np.ndarray
     #: The ends of the bonds, counted from 0 in each molecule.
@@ -31,9 +31,9 @@ class Chunk:
     #: A row for each atom, and for each bond.
     atom_columns: np.ndarray
     bond_columns: np.ndarray
-    #: Positions in the chunk of what is wrong, and why.
+    #: Positions of invalid molecules in the chunk, and the reasons.
     wrong: list[tuple[int, str]]
-    #: The scaffold of each molecule, where that is wanted.
+    #: The scaffold of each molecule, if requested.
     scaffolds: list[str] | None
 
     def batch(self) -> RawBatch:
@@ -53,14 +53,14 @@ class Chunk:
 
 
 def parse(texts, features, keep, scaffolds=False) -> Chunk:
-    """The chunk of some SMILES. What is wrong is read as far as it goes where
-    ``keep``, and left out otherwise."""
+    """The chunk of some SMILES. With ``keep``, invalid ones are read as far as possible;
+    otherwise they are dropped."""
     with rdBase.BlockLogs():
         return chunk([_molecule(text, keep) for text in texts], features, keep, scaffolds)
 
 
 def parse_scaffolds(texts, keep) -> tuple[list[str], list[tuple[int, str]]]:
-    """The scaffolds of some SMILES, and positions of what is wrong."""
+    """The scaffolds of some SMILES, and positions of invalid ones."""
     with rdBase.BlockLogs():
         molecules = [_molecule(text, keep) for text in texts]
     wrong = [(position, reason) for position, (_, reason) in enumerate(molecules) if reason]
@@ -106,7 +106,7 @@ def checked(molecule):
     if molecule is None:
         return Chem.Mol(), "None"
     if not isinstance(molecule, Chem.Mol):
-        raise TypeError(f"molecules: expected RDKit's molecules, found {type(molecule).__name__}")
+        raise TypeError(f"molecules: expected RDKit molecules, found {type(molecule).__name__}")
     if molecule.GetNumAtoms() == 0:
         return molecule, "no atoms"
     if not molecule.HasProp("_StereochemDone") or molecule.NeedsUpdatePropertyCache():

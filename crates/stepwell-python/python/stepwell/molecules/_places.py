@@ -1,4 +1,4 @@
-"""Where chemists would draw the atoms of a molecule."""
+"""RDKit's positions of the atoms of a molecule, for drawing."""
 
 import numpy as np
 from numpy.typing import NDArray

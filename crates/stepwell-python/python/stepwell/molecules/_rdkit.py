@@ -1,4 +1,4 @@
-"""RDKit, or what to do where it is missing."""
+"""Imports RDKit, or raises an error that says how to install it."""
 
 try:
     from rdkit import Chem, rdBase

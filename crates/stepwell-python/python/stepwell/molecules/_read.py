@@ -1,4 +1,4 @@
-"""Molecules, from SMILES or RDKit's own, to a sequence of graphs."""
+"""Converts SMILES or RDKit molecules to a sequence of graphs."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -22,14 +22,14 @@ _CHUNK = 512
 
 
 class Molecules(_Graphs):
-    """Molecules as graphs: a sequence that a position, a slice, a list of positions
-    or a mask selects from.
+    """A sequence of molecules as graphs. Index it by a position, a slice, a list of
+    positions or a mask.
 
     Attributes
     ----------
     rows : array of int
-        The position of each molecule in what was read; some are missing with
-        ``errors="skip"``.
+        The position of each molecule in the input; with ``errors="skip"``, some
+        positions are missing.
     features : str
         The feature set.
     """
@@ -63,17 +63,17 @@ def from_smiles(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Molecules:
-    """Molecules of SMILES: a vertex for each heavy atom, an edge for each bond.
+    """Converts SMILES to graphs: a vertex for each heavy atom, an edge for each bond.
 
     Parameters
     ----------
     smiles : sequence of str
     features : {"default", "ogb"}
-        What atoms and bonds carry: our columns, or those of the Open Graph Benchmark.
+        The features of atoms and bonds: Stepwell's, or those of the Open Graph Benchmark.
     errors : {"raise", "skip", "keep"}
-        What becomes of SMILES that RDKit refuses: an error that names them; nothing,
-        and ``rows`` says which are left; or a molecule as far as it can be read, with
-        atoms and bonds as they are written, and without any where it is no SMILES.
+        The treatment of invalid SMILES. "raise" raises an error that names them.
+        "skip" drops them; ``rows`` lists the others. "keep" keeps atoms and bonds as
+        written, and makes a graph without vertices of a string that is not a SMILES.
     n_jobs : int, optional
         Number of processes. None means 1, -1 one per core.
     verbose : bool
@@ -103,19 +103,18 @@ def from_smiles(
 def from_mols(
     molecules: Iterable[Any], *, features: MoleculeFeatures = "default", errors: SmilesErrors = "raise"
 ) -> Molecules:
-    """Molecules of RDKit, as :func:`from_smiles` makes them of SMILES.
+    """Converts RDKit molecules to graphs, as :func:`from_smiles` does for SMILES.
 
-    A hydrogen that is an atom of the molecule is a vertex of the graph;
-    ``Chem.RemoveHs`` takes them out.
+    An explicit hydrogen atom becomes a vertex; ``Chem.RemoveHs`` removes them.
 
     Parameters
     ----------
     molecules : sequence of rdkit.Chem.Mol
     features : {"default", "ogb"}
-        What atoms and bonds carry.
+        The features of atoms and bonds.
     errors : {"raise", "skip", "keep"}
-        What becomes of None and of molecules without atoms: an error that names
-        them; nothing; or a graph without vertices.
+        The treatment of None and of molecules without atoms: an error that names
+        them, skip them, or make graphs without vertices.
 
     Returns
     -------
@@ -137,12 +136,12 @@ def from_mols(
 
 
 def scaffolds(smiles: Iterable[str], *, errors: SmilesErrors = "raise", n_jobs: int | None = None) -> list[str]:
-    """The Bemis–Murcko scaffold of each molecule as SMILES, with chirality.
+    """Returns the Bemis–Murcko scaffold of each molecule as SMILES, with chirality.
 
-    Molecules of a scaffold are alike, so that a model may only seem to be good where
-    one is for training and another for testing. They are groups for ``GroupKFold``,
-    and :func:`scaffold_split` splits by them. Molecules without rings have the
-    scaffold ``""``.
+    Molecules with the same scaffold are similar, so a test score is too optimistic if
+    they are in both training and test part. Pass the scaffolds as groups to
+    ``GroupKFold``, or split by them with :func:`scaffold_split`. Molecules without rings
+    have the scaffold ``""``.
 
     Parameters
     ----------
@@ -174,22 +173,22 @@ def scaffolds(smiles: Iterable[str], *, errors: SmilesErrors = "raise", n_jobs: 
 
 
 def as_texts(smiles) -> list[str]:
-    """The SMILES of a sequence, or of a column of a data frame."""
+    """The SMILES of a sequence or of a data frame's column."""
     if isinstance(smiles, (str, bytes)) or not hasattr(smiles, "__iter__"):
         raise TypeError(f"smiles: expected a sequence of SMILES, found {type(smiles).__name__}")
     return smiles.tolist() if hasattr(smiles, "tolist") else list(smiles)
 
 
 def read(texts, features, errors, n_jobs, verbose, scaffolds=False):
-    """The molecules as one batch, those that cannot be read with the reasons, and the
-    scaffolds where they are wanted."""
+    """The molecules as one batch, the invalid ones with reasons, and the scaffolds if
+    requested."""
     with Progress(verbose, "reading molecules", len(texts)) as report:
         pieces = _in_chunks(parse, texts, n_jobs, features, errors == "keep", scaffolds)
         return _joined(pieces, len(texts), report)
 
 
 def _in_chunks(work, texts, n_jobs, *arguments) -> Iterator[Any]:
-    """What becomes of all chunks, in order; some are worked on ahead, in other processes."""
+    """The results of all chunks, in order; other processes compute some ahead."""
     parts = (texts[first : first + _CHUNK] for first in range(0, len(texts), _CHUNK))
     processes = _threads(n_jobs)
     if processes == 1 or len(texts) <= _CHUNK:
@@ -199,7 +198,7 @@ def _in_chunks(work, texts, n_jobs, *arguments) -> Iterator[Any]:
 
 
 def _joined(pieces: Iterable[Chunk], count, report=None):
-    """The molecules of all chunks, what is wrong with some, and their scaffolds."""
+    """The molecules of all chunks, the invalid ones, and the scaffolds."""
     batches: list[RawBatch] = []
     wrong: list[tuple[int, str]] = []
     scaffolds: list[str] = []
@@ -213,8 +212,7 @@ def _joined(pieces: Iterable[Chunk], count, report=None):
 
 
 def rows_read(wrong, told, errors, place="smiles", first_row=0):
-    """The positions of what is left. Says which molecules cannot be read, and what
-    becomes of them."""
+    """The positions of the remaining molecules. Reports the invalid ones."""
     rows = np.arange(len(told))
     if not wrong:
         return rows
@@ -222,9 +220,9 @@ def rows_read(wrong, told, errors, place="smiles", first_row=0):
     more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
     found = f"{place}: {len(wrong)} of {len(told)} molecules cannot be read: {listed}{more}"
     if errors == "raise":
-        raise ValueError(f"{found}. errors='skip' leaves them out, errors='keep' takes what can be read")
-    done = "left out" if errors == "skip" else "kept as far as they can be read"
-    warnings.warn(f"{found}. They are {done}", stacklevel=3)
+        raise ValueError(f"{found}; errors='skip' drops them, errors='keep' keeps what RDKit can read")
+    done = "skipped" if errors == "skip" else "kept as far as RDKit can read them"
+    warnings.warn(f"{found}; they are {done}", stacklevel=3)
     return np.delete(rows, [position for position, _ in wrong]) if errors == "skip" else rows
 
 
@@ -235,7 +233,7 @@ def _named(position, reason, told, first_row):
 
 
 def check(features, errors):
-    """Refuses names that nobody knows."""
+    """Checks the names of options."""
     feature_set(features)
     if errors not in ("raise", "skip", "keep"):
         raise ValueError(f"errors: expected 'raise', 'skip' or 'keep', found {errors!r}")

@@ -10,7 +10,7 @@ from ._rdkit import Chem, rdBase
 
 def scaffold(molecule: Chem.Mol) -> str:
     """The Bemis–Murcko scaffold of a molecule as SMILES, with chirality: its rings and
-    what links them. A molecule without rings has the scaffold ``""``."""
+    the chains between them. A molecule without rings has the scaffold ``""``."""
     with rdBase.BlockLogs():
         # As RDKit's MurckoScaffoldSmiles, but for molecules that fail its checks, too.
         found = Chem.MurckoDecompose(molecule)
@@ -23,16 +23,17 @@ def scaffold(molecule: Chem.Mol) -> str:
 def scaffold_split(
     scaffolds: Sequence[str], fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
 ) -> NDArray[np.str_]:
-    """Splits molecules so that those of a scaffold stay together, by the rule of OGB.
+    """Splits molecules by scaffold, by the rule of OGB.
 
-    Scaffolds are taken by their number of molecules, largest first, and among equals
-    the one that begins last first. Each goes to the training part while there is room,
-    then to validation, then to test, so that the test part holds rare scaffolds.
+    Scaffolds are sorted by their number of molecules, largest first; among equals, the
+    one whose first molecule comes last goes first. Each scaffold goes to the training
+    part while there is room, then to validation, then to test. So the test part has the
+    rare scaffolds.
 
     Parameters
     ----------
     scaffolds : sequence of str
-        The scaffold of every molecule, as :func:`scaffolds` gives them.
+        The scaffold of every molecule, as returned by :func:`scaffolds`.
     fractions : (float, float, float)
         The shares of training, validation and test molecules.
 

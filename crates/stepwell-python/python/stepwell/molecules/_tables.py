@@ -28,27 +28,27 @@ def read_csv(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Dataset:
-    """Molecules of a CSV file with a header: SMILES, and what is known of them.
+    """Reads molecules from a CSV file with a header: SMILES, targets, ids and groups.
 
     Parameters
     ----------
     path : path
         ``.csv``, or ``.tsv`` with tabs in place of commas; both may be gzipped (``.gz``).
     smiles : str
-        The column that holds SMILES.
+        The column of SMILES.
     targets : str or list of str
-        The columns to be predicted. One name gives an array of integers, numbers or
-        texts; a list gives a float array with a column for each, NaN where a value is
-        missing.
+        The target columns. A single name gives an array of integers, floats or
+        strings; a list gives a float array with a column for each, and NaN for missing
+        values.
     ids : str, optional
-        The column that holds the molecules' names.
+        The column of ids.
     groups : str, optional
-        "scaffold" for the Bemis–Murcko scaffold, or else a column.
+        "scaffold" for the Bemis–Murcko scaffold, or a column.
     split : str, optional
-        "scaffold" for OGB's split by scaffold, 80 : 10 : 10, or else a column that
-        says "train", "validation" or "test".
+        "scaffold" for OGB's split by scaffold, 80 : 10 : 10, or a column of "train",
+        "validation" and "test".
     features, errors, n_jobs, verbose
-        As in :func:`from_smiles`. Rows that are left out are left out of ``y`` too.
+        As in :func:`from_smiles`. Skipped rows are also dropped from ``y``.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def read_csv(
 
 
 def _columns(path, names):
-    """The texts of some columns."""
+    """The strings of some columns."""
     packed = path.suffix == ".gz"
     plain = path.with_suffix("") if packed else path
     opened = gzip.open(path, "rt", newline="", encoding="utf-8-sig") if packed else None
@@ -123,7 +123,7 @@ def _columns(path, names):
 
 
 def _values(texts):
-    """Integers, else numbers, else texts."""
+    """Integers, otherwise floats, otherwise strings."""
     texts = [text.strip() for text in texts]
     if "" not in texts:
         try:
@@ -137,7 +137,7 @@ def _values(texts):
 
 
 def _numbers(texts, name, place, rows):
-    """Numbers, NaN where there is none."""
+    """Numbers, with NaN for missing values."""
     numbers = np.full(len(texts), np.nan)
     for position, text in enumerate(texts):
         if text.strip():

@@ -230,7 +230,7 @@ impl<'a> Cutter<'a> {
         let mut stream = Stream::new(seed, "ndp lanczos", [level, component]);
         let mut vector: Vec<f64> = members.iter().map(|_| stream.uniform_in(-1.0, 1.0)).collect();
         Lanczos::run(&vector, PRODUCTS, |x, y| {
-            // A product that is 0 is the last one; whoever asked throws it away.
+            // A product that is 0 is the last one; the caller discards it.
             if going().is_break() {
                 return y.fill(0.0);
             }
