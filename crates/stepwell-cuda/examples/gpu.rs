@@ -184,7 +184,7 @@ fn time(gpu: &Device, kind: &str, count: usize, units: usize, folder: Option<&Pa
         sweeps / vertices as f64
     );
     // One core, on a part of the graphs; all of them share the rest of the machine's caches.
-    let some: Vec<usize> = (0..graphs.len()).step_by((vertices / 200_000).max(1)).collect();
+    let some: Vec<usize> = (0..graphs.len()).step_by((vertices / 50_000).max(1)).collect();
     let on_cpu = model.clone().on(Device::processor());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     if kind != "one" || count <= 1_000_000 {

@@ -17,6 +17,8 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
+#define __noinline__
+#define __grid_constant__
 #define __launch_bounds__(...)
 #define SHARED_MEMORY
 
@@ -143,24 +145,52 @@ static float smaller(float x, float y) { return x > y ? y : x; }
 static float larger(float x, float y) { return x < y ? y : x; }
 static float reciprocal(float x) { return 1.0f / x; }
 
-// Tensor cores ignore the last 13 bits.
-static float tf32(unsigned x) { return __uint_as_float(x & 0xffffe000u); }
-static void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+static void __syncwarp() { emulated::warp(); }
+
+// Numbers of 16 bits: 1, 5 and 10.
+static unsigned half_of(float x) {
+    unsigned sign = __float_as_uint(x) >> 16 & 0x8000u, bits = __float_as_uint(x) & 0x7fffffffu;
+    if (bits > 0x7f800000u) return sign | 0x7fffu;
+    if (bits >= 0x477ff000u) return sign | 0x7c00u;
+    if (bits < 0x38800000u) return sign | (unsigned)nearbyintf(__uint_as_float(bits) * 16777216.0f);
+    return sign | (((bits + 0xfffu + (bits >> 13 & 1u)) >> 13) - (112u << 10));
+}
+static float of_half(unsigned half) {
+    unsigned bits = half & 0x7fffu;
+    float size = bits < 0x400u    ? bits / 16777216.0f
+                 : bits >= 0x7c00u ? __uint_as_float((bits << 13) | 0x7f800000u)
+                                   : __uint_as_float((bits << 13) + (112u << 23));
+    return half & 0x8000u ? -size : size;
+}
+static unsigned halves(float first, float second) { return half_of(first) | half_of(second) << 16; }
+static float first_half(unsigned both) { return of_half(both & 0xffffu); }
+static float second_half(unsigned both) { return of_half(both >> 16); }
+
+// A has rows g and g + 8 of a warp, pairs of columns of each lane; B pairs of rows.
+template <int A, int B> static void multiply_halves(float (&c)[4], const unsigned (&a)[A], const unsigned (&b)[B]) {
     uint64_t *mine = emulated::slot(threadIdx.x & 31);
-    for (int i = 0; i < 4; i++) mine[i] = a[i];
-    for (int i = 0; i < 2; i++) mine[4 + i] = b[i];
+    for (int i = 0; i < A; i++) mine[i] = a[i];
+    for (int i = 0; i < B; i++) mine[A + i] = b[i];
     emulated::warp();
     unsigned g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
     for (int i = 0; i < 4; i++) {
         unsigned row = g + (i >= 2 ? 8 : 0), column = 2 * t + i % 2;
         float sum = c[i];
-        for (unsigned k = 0; k < 8; k++) {
-            unsigned left = 4 * (row % 8) + k % 4, right = 4 * column + k % 4;
-            float x = tf32((unsigned)emulated::slot(left)[(row >= 8) + 2 * (k >= 4)]);
-            float y = tf32((unsigned)emulated::slot(right)[4 + (k >= 4)]);
-            sum = fmaf(x, y, sum);
+        for (unsigned pair = 0; pair < 4 * B; pair++) {
+            unsigned x = (unsigned)emulated::slot(4 * (row % 8) + pair % 4)[(row >= 8) + 2 * (pair / 4)];
+            unsigned y = (unsigned)emulated::slot(4 * column + pair % 4)[A + pair / 4];
+            sum = fmaf(first_half(x), first_half(y), sum);
+            sum = fmaf(second_half(x), second_half(y), sum);
         }
         c[i] = sum;
     }
     emulated::warp();
+}
+static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+    unsigned b[2] = {b0, b1};
+    multiply_halves(c, a, b);
+}
+static void multiply(float (&c)[4], const unsigned (&a)[2], unsigned b0) {
+    unsigned b[1] = {b0};
+    multiply_halves(c, a, b);
 }

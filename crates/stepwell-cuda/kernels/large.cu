@@ -1,19 +1,20 @@
 // One large graph: a launch for each colour of a sweep, states in global memory.
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS) sweep_large(const Params p) {
-    const float2 *matrix = (const float2 *)p.recurrent;
+extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) sweep_large(const Params p) {
+    const uint4 *matrix = (const uint4 *)p.recurrent;
 #if KEPT_MATRIX
     SHARED_MEMORY;
-    float2 *kept = (float2 *)shared_memory;
-    for (unsigned i = threadIdx.x; i < KT * NT * 32; i += 32 * WARPS) kept[i] = matrix[i];
+    uint4 *kept = (uint4 *)shared_memory;
+    for (unsigned i = threadIdx.x; i < MATRIX; i += 256) kept[i] = matrix[i];
     matrix = kept;
     __syncthreads();
 #endif
-    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * WARPS + (threadIdx.x >> 5), warps = gridDim.x * WARPS;
+    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * 8 + (threadIdx.x >> 5), warps = gridDim.x * 8;
     Renewal how;
     how.drive = (const float *)p.drive;
     how.drive_lines = p.looked_up ? p.one_hot : nullptr;
     how.matrix = matrix;
+    how.unit = *(const float *)p.recurrent_units;
     how.source = (const float *)p.state;
     how.target = (float *)p.target;
     how.leak = (float)p.leak;
@@ -22,23 +23,17 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) sweep_large(const Param
     for (unsigned tile = warp; first_row + TILE * (size_t)tile < end; tile += warps) {
         unsigned first = first_row + TILE * tile;
         Tile rows;
-        float changes[2];
         begin(rows, how, (const uint4 *)p.meta, (const uint2 *)p.entries, p.gate_lines ? p.lines : nullptr,
               (const float *)p.gates, nullptr, first, end, lane);
-        finish(changes, rows, how, lane);
-        if ((lane & 3) == 0) {
-            unsigned row = first + (lane >> 2);
-            if (row < end) ((float *)p.changes)[row] = changes[0];
-            if (row + 8 < end) ((float *)p.changes)[row + 8] = changes[1];
-        }
+        finish<1>((float *)p.changes, rows, how, 0, lane);
     }
 }
 
 // What drives a later block: states of the level below, pooled if there is a carry.
-extern "C" __global__ void __launch_bounds__(32 * WARPS) project_large(const Params p) {
-    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * WARPS + (threadIdx.x >> 5), warps = gridDim.x * WARPS;
+extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) project_large(const Params p) {
+    unsigned lane = threadIdx.x & 31, warp = blockIdx.x * 8 + (threadIdx.x >> 5), warps = gridDim.x * 8;
     for (unsigned tile = warp; TILE * (size_t)tile < p.rows; tile += warps)
-        project((float *)p.drive, (const float2 *)p.input, (const float *)p.state, (const uint2 *)p.carry,
+        project((float *)p.drive, (const uint4 *)p.input, *(const float *)p.input_units, (const float *)p.state, (const uint2 *)p.carry,
                 (const uint2 *)p.carry_entries, p.by_max, TILE * tile, (unsigned)p.rows, lane);
 }
 
@@ -94,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) 
     } else {
         for (size_t row = 32 * share + lane; row < p.rows; row += 32 * p.shares) {
             double size = row_of(meta, (unsigned)row).size;
-            squares += size * ((const float *)p.changes)[row];
+            squares += ((const float *)p.changes)[row];
             vertices += size;
         }
     }

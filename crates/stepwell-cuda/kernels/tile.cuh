@@ -5,38 +5,41 @@
 // each eight of the product. The order of the columns within a product is free, so lane t
 // takes four neighbouring ones of each 16 and gathers them with one load.
 //
-// Products are of f32, by three products of TF32: each factor is split into a part of 11
-// bits and the rest, and of the four products only that of the two rests is left out.
+// Products are of f32, by three products of 16-bit numbers: each factor is split into one of
+// 11 bits and what is left, and of the four products only that of the two rests is left out.
+// Factors are scaled by powers of two so that neither part leaves the range of such numbers:
+// the entries of a row when packs are laid out, matrices when they are copied to the GPU.
 //
 // Compiled for one width: HP columns (the units, padded to a multiple of 8) in rows that
 // are STRIDE numbers apart.
 
-#define KT (HP / 8)
 #define NT (HP / 8)
 #define QUADS (HP / 16)
 #define HAS_TAIL (HP % 16 == 8)
-// Numbers of a row that a lane holds.
+// Numbers of a row that a lane holds, and pairs of them.
 #define HELD (HP / 4)
-// Columns of a product are computed so many eights at a time.
-#if HP <= 104
-#define AT_ONCE NT
-#else
-#define AT_ONCE 8
-#endif
+#define PAIRS (HP / 8)
+// 16-byte units of a matrix: for every sixteen rows and eight columns one of each lane, and
+// half of that for the last eight rows.
+#define MATRIX (QUADS * NT * 32 + HAS_TAIL * NT * 16)
+// Columns of a product are computed AT_ONCE eights at a time.
+#define COUNT_FROM(first, end) ((end) - (first) < AT_ONCE ? (end) - (first) : AT_ONCE)
 #define TILE 16
 // Rows with more entries are gathered by the whole warp.
 #define HUB 48
 #define ALL 0xffffffffu
 
-// A row: where its entries begin and end, its graph in the pack, how many vertices it stands for.
+// A row: where its entries begin and end, its graph in the pack, by what to multiply products
+// of what it gathers, how many vertices it stands for.
 struct Row {
     unsigned start, end, graph;
-    float size;
+    float unit, size;
 };
 
 __device__ __forceinline__ Row row_of(const uint4 *meta, unsigned row) {
     uint4 found = meta[row];
-    return {found.x, found.y, found.z, __uint_as_float(found.w)};
+    // The unit is a power of two: its bits are those of the exponent.
+    return {found.x, found.y, found.z & 0x7fffffu, __uint_as_float(found.z & 0x7f800000u), __uint_as_float(found.w)};
 }
 
 // The hyperbolic tangent as the processor's kernel has it: f/(f+1) with f = (exp(2x)-1)/2.
@@ -54,25 +57,21 @@ __device__ __forceinline__ float tangent(float x) {
     series = __fmaf_rn(series, __fmul_rn(r, r), r);
     float power = __uint_as_float(__float_as_uint(shifted) << 23);
     float f = __fmaf_rn(power, series, __fmaf_rn(power, 0.5f, -0.5f));
-    // A quotient within one unit in the last place.
-    float below = __fadd_rn(f, 1.0f);
-    float inverse = reciprocal(below);
-    float quotient = __fmul_rn(f, inverse);
-    return __fmaf_rn(__fmaf_rn(-quotient, below, f), inverse, quotient);
+    // The quotient is within two units in the last place.
+    return __fmul_rn(f, reciprocal(__fadd_rn(f, 1.0f)));
 }
 
-// Rounded to 11 bits.
-__device__ __forceinline__ unsigned leading(float x) { return (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
-
-// What is left.
-__device__ __forceinline__ unsigned rest(float x, unsigned high) {
-    return __float_as_uint(__fsub_rn(x, __uint_as_float(high)));
+// Two numbers as two of 16 bits, and what is left of them as two more.
+__device__ __forceinline__ void split(unsigned &high, unsigned &low, float x, float y) {
+    high = halves(x, y);
+    low = halves(__fsub_rn(x, first_half(high)), __fsub_rn(y, second_half(high)));
 }
 
 // Adds entries start, start + step, ... of a row to what a lane holds of it.
 __device__ __forceinline__ void add_entries(float (&held)[HELD], const float *state, const uint2 *entries,
                                             const unsigned *lines, const float *gates, unsigned start, unsigned end,
                                             unsigned step, unsigned t) {
+#pragma unroll 2
     for (unsigned entry = start; entry < end; entry += step) {
         uint2 found = entries[entry];
         float value = __uint_as_float(found.y);
@@ -157,51 +156,69 @@ __device__ __forceinline__ void gather(float (&held)[2][HELD], const float *stat
     }
 }
 
-// Adds the product of a tile with eights `first` to `first + AT_ONCE` of a matrix that is
-// laid out for this purpose: for every eight rows, eight columns and lane two numbers.
-__device__ __forceinline__ void add_product(float (&sums)[AT_ONCE][4], const float (&held)[2][HELD],
-                                            const float2 *matrix, int first, unsigned lane) {
+// The factors on the left of a tile: of rows g and g + 8 pairs of columns.
+struct Factors {
+    unsigned high[2][PAIRS], low[2][PAIRS];
+};
+
+// Adds the product of a tile with some eights of a matrix that is laid out for this purpose,
+// those from `FIRST` on.
+template <int FIRST, int COUNT>
+__device__ __forceinline__ void add_product(float (&sums)[COUNT][4], const Factors &left, const uint4 *matrix,
+                                            unsigned lane) {
+    // Products that follow each other are of different columns: none waits for the one before.
 #pragma unroll
-    for (int k = 0; k < KT; k++) {
-        float left[4] = {held[0][2 * k], held[1][2 * k], held[0][2 * k + 1], held[1][2 * k + 1]};
-        unsigned high[4], low[4];
+    for (int q = 0; q < QUADS; q++) {
+        unsigned high[4] = {left.high[0][2 * q], left.high[1][2 * q], left.high[0][2 * q + 1], left.high[1][2 * q + 1]};
+        unsigned low[4] = {left.low[0][2 * q], left.low[1][2 * q], left.low[0][2 * q + 1], left.low[1][2 * q + 1]};
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            high[i] = leading(left[i]);
-            low[i] = rest(left[i], high[i]);
-        }
-        // Products that follow each other are of different columns: none waits for the one before.
-#pragma unroll
-        for (int some = 0; some < AT_ONCE; some += 4) {
-            unsigned right_high[4][2], right_low[4][2];
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                if (some + i >= AT_ONCE || (NT % AT_ONCE != 0 && first + some + i >= NT)) continue;
-                float2 right = matrix[(k * NT + first + some + i) * 32 + lane];
-                right_high[i][0] = leading(right.x), right_high[i][1] = leading(right.y);
-                right_low[i][0] = rest(right.x, right_high[i][0]), right_low[i][1] = rest(right.y, right_high[i][1]);
-            }
+        for (int some = 0; some < COUNT; some += 4) {
+            uint4 right[4];
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                if (some + i < AT_ONCE && (NT % AT_ONCE == 0 || first + some + i < NT))
-                    multiply(sums[some + i], low, right_high[i]);
+                if (some + i < COUNT)
+                    right[i] = matrix[(q * NT + FIRST + some + i) * 32 + lane];
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                if (some + i < AT_ONCE && (NT % AT_ONCE == 0 || first + some + i < NT))
-                    multiply(sums[some + i], high, right_low[i]);
+            for (int part = 0; part < 3; part++)
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                if (some + i < AT_ONCE && (NT % AT_ONCE == 0 || first + some + i < NT))
-                    multiply(sums[some + i], high, right_high[i]);
+                for (int i = 0; i < 4; i++)
+                    if (some + i < COUNT) {
+                        if (part == 0) multiply(sums[some + i], low, right[i].x, right[i].y);
+                        if (part == 1) multiply(sums[some + i], high, right[i].z, right[i].w);
+                        if (part == 2) multiply(sums[some + i], high, right[i].x, right[i].y);
+                    }
         }
     }
+#if HAS_TAIL
+    const uint2 *tail = (const uint2 *)(matrix + QUADS * NT * 32);
+    unsigned high[2] = {left.high[0][PAIRS - 1], left.high[1][PAIRS - 1]};
+    unsigned low[2] = {left.low[0][PAIRS - 1], left.low[1][PAIRS - 1]};
+#pragma unroll
+    for (int some = 0; some < COUNT; some += 4) {
+        uint2 right[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (some + i < COUNT)
+                right[i] = tail[(FIRST + some + i) * 32 + lane];
+#pragma unroll
+        for (int part = 0; part < 3; part++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (some + i < COUNT) {
+                    if (part == 0) multiply(sums[some + i], low, right[i].x);
+                    if (part == 1) multiply(sums[some + i], high, right[i].y);
+                    if (part == 2) multiply(sums[some + i], high, right[i].x);
+                }
+    }
+#endif
 }
 
 // What renews the rows of a tile.
 struct Renewal {
     const float *drive;    // a line of HP numbers for each row, or for each number in `drive_lines`
     const unsigned *drive_lines;
-    const float2 *matrix;
+    const uint4 *matrix;
+    float unit;            // by what to multiply products with the matrix
     const float *source;
     float *target;
     float leak;
@@ -214,7 +231,8 @@ struct Tile {
     bool valid[2], goes_on[2];
     // Whether any row of the tile goes on.
     bool any;
-    float held[2][HELD];
+    float units[2], sizes[2];
+    Factors left;
 };
 
 // Gathers for rows `first + g` and `first + g + 8`, those below `end`.
@@ -228,74 +246,137 @@ __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint
         tile.valid[half] = row < end;
         tile.rows[half] = tile.valid[half] ? row : first;
         Row found = row_of(meta, tile.rows[half]);
-        starts[half] = found.start;
-        ends[half] = tile.valid[half] ? found.end : found.start;
+        tile.units[half] = found.unit * how.unit;
+        tile.sizes[half] = found.size;
         tile.goes_on[half] = tile.valid[half] && !(done && done[found.graph]);
+        starts[half] = found.start;
+        ends[half] = tile.goes_on[half] ? found.end : found.start;
     }
     tile.any = JACOBI || __ballot_sync(ALL, tile.goes_on[0] || tile.goes_on[1]);
-    if (tile.any && !how.quiet) gather(tile.held, how.source, entries, lines, gates, starts, ends, lane);
+    if (!tile.any || how.quiet) return;
+    float held[2][HELD];
+    gather(held, how.source, entries, lines, gates, starts, ends, lane);
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int i = 0; i < PAIRS; i++)
+            split(tile.left.high[half][i], tile.left.low[half][i], held[half][2 * i], held[half][2 * i + 1]);
 }
 
-// Renews the rows of graphs that go on. The answer is what the squares of their changes add
-// up to, in all lanes of a row.
-__device__ __forceinline__ void finish(float (&changes)[2], const Tile &tile, const Renewal &how, unsigned lane) {
-    unsigned t = lane & 3;
-    const unsigned (&rows)[2] = tile.rows;
-    const bool (&goes_on)[2] = tile.goes_on;
-    changes[0] = changes[1] = 0.0f;
+// Renews columns of a tile from eight `FIRST` to eight `END`; adds the squares of changes.
+template <int FIRST, int END>
+__device__ __forceinline__ void renew(float (&changes)[2], const float *const (&drives)[2], const Tile &tile,
+                                      const Renewal &how, unsigned lane) {
+    constexpr int COUNT = COUNT_FROM(FIRST, END);
+    // Loads come together, before what they are for: none of them waits for a store.
+    float2 drive[COUNT][2];
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) drive[n][half] = *(const float2 *)(drives[half] + 8 * (FIRST + n));
+    // Tensor cores round towards zero: what is large comes last, and is rounded to the nearest.
+    float sums[COUNT][4];
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) sums[n][i] = 0.0f;
+    if (!how.quiet) add_product<FIRST, COUNT>(sums, tile.left, how.matrix, lane);
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            float driven = i % 2 ? drive[n][i / 2].y : drive[n][i / 2].x;
+            sums[n][i] = tangent(__fmaf_rn(sums[n][i], tile.units[i / 2], driven));
+        }
+    size_t at[2];
+#pragma unroll
+    for (int half = 0; half < 2; half++) at[half] = (size_t)tile.rows[half] * STRIDE + 8 * FIRST + 2 * (lane & 3);
+    // What stands in for a row beyond the end is being renewed by others.
+    float2 old[COUNT][2];
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int n = 0; n < COUNT; n++) {
+            old[n][half] = {0.0f, 0.0f};
+            if (tile.valid[half]) old[n][half] = *(const float2 *)(how.source + at[half] + 8 * n);
+        }
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+#pragma unroll
+        for (int n = 0; n < COUNT; n++) {
+            float2 before = old[n][half], renewed = {sums[n][2 * half], sums[n][2 * half + 1]};
+            float2 step = {renewed.x - before.x, renewed.y - before.y};
+            changes[half] = __fmaf_rn(step.x, step.x, changes[half]);
+            changes[half] = __fmaf_rn(step.y, step.y, changes[half]);
+#if LEAKY
+            renewed.x = __fmaf_rn(how.leak, renewed.x, (1.0f - how.leak) * before.x);
+            renewed.y = __fmaf_rn(how.leak, renewed.y, (1.0f - how.leak) * before.y);
+#endif
+            float2 *to = (float2 *)(how.target + at[half] + 8 * n);
+            if (tile.goes_on[half]) *to = renewed;
+#if JACOBI
+            else if (tile.valid[half]) *to = before;
+#endif
+        }
+    if constexpr (FIRST + COUNT < END) renew<FIRST + COUNT, END>(changes, drives, tile, how, lane);
+}
+
+// Renews the rows of graphs that go on, and writes what the squares of their changes add up
+// to, over all vertices that a row stands for: all columns, or, where a tile is shared by `BY`
+// warps, one of so many parts of them.
+template <int BY>
+__device__ __forceinline__ void finish(float *all_changes, const Tile &tile, const Renewal &how, unsigned part,
+                                       unsigned lane) {
     if (!tile.any) return;
+    unsigned t = lane & 3;
+    float changes[2] = {0.0f, 0.0f};
     const float *drives[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        size_t line = how.drive_lines ? how.drive_lines[rows[half]] : rows[half];
+        size_t line = how.drive_lines ? how.drive_lines[tile.rows[half]] : tile.rows[half];
         drives[half] = how.drive + line * HP + 2 * t;
     }
-#pragma unroll 1
-    for (int eight = 0; eight < NT; eight += AT_ONCE) {
-        // Tensor cores round towards zero: what is large comes last, and is rounded to the nearest.
-        float sums[AT_ONCE][4];
-#pragma unroll
-        for (int n = 0; n < AT_ONCE; n++)
-#pragma unroll
-            for (int i = 0; i < 4; i++) sums[n][i] = 0.0f;
-        if (!how.quiet) add_product(sums, tile.held, how.matrix, eight, lane);
-#pragma unroll
-        for (int n = 0; n < AT_ONCE; n++) {
-            if (NT % AT_ONCE != 0 && eight + n >= NT) continue;
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                size_t at = (size_t)rows[half] * STRIDE + 8 * (eight + n) + 2 * t;
-                float2 old = *(const float2 *)(how.source + at);
-                float2 drive = *(const float2 *)(drives[half] + 8 * (eight + n));
-                float2 renewed = {tangent(sums[n][2 * half] + drive.x), tangent(sums[n][2 * half + 1] + drive.y)};
-                float2 step = {renewed.x - old.x, renewed.y - old.y};
-                changes[half] = __fmaf_rn(step.x, step.x, changes[half]);
-                changes[half] = __fmaf_rn(step.y, step.y, changes[half]);
-                if (how.leak != 1.0f) {
-                    renewed.x = __fmaf_rn(how.leak, renewed.x, (1.0f - how.leak) * old.x);
-                    renewed.y = __fmaf_rn(how.leak, renewed.y, (1.0f - how.leak) * old.y);
-                }
-                if (goes_on[half]) *(float2 *)(how.target + at) = renewed;
-#if JACOBI
-                else if (tile.valid[half]) *(float2 *)(how.target + at) = old;
-#endif
-            }
-        }
-    }
+    if constexpr (BY == 1) renew<0, NT>(changes, drives, tile, how, lane);
+    else if (part == 0) renew<0, (NT + 1) / 2>(changes, drives, tile, how, lane);
+    else renew<(NT + 1) / 2, NT>(changes, drives, tile, how, lane);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        float change = goes_on[half] ? changes[half] : 0.0f;
+        float change = changes[half];
         change += __shfl_xor_sync(ALL, change, 1);
         change += __shfl_xor_sync(ALL, change, 2);
-        changes[half] = change;
+        if (tile.goes_on[half] && t == 0) all_changes[BY * tile.rows[half] + part] = tile.sizes[half] * change;
     }
 }
 
+// Writes columns of a product from eight `FIRST` on.
+template <int FIRST>
+__device__ __forceinline__ void write_product(float *product, const Factors &left, const uint4 *matrix,
+                                              const float (&units)[2], const unsigned (&rows)[2],
+                                              const bool (&valid)[2], unsigned lane) {
+    constexpr int COUNT = COUNT_FROM(FIRST, NT);
+    float sums[COUNT][4];
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) sums[n][i] = 0.0f;
+    add_product<FIRST, COUNT>(sums, left, matrix, lane);
+#pragma unroll
+    for (int n = 0; n < COUNT; n++)
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            if (valid[half]) {
+                float2 two = {units[half] * sums[n][2 * half], units[half] * sums[n][2 * half + 1]};
+                *(float2 *)(product + (size_t)rows[half] * HP + 8 * (FIRST + n) + 2 * (lane & 3)) = two;
+            }
+    if constexpr (FIRST + COUNT < NT) write_product<FIRST + COUNT>(product, left, matrix, units, rows, valid, lane);
+}
+
 // Writes the product of rows with a matrix: of rows of `state` themselves, or of what
-// `carry` gathers of them. A row of the product is HP numbers.
-__device__ __forceinline__ void project(float *product, const float2 *matrix, const float *state, const uint2 *carry,
-                                        const uint2 *entries, bool by_max, unsigned first, unsigned end,
-                                        unsigned lane) {
+// `carry` gathers of them. A row of the product is HP numbers. Not inline: sweeps need the
+// registers.
+__device__ __noinline__ void project(float *product, const uint4 *matrix, float unit, const float *state,
+                                        const uint2 *carry, const uint2 *entries, bool by_max, unsigned first,
+                                        unsigned end, unsigned lane) {
     unsigned g = lane >> 2, t = lane & 3;
     unsigned rows[2], starts[2], ends[2];
     bool valid[2];
@@ -329,25 +410,25 @@ __device__ __forceinline__ void project(float *product, const float2 *matrix, co
     } else {
         gather(held, state, entries, nullptr, nullptr, starts, ends, lane);
     }
-#pragma unroll 1
-    for (int eight = 0; eight < NT; eight += AT_ONCE) {
-        float sums[AT_ONCE][4];
+    Factors left;
+    float units[2];
 #pragma unroll
-        for (int n = 0; n < AT_ONCE; n++)
+    for (int half = 0; half < 2; half++) {
+        // The largest number of a row decides its scale, between 2^-90 and 2^90.
+        float most = 0.0f;
 #pragma unroll
-            for (int i = 0; i < 4; i++) sums[n][i] = 0.0f;
-        add_product(sums, held, matrix, eight, lane);
+        for (int i = 0; i < HELD; i++) most = larger(most, fabsf(held[half][i]));
+        most = larger(most, __shfl_xor_sync(ALL, most, 1));
+        most = larger(most, __shfl_xor_sync(ALL, most, 2));
+        most = smaller(larger(most, 1e-27f), 1e27f);
+        unsigned exponent = __float_as_uint(most) & 0x7f800000u;
+        float scale = __uint_as_float(0x7f000000u + 0x05000000u - exponent);
+        units[half] = unit * __uint_as_float(exponent - 0x05000000u);
 #pragma unroll
-        for (int n = 0; n < AT_ONCE; n++) {
-            if (NT % AT_ONCE != 0 && eight + n >= NT) continue;
-#pragma unroll
-            for (int half = 0; half < 2; half++)
-                if (valid[half]) {
-                    float2 two = {sums[n][2 * half], sums[n][2 * half + 1]};
-                    *(float2 *)(product + (size_t)rows[half] * HP + 8 * (eight + n) + 2 * t) = two;
-                }
-        }
+        for (int i = 0; i < PAIRS; i++)
+            split(left.high[half][i], left.low[half][i], scale * held[half][2 * i], scale * held[half][2 * i + 1]);
     }
+    write_product<0>(product, left, matrix, units, rows, valid, lane);
 }
 
 // One number of the rows' inputs times V: dense columns, then those of one-hot labels. The

@@ -22,7 +22,7 @@ use crate::machine::{Launch, Limits, Machine, Trouble};
 use crate::params::Params;
 use crate::source::{Part, Shape};
 
-/// Tensor cores of this generation multiply TF32.
+/// Tensor cores since then multiply 16 x 16 by 16 x 8 numbers of 16 bits.
 const OLDEST: (i32, i32) = (8, 0);
 
 /// One GPU.

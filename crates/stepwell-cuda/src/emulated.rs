@@ -40,6 +40,11 @@ impl Emulated {
         Self { limits, backwards, folder: tempfile::tempdir().unwrap(), memory: Mutex::default() }
     }
 
+    /// Whether all memory was given back.
+    pub fn is_empty(&self) -> bool {
+        self.memory.lock().unwrap().is_empty()
+    }
+
     fn program(&self, shape: Shape, part: Part) -> Arc<Library> {
         let kernels: &[&str] = match part {
             Part::Packs => &["packs"],

@@ -19,15 +19,20 @@ use crate::machine::{Buffer, Launch, Machine, Trouble};
 use crate::model::{Outline, StackOnGpu, upload};
 use crate::packing::{Chosen, Flat, Layout, Most, Pack, Size, pack};
 use crate::params::Params;
-use crate::source::{BY_ROUNDING, BY_TOLERANCE, GRAPHS_BYTES, MOST_GRAPHS, MOST_UNITS, Part, Shape};
+use crate::source::{BY_ROUNDING, BY_TOLERANCE, MOST_GRAPHS, MOST_UNITS, Part, Shape, graphs_bytes};
 
 /// Recurrent matrices up to this size lie in shared memory.
 const KEPT_BYTES: usize = 100 << 10;
+/// Tiles that a team works on at a time, where it is one of several in a thread block.
+const TEAM: usize = 4;
+/// Phases of a graph in shared memory that no more than its team's tiles ask for.
+const FEWEST_PHASES: usize = 2;
+const MOST_PHASES: usize = 3;
 /// Rows and entries that are copied and computed at a time.
 const CHUNK_ROWS: usize = 1 << 21;
 const CHUNK_ENTRIES: usize = 1 << 25;
-/// Numbers of the gates that are computed at a time.
-const CHUNK_GATES: usize = 1 << 28;
+/// Numbers of the gates, and of what drives rows, that are computed at a time.
+const CHUNK_NUMBERS: usize = 1 << 28;
 
 /// Nanoseconds that all engines of this process have spent.
 static PACKING: AtomicU64 = AtomicU64::new(0);
@@ -131,18 +136,26 @@ impl<'a> Embedding<'a> {
             machine,
             work,
             outline,
-            layout: Layout { stride: 0, jacobi, gated, by_colour: false, levels },
+            layout: Layout { stride: 0, jacobi, gated, share: 1, by_colour: false, levels },
             vectors: Array2::zeros((graphs, outline.columns)),
             runs: Array2::default((graphs, outline.runs)),
         };
-        embedding.layout.stride = embedding.shape(true).stride();
+        let shape = embedding.shape(true);
+        (embedding.layout.stride, embedding.layout.share) = (shape.stride(), shape.share());
         embedding
     }
 
     /// What kernels are compiled for.
     fn shape(&self, shared: bool) -> Shape {
         let Outline { width, gated, jacobi, matrices, .. } = self.outline;
-        Shape { width, gated, jacobi, shared, kept: self.keeps(matrices) }
+        Shape {
+            width,
+            gated,
+            jacobi,
+            leaky: self.work.options.leak != 1.0,
+            shared,
+            kept: self.keeps(matrices),
+        }
     }
 
     /// Whether matrices of so many bytes lie in shared memory, and leave room for states.
@@ -154,32 +167,63 @@ impl<'a> Embedding<'a> {
     fn arena(&self, teams: usize) -> usize {
         let matrices = if self.shape(true).kept { self.outline.matrices } else { 0 };
         let shared = self.machine.limits().shared;
-        shared.saturating_sub(matrices + teams * GRAPHS_BYTES) / teams / 16 * 16
+        shared.saturating_sub(matrices + teams * graphs_bytes(self.most_graphs(teams))) / teams / 16 * 16
     }
 
-    fn class(&self, sizes: &[Size]) -> Class {
-        // A graph without vertices needs room, too.
-        let bytes = self.layout.bytes(sizes).max(16);
-        let teams = self.shape(true).warps() / 4;
-        match [teams, 2, 1].into_iter().find(|&teams| bytes <= self.arena(teams)) {
-            Some(teams) => Class::Shared(teams),
+    /// The most graphs of a pack of one of so many teams.
+    fn most_graphs(&self, teams: usize) -> usize {
+        MOST_GRAPHS / teams.next_power_of_two()
+    }
+
+    /// The class of a graph, and how many phases it has on every level.
+    fn class(&self, sizes: &[Size]) -> (Class, Vec<usize>) {
+        let fits = |&teams: &usize| {
+            let phases = self.phases(Class::Shared(teams), sizes);
+            let cut: Vec<Size> =
+                sizes.iter().zip(phases).map(|(size, phases)| Size { phases, ..*size }).collect();
+            // A graph without vertices needs room, too.
+            self.layout.bytes(&cut).max(16) <= self.arena(teams)
+        };
+        let class = match self.teams().iter().find(|teams| fits(teams)) {
+            Some(&teams) => Class::Shared(teams),
             None if sizes[0].rows <= self.machine.limits().large_rows => Class::Global,
             None => Class::Large,
-        }
+        };
+        (class, self.phases(class, sizes))
     }
 
-    /// Warps that work on a pack of a class.
-    fn team(&self, class: Class) -> usize {
-        self.shape(true).warps() / if let Class::Shared(teams) = class { teams } else { 1 }
+    /// Into how many teams a thread block may be divided, most first.
+    fn teams(&self) -> Vec<usize> {
+        let shape = self.shape(true);
+        let mut teams = vec![shape.warps() / (TEAM * shape.share()), 2, 1];
+        teams.retain(|teams| shape.warps().is_multiple_of(*teams));
+        teams.dedup();
+        teams
     }
 
-    /// Parts of a small graph that are renewed one after the other: as many as it takes for a
-    /// full pack to have a tile for every warp of its team in each. More of them need fewer
+    /// Rows of a phase for which warps have tiles.
+    fn rows_at_once(&self, class: Class) -> usize {
+        let shape = self.shape(true);
+        let teams = if let Class::Shared(teams) = class { teams } else { 1 };
+        16 * (shape.warps() / teams / shape.share())
+    }
+
+    /// Parts of a graph that are renewed one after the other: as many as it takes for a pack of
+    /// such graphs to have a tile for every warp of its team in each. More of them need fewer
     /// sweeps, but leave warps idle.
-    fn fewest_phases(&self) -> usize {
-        let teams = self.shape(true).warps() / 4;
-        let row = self.layout.bytes(&[Size { rows: 1, entries: 3, ..Size::default() }]);
-        (self.arena(teams) / row).div_ceil(64).clamp(2, 3)
+    fn phases(&self, class: Class, sizes: &[Size]) -> Vec<usize> {
+        if self.layout.jacobi || class == Class::Large {
+            return sizes.iter().map(|size| size.phases).collect();
+        }
+        let at_once = self.rows_at_once(class);
+        let fewest = match class {
+            Class::Shared(teams) => {
+                let graphs = (self.arena(teams) / self.layout.bytes(sizes).max(16)).max(1);
+                (graphs * sizes[0].rows).div_ceil(at_once).clamp(FEWEST_PHASES, MOST_PHASES)
+            }
+            _ => FEWEST_PHASES,
+        };
+        sizes.iter().map(|size| fewest.max(size.rows.div_ceil(at_once))).collect()
     }
 
     fn trouble(&self) -> impl Fn(Trouble) -> Error + use<> {
@@ -205,14 +249,11 @@ impl<'a> Embedding<'a> {
         };
         let (layout, trouble) = (self.layout, self.trouble());
         let mut sizes: Vec<Vec<Size>> = chosen.par_iter().map(|chosen| layout.sizes(chosen)).collect();
-        let classes: Vec<Class> = sizes.iter().map(|sizes| self.class(sizes)).collect();
-        for (sizes, &class) in sizes.iter_mut().zip(&classes).filter(|_| !layout.jacobi) {
-            let most = 16 * self.team(class);
-            let phases = |size: &Size| match class {
-                Class::Large => size.phases,
-                _ => self.fewest_phases().max(size.rows.div_ceil(most)),
-            };
-            sizes.iter_mut().for_each(|size| size.phases = phases(size));
+        let mut classes = Vec::with_capacity(chosen.len());
+        for sizes in &mut sizes {
+            let (class, phases) = self.class(sizes);
+            sizes.iter_mut().zip(phases).for_each(|(size, phases)| size.phases = phases);
+            classes.push(class);
         }
         let stacks = upload(self.machine, &self.work, self.outline).map_err(&trouble)?;
         let mut different = classes.clone();
@@ -258,8 +299,8 @@ impl<'a> Embedding<'a> {
                 let most = Most {
                     bytes: self.arena(teams),
                     rows: share.max(32),
-                    in_a_phase: if self.layout.jacobi { usize::MAX } else { 16 * self.team(class) },
-                    graphs: MOST_GRAPHS,
+                    in_a_phase: if self.layout.jacobi { usize::MAX } else { self.rows_at_once(class) },
+                    graphs: self.most_graphs(teams),
                 };
                 pack(list, self.layout, most)
             }
@@ -272,7 +313,12 @@ impl<'a> Embedding<'a> {
     /// Packs that are computed at a time.
     fn chunks<'p>(&self, packs: &'p [Pack], chosen: &[Chosen<'_>]) -> Vec<&'p [Pack]> {
         let (mut chunks, mut start, mut sums) = (Vec::new(), 0, [0; 3]);
-        let most = [CHUNK_ROWS, CHUNK_ENTRIES, CHUNK_GATES / (self.outline.width * self.work.options.blocks)];
+        let numbers = CHUNK_NUMBERS / self.outline.width;
+        let most = [
+            CHUNK_ROWS.min(numbers / self.work.weights.num_reservoirs()),
+            CHUNK_ENTRIES,
+            numbers / self.work.options.blocks,
+        ];
         for (at, pack) in packs.iter().enumerate() {
             let total = |what: fn(&Size) -> usize| pack.sizes.iter().map(what).sum::<usize>();
             let lines = |&graph: &usize| {
@@ -311,11 +357,15 @@ impl<'a> Embedding<'a> {
             _ => packs.iter().map(|pack| self.layout.bytes(&pack.sizes)).max().unwrap_or(0),
         };
         let slot_rows = packs.iter().flat_map(|pack| &pack.sizes).map(|size| size.rows).max().unwrap_or(0);
+        // An upper bound is good enough: it tells when it is worth looking closer.
+        let most_vertices = flat.meta.iter().map(|row| f32::from_bits(row[3])).fold(0.0, f32::max);
+        let most_vertices = most_vertices as i64 * slot_rows as i64;
         let on_gpu = timed(&COPYING, || FlatOnGpu::new(machine, flat))?;
         let graphs = flat.out_rows.len();
         let reservoirs = self.work.weights.num_reservoirs();
         let slots = blocks * teams * slot_rows * size_of::<f32>();
-        let drives = Buffer::room(machine, slots * reservoirs * shape.width)?;
+        let drive_rows = flat.meta.len();
+        let drives = Buffer::room(machine, drive_rows * reservoirs * shape.width * size_of::<f32>())?;
         let outputs = Buffer::room(machine, slots * shape.stride())?;
         let arenas = Buffer::room(machine, if shape.shared { 0 } else { blocks * arena })?;
         let vectors = Buffer::room(machine, graphs * self.outline.columns * size_of::<f64>())?;
@@ -332,7 +382,11 @@ impl<'a> Embedding<'a> {
                 arena: arena as i64,
                 arenas: arenas.address(),
                 slot_rows: slot_rows as i64,
+                graphs_bytes: graphs_bytes(self.most_graphs(teams)) as i64,
+                most_graphs: self.most_graphs(teams) as i64,
+                most_vertices,
                 drives: drives.address(),
+                drive_rows: drive_rows as i64,
                 outputs: outputs.address(),
                 out_rows: out_rows.address(),
                 vectors: vectors.address(),
@@ -341,12 +395,18 @@ impl<'a> Embedding<'a> {
                 ..on_gpu.params(stack.params)
             };
             gates = fill_gates(machine, shape, &mut params, flat, gates)?;
-            counter.clear()?;
             let kept = if shape.kept { self.outline.matrices } else { 0 };
-            let shared = kept + teams * GRAPHS_BYTES + if shape.shared { teams * arena } else { 0 };
+            let known = teams * graphs_bytes(self.most_graphs(teams));
+            let shared = kept + known + if shape.shared { teams * arena } else { 0 };
             let threads = 32 * shape.warps();
             let launch = Launch { shape, part: Part::Packs, kernel: "packs", blocks, threads, shared };
-            timed(&COMPUTING, || machine.launch(launch, &params).and_then(|()| machine.finish()))?;
+            timed(&COMPUTING, || {
+                for block in 0..params.blocks {
+                    counter.clear()?;
+                    machine.launch(launch, &Params { block, ..params })?;
+                }
+                machine.finish()
+            })?;
         }
         let mut found = vec![0.0f64; graphs * self.outline.columns];
         timed(&COPYING, || vectors.read(&mut found))?;

@@ -1,30 +1,74 @@
-//! Matrices in the order in which lanes of a warp read them.
+//! Matrices in the order in which lanes of a warp read them, as numbers of 16 bits.
 //!
-//! Tensor cores multiply 16 x 8 by 8 x 8 numbers. Of the matrix on the right, lane
-//! `4g + t` holds column g of rows t and t + 4. Which rows these are is free, as long as
-//! the factor on the left has its columns in the same order; `tile.cuh` gathers four
-//! neighbouring ones at a time, so lane t takes rows `16q + 4t` to `16q + 4t + 3`.
+//! Tensor cores multiply 16 x 16 by 16 x 8 numbers. Of the matrix on the right, lane
+//! `4g + t` holds column g of rows 2t, 2t + 1, 2t + 8 and 2t + 9. Which rows these are is
+//! free, as long as the factor on the left has its columns in the same order; `tile.cuh`
+//! gathers four neighbouring ones at a time, so lane t takes rows `16q + 4t` to `16q + 4t + 3`,
+//! and of the last eight, where the width is no multiple of 16, two.
+//!
+//! A number of single precision is the sum of two such numbers, but for its last bit or two.
+//! A power of two brings the largest of a matrix near 2^12, so that the smaller part is in
+//! their range, too.
 
 use ndarray::Array2;
 
-/// The row that lane t reads first (`second` = 0) or second (1) of the k-th eight rows.
-fn row(width: usize, k: usize, t: usize, second: usize) -> usize {
-    let quads = width / 16;
-    if k < 2 * quads { 16 * (k / 2) + 4 * t + 2 * (k % 2) + second } else { 16 * quads + 2 * t + second }
+/// The number of 16 bits (1, 5 and 10) that is nearest to one below 65,520.
+fn half(x: f32) -> u16 {
+    let sign = (x.to_bits() >> 16 & 0x8000) as u16;
+    let bits = x.abs().to_bits();
+    if x.abs() < 6.103_515_6e-5 {
+        // Multiples of 2^-24.
+        return sign | (x.abs() * (1u32 << 24) as f32).round_ties_even() as u16;
+    }
+    let rounded = bits + 0xfff + (bits >> 13 & 1);
+    sign | ((rounded >> 13) - (112 << 10)) as u16
 }
 
-/// Appends a matrix, padded with zeros to `width` x `width`: for every eight rows, eight
-/// columns and lane two numbers.
-pub fn push(fragments: &mut Vec<f32>, matrix: &Array2<f64>, width: usize) {
-    let value = |row, column| matrix.get((row, column)).map_or(0.0, |&value| value as f32);
-    for k in 0..width / 8 {
+/// What a number of 16 bits stands for.
+fn value(half: u16) -> f32 {
+    let size = match half & 0x7fff {
+        small @ ..0x400 => f32::from(small) / (1u32 << 24) as f32,
+        bits => f32::from_bits((u32::from(bits) << 13) + (112 << 23)),
+    };
+    if half & 0x8000 == 0 { size } else { -size }
+}
+
+/// A number as two of 16 bits.
+fn split(x: f64) -> [u16; 2] {
+    let high = half(x as f32);
+    [high, half((x - f64::from(value(high))) as f32)]
+}
+
+/// The power of two that brings a size to 2^`exponent` or below, but not to half of that.
+pub fn scale(size: f64, exponent: i32) -> f64 {
+    if size > 0.0 && size.is_finite() {
+        2f64.powi((exponent - size.log2().ceil() as i32).clamp(-60, 60))
+    } else {
+        1.0
+    }
+}
+
+/// Appends a matrix, padded with zeros to `width` x `width`: for every sixteen rows, eight
+/// columns and lane four pairs of numbers, two of them the larger parts; half of that for the
+/// last eight rows. The answer is by what to multiply products with it.
+pub fn push(fragments: &mut Vec<u32>, matrix: &Array2<f64>, width: usize) -> f32 {
+    let scale = scale(matrix.iter().fold(0.0, |most, x| x.abs().max(most)), 12);
+    let at = |row, column| split(matrix.get((row, column)).map_or(0.0, |x| x * scale));
+    let quads = width / 16;
+    for k in 0..width.div_ceil(16) {
         for n in 0..width / 8 {
             for lane in 0..32 {
-                let (g, t) = (lane / 4, lane % 4);
-                fragments.extend([0, 1].map(|second| value(row(width, k, t, second), 8 * n + g)));
+                let (column, t) = (8 * n + lane / 4, lane % 4);
+                let rows: &[usize] =
+                    if k < quads { &[16 * k + 4 * t, 16 * k + 4 * t + 2] } else { &[16 * k + 2 * t] };
+                for part in 0..2 {
+                    let pair = |&row: &usize| [0, 1].map(|next| u32::from(at(row + next, column)[part]));
+                    fragments.extend(rows.iter().map(pair).map(|[first, second]| first | second << 16));
+                }
             }
         }
     }
+    (1.0 / scale) as f32
 }
 
 /// Appends the rows of a matrix, padded with zeros to `width` columns.
@@ -44,22 +88,64 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_of_a_matrix_is_there_once() {
-        for width in [8, 16, 24, 56, 104] {
-            let units = width - 5;
-            let matrix = Array2::from_shape_fn((units, units), |(r, c)| (1 + r * units + c) as f64);
-            let mut fragments = Vec::new();
-            push(&mut fragments, &matrix, width);
-            assert_eq!(fragments.len(), width * width);
-            let mut found: Vec<usize> = fragments.iter().map(|&x| x as usize).filter(|&x| x > 0).collect();
-            found.sort_unstable();
-            assert_eq!(found, (1..=units * units).collect::<Vec<_>>());
+    fn numbers_of_16_bits_are_those_of_the_standard() {
+        let known = [
+            (0.0, 0),
+            (1.0, 0x3c00),
+            (-2.0, 0xc000),
+            (65504.0, 0x7bff),
+            (6.103_515_6e-5, 0x400),
+            (5.960_464_5e-8, 1),
+            (1.000_976_6, 0x3c01),
+            (1.0 / 3.0, 0x3555),
+            // Halfway: to the even one.
+            (1.000_488_3, 0x3c00),
+            (1.001_464_8, 0x3c02),
+        ];
+        for (x, bits) in known {
+            assert_eq!(half(x), bits, "{x}");
+        }
+        for bits in (0..0x7c00).chain(0x8000..0xfc00) {
+            assert_eq!(half(value(bits)), bits);
         }
     }
 
     #[test]
-    fn a_lane_reads_neighbouring_rows() {
-        let rows = |k| [0, 1].map(|second| row(56, k, 1, second));
-        assert_eq!((rows(0), rows(1), rows(2), rows(6)), ([4, 5], [6, 7], [20, 21], [50, 51]));
+    fn the_two_parts_of_every_number_of_a_matrix_are_there_once() {
+        for width in [8, 16, 24, 56, 104] {
+            let units = width - 5;
+            let matrix = Array2::from_shape_fn((units, units), |(r, c)| (1 + r * units + c) as f64 / 7e3);
+            let mut fragments = Vec::new();
+            let unit = push(&mut fragments, &matrix, width);
+            assert_eq!(fragments.len(), width * width);
+            let mut found = vec![0.0; units * units];
+            let quads = width / 16;
+            for (at, &pair) in fragments.iter().enumerate() {
+                let tail = at >= quads * (width / 8) * 128;
+                let at = if tail { at - quads * (width / 8) * 128 } else { at };
+                let per_lane = if tail { 2 } else { 4 };
+                let (lane, n, k) =
+                    (at / per_lane % 32, at / per_lane / 32 % (width / 8), at / per_lane / 32 / (width / 8));
+                let which = at % per_lane % (per_lane / 2);
+                let row =
+                    if tail { 16 * quads + 2 * (lane % 4) } else { 16 * k + 4 * (lane % 4) + 2 * which };
+                let column = 8 * n + lane / 4;
+                for (next, half) in [pair as u16, (pair >> 16) as u16].into_iter().enumerate() {
+                    match row + next < units && column < units {
+                        true => found[(row + next) * units + column] += f64::from(value(half) * unit),
+                        false => assert_eq!(half, 0),
+                    }
+                }
+            }
+            for (x, y) in matrix.iter().zip(&found) {
+                assert!((x - y).abs() <= x * 2f64.powi(-22), "{x} {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scale_is_a_power_of_two() {
+        assert_eq!((scale(1.0, 12), scale(0.9, 12), scale(1.1, 12)), (4096.0, 4096.0, 2048.0));
+        assert_eq!((scale(0.0, 12), scale(f64::INFINITY, 12)), (1.0, 1.0));
     }
 }

@@ -112,8 +112,9 @@ impl Large<'_> {
                     let same_level = self.blocks[block - 1][0] as usize == level;
                     params.carry = if same_level { 0 } else { here.carry };
                     params.input += (number - reservoirs as u64) * matrix;
+                    params.input_units += (number - reservoirs as u64) * 4;
                     let tiles = self.sizes[level].rows.div_ceil(16);
-                    self.launch("project_large", 32 * shape.warps(), 32 * tiles, 0, &params)?;
+                    self.launch("project_large", 256, 32 * tiles, 0, &params)?;
                 } else if !looked_up {
                     params.table += reservoir as u64 * self.table_bytes();
                     self.launch("drive_large", 256, self.sizes[0].rows * shape.width, 0, &params)?;
@@ -125,6 +126,7 @@ impl Large<'_> {
                     self.params.gates + number as u64 * here.gate_lines as u64 * 4 * shape.width as u64;
                 let mut params = Params {
                     recurrent: self.params.recurrent + number as u64 * matrix,
+                    recurrent_units: self.params.recurrent_units + number as u64 * 4,
                     gates,
                     drive: space.drives[reservoir].address(),
                     ..here
@@ -199,7 +201,7 @@ impl Large<'_> {
                 let quiet = (run.sweeps == 0 && colour == 0).into();
                 let swept = Params { first_row, end_row, quiet, ..params };
                 let tiles = ((end_row - first_row) as usize).div_ceil(16);
-                self.launch("sweep_large", 32 * self.shape.warps(), 32 * tiles, kept, &swept)?;
+                self.launch("sweep_large", 256, 32 * tiles, kept, &swept)?;
             }
             if solver == Solver::Jacobi
                 && let Some(next) = &mut space.next

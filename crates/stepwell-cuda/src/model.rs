@@ -17,6 +17,9 @@ pub const NONE: u32 = u32::MAX;
 pub struct StackOnGpu<'m> {
     recurrent: Buffer<'m>,
     input: Buffer<'m>,
+    /// By what to multiply products with them.
+    recurrent_units: Buffer<'m>,
+    input_units: Buffer<'m>,
     table: Buffer<'m>,
     plan: Buffer<'m>,
     /// Lines of gates of the kinds of edges, for every block and reservoir.
@@ -38,7 +41,7 @@ pub struct Outline {
     pub jacobi: bool,
     /// Levels that are used, the graphs' own included.
     pub levels: usize,
-    /// Bytes of the recurrent matrices of a stack.
+    /// Bytes of the recurrent matrices of a block.
     pub matrices: usize,
     /// Numbers of a vector.
     pub columns: usize,
@@ -57,7 +60,7 @@ impl Outline {
             gated: prepared.edge_attributes() > 0 || prepared.edge_kinds().next().is_some(),
             jacobi: options.solver == Solver::Jacobi,
             levels: 1 + level_read(blocks - 1, highest, options).max(options.level_of(blocks - 1, highest)),
-            matrices: blocks * weights.num_reservoirs() * width * width * size_of::<f32>(),
+            matrices: weights.num_reservoirs() * width * width * size_of::<f32>(),
             columns: weights.embedding_width(options),
             runs: weights.iter().count(),
         }
@@ -88,16 +91,17 @@ impl<'m> StackOnGpu<'m> {
         let Work { prepared, options, .. } = work;
         let (width, reservoirs) = (outline.width, stack[0].len());
         let (mut recurrent, mut input, mut table) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut recurrent_units, mut input_units) = (Vec::new(), Vec::new());
         let (mut kinds, mut turns) = (Vec::new(), Vec::new());
         for (block, list) in stack.iter().enumerate() {
             for BlockWeights { recurrent: w, input: v, gate } in list {
-                fragments::push(&mut recurrent, w, width);
+                recurrent_units.push(fragments::push(&mut recurrent, w, width));
                 match block {
                     0 => {
                         fragments::push_rows(&mut table, v.rows(), width);
                         table.extend(std::iter::repeat_n(0.0, width));
                     }
-                    _ => fragments::push(&mut input, v, width),
+                    _ => input_units.push(fragments::push(&mut input, v, width)),
                 }
                 for labels in prepared.edge_kinds() {
                     let line = gate.gate(labels, &[], w.ncols());
@@ -124,6 +128,8 @@ impl<'m> StackOnGpu<'m> {
         let buffers = Self {
             recurrent: Buffer::copy(machine, &recurrent)?,
             input: Buffer::copy(machine, &input)?,
+            recurrent_units: Buffer::copy(machine, &recurrent_units)?,
+            input_units: Buffer::copy(machine, &input_units)?,
             table: Buffer::copy(machine, &table)?,
             plan: Buffer::copy(machine, &codes)?,
             kinds: Buffer::copy(machine, &kinds)?,
@@ -135,6 +141,8 @@ impl<'m> StackOnGpu<'m> {
         let params = Params {
             recurrent: buffers.recurrent.address(),
             input: buffers.input.address(),
+            recurrent_units: buffers.recurrent_units.address(),
+            input_units: buffers.input_units.address(),
             table: buffers.table.address(),
             table_rows: (stack[0][0].input.nrows() + 1) as i64,
             plan: buffers.plan.address(),

@@ -4,12 +4,18 @@
 //! entries fit into its memory together. A sweep goes through a graph in phases: its rows,
 //! in the order of their colours, are cut into parts of nearly the same size, and all rows of
 //! a part gather before any is renewed. (Phases that are colours would leave most of a team
-//! idle: colours are of very different sizes.) Rows of a pack are ordered by phase, then by
-//! graph. How a graph is cut depends on its size alone, so what becomes of it does not depend
-//! on its company. Large graphs are swept colour by colour.
+//! idle: colours are of very different sizes.) Rows of a pack are ordered by phase, then by how
+//! many entries they have, so that rows that are gathered together are ready together. How a
+//! graph is cut depends on its size alone, so what becomes of it does not depend on its
+//! company. Large graphs are swept colour by colour.
+//!
+//! The entries of a row are multiplied by a power of two that brings what it gathers into the
+//! range of 16-bit numbers, whatever the states; its inverse is the row's unit.
 
 use rayon::prelude::*;
 use stepwell::reservoir::{Matrix, Piece};
+
+use crate::fragments::scale;
 
 /// A graph to embed.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +58,8 @@ pub struct Layout {
     pub stride: usize,
     pub jacobi: bool,
     pub gated: bool,
+    /// Warps that share a tile.
+    pub share: usize,
     /// Whether phases are colours.
     pub by_colour: bool,
     /// Levels that are used, the graphs' own included.
@@ -85,8 +93,8 @@ impl Layout {
     pub fn bytes(&self, sizes: &[Size]) -> usize {
         let states = if self.jacobi { 2 } else { 1 };
         let bytes = |size: &Size| {
-            let row = 16 + 4 * self.stride * states + 4 + 4 + 4;
-            size.rows * row + size.entries * if self.gated { 12 } else { 8 }
+            let row = 16 + 4 * self.stride * states + 4 + 4 * self.share + 4;
+            size.rows * row + size.entries * if self.gated { 12 } else { 8 } + 4 * (size.phases + 1)
         };
         sizes.iter().map(bytes).max().unwrap_or(0).next_multiple_of(16)
     }
@@ -145,8 +153,9 @@ pub struct Flat {
     pub graphs_of_packs: Vec<[u32; 2]>,
     /// The row of each graph in the result.
     pub out_rows: Vec<u32>,
-    /// For each row: where its entries begin and end in the pack, its graph in the pack, and
-    /// how many vertices it stands for (bits of a float).
+    /// For each row: where its entries begin and end in the pack, its graph in the pack and its
+    /// unit (a power of two; the bits of a float that are its exponent), and how many vertices
+    /// it stands for (bits of a float).
     pub meta: Vec<[u32; 4]>,
     /// For each graph its rows in the pack.
     pub members: Vec<u32>,
@@ -301,36 +310,45 @@ impl Flat {
     }
 }
 
+/// Rows with as many entries or more are alike.
+const MANY: usize = 63;
+
 /// The place of every row of every graph in the pack; fills the list of phases. Graphs with a
-/// count of 0 are cut between colours.
+/// count of 0 are cut between colours, and their rows stay in order.
 fn places(graphs: &[Chosen<'_>], level: usize, counts: &[usize], phases: &mut [u32]) -> Vec<Vec<u32>> {
-    phases.fill(0);
-    let cuts = |chosen: &Chosen<'_>, count: usize| -> Vec<usize> {
+    // By phase and number of entries, those with most first: how many rows, then their places.
+    let mut next = vec![0u32; (phases.len() - 1) * (MANY + 1)];
+    let cuts = |(chosen, &count): (&Chosen<'_>, &usize)| -> Vec<u32> {
         let Matrix { row_starts, colour_starts, .. } = chosen.piece.matrix(level, chosen.graph);
         let rows = row_starts.len() - 1;
-        if count == 0 {
-            return colour_starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        }
-        (0..count).map(|phase| (phase + 1) * rows / count - phase * rows / count).collect()
+        let (mut end, mut phase) = (0, 0);
+        let class = |row: usize| {
+            while row >= end {
+                phase += 1;
+                end = (phase * rows).checked_div(count).unwrap_or_else(|| colour_starts[phase]);
+            }
+            let entries = if count == 0 { 0 } else { (row_starts[row + 1] - row_starts[row]).min(MANY) };
+            let class = (phase - 1) * (MANY + 1) + MANY - entries;
+            next[class] += 1;
+            class as u32
+        };
+        (0..rows).map(class).collect()
     };
-    let cuts: Vec<Vec<usize>> =
-        graphs.iter().zip(counts).map(|(chosen, &count)| cuts(chosen, count)).collect();
-    for (phase, count) in cuts.iter().flat_map(|cuts| cuts.iter().enumerate()) {
-        phases[phase + 1] += *count as u32;
-    }
-    for phase in 1..phases.len() {
-        phases[phase] += phases[phase - 1];
-    }
-    let mut next = phases.to_vec();
-    let place = |cuts: &Vec<usize>| {
-        let mut places = Vec::new();
-        for (phase, &count) in cuts.iter().enumerate() {
-            places.extend(next[phase]..next[phase] + count as u32);
-            next[phase] += count as u32;
+    let mut places: Vec<Vec<u32>> = graphs.iter().zip(counts).map(cuts).collect();
+    let mut rows = 0;
+    for (phase, classes) in next.chunks_exact_mut(MANY + 1).enumerate() {
+        phases[phase] = rows;
+        for class in classes {
+            rows += std::mem::replace(class, rows);
         }
-        places
-    };
-    cuts.iter().map(place).collect()
+    }
+    phases[phases.len() - 1] = rows;
+    for place in places.iter_mut().flatten() {
+        let next = &mut next[*place as usize];
+        *place = *next;
+        *next += 1;
+    }
+    places
 }
 
 fn fill_level(
@@ -349,9 +367,11 @@ fn fill_level(
         for (row, &place) in places.iter().enumerate() {
             let range = matrix.row_starts[row]..matrix.row_starts[row + 1];
             let start = entry;
-            let columns = matrix.columns[range.clone()].iter().zip(&matrix.values[range.clone()]);
-            for (&column, value) in columns {
-                share.entries[entry] = [places[column as usize], value.to_bits()];
+            let values = &matrix.values[range.clone()];
+            // States and gates are at most 1.
+            let scale = scale(values.iter().map(|value| f64::from(value.abs())).sum(), 11) as f32;
+            for (&column, value) in matrix.columns[range.clone()].iter().zip(values) {
+                share.entries[entry] = [places[column as usize], (value * scale).to_bits()];
                 entry += 1;
             }
             if !share.lines.is_empty() {
@@ -359,7 +379,8 @@ fn fill_level(
                 share.lines[start..entry].iter_mut().zip(lines).for_each(|(to, line)| *to = line);
             }
             let size = matrix.sizes.get(row).map_or(1.0, |&size| size as f32);
-            share.meta[place as usize] = [start as u32, entry as u32, number as u32, size.to_bits()];
+            let graph_and_unit = number as u32 | (1.0 / scale).to_bits();
+            share.meta[place as usize] = [start as u32, entry as u32, graph_and_unit, size.to_bits()];
             share.members[member] = place;
             member += 1;
         }

@@ -36,8 +36,11 @@ macro_rules! params {
 params! {
     /// `W` of every block and reservoir, as [fragments](crate::fragments).
     recurrent: address,
+    /// By what to multiply products with them.
+    recurrent_units: address,
     /// `V` of every block but the first, likewise.
     input: address,
+    input_units: address,
     /// `V` of the first block, row after row, and a row of zeros.
     table: address,
     table_rows: count,
@@ -78,7 +81,14 @@ params! {
     /// Where they are, if not in shared memory.
     arenas: address,
     slot_rows: count,
+    /// Shared memory for what is known of graphs: bytes of a team, and how many graphs.
+    graphs_bytes: count,
+    most_graphs: count,
+    /// Vertices of the graph that has the most.
+    most_vertices: count,
+    /// What drives all rows, for every reservoir.
     drives: address,
+    drive_rows: count,
     outputs: address,
     out_rows: address,
     vectors: address,
@@ -110,5 +120,6 @@ params! {
     rows: count,
     quiet: count,
     shares: count,
+    /// The block that packs go through; of a large graph, what is measured.
     block: count,
 }

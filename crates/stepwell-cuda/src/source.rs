@@ -10,8 +10,10 @@ const GATES: &str = include_str!("../kernels/gates.cu");
 
 /// The most graphs of a pack.
 pub const MOST_GRAPHS: usize = 64;
-/// Bytes of shared memory for the graphs of a pack: `Graphs` in `packs.cu`.
-pub const GRAPHS_BYTES: usize = 20 * MOST_GRAPHS + 16;
+/// Bytes of shared memory for so many graphs of a pack: `graphs_in` of `packs.cu`.
+pub fn graphs_bytes(graphs: usize) -> usize {
+    20 * graphs + 16
+}
 /// The widest rows that fit into the registers of a warp.
 pub const MOST_UNITS: usize = 256;
 
@@ -40,6 +42,8 @@ pub struct Shape {
     pub gated: bool,
     /// Whether all rows are renewed at once.
     pub jacobi: bool,
+    /// Whether states keep a part of what they were.
+    pub leaky: bool,
     /// Whether states are in shared memory.
     pub shared: bool,
     /// Whether recurrent matrices are.
@@ -60,24 +64,40 @@ impl Shape {
     /// Warps of a thread block: as many as there are registers for.
     pub fn warps(&self) -> usize {
         match self.width {
-            ..=72 => 16,
-            73..=104 => 12,
+            ..=72 => 12,
+            73..=104 => 16,
+            _ => 8,
+        }
+    }
+
+    /// Warps that share a tile: rows of some widths leave too few tiles for all warps.
+    pub fn share(&self) -> usize {
+        if (73..=104).contains(&self.width) { 2 } else { 1 }
+    }
+
+    /// Eights of columns that a warp computes at a time: as many as there are registers for.
+    fn at_once(&self) -> usize {
+        match self.width {
+            ..=72 => self.width / 8,
+            73..=104 => 4,
             _ => 8,
         }
     }
 
     /// The program.
     pub fn source(&self, part: Part) -> String {
-        let Self { width, gated, jacobi, shared, kept } = *self;
+        let Self { width, gated, jacobi, leaky, shared, kept } = *self;
         let defined = [
             ("HP", width),
             ("STRIDE", self.stride()),
             ("WARPS", self.warps()),
+            ("SHARE", self.share()),
+            ("AT_ONCE", self.at_once()),
             ("GATED", gated.into()),
             ("JACOBI", jacobi.into()),
+            ("LEAKY", leaky.into()),
             ("SHARED", shared.into()),
             ("KEPT_MATRIX", kept.into()),
-            ("MOST_GRAPHS", MOST_GRAPHS),
             ("NOT_CONVERGED", 0),
             ("BY_TOLERANCE", BY_TOLERANCE as usize),
             ("BY_ROUNDING", BY_ROUNDING as usize),

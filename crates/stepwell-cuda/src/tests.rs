@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stepwell::config::{ModelConfig, Precision, Solver};
 use stepwell::model::Model;
@@ -10,7 +11,8 @@ use stepwell::reservoir::Device;
 use crate::cases::{Carries, batch, cases, compare};
 use crate::emulated::{Emulated, possible};
 use crate::engine::Cuda;
-use crate::machine::Limits;
+use crate::machine::{Launch, Limits, Machine, Trouble};
+use crate::params::Params;
 
 fn emulated(shared: usize, large_rows: usize, backwards: bool) -> Device {
     let limits = Limits { processors: 2, shared, large_rows, shares: 8 };
@@ -67,6 +69,32 @@ fn large_graphs_agree_with_the_processor() {
     }
 }
 
+/// A tile of wide rows is computed by two warps.
+#[test]
+fn wide_rows_agree_with_the_processor_in_any_order_of_threads() {
+    if !can() {
+        return;
+    }
+    let graphs = batch(5, &[20, 7], false, Carries { labels: 1, ..Carries::default() });
+    for solver in [Solver::GaussSeidel, Solver::Jacobi] {
+        let config = ModelConfig {
+            units: 76.into(),
+            blocks: 1,
+            solver,
+            spectral_radius: 0.3.into(),
+            ..ModelConfig::default()
+        };
+        let found = compare(&config, &graphs, &emulated(ROOMY, usize::MAX, false)).unwrap();
+        assert!(found.is_good(&config) && found.states < 2e-6, "{found:?}");
+        let model = Model::fit(config, &graphs).unwrap();
+        let embed = |backwards| {
+            let model = model.clone().on(emulated(ROOMY, usize::MAX, backwards));
+            model.embed(&graphs, |_| Continue(())).unwrap()
+        };
+        assert_eq!(embed(false), embed(true));
+    }
+}
+
 /// A missing barrier would let the order of threads show.
 #[test]
 fn the_order_of_threads_and_the_company_of_a_graph_change_no_bit() {
@@ -111,4 +139,95 @@ fn embedding_stops_when_asked() {
     let model = model.on(emulated(ROOMY, usize::MAX, false));
     let stopped = model.embed_prepared(&prepared, None, |_| Break(()));
     assert_eq!(stopped.unwrap_err(), stepwell::Error::Cancelled);
+}
+
+/// A machine that is lost after so many requests.
+#[derive(Debug)]
+struct Failing {
+    machine: Arc<Emulated>,
+    left: AtomicUsize,
+}
+
+impl Failing {
+    fn ask(&self) -> Result<&Emulated, Trouble> {
+        let one_less = |left: usize| left.checked_sub(1);
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        left.map(|_| &*self.machine).map_err(|_| "the GPU was lost".into())
+    }
+}
+
+impl Machine for Failing {
+    fn name(&self) -> String {
+        "a failing GPU".into()
+    }
+
+    fn limits(&self) -> Limits {
+        self.machine.limits()
+    }
+
+    fn reserve(&self, bytes: usize) -> Result<u64, Trouble> {
+        self.ask()?.reserve(bytes)
+    }
+
+    fn release(&self, address: u64, bytes: usize) {
+        self.machine.release(address, bytes);
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Trouble> {
+        self.ask()?.write(address, bytes)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Trouble> {
+        self.ask()?.read(address, bytes)
+    }
+
+    fn clear(&self, address: u64, bytes: usize) -> Result<(), Trouble> {
+        self.ask()?.clear(address, bytes)
+    }
+
+    fn launch(&self, launch: Launch, params: &Params) -> Result<(), Trouble> {
+        self.ask()?.launch(launch, params)
+    }
+
+    fn finish(&self) -> Result<(), Trouble> {
+        self.ask()?.finish()
+    }
+}
+
+/// Out of memory or lost, at whatever request: an error with the reason, no vectors, and all
+/// memory given back. The same graphs then run.
+#[test]
+fn a_gpu_that_fails_at_any_request_is_an_error_and_leaves_nothing_behind() {
+    if !can() {
+        return;
+    }
+    let graphs = batch(6, &[5, 3], false, Carries { labels: 1, ..Carries::default() });
+    let config =
+        ModelConfig { units: 4.into(), blocks: 1, spectral_radius: 0.2.into(), ..ModelConfig::default() };
+    let model = Model::fit(config, &graphs).unwrap();
+    for large_rows in [usize::MAX, 0] {
+        let shared = if large_rows == 0 { 64 } else { ROOMY };
+        let limits = Limits { processors: 2, shared, large_rows, shares: 8 };
+        let mut asked = 0;
+        loop {
+            let machine = Arc::new(Emulated::new(limits, false));
+            let failing = Failing { machine: machine.clone(), left: asked.into() };
+            let model = model.clone().on(Device::new(Arc::new(Cuda::new(failing))));
+            let result = model.embed(&graphs, |_| Continue(()));
+            assert!(machine.is_empty(), "after {asked} requests");
+            match result {
+                Ok(_) => break,
+                Err(error) => assert_eq!(
+                    error,
+                    stepwell::Error::Device {
+                        device: "a failing GPU".into(),
+                        problem: "the GPU was lost".into()
+                    },
+                    "after {asked} requests"
+                ),
+            }
+            asked += 1;
+        }
+        assert!(asked > 20, "{asked}");
+    }
 }
