@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) sweep_large
         Tile rows;
         begin(rows, how, (const uint4 *)p.meta, (const uint2 *)p.entries, p.gate_lines ? p.lines : nullptr,
               (const float *)p.gates, nullptr, first, end, lane);
-        finish<1>((float *)p.changes, rows, how, 0, lane);
+        finish((float *)p.changes, rows, how, lane);
     }
 }
 

@@ -6,8 +6,7 @@
 // in a slot of global memory), and so do rows and entries of the level it works on.
 // Rows of a pack are ordered by phase, all graphs together, so that a phase is a range of
 // rows, no more than a team has tiles for. All rows of a phase gather before any of them is
-// renewed. Where rows are wide, two warps share a tile: both gather it, and each renews half of
-// its columns. Sums over a graph go through the list of its members. A graph stops by itself:
+// renewed. Sums over a graph go through the list of its members. A graph stops by itself:
 // its rows then stay as they are. No result depends on which team takes a pack.
 
 // Of each pack and level.
@@ -57,7 +56,7 @@ __device__ __forceinline__ Place place_in(char *arena, unsigned rows, unsigned e
 #endif
     place.entries = (uint2 *)arena, arena += 8 * (size_t)entries;
     place.members = (unsigned *)arena, arena += 4 * (size_t)rows;
-    place.changes = (float *)arena, arena += 4 * SHARE * (size_t)rows;
+    place.changes = (float *)arena, arena += 4 * (size_t)rows;
     place.drive_lines = (unsigned *)arena, arena += 4 * (size_t)rows;
     place.phases = (unsigned *)arena, arena += 4 * ((size_t)phases + 1);
     place.lines = nullptr;
@@ -77,7 +76,7 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
                                       unsigned sweep, unsigned lane) {
     double squares = 0.0;
     for (unsigned i = start + lane % by; i < end; i += by)
-        for (unsigned part = 0; part < SHARE; part++) squares += place.changes[SHARE * place.members[i] + part];
+        squares += place.changes[place.members[i]];
     for (unsigned step = 1; step < by; step *= 2) squares += __shfl_xor_sync(ALL, squares, step);
     double change = sqrt(squares);
     unsigned converged = NOT_CONVERGED;
@@ -272,9 +271,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
                 for (unsigned phase = 0; phase < level.phases; phase++) {
                     unsigned end = place.phases[phase + 1];
                     how.quiet = sweep == 0 && phase == 0;
-                    unsigned first = place.phases[phase] + TILE * (team.warp / SHARE);
+                    unsigned first = place.phases[phase] + TILE * team.warp;
 #if JACOBI
-                    for (; first < end; first += TILE * (team.warps / SHARE)) {
+                    for (; first < end; first += TILE * team.warps) {
 #else
                     {
 #endif
@@ -286,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
                         team.sync();
                         if (first < end)
 #endif
-                        finish<SHARE>(place.changes, tile, how, team.warp % SHARE, team.lane);
+                        finish(place.changes, tile, how, team.lane);
                     }
                     team.sync();
                 }

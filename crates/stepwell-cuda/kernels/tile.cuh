@@ -263,11 +263,11 @@ __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint
             split(tile.left.high[half][i], tile.left.low[half][i], held[half][2 * i], held[half][2 * i + 1]);
 }
 
-// Renews columns of a tile from eight `FIRST` to eight `END`; adds the squares of changes.
-template <int FIRST, int END>
+// Renews columns of a tile from eight `FIRST` on; adds the squares of changes.
+template <int FIRST>
 __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&drives)[2], const Tile &tile,
                                       const Renewal &how, unsigned lane) {
-    constexpr int COUNT = COUNT_FROM(FIRST, END);
+    constexpr int COUNT = COUNT_FROM(FIRST, NT);
     // Loads come together, before what they are for: none of them waits for a store.
     float2 drive[COUNT][2];
 #pragma unroll
@@ -318,15 +318,12 @@ __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&
             else if (tile.valid[half]) *to = before;
 #endif
         }
-    if constexpr (FIRST + COUNT < END) renew<FIRST + COUNT, END>(changes, drives, tile, how, lane);
+    if constexpr (FIRST + COUNT < NT) renew<FIRST + COUNT>(changes, drives, tile, how, lane);
 }
 
 // Renews the rows of graphs that go on, and writes what the squares of their changes add up
-// to, over all vertices that a row stands for: all columns, or, where a tile is shared by `BY`
-// warps, one of so many parts of them.
-template <int BY>
-__device__ __forceinline__ void finish(float *all_changes, const Tile &tile, const Renewal &how, unsigned part,
-                                       unsigned lane) {
+// to, over all vertices that a row stands for.
+__device__ __forceinline__ void finish(float *all_changes, const Tile &tile, const Renewal &how, unsigned lane) {
     if (!tile.any) return;
     unsigned t = lane & 3;
     float changes[2] = {0.0f, 0.0f};
@@ -336,15 +333,13 @@ __device__ __forceinline__ void finish(float *all_changes, const Tile &tile, con
         size_t line = how.drive_lines ? how.drive_lines[tile.rows[half]] : tile.rows[half];
         drives[half] = how.drive + line * HP + 2 * t;
     }
-    if constexpr (BY == 1) renew<0, NT>(changes, drives, tile, how, lane);
-    else if (part == 0) renew<0, (NT + 1) / 2>(changes, drives, tile, how, lane);
-    else renew<(NT + 1) / 2, NT>(changes, drives, tile, how, lane);
+    renew<0>(changes, drives, tile, how, lane);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         float change = changes[half];
         change += __shfl_xor_sync(ALL, change, 1);
         change += __shfl_xor_sync(ALL, change, 2);
-        if (tile.goes_on[half] && t == 0) all_changes[BY * tile.rows[half] + part] = tile.sizes[half] * change;
+        if (tile.goes_on[half] && t == 0) all_changes[tile.rows[half]] = tile.sizes[half] * change;
     }
 }
 

@@ -136,12 +136,12 @@ impl<'a> Embedding<'a> {
             machine,
             work,
             outline,
-            layout: Layout { stride: 0, jacobi, gated, share: 1, by_colour: false, levels },
+            layout: Layout { stride: 0, jacobi, gated, by_colour: false, levels },
             vectors: Array2::zeros((graphs, outline.columns)),
             runs: Array2::default((graphs, outline.runs)),
         };
         let shape = embedding.shape(true);
-        (embedding.layout.stride, embedding.layout.share) = (shape.stride(), shape.share());
+        embedding.layout.stride = shape.stride();
         embedding
     }
 
@@ -195,7 +195,7 @@ impl<'a> Embedding<'a> {
     /// Into how many teams a thread block may be divided, most first.
     fn teams(&self) -> Vec<usize> {
         let shape = self.shape(true);
-        let mut teams = vec![shape.warps() / (TEAM * shape.share()), 2, 1];
+        let mut teams = vec![shape.warps() / TEAM, 2, 1];
         teams.retain(|teams| shape.warps().is_multiple_of(*teams));
         teams.dedup();
         teams
@@ -205,7 +205,7 @@ impl<'a> Embedding<'a> {
     fn rows_at_once(&self, class: Class) -> usize {
         let shape = self.shape(true);
         let teams = if let Class::Shared(teams) = class { teams } else { 1 };
-        16 * (shape.warps() / teams / shape.share())
+        16 * (shape.warps() / teams)
     }
 
     /// Parts of a graph that are renewed one after the other: as many as it takes for a pack of

@@ -58,8 +58,6 @@ pub struct Layout {
     pub stride: usize,
     pub jacobi: bool,
     pub gated: bool,
-    /// Warps that share a tile.
-    pub share: usize,
     /// Whether phases are colours.
     pub by_colour: bool,
     /// Levels that are used, the graphs' own included.
@@ -93,7 +91,7 @@ impl Layout {
     pub fn bytes(&self, sizes: &[Size]) -> usize {
         let states = if self.jacobi { 2 } else { 1 };
         let bytes = |size: &Size| {
-            let row = 16 + 4 * self.stride * states + 4 + 4 * self.share + 4;
+            let row = 16 + 4 * self.stride * states + 4 + 4 + 4;
             size.rows * row + size.entries * if self.gated { 12 } else { 8 } + 4 * (size.phases + 1)
         };
         sizes.iter().map(bytes).max().unwrap_or(0).next_multiple_of(16)

@@ -63,25 +63,12 @@ impl Shape {
 
     /// Warps of a thread block: as many as there are registers for.
     pub fn warps(&self) -> usize {
-        match self.width {
-            ..=72 => 12,
-            73..=104 => 16,
-            _ => 8,
-        }
-    }
-
-    /// Warps that share a tile: rows of some widths leave too few tiles for all warps.
-    pub fn share(&self) -> usize {
-        if (73..=104).contains(&self.width) { 2 } else { 1 }
+        if self.width <= 72 { 12 } else { 8 }
     }
 
     /// Eights of columns that a warp computes at a time: as many as there are registers for.
     fn at_once(&self) -> usize {
-        match self.width {
-            ..=72 => self.width / 8,
-            73..=104 => 4,
-            _ => 8,
-        }
+        if self.width <= 104 { self.width / 8 } else { 8 }
     }
 
     /// The program.
@@ -91,7 +78,6 @@ impl Shape {
             ("HP", width),
             ("STRIDE", self.stride()),
             ("WARPS", self.warps()),
-            ("SHARE", self.share()),
             ("AT_ONCE", self.at_once()),
             ("GATED", gated.into()),
             ("JACOBI", jacobi.into()),

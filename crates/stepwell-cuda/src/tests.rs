@@ -69,7 +69,6 @@ fn large_graphs_agree_with_the_processor() {
     }
 }
 
-/// A tile of wide rows is computed by two warps.
 #[test]
 fn wide_rows_agree_with_the_processor_in_any_order_of_threads() {
     if !can() {
