@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -419,3 +420,33 @@ def test_explanations_are_drawn_on_molecules(solubility, tmp_path):
     model.save(tmp_path / "model")
     stepwell("explain", table, "--smiles", "smiles", "-m", tmp_path / "model", "-o", tmp_path / "why.svg")
     assert "edge bond dashed" in (tmp_path / "why.svg").read_text()
+
+
+def test_one_target_of_a_table_may_have_gaps(tmp_path):
+    smiles = ["CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCl", "c1ccncc1"] * 4
+    cells = ["1", "", "0", "NA", "1", "null"] * 4
+    table = tmp_path / "gaps.csv"
+    table.write_text("smiles,active,kind\n" + "".join(f"{s},{c},x{i % 2}\n" for i, (s, c) in enumerate(zip(smiles, cells))))
+    ds = read_csv(table, targets="active")
+    assert np.isnan(ds.y).sum() == 12
+    assert np.nansum(ds.y) == 8
+    model = tmp_path / "m.safetensors"
+    command = ["train", table, "--smiles", "smiles", "--target", "active", "--units", "5", "--landmarks", "0", "-m", model]
+    assert "12 graphs without a target" in stepwell(*command).stderr
+    out = tmp_path / "p.csv"
+    stepwell("predict", table, "--smiles", "smiles", "-m", model, "-o", out)
+    assert len(out.read_text().splitlines()) == 1 + len(smiles)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1.5", "2", ">3"], "row 3: expected a number in column 'y', found '>3'"),
+        (["low", "", "high"], "row 2: expected a class in column 'y', found ''; remove rows without one"),
+    ],
+)
+def test_cells_that_are_neither_values_nor_missing_are_named(tmp_path, cells, expected):
+    table = tmp_path / "cells.csv"
+    table.write_text("smiles,y\n" + "".join(f"CCO,{cell}\n" for cell in cells))
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        read_csv(table, targets="y")

@@ -26,7 +26,8 @@ impl Choice<'_> {
     /// predicted with it of rows left out, if that is known.
     ///
     /// Accuracy has ties, and a little change of a decision value changes it or does not:
-    /// squared errors say more, and are the metric itself for numbers.
+    /// squared errors say more, and are the metric itself for numbers. They also decide between
+    /// alphas that another metric says nothing about.
     pub fn alpha(
         &self,
         regression: &Regression,
@@ -44,7 +45,10 @@ impl Choice<'_> {
                 .map(|alpha| held(alpha).map_or(Ok(f64::INFINITY), |held| self.loss(&held)))
                 .collect::<Result<_>>()?;
             if losses.iter().any(|loss| loss.is_finite()) {
-                best = smallest(self.alphas, &losses);
+                // Where every alpha ranks all rows correctly, the largest would predict one class
+                // for all of them.
+                let squares = errors.means_of(columns.clone());
+                best = smallest(self.alphas, &losses.into_iter().zip(squares).collect::<Vec<_>>());
             }
         }
         Ok((best, held(best)))

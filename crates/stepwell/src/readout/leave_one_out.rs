@@ -487,7 +487,7 @@ impl AlphaErrors {
 }
 
 /// The position of the smallest loss; of equal ones that of the largest alpha.
-pub(super) fn smallest(alphas: &[f64], losses: &[f64]) -> usize {
+pub(super) fn smallest<L: PartialOrd>(alphas: &[f64], losses: &[L]) -> usize {
     let better =
         |a: usize, b: usize| losses[a] < losses[b] || (losses[a] == losses[b] && alphas[a] > alphas[b]);
     (0..alphas.len()).reduce(|best, next| if better(next, best) { next } else { best }).unwrap_or(0)

@@ -199,16 +199,17 @@ fn leave_one_out_metrics_are_those_of_the_explicit_loop() {
 }
 
 #[test]
-fn ties_go_to_the_larger_alpha() {
-    // Classes far apart: every alpha ranks all rows correctly.
-    let x = Array2::from_shape_fn((40, 1), |(row, _)| if row < 20 { -5.0 } else { 5.0 } + row as f64 / 100.0);
-    let y = Array2::from_shape_fn((40, 1), |(row, _)| f64::from(u8::from(row >= 20)));
-    let encoded = Encoded::new(&Targets::Binary(y)).unwrap();
-    let alpha = Alpha::BestOf(vec![0.1, 10.0, 1.0]);
+fn squared_errors_decide_between_alphas_of_equal_metric() {
+    // Classes far apart: every alpha ranks all rows correctly, and the largest predicts one class.
+    let x = Array2::from_shape_fn((40, 1), |(row, _)| if row < 36 { -5.0 } else { 5.0 } + row as f64 / 100.0);
+    let y = Array2::from_shape_fn((40, 1), |(row, _)| f64::from(u8::from(row >= 36)));
+    let encoded = Encoded::new(&Targets::Binary(y.clone())).unwrap();
+    let alpha = Alpha::BestOf(vec![0.1, 1e6, 1.0]);
     let options = ReadoutOptions { alpha, ..Default::default() };
     let readout = Readout::fit(x.view(), &encoded, Sample::default(), &options, 0).unwrap();
-    assert_eq!(readout.alphas(), [10.0]);
     assert_eq!(readout.estimate(), Some((Metric::RocAuc, 1.0)));
+    let decisions = readout.predict(x.view()).unwrap();
+    assert!(decisions.iter().zip(&y).all(|(decision, y)| (*decision > 0.0) == (*y == 1.0)), "{decisions}");
 }
 
 #[test]

@@ -36,14 +36,17 @@ def read(path, columns, features, errors, processes, verbose) -> Found:
             path, smiles, targets, groups=groups, split=split, features=features, errors=errors, n_jobs=processes,
             verbose=verbose,
         )
-    several = ds.y is not None and ds.y.ndim == 2
+    y = ds.y
+    if y is not None and y.dtype.kind == "f" and np.isnan(y).any():
+        y = y.reshape(len(y), -1)  # a list of targets may have gaps, even of one
+    several = y is not None and y.ndim == 2
     molecules: Any = ds.graphs
     rows = molecules.rows
     return Found(
         name=ds.name,
         graphs=molecules._raw,
-        y=None if ds.y is None else _as_targets(ds.y),
-        binary=several and bool(np.isin(ds.y[~np.isnan(ds.y)], (0, 1)).all()),
+        y=None if y is None else _as_targets(y),
+        binary=several and bool(np.isin(y[~np.isnan(y)], (0, 1)).all()),
         target_names=ds.target_names,
         # Where rows are missing, the others keep their numbers.
         ids=None if len(rows) == 0 or rows[-1] + 1 == len(rows) else [str(row) for row in rows],

@@ -38,8 +38,8 @@ def read_csv(
         The column of SMILES.
     targets : str or list of str
         The target columns. A single name gives an array of integers, floats or
-        strings; a list gives a float array with a column for each, and NaN for missing
-        values.
+        strings; a list gives a float array with a column for each. Missing values
+        (empty, "NA", "N/A", "NaN", "null", "None") of numbers are NaN.
     ids : str, optional
         The column of ids.
     groups : str, optional
@@ -80,7 +80,7 @@ def read_csv(
     if several and names:
         y = np.column_stack([_numbers(kept[name], name, place, molecules.rows) for name in names])
     elif names:
-        y = _values(kept[names[0]])
+        y = _values(kept[names[0]], names[0], place, molecules.rows)
     parts: Any = None
     if split == "scaffold":
         parts = scaffold_split(scaffolds)
@@ -122,28 +122,47 @@ def _columns(path, names):
     return columns
 
 
-def _values(texts):
-    """Integers, otherwise floats, otherwise strings."""
-    texts = [text.strip() for text in texts]
-    if "" not in texts:
+#: Cells without a value, in lower case.
+_MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])
+
+
+def _is_missing(text):
+    return text.strip().lower() in _MISSING
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _values(texts, name, place, rows):
+    """Integers, or floats with NaN for missing values, or class names."""
+    known = [text for text in texts if not _is_missing(text)]
+    # A column of numbers with a slip is not a column of class names.
+    if 2 * sum(map(_is_number, known)) > len(known):
+        numbers = _numbers(texts, name, place, rows)
         try:
             return np.array([int(text) for text in texts])
         except ValueError:
-            pass
-    try:
-        return np.array([float(text) if text else np.nan for text in texts])
-    except ValueError:
-        return np.array(texts)
+            return numbers
+    for position, text in enumerate(texts):
+        if _is_missing(text):
+            where = f"{place}, row {rows[position] + 1}"
+            raise ValueError(f"{where}: expected a class in column {name!r}, found {text!r}; remove rows without one")
+    return np.array([text.strip() for text in texts])
 
 
 def _numbers(texts, name, place, rows):
     """Numbers, with NaN for missing values."""
     numbers = np.full(len(texts), np.nan)
     for position, text in enumerate(texts):
-        if text.strip():
+        if not _is_missing(text):
             try:
                 numbers[position] = float(text)
             except ValueError:
-                told = f"{place}, row {rows[position] + 1}: expected a number in column {name!r}, found {text!r}"
-                raise ValueError(told) from None
+                where = f"{place}, row {rows[position] + 1}"
+                raise ValueError(f"{where}: expected a number in column {name!r}, found {text!r}") from None
     return numbers
