@@ -481,6 +481,6 @@ mod tests {
         assert_eq!(of("a.JSONL").unwrap(), Format::JsonLines);
         assert_eq!(of("out/folder").unwrap(), Format::TudFolder);
         assert!(of("a.txt").unwrap_err().to_string().contains("unknown file extension"));
-        assert!(of("a.csv").unwrap_err().to_string().contains("by --smiles"));
+        assert!(of("a.csv").unwrap_err().to_string().contains("with --smiles"));
     }
 }
