@@ -10,7 +10,7 @@ use stepwell::config::{Level, Metric, ModelConfig, Preset};
 use stepwell::metrics::{Judged, Truth};
 use stepwell::model::{Choice, Drawn, Model, TrainedModel, choose_on};
 use stepwell::readout::{Assessment, Sample};
-use stepwell::targets::{Encoded, Targets, Task};
+use stepwell::targets::{Encoded, Labels, Targets, Task};
 use stepwell_data::vectors::Spilled;
 use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, files, models};
 
@@ -248,21 +248,39 @@ impl Train {
         if config.choose.is_empty() {
             return Ok((config, Vec::new()));
         }
-        let mut drawn = Drawn::default();
+        let (mut drawn, mut kinds, mut names) = (Drawn::default(), Targets::None, Vec::new());
         terminal.busy("reading", || {
             source.visit(|piece| {
                 drawn.observe(&piece.graphs, &piece.targets);
-                Ok::<(), anyhow::Error>(())
+                if names.is_empty() {
+                    names.clone_from(&piece.target_names);
+                }
+                Ok::<(), anyhow::Error>(kinds.append(piece.targets.kinds())?)
             })
         })?;
         let (graphs, mut targets) = drawn.finish()?;
-        if self.regression {
+        if self.regression || matches!(kinds, Targets::Numbers(_)) {
             targets = targets.into_numbers().with_context(|| source.name.clone()).context(BadUsage)?;
         }
         // Whatever is wrong with targets is said of all of them, later.
-        let Ok(targets) = Encoded::new(&targets) else {
+        let classes = kinds.labels().filter(|_| !self.regression).map_or(Labels::NONE, Labels::distinct);
+        let Ok(targets) = Encoded::with_classes(&targets, classes) else {
             return Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new()));
         };
+        let (count, varying) = (targets.task().num_targets(), targets.varying());
+        if count > 1 && varying.len() < count {
+            let fixed = (0..count).filter(|target| !varying.contains(target));
+            let fixed: Vec<String> = fixed
+                .map(|target| {
+                    names.get(target).map_or_else(|| target.to_string(), |name| format!("'{name}'"))
+                })
+                .collect();
+            terminal.note(&format!(
+                "note: options are chosen without target {}: it does not vary among the {} sampled graphs",
+                fixed.join(", "),
+                graphs.len()
+            ));
+        }
         terminal.busy("choosing options", || {
             Ok(choose_on(&config, &graphs, &targets, || ControlFlow::Continue(()))?)
         })

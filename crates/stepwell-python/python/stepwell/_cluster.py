@@ -393,7 +393,8 @@ def train(cluster, model, y="y", skip_bad=False):
             options["class_weight"] = [float(model.class_weight.get(label, 1.0)) for label in (0, 1)]
         else:
             options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=classes, y=classes).tolist()
-    options, choices = found.draw.choose(options)
+    labels = as_labels(classes) if target.kind == "classes" else None
+    options, choices = found.draw.choose(options, labels)
     features = found.features
     if not features.serves(options):  # columns of structure were chosen
         features = _surveyed(cluster, options, skip_bad, target).features
@@ -401,7 +402,7 @@ def train(cluster, model, y="y", skip_bad=False):
     readout = RawReadoutFit(
         options,
         plan.model.width,
-        as_labels(classes) if target.kind == "classes" else None,
+        labels,
         [found.counts[name] for name in classes.tolist()],
         found.census,
         names,
