@@ -246,6 +246,13 @@ impl Encoded {
         (0..self.task.num_targets()).filter(varies).collect()
     }
 
+    /// The targets that at least one row is known of.
+    pub fn known(&self) -> Vec<usize> {
+        let census = self.census();
+        let is_known = |target: &usize| census.counts(*target).iter().any(|&count| count > 0);
+        (0..self.task.num_targets()).filter(is_known).collect()
+    }
+
     /// Some of several targets, in this order. Classes are a single target and stay as they are.
     ///
     /// # Panics
