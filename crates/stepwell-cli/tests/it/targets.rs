@@ -340,3 +340,44 @@ fn a_target_of_one_graph_hides_no_choice() {
     let told = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(told.contains("options are chosen without target 'rare'"), "{told}");
 }
+
+#[test]
+fn every_one_of_several_targets_is_explained() {
+    let folder = Folder::new();
+    for numbers in [false, true] {
+        let data = shapes(&folder, "d.jsonl", |n, ring| {
+            let large = if numbers { n as f64 / 4.0 } else { f64::from(u8::from(n > 8)) };
+            format!("\"ring\":{},\"large\":{large}", u8::from(ring))
+        });
+        let model = folder.at("m.safetensors");
+        json(&["train", &data, "--target", "ring,large", "-m", &model, "--units", "8", "--json"]);
+        let explain = ["explain", &data, "--target", "large,ring", "--graph", "2", "-m", &model];
+        let predicted = json(&["predict", &data, "--target", "ring,large", "-m", &model, "--json"]);
+        assert_eq!(predicted["graphs"], 66);
+        let of = |class: &str| json(&[&explain[..], &["--class", class, "--json"]].concat());
+        let (ring, large) = (of("ring"), of("large"));
+        assert_eq!((&ring["target"], &large["target"]), (&"ring".into(), &"large".into()));
+        assert_ne!(ring["decision"], large["decision"]);
+        assert_eq!(of("1"), large, "by position");
+        let told = stepwell().args(explain).assert().success();
+        let (out, notes) = (told.get_output().stdout.clone(), told.get_output().stderr.clone());
+        let (out, notes) = (String::from_utf8(out).unwrap(), String::from_utf8(notes).unwrap());
+        assert!(notes.contains("explaining target ring, the first of 2; --class names another"), "{notes}");
+        // Graph 2 is a path of six vertices.
+        assert!(out.contains("target ring: predicted") && out.contains("known to be 0\n"), "{out}");
+        let refused = failure(&[&explain[..], &["--class", "c"]].concat(), 2);
+        assert!(refused.contains("--class: expected one of ring, large, found 'c'"), "{refused}");
+    }
+}
+
+#[test]
+fn a_search_says_that_it_chooses_nothing_else() {
+    let search =
+        ["evaluate", "b-easy-small", "--configs", "1", "--inits", "1", "--folds", "2", "--units", "3"];
+    let done =
+        stepwell().args(search).args(["--landmarks", "20", "--stacks", "1", "--json"]).assert().success();
+    let told = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("--configs searches instead of choosing by leave-one-out: structure"), "{told}");
+    let found: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(found["folds"][0]["config"]["choose"], serde_json::json!([]));
+}
