@@ -88,6 +88,12 @@ struct TrainingSummary {
     metric: Metric,
     /// Its leave-one-out value, a mean over targets.
     leave_one_out: Option<f64>,
+    /// The share of balanced class weights that was chosen, if there is one target: 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    balance: Option<f64>,
+    /// Whether rows cannot be predicted without themselves.
+    #[serde(skip)]
+    unknown: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<TargetSummary>,
     /// Options that were chosen, and from what.
@@ -213,6 +219,12 @@ impl Train {
             [first, rest @ ..] if rest.iter().all(|alpha| alpha == first) => OneOrEach::One(*first),
             alphas => OneOrEach::Each(alphas.to_vec()),
         };
+        let assessed = trained.readout.assessments().unwrap_or_default();
+        let unknown = assessed.iter().all(|found| found.rows == 0);
+        let balance = match assessed {
+            [found] if targets.task().num_classes() > 0 => Some(found.balance),
+            _ => None,
+        };
         let report = TrainingSummary {
             dataset: source.name,
             classes: trained.classes.names(),
@@ -220,6 +232,8 @@ impl Train {
             alpha,
             metric,
             leave_one_out,
+            balance,
+            unknown,
             targets: each_target(&trained, &targets),
             choices: trained.choices.clone(),
             training_accuracy,
@@ -364,12 +378,23 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
         OneOrEach::One(alpha) => format!(", alpha {alpha}"),
         OneOrEach::Each(_) => String::new(),
     };
+    let weights = match report.balance {
+        Some(1.0) => ", balanced class weights".to_owned(),
+        Some(share) if share > 0.0 => format!(", class weights {:.0} % balanced", 100.0 * share),
+        _ => String::new(),
+    };
     let fit = match report.leave_one_out {
         Some(value) => {
             let mean = if report.targets.is_empty() { "" } else { "mean " };
             format!("leave-one-out {mean}{} {}", report.metric.title(), report.metric.shown(value))
         }
-        None => "no leave-one-out value: targets do not vary".to_owned(),
+        None if report.unknown => {
+            "no leave-one-out value: a training graph alone determines a part of the readout".to_owned()
+        }
+        None => format!("leave-one-out {} has no value: targets do not vary", report.metric.title()),
     };
-    format!("{learnt}, {columns} columns{kind}{alpha}: {fit}; wrote {} after {seconds:.2} s", path.display())
+    format!(
+        "{learnt}, {columns} columns{kind}{alpha}{weights}: {fit}; wrote {} after {seconds:.2} s",
+        path.display()
+    )
 }

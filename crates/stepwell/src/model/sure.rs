@@ -34,7 +34,8 @@ impl TrainedModel {
         let task = self.readout.task();
         same_length("columns of decision values", task.num_columns(), decisions.ncols())?;
         let assessment = &self.assessed("probabilities")?[target];
-        let calibration = assessment.calibration.as_ref().ok_or_else(|| unknown("probabilities"))?;
+        let calibration =
+            assessment.calibration.as_ref().ok_or_else(|| self.unknown("probabilities", target))?;
         calibration.probabilities(decisions.slice_axis(Axis(1), task.columns_of(target).into()))
     }
 
@@ -92,17 +93,35 @@ impl TrainedModel {
             };
             return Err(Error::BadOption { name: "threshold", expected: "two classes".into(), found });
         }
+        wanted.check()?;
         let assessment = self.assessed("thresholds")?.get(target);
         let operating = assessment.and_then(|found| found.operating.as_ref());
-        operating.ok_or_else(|| unknown("thresholds"))?.threshold(wanted)
+        let found = operating.ok_or_else(|| self.unknown("thresholds", target))?.threshold(wanted);
+        found.map_err(|error| match error {
+            Error::BadOption { name, expected, found } if task.num_targets() > 1 => {
+                let expected = format!("{name} of {expected}");
+                Error::BadTarget { name: self.target(target), expected, found }
+            }
+            error => error,
+        })
     }
 
     fn assessed(&self, what: &'static str) -> Result<&[Assessment]> {
-        self.readout.assessments().ok_or_else(|| unknown(what))
+        self.readout.assessments().ok_or_else(|| {
+            let expected = "a model with leave-one-out values; train it again with this version".into();
+            Error::BadOption { name: what, expected, found: "one without, of an older version".into() }
+        })
     }
-}
 
-fn unknown(what: &'static str) -> Error {
-    let expected = "a model with leave-one-out values; train it again with this version".into();
-    Error::BadOption { name: what, expected, found: "one without".into() }
+    /// Leave-one-out values of a target are unknown.
+    fn unknown(&self, what: &'static str, target: usize) -> Error {
+        let of = if self.readout.task().num_targets() > 1 {
+            format!(" of target '{}'", self.target(target))
+        } else {
+            String::new()
+        };
+        let expected = format!("leave-one-out values{of}; train on more graphs, or with a larger alpha");
+        let found = "none, since a training graph alone determines a part of the readout".into();
+        Error::BadOption { name: what, expected, found }
+    }
 }

@@ -255,6 +255,25 @@ pub enum Wanted {
     Recall(f64),
 }
 
+impl Wanted {
+    /// Refuses what no threshold can give.
+    pub fn check(self) -> Result<()> {
+        let (name, least) = self.parts();
+        if least > 0.0 && least <= 1.0 {
+            return Ok(());
+        }
+        let (expected, found) = ("more than 0 and at most 1".into(), least.to_string());
+        Err(Error::BadOption { name, expected, found })
+    }
+
+    fn parts(self) -> (&'static str, f64) {
+        match self {
+            Self::Precision(least) => ("precision", least),
+            Self::Recall(least) => ("recall", least),
+        }
+    }
+}
+
 impl Operating {
     fn new(held: &Held, truth: &[usize]) -> Self {
         let of = |class: usize| {
@@ -309,14 +328,8 @@ impl Operating {
 
     /// The best threshold of those that give what is wanted.
     pub fn threshold(&self, wanted: Wanted) -> Result<Threshold> {
-        let (name, least) = match wanted {
-            Wanted::Precision(least) => ("precision", least),
-            Wanted::Recall(least) => ("recall", least),
-        };
-        if !(least > 0.0 && least <= 1.0) {
-            let (expected, found) = ("more than 0 and at most 1".into(), least.to_string());
-            return Err(Error::BadOption { name, expected, found });
-        }
+        wanted.check()?;
+        let (name, least) = wanted.parts();
         let points: Vec<Threshold> = self.values[1].iter().map(|&value| self.at(value)).collect();
         let (value, other): (Of, Of) = match wanted {
             Wanted::Precision(_) => (|point| point.precision, |point| point.recall),
