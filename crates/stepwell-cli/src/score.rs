@@ -1,5 +1,7 @@
 //! How good predictions are.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::Serialize;
@@ -22,10 +24,16 @@ pub struct Score {
     pub without: usize,
     /// Graphs that were not looked at, since there are too many.
     pub beyond: usize,
+    /// Targets of the model that the data does not have under their names.
+    pub missing: Vec<String>,
 }
 
 /// Decision values that are kept for metrics.
 const MOST: usize = 1 << 24;
+
+fn is_binary(model: &TrainedModel) -> bool {
+    matches!(model.readout.task(), Task::Binary { .. })
+}
 
 /// Metrics by name.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -72,12 +80,41 @@ impl Score {
             return self.compare(model, decisions.view(), &known.targets);
         }
         match &piece.some_classes {
-            None => self.compare(model, predictions.decisions.view(), &piece.targets),
+            None => {
+                let targets = self.by_name(model, piece);
+                self.compare(model, predictions.decisions.view(), &targets)
+            }
             Some(Known { targets, rows: graphs }) => {
                 self.without += piece.len() - graphs.len();
                 self.compare(model, predictions.decisions.select(Axis(0), graphs).view(), targets)
             }
         }
+    }
+
+    /// The targets of graphs in the order of the model's. Several targets are matched by name,
+    /// if both sides have names; those that the data does not have are unknown.
+    fn by_name<'d>(&mut self, model: &TrainedModel, piece: &'d Dataset) -> Cow<'d, Targets> {
+        let (names, own) = (&model.targets, &piece.target_names);
+        let (Targets::Numbers(values) | Targets::Binary(values)) = &piece.targets else {
+            return Cow::Borrowed(&piece.targets);
+        };
+        if names.len() < 2 || own.len() != values.ncols() || names == own {
+            return Cow::Borrowed(&piece.targets);
+        }
+        let places: Vec<Option<usize>> =
+            names.iter().map(|name| own.iter().position(|other| other == name)).collect();
+        let missing = names.iter().zip(&places).filter(|(_, place)| place.is_none());
+        self.missing = missing.map(|(name, _)| name.clone()).collect();
+        let value = |(row, target): (usize, usize)| places[target].map_or(f64::NAN, |at| values[(row, at)]);
+        let matched = Array2::from_shape_fn((values.nrows(), names.len()), value);
+        Cow::Owned(match &piece.targets {
+            Targets::Binary(_) => Targets::Binary(matched),
+            // Numbers among other columns do not keep these from being 0 and 1.
+            _ if is_binary(model) && matched.iter().all(|v| v.is_nan() || *v == 0.0 || *v == 1.0) => {
+                Targets::Binary(matched)
+            }
+            _ => Targets::Numbers(matched),
+        })
     }
 
     fn compare(

@@ -205,8 +205,11 @@ impl Said {
             }
             (None, values) => {
                 let values = values.expect("what has no classes has values");
-                let rows: Vec<usize> =
-                    all.into_iter().filter(|&row| !values[(judged[row], target)].is_nan()).collect();
+                // Where no training graph has a known value, nothing is predicted.
+                let is_known = |&row: &usize| {
+                    !values[(judged[row], target)].is_nan() && !decisions[(row, target)].is_nan()
+                };
+                let rows: Vec<usize> = all.into_iter().filter(is_known).collect();
                 let numbers = rows.iter().map(|&row| values[(judged[row], target)]);
                 let truth = match task {
                     Task::Binary { .. } => {

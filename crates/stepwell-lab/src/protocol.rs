@@ -186,6 +186,8 @@ impl Protocol {
         }
         let indices = [configuration as u64, initialisation as u64];
         config.seed = Stream::new(self.seed, "initialisation", indices).bits();
+        // What a fold chooses is chosen before; a search chooses nothing else.
+        config.choose.clear();
         config
     }
 

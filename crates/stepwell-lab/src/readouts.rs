@@ -76,8 +76,9 @@ pub(crate) enum Readouts {
     Dual(DualRidge, Vec<f64>),
     /// The model's own readout, trained as `stepwell train` does.
     Own(Box<TrainedModel>),
-    /// Several targets: those known for the same graphs share a readout.
-    Several(Vec<Part<Self>>),
+    /// Several targets: those known for the same graphs share a readout. Of so many columns,
+    /// those of targets that no graph is known of have no readout.
+    Several(Vec<Part<Self>>, usize),
 }
 
 /// A readout trained on the graphs for which some targets are known.
@@ -93,6 +94,11 @@ pub(crate) struct Part<T> {
 impl Readouts {
     /// Trains a model's own readout on the vectors of some graphs.
     pub fn own(model: Model, vectors: &Vectors, targets: &Encoded, keys: &[u64]) -> Result<Self> {
+        let (known, count) = (targets.known(), targets.task().num_targets());
+        if !known.is_empty() && known.len() < count {
+            let trained = Self::own(model, vectors, &targets.of_targets(&known), keys)?;
+            return Ok(Self::Several(vec![Part { columns: known, rows: None, trained }], count));
+        }
         let sample = Sample::with_keys(keys);
         Ok(Self::Own(Box::new(TrainedModel::fit_encoded(model, vectors.rows(), targets, sample)?)))
     }
@@ -108,11 +114,15 @@ impl Readouts {
     ) -> Result<Self> {
         let (task, y) = (targets.task(), targets.matrix());
         let weighs = !matches!(class_weight, ClassWeight::None | ClassWeight::Auto);
-        let groups = match task {
+        let mut groups: Vec<Vec<usize>> = match task {
             // Each target has its own class weights, so each needs its own regression.
             Task::Binary { targets } if weighs => (0..targets).map(|target| vec![target]).collect(),
             _ => targets.census().groups(),
         };
+        let known = targets.known();
+        if !known.is_empty() {
+            groups.retain(|group| known.contains(&group[0]));
+        }
         if groups.len() == 1 && !y.iter().any(|value| value.is_nan()) {
             let rows: Vec<usize> = (0..targets.len()).collect();
             let weights = class_weights(class_weight, targets, 0, &rows)?;
@@ -131,7 +141,7 @@ impl Readouts {
             };
             Ok(Part { columns, rows, trained: shown.train(y, weights.as_deref(), standardize, protocol)? })
         };
-        Ok(Self::Several(groups.into_iter().map(part).collect::<Result<_>>()?))
+        Ok(Self::Several(groups.into_iter().map(part).collect::<Result<_>>()?, task.num_columns()))
     }
 
     /// Number of candidate penalties.
@@ -139,7 +149,7 @@ impl Readouts {
         match self {
             Self::Linear(_, alphas) | Self::Dual(_, alphas) => alphas.len(),
             Self::Own(_) => 1,
-            Self::Several(parts) => parts.first().map_or(0, |part| part.trained.len()),
+            Self::Several(parts, _) => parts.first().map_or(0, |part| part.trained.len()),
         }
     }
 
@@ -156,13 +166,13 @@ impl Readouts {
                 Solved::Linear { alpha: alphas[index], weights, intercept }
             }
             Self::Own(trained) => Solved::Own(trained),
-            Self::Several(parts) => {
+            Self::Several(parts, columns) => {
                 let mut solved = Vec::with_capacity(parts.len());
                 for Part { columns, rows, trained } in parts {
                     let (columns, rows) = (columns.clone(), rows.clone());
                     solved.push(Part { columns, rows, trained: trained.solve(index)? });
                 }
-                Solved::Several(solved)
+                Solved::Several(solved, *columns)
             }
         })
     }
@@ -212,7 +222,7 @@ impl Shown {
 pub(crate) enum Solved<'a> {
     Linear { alpha: f64, weights: Array2<f64>, intercept: ndarray::Array1<f64> },
     Own(&'a TrainedModel),
-    Several(Vec<Part<Self>>),
+    Several(Vec<Part<Self>>, usize),
 }
 
 impl Solved<'_> {
@@ -221,34 +231,27 @@ impl Solved<'_> {
         match self {
             Self::Linear { alpha, .. } => *alpha,
             Self::Own(trained) => trained.readout.alphas()[0],
-            Self::Several(parts) => parts.first().map_or(0.0, |part| part.trained.alpha()),
+            Self::Several(parts, _) => parts.first().map_or(0.0, |part| part.trained.alpha()),
         }
     }
 
     /// Decision values or predicted numbers for the part of a [`Design`] that `shown`
-    /// holds.
+    /// holds; NaN for targets without a readout.
     pub fn decisions(&self, shown: &Shown) -> Result<Array2<f64>> {
-        if let (Self::Own(trained), Shown::Vectors(vectors)) = (self, shown) {
-            return Ok(trained.readout.predict(vectors.rows())?);
-        }
-        match shown {
-            Shown::Vectors(Vectors { numbers, .. }) => self.linear(numbers.view()),
-            Shown::Products(products) => self.linear(products.view()),
-        }
-    }
-
-    /// The same for a matrix of numbers.
-    fn linear(&self, shown: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        Ok(match self {
-            Self::Linear { weights, intercept, .. } => shown.dot(weights) + intercept,
-            Self::Own(trained) => trained.readout.predict(shown)?,
-            Self::Several(parts) => {
-                let columns = parts.iter().map(|part| part.columns.len()).sum();
-                let mut all = Array2::zeros((shown.nrows(), columns));
+        let numbers = match shown {
+            Shown::Vectors(Vectors { numbers, .. }) => numbers.view(),
+            Shown::Products(products) => products.view(),
+        };
+        Ok(match (self, shown) {
+            (Self::Linear { weights, intercept, .. }, _) => numbers.dot(weights) + intercept,
+            (Self::Own(trained), Shown::Vectors(vectors)) => trained.readout.predict(vectors.rows())?,
+            (Self::Own(trained), Shown::Products(_)) => trained.readout.predict(numbers)?,
+            (Self::Several(parts, columns), _) => {
+                let mut all = Array2::from_elem((numbers.nrows(), *columns), f64::NAN);
                 for Part { columns, rows, trained } in parts {
                     let found = match rows {
-                        Some(rows) => trained.linear(shown.select(Axis(1), rows).view())?,
-                        None => trained.linear(shown)?,
+                        Some(rows) => trained.decisions(&Shown::Products(numbers.select(Axis(1), rows)))?,
+                        None => trained.decisions(shown)?,
                     };
                     for (&column, found) in columns.iter().zip(found.columns()) {
                         all.column_mut(column).assign(&found);
@@ -262,9 +265,27 @@ impl Solved<'_> {
     /// The probabilities for some decisions. Only a model's own readout of classes has
     /// them.
     pub fn probabilities(&self, decisions: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>> {
-        let Self::Own(trained) = self else { return Ok(None) };
-        let assessed = trained.readout.assessments().unwrap_or_default();
-        let are_known = !assessed.is_empty() && assessed.iter().all(|found| found.calibration.is_some());
-        Ok(if are_known { Some(trained.probabilities(decisions)?) } else { None })
+        match self {
+            Self::Linear { .. } => Ok(None),
+            Self::Own(trained) => {
+                let assessed = trained.readout.assessments().unwrap_or_default();
+                let known = !assessed.is_empty() && assessed.iter().all(|found| found.calibration.is_some());
+                Ok(if known { Some(trained.probabilities(decisions)?) } else { None })
+            }
+            // Several targets of 0 and 1: a column each.
+            Self::Several(parts, columns) => {
+                let mut all = Array2::from_elem((decisions.nrows(), *columns), f64::NAN);
+                for Part { columns, trained, .. } in parts {
+                    let Some(found) = trained.probabilities(decisions.select(Axis(1), columns).view())?
+                    else {
+                        return Ok(None);
+                    };
+                    for (&column, found) in columns.iter().zip(found.columns()) {
+                        all.column_mut(column).assign(&found);
+                    }
+                }
+                Ok(Some(all))
+            }
+        }
     }
 }

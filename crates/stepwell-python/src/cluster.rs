@@ -139,19 +139,25 @@ impl RawDraw {
         Ok(())
     }
 
-    /// Chooses options by leave-one-out: returns all options, and the choices.
+    /// Chooses options by leave-one-out, given the classes of all graphs: returns all options,
+    /// and the choices.
+    #[pyo3(signature = (options, classes=None))]
     fn choose<'py>(
         &self,
         py: Python<'py>,
         options: &Bound<'_, PyDict>,
+        classes: Option<Values<'_>>,
     ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyAny>)> {
         let config = config(options)?;
         let (graphs, targets) = self.drawn.clone().unwrap_or_default().finish().map_err(refused)?;
-        let chosen = threads::run_owned(py, 0, None, move |watch| match Encoded::new(&targets) {
-            Ok(targets) => choose_on(&config, &graphs, &targets, || watch.go_on()),
-            // Errors in targets are reported later, for all of them.
-            Err(_) => Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new())),
-        })?;
+        let classes = classes.map(|values| values.targets(false));
+        let classes = classes.as_ref().and_then(Targets::labels).cloned().unwrap_or(Labels::NONE);
+        let chosen =
+            threads::run_owned(py, 0, None, move |watch| match Encoded::with_classes(&targets, classes) {
+                Ok(targets) => choose_on(&config, &graphs, &targets, || watch.go_on()),
+                // Errors in targets are reported later, for all of them.
+                Err(_) => Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new())),
+            })?;
         let (config, choices) = chosen.map_err(refused)?;
         Ok((all(py, &config)?, to_python(py, &choices)?))
     }

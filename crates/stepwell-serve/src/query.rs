@@ -154,14 +154,8 @@ fn share(name: &str, value: Option<&str>) -> Result<Option<f64>, Refusal> {
 }
 
 fn class(entry: &Entry, name: &str) -> Result<usize, Refusal> {
-    let names = entry.trained()?.classes.names();
-    if names.is_empty() {
-        return Err(Refusal::bad(format!("class: model '{}' predicts numbers", entry.name)));
-    }
-    names.iter().position(|known| known == name).ok_or_else(|| {
-        let names = names.join(", ");
-        Refusal::bad(format!("class: expected one of {names}, found '{}'", name.escape_debug()))
-    })
+    let found = entry.trained()?.column(name);
+    found.map_err(|error| Refusal::bad(format!("model '{}': {error}", entry.name)))
 }
 
 /// The media type of a header without its parameters, in lower case.

@@ -202,7 +202,10 @@ fn explained(
         };
         let wrong = |error: &dyn std::fmt::Display| Refusal::bad(error.to_string());
         let shares = Shares::of(&subject, explanation, column).map_err(|error| wrong(&error))?;
-        let explained = Explained::new(&shares, name(column), prediction.and_then(name));
+        let several = trained.readout.task().num_targets() > 1;
+        let target = several.then(|| trained.target(column));
+        let explained =
+            Explained { target, ..Explained::new(&shares, name(column), prediction.and_then(name)) };
         serde_json::to_vec(&Line { id, explained }).map_err(|error| wrong(&error))
     };
     explanations.iter().enumerate().map(line).collect::<Result<_, Refusal>>().map(Said::Explanations)

@@ -116,7 +116,7 @@ impl Metric {
     /// A value of it as people read it.
     pub fn shown(self, value: f64) -> String {
         match self {
-            Self::Accuracy | Self::BalancedAccuracy => format!("{:.1} %", 100.0 * value),
+            metric if metric.is_share() => format!("{:.1} %", 100.0 * value),
             Self::Rmse | Self::Mae => format!("{value:.4}"),
             _ => format!("{value:.3}"),
         }

@@ -273,6 +273,27 @@ impl Targets {
         }
     }
 
+    /// Whether anything is known of a graph.
+    pub(crate) fn is_known(&self, graph: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::Classes(_) => true,
+            Self::Numbers(values) | Self::Binary(values) => {
+                values.row(graph).iter().any(|value| !value.is_nan())
+            }
+        }
+    }
+
+    /// The kind of all targets in few rows: each class once, or one row of numbers. Appended to
+    /// those of other graphs, they tell the classes of all graphs.
+    pub fn kinds(&self) -> Self {
+        match self {
+            Self::Classes(labels) => Self::Classes(labels.distinct()),
+            Self::Numbers(_) | Self::Binary(_) if !self.is_empty() => self.select(&[0]),
+            other => other.clone(),
+        }
+    }
+
     /// Those of some graphs.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ use stepwell::config::{EdgeGate, Level, Metric, ModelConfig, Preset};
 use stepwell::features::FeatureMap;
 use stepwell_data::{Dataset, ReadOptions, Untargeted, files};
 use stepwell_lab::baselines::Baseline;
-use stepwell_lab::metrics::{cell, heading, spread_cell};
+use stepwell_lab::metrics::{Values, cell, heading, spread_cell};
 use stepwell_lab::report::{FoldRow, evaluation, fold_table};
 use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold, rare_classes};
@@ -23,7 +23,7 @@ use crate::args::{DeviceArg, Input};
 use crate::embedding::note_ignored;
 use crate::model::{PRESETS, named};
 use crate::options::typed;
-use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, Spread, Spreads};
+use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, FoldOfSeed, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
 /// Score a model on held-out graphs
@@ -105,13 +105,21 @@ pub struct Evaluate {
 
 impl Evaluate {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
-        let (config, mut protocols) = self.evaluated.plan((Preset::Accurate, 0)).context(BadUsage)?;
+        let (mut config, mut protocols) = self.evaluated.plan((Preset::Accurate, 0)).context(BadUsage)?;
         let searches = protocols.iter().any(|protocol| protocol.searches());
         if self.on_validation && searches {
             let refusal = "--on-validation cannot be combined with --configs, which chooses configurations on the validation graphs";
             return Err(anyhow!(refusal).context(BadUsage));
         }
         protocols.iter_mut().for_each(|protocol| protocol.on_validation = self.on_validation);
+        if searches && self.baseline.is_none() && !config.choose.is_empty() {
+            let kept: Vec<&str> = config.choose.iter().map(|choose| choose.option()).collect();
+            terminal.note(&format!(
+                "note: --configs searches instead of choosing by leave-one-out: {} stay as they are (--choose none)",
+                kept.join(", ")
+            ));
+            config.choose.clear();
+        }
         let device = self.device.open(&self.input.sources, terminal)?;
         let level = config.level;
         if level == Level::Vertex && (self.baselines || self.baseline.is_some() || self.splits.is_some()) {
@@ -260,6 +268,18 @@ impl Evaluate {
                 found.folds.len(),
                 level.items()
             )),
+        }
+        for (target, name) in found.target_names.iter().enumerate() {
+            let without =
+                |fold: &&FoldOfSeed| fold.result.quality.per_target.get(target).is_some_and(Values::is_empty);
+            let count = found.folds.iter().filter(without).count();
+            if count > 0 {
+                remarks.push(format!(
+                    "target '{name}' has no value in {count} of {} folds: no training {items}, or no test {items}, have a known one",
+                    found.folds.len(),
+                    items = level.items()
+                ));
+            }
         }
         let better = found.baselines.iter().filter(|simple| simple.is_better(found));
         if let Some(best) = better.reduce(|best, next| if next.is_better(best) { next } else { best }) {

@@ -1,12 +1,12 @@
 use std::ops::ControlFlow::Continue;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use serde::Serialize;
 use stepwell::config::Level;
 use stepwell::model::TrainedModel;
-use stepwell::targets::Targets;
+use stepwell::targets::{Targets, Task};
 use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::explanation::{Explained, Shares, draw, draw_vertex};
@@ -50,7 +50,8 @@ pub struct Explain {
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
-    /// The class whose decision value is explained (default: the predicted one)
+    /// The class whose decision value is explained (default: the predicted one); of several
+    /// targets, the target, by name or position from 0 (default: the first)
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
 
@@ -90,6 +91,12 @@ impl Explain {
         };
         let predicted = model.predict(graphs, going)?.classes.get(vertex.unwrap_or(0)).copied();
         let column = self.column(&model, predicted)?;
+        let target = (model.readout.task().num_targets() > 1).then(|| model.target(column));
+        if let Some(target) = target.as_ref().filter(|_| self.class.is_none()) {
+            let count = model.readout.task().num_targets();
+            terminal
+                .note(&format!("explaining target {target}, the first of {count}; --class names another"));
+        }
         let name = dataset.id(0);
         let mut title = format!("graph {name} of {}", dataset.name);
         if let Some(vertex) = vertex {
@@ -107,20 +114,40 @@ impl Explain {
         let shares = Shares::of(&subject, &explanation, column)?;
         let names = model.classes.names();
         let class = names.get(column).map(String::as_str);
-        let prediction = predicted.and_then(|class| names.get(class)).map(String::as_str);
+        let mut prediction = predicted.and_then(|class| names.get(class)).map(String::as_str);
+        if let Task::Binary { .. } = model.readout.task() {
+            prediction = Some(if shares.decision > 0.0 { "1" } else { "0" });
+        }
         if !self.picture.asked() {
+            // The data may have its targets in another order.
+            let place = target.as_ref().map(|target| match &dataset.target_names {
+                names if names.is_empty() => column,
+                names => names.iter().position(|name| name == target).unwrap_or(usize::MAX),
+            });
             let known = match vertex {
                 Some(vertex) => dataset.vertices.as_ref().map_or(String::new(), |all| {
                     all.known
                         .rows
                         .binary_search(&vertex)
-                        .map_or(String::new(), |at| known(&all.known.targets, at))
+                        .map_or(String::new(), |at| known(&all.known.targets, at, place))
                 }),
-                None => known(&dataset.targets, 0),
+                None => known(&dataset.targets, 0, place),
             };
-            return terminal.print(&describe(&title, &shares, class, prediction, &known));
+            let what = match (&target, class) {
+                (Some(target), _) => Some(format!("decision value for {target}")),
+                (None, Some(class)) => Some(format!("decision value for {class}")),
+                (None, None) => None,
+            };
+            if let Some(target) = &target {
+                title += &format!(", target {target}");
+            }
+            return terminal.print(&describe(&title, &shares, what, prediction, &known));
         }
-        let question = class.map_or("the prediction".to_owned(), |class| format!("class {class}"));
+        let question = match (&target, class) {
+            (Some(target), _) => format!("target {target}"),
+            (None, Some(class)) => format!("class {class}"),
+            (None, None) => "the prediction".to_owned(),
+        };
         let picture = match vertex {
             Some(vertex) => draw_vertex(&subject, &shares, vertex, &question)?,
             None => draw(&subject, &shares, &question)?,
@@ -129,7 +156,7 @@ impl Explain {
             dataset: &dataset.name,
             graph: &name,
             vertex,
-            explained: Explained::new(&shares, class, prediction),
+            explained: Explained { target: target.clone(), ..Explained::new(&shares, class, prediction) },
         })
     }
 
@@ -150,33 +177,34 @@ impl Explain {
 
     /// The column of the class asked for, or of the one predicted.
     fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
-        let Some(name) = &self.class else { return Ok(predicted.unwrap_or(0)) };
-        ensure!(
-            !model.classes.is_empty(),
-            anyhow!("--class: this model predicts numbers and has no classes").context(BadUsage)
-        );
-        let names = model.classes.names();
-        names
-            .iter()
-            .position(|class| class == name)
-            .with_context(|| format!("--class: expected one of {}, found '{name}'", names.join(", ")))
-            .context(BadUsage)
+        match &self.class {
+            Some(name) => model.column(name).map_err(|error| anyhow!("--{error}").context(BadUsage)),
+            None => Ok(predicted.unwrap_or(0)),
+        }
     }
 }
 
-/// What is known of a graph or vertex, in words.
-fn known(targets: &Targets, at: usize) -> String {
-    match targets {
-        Targets::None => String::new(),
-        Targets::Classes(labels) => format!(", known to be {}", labels.name(at)),
-        Targets::Numbers(values) | Targets::Binary(values) => format!(", known to be {}", values.row(at)),
+/// What is known of a graph or vertex, in words; of several targets, of one of them.
+fn known(targets: &Targets, at: usize, target: Option<usize>) -> String {
+    match (targets, target) {
+        (Targets::None, _) => String::new(),
+        (Targets::Classes(labels), _) => format!(", known to be {}", labels.name(at)),
+        (Targets::Numbers(values) | Targets::Binary(values), None) => {
+            format!(", known to be {}", values.row(at))
+        }
+        (Targets::Numbers(values) | Targets::Binary(values), Some(target)) => {
+            match values.row(at).get(target).filter(|value| !value.is_nan()) {
+                Some(value) => format!(", known to be {value}"),
+                None => String::new(),
+            }
+        }
     }
 }
 
 fn describe(
     title: &str,
     shares: &Shares,
-    class: Option<&str>,
+    what: Option<String>,
     prediction: Option<&str>,
     known: &str,
 ) -> String {
@@ -184,7 +212,7 @@ fn describe(
         Some(prediction) => format!("{title}: predicted {prediction}{known}"),
         None => format!("{title}: predicted {:.6}{known}", shares.decision),
     }];
-    let what = class.map_or("prediction".to_owned(), |class| format!("decision value for {class}"));
+    let what = what.unwrap_or_else(|| "prediction".to_owned());
     let mut parts = vec![vec!["intercept".to_owned(), String::new(), format!("{:.6}", shares.intercept)]];
     for (level, values) in &shares.levels {
         let vertices = format!("{} vertices", values.len());

@@ -318,6 +318,14 @@ impl Predict {
                 shortened(&model.classes.names())
             ));
         }
+        if !score.missing.is_empty() {
+            terminal.note(&format!(
+                "note: {} has no target named {}: metrics do not cover {}; pass --target to name columns",
+                source.name,
+                shortened(&score.missing),
+                if score.missing.len() == 1 { "it" } else { "them" }
+            ));
+        }
         // What an earlier run predicted is written, but was not compared here.
         let (without, known, beyond) = (score.without, score.known(), score.beyond);
         let mut quality = score.finish(model, &asked.thresholds)?;

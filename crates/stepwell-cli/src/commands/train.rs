@@ -10,7 +10,7 @@ use stepwell::config::{Level, Metric, ModelConfig, Preset};
 use stepwell::metrics::{Judged, Truth};
 use stepwell::model::{Choice, Drawn, Model, TrainedModel, choose_on};
 use stepwell::readout::{Assessment, Sample};
-use stepwell::targets::{Encoded, Targets, Task};
+use stepwell::targets::{Encoded, Labels, Targets, Task};
 use stepwell_data::vectors::Spilled;
 use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, files, models};
 
@@ -88,6 +88,12 @@ struct TrainingSummary {
     metric: Metric,
     /// Its leave-one-out value, a mean over targets.
     leave_one_out: Option<f64>,
+    /// The share of balanced class weights that was chosen, if there is one target: 0 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    balance: Option<f64>,
+    /// Whether rows cannot be predicted without themselves.
+    #[serde(skip)]
+    unknown: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<TargetSummary>,
     /// Options that were chosen, and from what.
@@ -213,6 +219,12 @@ impl Train {
             [first, rest @ ..] if rest.iter().all(|alpha| alpha == first) => OneOrEach::One(*first),
             alphas => OneOrEach::Each(alphas.to_vec()),
         };
+        let assessed = trained.readout.assessments().unwrap_or_default();
+        let unknown = assessed.iter().all(|found| found.rows == 0);
+        let balance = match assessed {
+            [found] if targets.task().num_classes() > 0 => Some(found.balance),
+            _ => None,
+        };
         let report = TrainingSummary {
             dataset: source.name,
             classes: trained.classes.names(),
@@ -220,6 +232,8 @@ impl Train {
             alpha,
             metric,
             leave_one_out,
+            balance,
+            unknown,
             targets: each_target(&trained, &targets),
             choices: trained.choices.clone(),
             training_accuracy,
@@ -248,21 +262,39 @@ impl Train {
         if config.choose.is_empty() {
             return Ok((config, Vec::new()));
         }
-        let mut drawn = Drawn::default();
+        let (mut drawn, mut kinds, mut names) = (Drawn::default(), Targets::None, Vec::new());
         terminal.busy("reading", || {
             source.visit(|piece| {
                 drawn.observe(&piece.graphs, &piece.targets);
-                Ok::<(), anyhow::Error>(())
+                if names.is_empty() {
+                    names.clone_from(&piece.target_names);
+                }
+                Ok::<(), anyhow::Error>(kinds.append(piece.targets.kinds())?)
             })
         })?;
         let (graphs, mut targets) = drawn.finish()?;
-        if self.regression {
+        if self.regression || matches!(kinds, Targets::Numbers(_)) {
             targets = targets.into_numbers().with_context(|| source.name.clone()).context(BadUsage)?;
         }
         // Whatever is wrong with targets is said of all of them, later.
-        let Ok(targets) = Encoded::new(&targets) else {
+        let classes = kinds.labels().filter(|_| !self.regression).map_or(Labels::NONE, Labels::distinct);
+        let Ok(targets) = Encoded::with_classes(&targets, classes) else {
             return Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new()));
         };
+        let (count, varying) = (targets.task().num_targets(), targets.varying());
+        if count > 1 && varying.len() < count {
+            let fixed = (0..count).filter(|target| !varying.contains(target));
+            let fixed: Vec<String> = fixed
+                .map(|target| {
+                    names.get(target).map_or_else(|| target.to_string(), |name| format!("'{name}'"))
+                })
+                .collect();
+            terminal.note(&format!(
+                "note: options are chosen without target {}: it does not vary among the {} sampled graphs",
+                fixed.join(", "),
+                graphs.len()
+            ));
+        }
         terminal.busy("choosing options", || {
             Ok(choose_on(&config, &graphs, &targets, || ControlFlow::Continue(()))?)
         })
@@ -346,12 +378,23 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
         OneOrEach::One(alpha) => format!(", alpha {alpha}"),
         OneOrEach::Each(_) => String::new(),
     };
+    let weights = match report.balance {
+        Some(1.0) => ", balanced class weights".to_owned(),
+        Some(share) if share > 0.0 => format!(", class weights {:.0} % balanced", 100.0 * share),
+        _ => String::new(),
+    };
     let fit = match report.leave_one_out {
         Some(value) => {
             let mean = if report.targets.is_empty() { "" } else { "mean " };
             format!("leave-one-out {mean}{} {}", report.metric.title(), report.metric.shown(value))
         }
-        None => "no leave-one-out value: targets do not vary".to_owned(),
+        None if report.unknown => {
+            "no leave-one-out value: a training graph alone determines a part of the readout".to_owned()
+        }
+        None => format!("leave-one-out {} has no value: targets do not vary", report.metric.title()),
     };
-    format!("{learnt}, {columns} columns{kind}{alpha}: {fit}; wrote {} after {seconds:.2} s", path.display())
+    format!(
+        "{learnt}, {columns} columns{kind}{alpha}{weights}: {fit}; wrote {} after {seconds:.2} s",
+        path.display()
+    )
 }

@@ -132,6 +132,6 @@ fn a_prediction_is_taken_apart() {
     assert!(output(&explain).contains("prediction"));
     assert!(
         failure(&[&explain[..], &["--class", "1"]].concat(), 2)
-            .contains("this model predicts numbers and has no classes")
+            .contains("this model predicts one number and has no classes")
     );
 }

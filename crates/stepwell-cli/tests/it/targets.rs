@@ -289,3 +289,95 @@ fn the_headline_is_named() {
     assert_eq!((&one["std_over"], one["folds"].as_array().unwrap().len()), (&"draws".into(), 1));
     assert_eq!(one["value_std"], one["folds"][0]["std"]["accuracy"]);
 }
+
+#[test]
+fn predictions_are_scored_by_the_names_of_targets() {
+    let folder = Folder::new();
+    let bit = |is: bool| u8::from(is);
+    let data = shapes(&folder, "d.jsonl", |n, ring| {
+        format!("\"ring\":{},\"large\":{},\"other\":{}", bit(ring), bit(n > 8), bit(n % 2 == 0))
+    });
+    let model = folder.at("m.safetensors");
+    json(&["train", &data, "--target", "ring,large", "-m", &model, "--units", "8", "--json"]);
+    let scored = |target: &str| json(&["predict", &data, "-m", &model, "--target", target, "--json"]);
+    let (straight, swapped) = (scored("ring,large"), scored("large,ring"));
+    assert_eq!(straight["metrics"], swapped["metrics"]);
+    assert_eq!(straight["targets"], swapped["targets"]);
+    let asked = ["predict", &data, "-m", &model, "--target", "other,large", "--json"];
+    let done = stepwell().args(asked).assert().success();
+    let told = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("d.jsonl has no target named ring: metrics do not cover it"), "{told}");
+    let some: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(some["targets"]["large"], straight["targets"]["large"]);
+    assert_eq!(some["targets"]["ring"], serde_json::json!({}));
+}
+
+#[test]
+fn a_target_of_one_graph_hides_no_choice() {
+    let folder = Folder::new();
+    let path = folder.at("rare.jsonl");
+    let line = |at: usize| {
+        let n = 5 + at % 9;
+        let (mut src, mut dst): (Vec<usize>, Vec<usize>) = (0..n).map(|v| (v, (v + 1) % n)).unzip();
+        src.push(at % n);
+        dst.push((at + 2 + at % 2) % n);
+        let labels: Vec<usize> = (0..n).map(|v| (at * 7919 + v * v * 31) / 5 % 4).collect();
+        format!(
+            "{{\"num_nodes\":{n},\"src\":{src:?},\"dst\":{dst:?},\"node_label\":{labels:?},\"common\":{},\"rare\":{}}}\n",
+            at % 2,
+            u8::from(at == 17)
+        )
+    };
+    fs::write(&path, (0..1500).map(line).collect::<String>()).unwrap();
+    let model = folder.at("m.safetensors");
+    let train =
+        ["train", &path, "--target", "common,rare", "-m", &model, "--units", "5", "--landmarks", "60"];
+    let done = stepwell().args(train).args(["--choose", "wl_weight", "--json"]).assert().success();
+    let trained: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(trained["choices"][0]["option"], "wl-weight", "{trained}");
+    let candidates = trained["choices"][0]["candidates"].as_array().unwrap();
+    assert!(candidates.len() > 1 && candidates[1]["explained"].is_f64(), "{trained}");
+    let told = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("options are chosen without target 'rare'"), "{told}");
+}
+
+#[test]
+fn every_one_of_several_targets_is_explained() {
+    let folder = Folder::new();
+    for numbers in [false, true] {
+        let data = shapes(&folder, "d.jsonl", |n, ring| {
+            let large = if numbers { n as f64 / 4.0 } else { f64::from(u8::from(n > 8)) };
+            format!("\"ring\":{},\"large\":{large}", u8::from(ring))
+        });
+        let model = folder.at("m.safetensors");
+        json(&["train", &data, "--target", "ring,large", "-m", &model, "--units", "8", "--json"]);
+        let explain = ["explain", &data, "--target", "large,ring", "--graph", "2", "-m", &model];
+        let predicted = json(&["predict", &data, "--target", "ring,large", "-m", &model, "--json"]);
+        assert_eq!(predicted["graphs"], 66);
+        let of = |class: &str| json(&[&explain[..], &["--class", class, "--json"]].concat());
+        let (ring, large) = (of("ring"), of("large"));
+        assert_eq!((&ring["target"], &large["target"]), (&"ring".into(), &"large".into()));
+        assert_ne!(ring["decision"], large["decision"]);
+        assert_eq!(of("1"), large, "by position");
+        let told = stepwell().args(explain).assert().success();
+        let (out, notes) = (told.get_output().stdout.clone(), told.get_output().stderr.clone());
+        let (out, notes) = (String::from_utf8(out).unwrap(), String::from_utf8(notes).unwrap());
+        assert!(notes.contains("explaining target ring, the first of 2; --class names another"), "{notes}");
+        // Graph 2 is a path of six vertices.
+        assert!(out.contains("target ring: predicted") && out.contains("known to be 0\n"), "{out}");
+        let refused = failure(&[&explain[..], &["--class", "c"]].concat(), 2);
+        assert!(refused.contains("--class: expected one of ring, large, found 'c'"), "{refused}");
+    }
+}
+
+#[test]
+fn a_search_says_that_it_chooses_nothing_else() {
+    let search =
+        ["evaluate", "b-easy-small", "--configs", "1", "--inits", "1", "--folds", "2", "--units", "3"];
+    let done =
+        stepwell().args(search).args(["--landmarks", "20", "--stacks", "1", "--json"]).assert().success();
+    let told = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("--configs searches instead of choosing by leave-one-out: structure"), "{told}");
+    let found: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(found["folds"][0]["config"]["choose"], serde_json::json!([]));
+}

@@ -63,7 +63,7 @@ impl Evaluation<'_> {
         Ok(Some(found))
     }
 
-    fn judge_fold(
+    pub(super) fn judge_fold(
         &self,
         fold: usize,
         winner: Option<&Winner>,

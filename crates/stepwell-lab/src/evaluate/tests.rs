@@ -1,8 +1,8 @@
 use std::ops::ControlFlow;
 
 use ndarray::Array2;
-use stepwell::config::{ModelConfig, Pool, Preset};
-use stepwell::graph::{Attributes, GraphBatch};
+use stepwell::config::{Choose, ModelConfig, Pool, Preset};
+use stepwell::graph::{Attributes, BatchBuilder, EdgeList, GraphBatch};
 use stepwell::model::TrainedModel;
 use stepwell::rng::Stream;
 use stepwell::targets::{Labels, Targets};
@@ -93,6 +93,99 @@ fn nothing_is_learnt_from_the_graphs_it_is_judged_by() {
 
         // Another graph to learn from is another model.
         assert_ne!(trained(&made(&folds[0].train[..1]), &folds).0.model.features, expected.model.features);
+    }
+}
+
+/// Rings with chords: two classes that differ in how many chords close a triangle. Labels of
+/// vertices say nothing.
+fn chords(count: u64) -> Dataset {
+    let (mut builder, mut classes) = (BatchBuilder::default(), Vec::new());
+    for graph in 0..count {
+        let mut stream = Stream::new(graph, "leakage test", [0, 0]);
+        let n = 12 + (stream.bits() % 8) as u32;
+        let (mut from, mut to): (Vec<u32>, Vec<u32>) = (0..n).map(|v| (v, (v + 1) % n)).unzip();
+        for _ in 0..3 {
+            let v = (stream.bits() % u64::from(n)) as u32;
+            from.push(v);
+            to.push((v + if graph % 2 == 0 { 2 } else { 4 }) % n);
+        }
+        let labels: Vec<i32> = (0..n).map(|_| (stream.bits() % 3) as i32).collect();
+        let edges = EdgeList::new(n as usize, &from, &to);
+        builder.push(&EdgeList { vertex_labels: Some((&labels, 1)), ..edges }).unwrap();
+        classes.push((graph % 2) as i64);
+    }
+    Dataset { graphs: builder.finish(), targets: Targets::integers(classes), ..Dataset::default() }
+}
+
+#[test]
+fn options_are_chosen_without_the_graphs_it_is_judged_by() {
+    let dataset = chords(200);
+    let config = ModelConfig {
+        units: 8.into(),
+        landmarks: 60,
+        choose: vec![Choose::Structure],
+        ..ModelConfig::preset(Preset::Accurate)
+    };
+    let subject = Subject::Model("accurate".into(), Box::new(config.clone()));
+    let fold = Fold { train: (0..100).collect(), validation: Vec::new(), test: (100..200).collect() };
+    let judged = |dataset: &Dataset| {
+        let folds = Some(vec![fold.clone()]);
+        let mut evaluation = Evaluation::new(dataset, &subject, unsearched(1, 1), folds).unwrap();
+        evaluation.prepare(Pyramid::default()).unwrap();
+        let (result, ..) = evaluation.judge_fold(0, None, false, |_| ControlFlow::Continue(())).unwrap();
+        (result.config.unwrap(), result.alpha, result.quality)
+    };
+    let (chosen, alpha, quality) = judged(&dataset);
+    assert!(chosen.choose.is_empty());
+    assert_ne!(chosen.structure, config.structure, "what helps is chosen");
+    // All test graphs are of the other class: of all graphs, no option explains anything.
+    let mut relabelled = dataset.clone();
+    let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
+    fold.test.iter().for_each(|&graph| classes[graph] = 1 - classes[graph]);
+    let (found, same, worse) = judged(&relabelled);
+    assert_eq!((found, same), (chosen.clone(), alpha));
+    assert_ne!(worse, quality);
+    // The same of training graphs is another choice.
+    let mut relabelled = dataset.clone();
+    let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
+    fold.train[..50].iter().for_each(|&graph| classes[graph] = 1 - classes[graph]);
+    assert_eq!(judged(&relabelled).0.structure, config.structure);
+    // A search records models with nothing left to choose.
+    assert!(Protocol { configurations: 3, ..Protocol::default() }.configure(&config, 1, 0).choose.is_empty());
+}
+
+#[test]
+fn a_target_that_no_training_graph_has_leaves_the_others() {
+    let mut dataset = chords(120);
+    let (fold, nan) =
+        (Fold { train: (0..80).collect(), validation: Vec::new(), test: (80..120).collect() }, f64::NAN);
+    let class = |graph: usize| (graph % 2) as f64;
+    for (binary, searched) in [(true, false), (false, false), (true, true)] {
+        let y = Array2::from_shape_fn((120, 3), |(graph, target)| match target {
+            1 if graph < 80 => nan,
+            _ => class(graph) + if binary { 0.0 } else { 0.1 * graph as f64 },
+        });
+        dataset.targets = if binary { Targets::Binary(y) } else { Targets::Numbers(y) };
+        let config = ModelConfig { units: 5.into(), ..ModelConfig::preset(Preset::Accurate) };
+        let config = if searched { ModelConfig { landmarks: 0, ..config } } else { config };
+        let subject = Subject::Model("accurate".into(), Box::new(config));
+        let folds = vec![if searched {
+            Fold { validation: (60..80).collect(), train: (0..60).collect(), ..fold.clone() }
+        } else {
+            fold.clone()
+        }];
+        let protocol = Protocol { configurations: usize::from(searched), ..unsearched(1, 1) };
+        let mut evaluation = Evaluation::new(&dataset, &subject, protocol, Some(folds)).unwrap();
+        evaluation.prepare(Pyramid::default()).unwrap();
+        let units = evaluation.search(&Run::default(), |_, _| ControlFlow::Continue(())).unwrap();
+        let found = evaluation.judge(&Run::default(), &units, false, going).unwrap().unwrap();
+        let quality = &found[0].0.quality;
+        assert!(quality.per_target[1].is_empty(), "{quality:?}");
+        assert!(!quality.per_target[0].is_empty() && !quality.per_target[2].is_empty());
+        let metric = if binary { Metric::RocAuc } else { Metric::Rmse };
+        let (first, last) =
+            (quality.per_target[0].get(metric).unwrap(), quality.per_target[2].get(metric).unwrap());
+        assert!((quality.get(metric).unwrap() - (first + last) / 2.0).abs() < 1e-12);
     }
 }
 

@@ -66,6 +66,9 @@ pub struct Explained<'a> {
     /// The class that is explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<&'a str>,
+    /// Of several targets, the one that is explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Intercept and contributions together.
     pub decision: f64,
     /// What every graph gets.
@@ -95,6 +98,7 @@ impl<'a> Explained<'a> {
         Self {
             prediction,
             class,
+            target: None,
             decision: shares.decision,
             intercept: shares.intercept,
             levels: shares.levels.iter().map(level).collect(),

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 from ._stepwell import RawCensus, RawDraw, RawFeatureFit, RawModel, RawReadoutFit, RawRows, decode_classes
-from ._targets import as_labels
+from ._targets import as_labels, binary_weights
 
 _TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
 
@@ -373,7 +373,7 @@ def _target(first, model, y):
     kind = "numbers"
     if isinstance(model, PyramidalReservoirClassifier):
         kind = "binary" if several else "classes"
-    return Target(names, kind, width), several
+    return Target(names, kind, width)
 
 
 def train(cluster, model, y="y", skip_bad=False):
@@ -381,7 +381,7 @@ def train(cluster, model, y="y", skip_bad=False):
     model = _copied(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor), _TRAINABLE)
     if cluster.first is None:
         raise ValueError("data: expected at least one graph, found none")
-    target, several = _target(cluster.first, model, y)
+    target = _target(cluster.first, model, y)
     names = list(target.names) if len(target.names) == target.width and target.names != ("y",) else []
     options = model._checked()
     found = _surveyed(cluster, options, skip_bad, target)
@@ -390,10 +390,11 @@ def train(cluster, model, y="y", skip_bad=False):
         raise ValueError(f"y: expected labels of at least two classes, found {len(classes)} class")
     if isinstance(getattr(model, "class_weight", None), Mapping):
         if target.kind == "binary":
-            options["class_weight"] = [float(model.class_weight.get(label, 1.0)) for label in (0, 1)]
+            options["class_weight"] = binary_weights(model.class_weight)
         else:
             options["class_weight"] = compute_class_weight(dict(model.class_weight), classes=classes, y=classes).tolist()
-    options, choices = found.draw.choose(options)
+    labels = as_labels(classes) if target.kind == "classes" else None
+    options, choices = found.draw.choose(options, labels)
     features = found.features
     if not features.serves(options):  # columns of structure were chosen
         features = _surveyed(cluster, options, skip_bad, target).features
@@ -401,7 +402,7 @@ def train(cluster, model, y="y", skip_bad=False):
     readout = RawReadoutFit(
         options,
         plan.model.width,
-        as_labels(classes) if target.kind == "classes" else None,
+        labels,
         [found.counts[name] for name in classes.tolist()],
         found.census,
         names,
@@ -412,7 +413,6 @@ def train(cluster, model, y="y", skip_bad=False):
         gathered, model.skipped_ = pickle.loads(cluster.reduce(Gather(plan, target, readout)))
         trained = readout.advance(gathered)
     model._keep(plan.model.with_readout(trained, names, choices))
-    model._flat = not several
     if found.untargeted:
         warnings.warn(f"skipped {found.untargeted} graphs without a target", stacklevel=3)
     model._warn_of_training(stacklevel=4)

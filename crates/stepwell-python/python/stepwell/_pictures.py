@@ -254,8 +254,8 @@ def plot_explanation(
         The graph to explain, or a SMILES if the model accepts SMILES. A molecule
         is drawn as a structural formula.
     label : optional
-        The class to explain, by default the predicted one; for a regression with
-        several targets, the index of the target.
+        The class to explain, by default the predicted one; for several targets, the
+        name or index of the target, by default the first.
     vertex : int, optional
         The vertex to explain, for a model of vertices.
     coordinates : array of shape (vertices, 2), optional
@@ -297,7 +297,8 @@ def plot_explanation(
     if vertex is not None:
         vertex = vertex_of(graph, vertex)
         name = f"vertex {vertex} of {name}"
-    if isinstance(model, PyramidalReservoirClassifier):
+    fitted = model._model
+    if fitted.task == "classification":
         if label is None:
             label = model.predict(RawBatch.of_graphs([graph._raw]) if vertex is None else graph)[vertex or 0]
         found = np.flatnonzero(model.classes_ == label)
@@ -306,11 +307,18 @@ def plot_explanation(
             raise ValueError(f"label: expected one of {known}, found {label!r}")
         column, what = int(found[0]), f"class {label}"
     else:
-        targets = np.size(model.intercept_)
-        column = 0 if label is None else operator.index(label)
+        targets, names = len(fitted.alphas), fitted.target_names
+        if label is None:
+            column = 0
+        elif isinstance(label, str):
+            if label not in names:
+                raise ValueError(f"label: expected one of {', '.join(names) or 'the targets, which have no names'}, found {label!r}")
+            column = names.index(label)
+        else:
+            column = operator.index(label)
         if not 0 <= column < targets:
             raise ValueError(f"label: expected a target from 0 to {targets - 1}, found {label!r}")
-        what = "the prediction" if targets == 1 else f"target {column}"
+        what = "the prediction" if targets == 1 else f"target {names[column] if names else column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
         model._model, graph._raw, column, _places(graph, coordinates), (name, what), vertex
     )

@@ -8,6 +8,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
@@ -18,15 +19,18 @@ from ._options import OF_VERTICES, with_parameters
 from ._parameters import ClassifierParameters, RegressorParameters
 from ._reservoir import PyramidalReservoir, _as_parameters, _threads
 from ._stepwell import RawModel, decode_classes
-from ._targets import as_array, as_labels, as_matrix, is_matrix
+from ._targets import as_array, as_labels, as_matrix, binary_weights, is_matrix
 from ._types import AnyGraphs, AnyPath, Floats
 
 
 class _WithReadout(PyramidalReservoir):
     """A reservoir with a linear readout."""
 
-    #: Whether y had one dimension.
-    _flat = True
+    @property
+    def _flat(self) -> bool:
+        """Whether results have one dimension: for classes, and for one target of numbers."""
+        fitted = self._fitted
+        return fitted.task == "classification" or (fitted.task == "regression" and len(fitted.alphas) == 1)
 
     @property
     def alpha_(self) -> float | Floats:
@@ -249,9 +253,8 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
                     "train one model per target if targets have more classes"
                 )
             if isinstance(weight, Mapping):
-                weight = [float(weight.get(label, 1.0)) for label in (0, 1)]
+                weight = binary_weights(weight)
             self._trained(batch, y, sample_weight, binary=True, names=names, class_weight=weight, **known)
-            self._flat = False
             return self
         y = column_or_1d(as_array(y), warn=True)
         check_classification_targets(y)
@@ -261,7 +264,6 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         if isinstance(weight, Mapping):
             weight = compute_class_weight(dict(weight), classes=classes, y=y).tolist()
         self._trained(batch, as_labels(y), sample_weight, class_weight=weight, **known)
-        self._flat = True
         return self
 
     def decision_function(self, graphs: AnyGraphs) -> Floats:
@@ -401,17 +403,19 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         if y.ndim > 2:
             raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")
         self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight, names=names, **known)
-        self._flat = y.ndim == 1
         return self
 
     def predict(self, graphs: AnyGraphs) -> Floats:
-        """Returns a number, or a row of numbers, for each graph."""
+        """Returns a number for each graph, or a row of numbers for several targets.
+
+        A single target has one dimension, also if y had two.
+        """
         values = self._values(graphs)
         return values[:, 0] if self._flat else values
 
     def predict_interval(self, graphs: AnyGraphs, coverage: float = 0.9) -> Floats:
         """Returns the lower and upper ends of intervals, of shape (graphs, 2), or
-        (graphs, targets, 2) for y with two dimensions.
+        (graphs, targets, 2) for several targets.
 
         The interval contains the true number with probability ``coverage`` if
         new graphs are like the training graphs (exchangeable). This is
@@ -466,15 +470,13 @@ def load(
         parameters["input"] = "smiles" if model.molecules == "default" else f"smiles:{model.molecules}"
     estimator = cls(**parameters)
     estimator._keep(model)
-    if cls is not PyramidalReservoir:
-        estimator._flat = model.task == "classification" or (model.task == "regression" and len(model.alphas) == 1)
     return estimator
 
 
 def _given(y, estimator):
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    return y
+    return y.toarray() if issparse(y) else y
 
 
 def _as_weights(values, count):

@@ -33,6 +33,14 @@ def as_matrix(y):
     return np.ascontiguousarray(y, dtype=np.float64), names
 
 
+def binary_weights(weights):
+    """The weights of 0 and 1 in several targets, from a mapping."""
+    for label in weights:
+        if label not in (0, 1):
+            raise ValueError(f"class_weight: expected weights of 0 and 1 for several targets, found one of {label!r}")
+    return [float(weights.get(label, 1.0)) for label in (0, 1)]
+
+
 def is_matrix(y):
     """Whether there are several targets, or a column of one target with missing values."""
     if np.ndim(y) != 2:

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::Model;
 use crate::config::{Choose, ClassWeight, Metric, ModelConfig, option};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same_length};
 use crate::features::StructuralFeature;
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
@@ -118,10 +118,13 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// More graphs go by. Of equal ones the one with the least target is drawn, so that their
+    /// More graphs go by; those without a target are skipped. Of equal ones the one with the least target is drawn, so that their
     /// order does not matter.
     pub fn observe(&mut self, graphs: &GraphBatch, targets: &Targets) {
         for (index, key) in graphs.keys().into_iter().enumerate() {
+            if !targets.is_known(index) {
+                continue;
+            }
             let lot = lot(key);
             let full = self.by_lot.len() >= MOST_GRAPHS;
             if self.end.is_some_and(|end| lot >= end)
@@ -209,6 +212,8 @@ pub fn choose(
     if config.choose.is_empty() {
         return Ok((config.clone(), Vec::new()));
     }
+    same_length("targets", graphs.len(), targets.len())?;
+    sample.check(graphs.len())?;
     let known = |graph: &usize| !targets.columns(*graph..graph + 1).iter().all(|value| value.is_nan());
     let counts = |graph: &usize| sample.weights.is_none_or(|weights| weights[*graph] > 0.0);
     let keys = graphs.keys();
@@ -222,7 +227,9 @@ pub fn choose(
     choose_on(config, &graphs.select(&drawn), &targets.select(&drawn), going)
 }
 
-/// Chooses on these very graphs: those of a [`Drawn`].
+/// Chooses on these very graphs: those of a [`Drawn`]. Targets must be encoded with the classes
+/// of all training graphs ([`Encoded::with_classes`]). Targets that do not
+/// [vary](Encoded::varying) among these graphs are not compared.
 pub fn choose_on(
     config: &ModelConfig,
     graphs: &GraphBatch,
@@ -236,9 +243,12 @@ pub fn choose_on(
     };
     let chosen = || Choose::ALL.into_iter().filter(|choose| config.choose.contains(choose));
     let kept = || chosen().map(|choose| Choice::kept(choose, config)).collect::<Result<Vec<Choice>>>();
-    if graphs.len() < FEWEST_GRAPHS {
+    same_length("targets", graphs.len(), targets.len())?;
+    let varying = targets.varying();
+    if graphs.len() < FEWEST_GRAPHS || varying.is_empty() {
         return Ok((decided, kept()?));
     }
+    let targets = &targets.of_targets(&varying);
     let keys = graphs.keys();
     let trial = |decided: &ModelConfig| ModelConfig {
         seed: 0,
@@ -337,6 +347,7 @@ mod tests {
     use super::*;
     use crate::config::{Kernel, Preset};
     use crate::graph::{BatchBuilder, EdgeList};
+    use crate::targets::Labels;
 
     /// Rings with chords: two classes that differ in how many chords close a triangle. Labels
     /// say nothing.
@@ -471,6 +482,55 @@ mod tests {
             }
             assert_eq!(merged.finish().unwrap(), expected, "{size} {backwards}");
         }
+    }
+
+    #[test]
+    fn a_rare_class_outside_the_sample_hides_no_choice() {
+        let (graphs, targets) = graphs(1100);
+        let config = ModelConfig { choose: vec![Choose::WlWeight], ..config() };
+        let mut lots: Vec<(u64, usize)> = graphs.keys().into_iter().map(lot).zip(0..).collect();
+        lots.sort_unstable();
+        let last = lots[MOST_GRAPHS + 50].1;
+        let Targets::Classes(Labels::Int(classes)) = &targets else { unreachable!() };
+        // Another target that is 1 for one graph, and unknown for another.
+        let several =
+            Targets::Binary(ndarray::Array2::from_shape_fn((1100, 3), |(graph, target)| match target {
+                0 => classes[graph] as f64,
+                1 => f64::from(u8::from(graph == last)),
+                _ if lots[..MOST_GRAPHS].iter().any(|(_, drawn)| *drawn == graph) => f64::NAN,
+                _ => (graph % 2) as f64,
+            }));
+        // A third class of one graph.
+        let mut three = classes.clone();
+        three[last] = 2;
+        for targets in [several, Targets::integers(three)] {
+            let (decided, choices) = chosen(&config, &graphs, &targets);
+            assert!(choices[0].candidates.len() > 1);
+            let (mut drawn, mut seen) = (Drawn::default(), Targets::None);
+            for first in (0..1100).step_by(100) {
+                let piece: Vec<usize> = (first..first + 100).collect();
+                let their = targets.select(&piece);
+                drawn.observe(&graphs.select(&piece), &their);
+                seen.append(their.kinds()).unwrap();
+            }
+            let (some, their) = drawn.finish().unwrap();
+            let classes = seen.labels().map_or(Labels::NONE, Labels::distinct);
+            let their = Encoded::with_classes(&their, classes).unwrap();
+            let found = choose_on(&config, &some, &their, || ControlFlow::Continue(())).unwrap();
+            assert_eq!(found, (decided, choices));
+        }
+    }
+
+    #[test]
+    fn targets_and_weights_of_other_graphs_are_refused() {
+        let (graphs, targets) = graphs(60);
+        let going = || ControlFlow::Continue(());
+        let few = Encoded::new(&targets.select(&[0, 1, 2])).unwrap();
+        assert!(choose(&config(), &graphs, &few, Sample::default(), going).is_err());
+        assert!(choose_on(&config(), &graphs, &few, going).is_err());
+        let targets = Encoded::new(&targets).unwrap();
+        let sample = Sample { weights: Some(&[1.0]), keys: None };
+        assert!(choose(&config(), &graphs, &targets, sample, going).is_err());
     }
 
     #[test]

@@ -207,8 +207,8 @@ impl TrainedModel {
     }
 }
 
-/// Predictions and contributions differ by rounding up to this, relative to `1 + |decision|`:
-/// predictions compute similarities in f32.
+/// Predictions and contributions differ by rounding up to this, relative to the
+/// [scale](Explanation::scale): predictions compute similarities in f32.
 const ROUNDING: f64 = 1e-5;
 
 impl Explanation {
@@ -220,12 +220,26 @@ impl Explanation {
             return;
         };
         let missing = &decisions - &self.decision();
-        for (column, (missing, decision)) in missing.iter().zip(decisions).enumerate() {
-            if missing.abs() <= ROUNDING * (1.0 + decision.abs()) {
+        let scale = self.scale(decisions);
+        for (column, (missing, scale)) in missing.iter().zip(scale).enumerate() {
+            if missing.abs() <= ROUNDING * scale {
                 let mut values = self.levels[0].values.column_mut(column);
                 values += missing / vertices as f64;
             }
         }
+    }
+
+    /// What rounding is relative to, for each column: the largest of 1, the intercept, the
+    /// decision value and all contributions together, by their sizes.
+    fn scale(&self, decisions: ArrayView1<'_, f64>) -> Array1<f64> {
+        let mut added = Array1::zeros(decisions.len());
+        for level in &self.levels {
+            added += &level.values.mapv(f64::abs).sum_axis(ndarray::Axis(0));
+        }
+        for ((added, intercept), decision) in added.iter_mut().zip(&self.intercept).zip(decisions) {
+            *added = f64::max(1.0, *added).max(intercept.abs()).max(decision.abs());
+        }
+        added
     }
 
     /// With a column for each class, also for the first of two.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use ndarray::{Array2, Axis};
 use safetensors::tensor::{SafeTensors, serialize};
 
 use super::saved::{KEY, hexadecimal, table};
@@ -254,4 +255,28 @@ fn a_model_whose_parts_do_not_fit_any_more_is_not_written() {
             .contains("names of classes must ascend")
     );
     assert!(changed(|model| model.model.config.leak = f64::NAN).contains("leak"));
+}
+
+/// The row that decides how far sets reach is covered itself, so rounding loses no class.
+#[test]
+fn sets_cover_the_rows_that_they_are_made_of() {
+    let (graphs, mut stream) = (graphs(), Stream::new(4, "sets test", [0, 0]));
+    let model = Model::fit(ModelConfig { units: 6.into(), ..Default::default() }, &graphs).unwrap();
+    let embedding = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap();
+    let y = Array2::from_shape_simple_fn((graphs.len(), 2), || f64::from(stream.bits() as u32 % 2));
+    let trained = TrainedModel::fit(model, &embedding, &Targets::Binary(y), Sample::default()).unwrap();
+    let decisions = Array2::from_shape_fn((41, 2), |(row, _)| -2.0 + row as f64 / 10.0);
+    let assessments = trained.readout.assessments().unwrap();
+    for target in 0..2 {
+        let calibration = crate::readout::Calibration::from_parts(1.3, vec![0.1]).unwrap();
+        let probabilities = calibration.probabilities(decisions.column(target).insert_axis(Axis(1))).unwrap();
+        for ((row, class), p) in probabilities.indexed_iter() {
+            let mut changed = assessments.to_vec();
+            changed[target].calibration = Some(calibration.clone());
+            changed[target].conformal = crate::readout::Conformal::new(vec![1.0 - p; 9]);
+            let readout = trained.readout.clone().assessed(changed).unwrap();
+            let sets = TrainedModel { readout, ..trained.clone() }.sets(decisions.view(), 0.5).unwrap();
+            assert!(sets[(row, 2 * target + class)], "{target} {row} {class}: {p}");
+        }
+    }
 }

@@ -243,6 +243,27 @@ impl TrainedModel {
         self.targets.get(target).cloned().unwrap_or_else(|| target.to_string())
     }
 
+    /// The column of [scores](Predictions::scores), and of an explanation, that has a name: that
+    /// of a class or, of several targets, of a target or its position from 0.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let targets = self.readout.task().num_targets();
+        let names = match self.classes.len() {
+            0 => (0..targets).map(|target| self.target(target)).collect(),
+            _ => self.classes.names(),
+        };
+        if self.classes.is_empty() && targets == 1 && self.targets.is_empty() {
+            let (expected, found) =
+                ("none: this model predicts one number and has no classes".into(), name.into());
+            return Err(Error::BadOption { name: "class", expected, found });
+        }
+        let place = names.iter().position(|known| known == name);
+        let position = || name.parse().ok().filter(|&at: &usize| self.classes.is_empty() && at < targets);
+        place.or_else(position).ok_or_else(|| {
+            let expected = format!("one of {}", names.join(", "));
+            Error::BadOption { name: "class", expected, found: format!("'{}'", name.escape_debug()) }
+        })
+    }
+
     /// Reads vectors the model gave.
     pub fn read(&self, embedding: Embedding) -> Result<Predictions> {
         let decisions = self.readout.predict(&embedding)?;

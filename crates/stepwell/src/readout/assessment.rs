@@ -62,7 +62,7 @@ impl Assessment {
         let explained = held.explained();
         if classes == 0 {
             let missed = held.truth.iter().zip(&held.decisions).map(|(truth, found)| (truth - found).abs());
-            let conformal = Conformal::new(missed.collect());
+            let conformal = Conformal::weighted(missed.collect(), &held.weights);
             return Ok(Self {
                 rows,
                 metric,
@@ -78,7 +78,7 @@ impl Assessment {
         let calibration = Calibration::fit(held.decisions.view(), &truth, classes, &held.weights)?;
         let probabilities = calibration.probabilities(held.decisions.view())?;
         let strange = truth.iter().zip(probabilities.outer_iter()).map(|(&class, row)| 1.0 - row[class]);
-        let conformal = Conformal::new(strange.collect());
+        let conformal = Conformal::weighted(strange.collect(), &held.weights);
         let operating = (classes == 2).then(|| Operating::new(held, &truth));
         let calibration = Some(calibration);
         Ok(Self { rows, metric, value, explained, balance, calibration, conformal, operating })
@@ -117,24 +117,33 @@ const POINTS: usize = 1000;
 /// An interval or a set that reaches as far as [`reach`](Self::reach) covers the
 /// truth with the wanted probability, if new graphs are like the training graphs
 /// (exchangeable) and if a readout trained without one graph behaves like the
-/// readout itself.
+/// readout itself. Where rows have weights, the probability is that of graphs drawn in
+/// proportion to them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Conformal {
     rows: u64,
-    /// Ascending: all of them, or those of every thousandth.
+    /// Ascending: all of them, or those of every thousandth. Where rows have weights, as many
+    /// quantiles of the weighted scores.
     scores: Vec<f64>,
 }
 
 impl Conformal {
     /// Of any scores.
-    pub fn new(mut scores: Vec<f64>) -> Self {
-        scores.sort_by(f64::total_cmp);
-        let rows = scores.len();
-        if rows > POINTS {
-            // One row more is the one to come.
-            let rank = |point: usize| ((rows + 1) * (point + 1)).div_ceil(POINTS).min(rows) - 1;
-            scores = (0..POINTS).map(|point| scores[rank(point)]).collect();
-        }
+    pub fn new(scores: Vec<f64>) -> Self {
+        let weights = vec![1.0; scores.len()];
+        Self::weighted(scores, &weights)
+    }
+
+    /// Of scores of rows with these weights, all positive.
+    pub(super) fn weighted(scores: Vec<f64>, weights: &[f64]) -> Self {
+        let sorted = Sorted::new(scores, weights);
+        let rows = sorted.values.len();
+        // One row more, of the mean weight, is the one to come.
+        let rank = |point: usize| match rows {
+            0..=POINTS => point + 1,
+            _ => ((rows + 1) * (point + 1)).div_ceil(POINTS).min(rows),
+        };
+        let scores = (0..rows.min(POINTS)).map(|point| sorted.at(rank(point) as f64 / rows as f64)).collect();
         Self { rows: rows as u64, scores }
     }
 
@@ -165,11 +174,51 @@ impl Conformal {
             let (expected, found) = ("a number between 0 and 1".into(), coverage.to_string());
             return Err(Error::BadOption { name: "coverage", expected, found });
         }
-        let count = self.scores.len();
         // A little less, so that 0.9 of 9 is not more than 9 by rounding.
         let rank = |of: f64| ((of * coverage - 1e-9).ceil() as usize).max(1);
-        let at = if self.rows > POINTS as u64 { rank(count as f64) } else { rank((count + 1) as f64) };
+        let exact = rank(self.rows as f64 + 1.0);
+        if exact as u64 > self.rows {
+            return Ok(f64::INFINITY);
+        }
+        let at = if self.rows > POINTS as u64 { rank(POINTS as f64) } else { exact };
         Ok(self.scores.get(at - 1).copied().unwrap_or(f64::INFINITY))
+    }
+}
+
+/// Numbers in ascending order, and the weights up to each of them.
+struct Sorted {
+    values: Vec<f64>,
+    /// The sums; none where all weights are equal.
+    sums: Option<Vec<f64>>,
+}
+
+impl Sorted {
+    fn new(values: Vec<f64>, weights: &[f64]) -> Self {
+        let mut order: Vec<(f64, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
+        order.sort_by(|(a, v), (b, w)| a.total_cmp(b).then(v.total_cmp(w)));
+        // Weights of classes leave rounding behind.
+        let first = order.first().map_or(1.0, |(_, weight)| *weight);
+        let alike = order.iter().all(|(_, weight)| (weight - first).abs() <= 1e-12 * first);
+        let mut sum = 0.0;
+        let sums = (!alike).then(|| {
+            let sums = order.iter().map(|(_, weight)| {
+                sum += weight;
+                sum
+            });
+            sums.collect()
+        });
+        Self { values: order.into_iter().map(|(value, _)| value).collect(), sums }
+    }
+
+    /// The least number such that the numbers up to it have this share of all weight.
+    fn at(&self, share: f64) -> f64 {
+        let share = share * (1.0 - 1e-12);
+        let count = self.values.len();
+        let at = match &self.sums {
+            None => (share * count as f64).ceil() as usize,
+            Some(sums) => 1 + sums.partition_point(|sum| *sum < share * sums[count - 1]),
+        };
+        self.values[at.clamp(1, count) - 1]
     }
 }
 
@@ -178,7 +227,8 @@ impl Conformal {
 pub struct Operating {
     /// The weight of graphs of the first class, and of the second.
     totals: [f64; 2],
-    /// Decision values of either, ascending: all, or those of every thousandth.
+    /// Decision values of either, ascending, each for the same weight: all, or those of every
+    /// thousandth of the class's weight.
     values: [Vec<f64>; 2],
 }
 
@@ -205,20 +255,44 @@ pub enum Wanted {
     Recall(f64),
 }
 
+impl Wanted {
+    /// Refuses what no threshold can give.
+    pub fn check(self) -> Result<()> {
+        let (name, least) = self.parts();
+        if least > 0.0 && least <= 1.0 {
+            return Ok(());
+        }
+        let (expected, found) = ("more than 0 and at most 1".into(), least.to_string());
+        Err(Error::BadOption { name, expected, found })
+    }
+
+    fn parts(self) -> (&'static str, f64) {
+        match self {
+            Self::Precision(least) => ("precision", least),
+            Self::Recall(least) => ("recall", least),
+        }
+    }
+}
+
 impl Operating {
     fn new(held: &Held, truth: &[usize]) -> Self {
-        let (mut totals, mut values) = ([0.0; 2], [Vec::new(), Vec::new()]);
-        for ((&class, value), weight) in truth.iter().zip(held.decisions.column(0)).zip(&held.weights) {
-            totals[class] += weight;
-            values[class].push(*value);
-        }
-        for values in &mut values {
-            values.sort_by(f64::total_cmp);
-            let count = values.len();
-            if count > POINTS {
-                *values = (0..POINTS).map(|point| values[(2 * point + 1) * count / (2 * POINTS)]).collect();
+        let of = |class: usize| {
+            let rows = truth.iter().zip(held.decisions.column(0)).zip(&held.weights);
+            let (values, weights): (Vec<f64>, Vec<f64>) = rows
+                .filter(|((of, _), _)| **of == class)
+                .map(|((_, value), weight)| (*value, *weight))
+                .unzip();
+            let (sorted, total) = (Sorted::new(values, &weights), weights.iter().sum());
+            match (sorted.values.len(), &sorted.sums) {
+                (0..=POINTS, None) => (total, sorted.values),
+                _ => {
+                    let middle = |point: usize| (point as f64 + 0.5) / POINTS as f64;
+                    (total, (0..POINTS).map(|point| sorted.at(middle(point))).collect())
+                }
             }
-        }
+        };
+        let ((first, lower), (second, upper)) = (of(0), of(1));
+        let (totals, values) = ([first, second], [lower, upper]);
         Self { totals, values }
     }
 
@@ -254,14 +328,8 @@ impl Operating {
 
     /// The best threshold of those that give what is wanted.
     pub fn threshold(&self, wanted: Wanted) -> Result<Threshold> {
-        let (name, least) = match wanted {
-            Wanted::Precision(least) => ("precision", least),
-            Wanted::Recall(least) => ("recall", least),
-        };
-        if !(least > 0.0 && least <= 1.0) {
-            let (expected, found) = ("more than 0 and at most 1".into(), least.to_string());
-            return Err(Error::BadOption { name, expected, found });
-        }
+        wanted.check()?;
+        let (name, least) = wanted.parts();
         let points: Vec<Threshold> = self.values[1].iter().map(|&value| self.at(value)).collect();
         let (value, other): (Of, Of) = match wanted {
             Wanted::Precision(_) => (|point| point.precision, |point| point.recall),
@@ -283,6 +351,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
+    use crate::rng::Stream;
 
     #[test]
     fn as_many_scores_are_covered_as_were_asked_for() {
@@ -298,6 +367,54 @@ mod tests {
             assert_eq!(many.reach(coverage).unwrap(), exact, "{coverage}");
         }
         assert_eq!(Conformal::new(Vec::new()).reach(0.5).unwrap(), f64::INFINITY);
+        // Of 2,000 rows none is the 2,000.4th.
+        let some = Conformal::new((1..=2000).map(f64::from).collect());
+        assert_eq!(some.reach(0.9997).unwrap(), f64::INFINITY);
+        assert_eq!(some.reach(0.9994).unwrap(), 2000.0);
+    }
+
+    /// Rows of weight 1, 2 or 3 are that many rows.
+    #[test]
+    fn a_weight_is_a_number_of_rows() {
+        for rows in [60, 900] {
+            let mut stream = Stream::new(1, "weighted assessment test", [rows as u64, 0]);
+            let weights: Vec<f64> = (0..rows).map(|row| f64::from(1 + row % 3)).collect();
+            let truth: Vec<usize> = (0..rows as usize).map(|row| row % 2).collect();
+            let decisions = Array2::from_shape_simple_fn((rows as usize, 1), || stream.normal());
+            let repeated = |row: usize| std::iter::repeat_n(row, weights[row] as usize);
+            let copies: Vec<usize> = (0..rows as usize).flat_map(repeated).collect();
+            let scores: Vec<f64> = decisions.iter().map(|value| value.abs()).collect();
+            let all: Vec<f64> = copies.iter().map(|&row| scores[row]).collect();
+            let weighted = Conformal::weighted(scores, &weights);
+            let mut sorted = all.clone();
+            sorted.sort_by(f64::total_cmp);
+            for coverage in [0.1, 0.5, 0.8, 0.9] {
+                // A share of all weight, that of the row to come among it.
+                let share = |reach: f64| {
+                    let within = all.iter().filter(|score| **score <= reach).count() as f64;
+                    within / (all.len() as f64 * (1.0 + 1.0 / f64::from(rows)))
+                };
+                let reach = weighted.reach(coverage).unwrap();
+                assert!(share(reach) >= coverage - 1e-9, "{rows} {coverage}");
+                assert!(share(reach) < coverage + 4.0 / all.len() as f64 + 2.0 / f64::from(rows));
+            }
+            let held =
+                Held { weights: weights.clone(), truth: decisions.clone(), decisions: decisions.clone() };
+            let found = Operating::new(&held, &truth);
+            for threshold in [-1.0, -0.3, 0.2, 0.9] {
+                let above = |class: usize| {
+                    copies
+                        .iter()
+                        .filter(|&&row| truth[row] == class && decisions[(row, 0)] >= threshold)
+                        .count() as f64
+                };
+                let positives = copies.iter().filter(|&&row| truth[row] == 1).count() as f64;
+                let point = found.at(threshold);
+                assert!((point.recall - above(1) / positives).abs() < 2e-3, "{point:?}");
+                let precision = above(1) / (above(0) + above(1));
+                assert!((point.precision - precision).abs() < 4e-3, "{point:?}, expected {precision}");
+            }
+        }
     }
 
     #[test]

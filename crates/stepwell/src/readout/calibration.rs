@@ -34,7 +34,7 @@ impl Calibration {
     /// rows that had no part in them. As Platt proposed, every row is taken to be of
     /// its class with the probability `(n + 1) / (n + C)`, where `n` is the weight
     /// of the class and `C` the number of classes: scores that tell classes apart
-    /// perfectly are no proof. Values that speak against the truth get the slope 0.
+    /// perfectly are no proof. Weights count relative to their mean over rows that count at all. Values that speak against the truth get the slope 0.
     pub fn fit(
         decisions: ArrayView2<'_, f64>,
         classes: &[usize],
@@ -45,6 +45,15 @@ impl Calibration {
         same_length("weights", decisions.nrows(), weights.len())?;
         let columns = if num_classes == 2 { 1 } else { num_classes };
         same_length("columns of decision values", columns, decisions.ncols())?;
+        let counted = weights.iter().filter(|weight| **weight > 0.0).count() as f64;
+        let mean = weights.iter().sum::<f64>() / counted;
+        let scaled: Vec<f64>;
+        let weights = if mean > 0.0 && mean != 1.0 {
+            scaled = weights.iter().map(|weight| weight / mean).collect();
+            &scaled
+        } else {
+            weights
+        };
         let mut totals = vec![0.0; num_classes];
         classes.iter().zip(weights).for_each(|(&class, weight)| totals[class] += weight);
         // Biases first: they are the answer where decision values say nothing.
@@ -246,6 +255,22 @@ mod tests {
                 assert!((mean[class] - share).abs() < 1e-3, "{classes}");
             }
         }
+    }
+
+    #[test]
+    fn the_scale_of_weights_does_not_matter() {
+        let (decisions, labels) = drawn(60, 3, 4.0, 1.0);
+        let weights: Vec<f64> = (0..60).map(|row| f64::from(row % 4)).collect();
+        let of = |scale: f64| {
+            let weights: Vec<f64> = weights.iter().map(|weight| scale * weight).collect();
+            Calibration::fit(decisions.view(), &labels, 3, &weights).unwrap()
+        };
+        let (once, tiny) = (of(1.0), of(1e-3));
+        let probabilities = |found: &Calibration| found.probabilities(decisions.view()).unwrap();
+        let apart = probabilities(&once) - probabilities(&tiny);
+        assert!(apart.iter().all(|off| off.abs() < 1e-6), "{apart}");
+        let ones = Calibration::fit(decisions.view(), &labels, 3, &[7.0; 60]).unwrap();
+        assert_eq!(ones, Calibration::fit(decisions.view(), &labels, 3, &[1.0; 60]).unwrap());
     }
 
     #[test]

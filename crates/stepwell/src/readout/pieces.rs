@@ -59,6 +59,7 @@ impl Readout {
     ) -> Result<Fitted, E> {
         let mut fit = ReadoutFit::new(num_inputs, targets.task(), &targets.census(), options, seed)?;
         sample.check(targets.len())?;
+        targets.check_weights(sample.weights)?;
         let mut pass = |take: &mut Piecewise<'_>| {
             let mut seen = 0;
             pass(&mut |x| {

@@ -98,7 +98,7 @@ impl<'a> Sample<'a> {
     }
 
     /// Refuses what does not fit so many rows.
-    pub(super) fn check(self, rows: usize) -> Result<()> {
+    pub(crate) fn check(self, rows: usize) -> Result<()> {
         self.keys.map_or(Ok(()), |keys| same_length("keys", rows, keys.len()))?;
         weights(self.weights, rows)
     }

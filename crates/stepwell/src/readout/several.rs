@@ -188,8 +188,7 @@ fn leave_one_out_metrics_are_those_of_the_explicit_loop() {
                     "{task:?} {metric:?}: {assessment:?}, the loop has {values:?}"
                 );
                 if metric != Metric::Accuracy {
-                    let better =
-                        values.iter().filter(|&&value| metric.is_better(value, values[chosen] + 0.0));
+                    let better = values.iter().filter(|&&value| metric.is_better(value, values[chosen]));
                     let better = better.filter(|&&value| (value - values[chosen]).abs() > 1e-9).count();
                     assert_eq!(better, 0, "{task:?} {metric:?}: {values:?}, {chosen} was chosen");
                 }
@@ -210,6 +209,26 @@ fn squared_errors_decide_between_alphas_of_equal_metric() {
     assert_eq!(readout.estimate(), Some((Metric::RocAuc, 1.0)));
     let decisions = readout.predict(x.view()).unwrap();
     assert!(decisions.iter().zip(&y).all(|(decision, y)| (*decision > 0.0) == (*y == 1.0)), "{decisions}");
+}
+
+#[test]
+fn a_target_that_no_weighted_row_has_is_named() {
+    let (x, nan) = (array![[0.0], [1.0], [2.0]], f64::NAN);
+    let y = Targets::Numbers(array![[1.0, nan], [2.0, 3.0], [4.0, nan]]);
+    let names = vec!["a".to_owned(), "b".to_owned()];
+    let encoded = Encoded::named(&y, names).unwrap();
+    let refused = |targets: &Encoded, x: &Array2<f64>, weights: Option<&[f64]>| {
+        let sample = Sample { weights, keys: None };
+        Readout::fit(x.view(), targets, sample, &ReadoutOptions::default(), 0).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&encoded, &x, Some(&[1.0, 0.0, 1.0])),
+        "target 'b': expected values to learn from among rows with a positive weight, found none"
+    );
+    let some = encoded.select(&[0, 2]);
+    let found = refused(&some, &x.select(Axis(0), &[0, 2]), None);
+    assert_eq!(found, "target 'b': expected values to learn from, found none");
+    assert_eq!(refused(&encoded, &x, Some(&[0.0; 3])), "weights: expected at least one above 0, found none");
 }
 
 #[test]

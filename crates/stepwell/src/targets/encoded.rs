@@ -235,6 +235,61 @@ impl Encoded {
         Self { rows: chosen, classes: self.classes.clone(), names: self.names.clone(), task: self.task }
     }
 
+    /// The targets that vary as far as counts can tell: both classes occur, or at least two
+    /// numbers are known.
+    pub fn varying(&self) -> Vec<usize> {
+        let census = self.census();
+        let varies = |target: &usize| match census.counts(*target) {
+            [known] => *known > 1,
+            counts => counts.iter().filter(|&&count| count > 0).count() > 1,
+        };
+        (0..self.task.num_targets()).filter(varies).collect()
+    }
+
+    /// The targets that at least one row is known of.
+    pub fn known(&self) -> Vec<usize> {
+        let census = self.census();
+        let is_known = |target: &usize| census.counts(*target).iter().any(|&count| count > 0);
+        (0..self.task.num_targets()).filter(is_known).collect()
+    }
+
+    /// Some of several targets, in this order. Classes are a single target and stay as they are.
+    ///
+    /// # Panics
+    /// When there is no such target, as indexing a slice does.
+    pub fn of_targets(&self, targets: &[usize]) -> Self {
+        let count = targets.len();
+        let (task, values) = match (self.task, &self.rows) {
+            (Task::Binary { .. }, Rows::Numbers(values)) => (Task::Binary { targets: count }, values),
+            (Task::Regression { .. }, Rows::Numbers(values)) => (Task::Regression { targets: count }, values),
+            _ => return self.clone(),
+        };
+        let names = targets.iter().filter_map(|&target| self.names.get(target).cloned()).collect();
+        Self { task, names, classes: Labels::NONE, rows: Rows::Numbers(values.select(Axis(1), targets)) }
+    }
+
+    /// Refuses targets that no row with a positive weight is known of.
+    pub(crate) fn check_weights(&self, weights: Option<&[f64]>) -> Result<()> {
+        let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
+        if self.is_empty() {
+            return Ok(());
+        }
+        if !(0..self.len()).any(counts) {
+            let (expected, found) = ("at least one above 0".into(), "none".into());
+            return Err(Error::BadOption { name: "weights", expected, found });
+        }
+        let Rows::Numbers(values) = &self.rows else { return Ok(()) };
+        for (target, column) in values.columns().into_iter().enumerate() {
+            if !column.iter().enumerate().any(|(row, value)| !value.is_nan() && counts(row)) {
+                let among = if weights.is_some() { " among rows with a positive weight" } else { "" };
+                let expected = format!("values to learn from{among}");
+                let name = self.names.get(target).cloned().unwrap_or_else(|| target.to_string());
+                return Err(Error::BadTarget { name, expected, found: "none".into() });
+            }
+        }
+        Ok(())
+    }
+
     /// The columns of all rows: see [`columns`](Self::columns).
     pub fn matrix(&self) -> Array2<f64> {
         self.columns(0..self.len())

@@ -102,3 +102,21 @@ fn a_pyramid_of_other_graphs_is_refused() {
     assert!(explanations[0].on_vertices(&pyramid, 99, 5).is_err());
     assert!(explanations[0].on_vertices(&pyramid, 0, 1).is_err());
 }
+
+#[test]
+fn rounding_is_relative_to_the_numbers_that_are_added() {
+    for unit in [1.0, 1e6] {
+        // A decision value of 0 that large numbers add up to, and are a little off.
+        let values = ndarray::array![[-0.5 * unit], [-0.5 * unit + 4e-6 * unit]];
+        let of = |values: Array2<f64>| Explanation {
+            intercept: ndarray::array![unit],
+            levels: vec![Contributions { level: 0, values }],
+        };
+        let mut rounded = of(values);
+        rounded.absorb_rounding(ndarray::array![0.0].view());
+        assert!(rounded.decision()[0].abs() < 1e-12 * unit, "{rounded:?}");
+        let mut wrong = of(ndarray::array![[-unit], [0.1 * unit]]);
+        wrong.absorb_rounding(ndarray::array![0.0].view());
+        assert!((wrong.decision()[0] - 0.1 * unit).abs() < 1e-9 * unit, "no rounding: {wrong:?}");
+    }
+}

@@ -120,8 +120,9 @@ impl TrainedModel {
         }
         let mut explanation = Explanation { intercept, levels: vec![Contributions { level: 0, values }] };
         let missing = &decisions.row(0) - &explanation.decision();
-        for (column, (missing, decision)) in missing.iter().zip(decisions.row(0)).enumerate() {
-            if missing.abs() <= ROUNDING * (1.0 + decision.abs()) {
+        let scale = explanation.scale(decisions.row(0));
+        for (column, (missing, scale)) in missing.iter().zip(scale).enumerate() {
+            if missing.abs() <= ROUNDING * scale {
                 explanation.levels[0].values[(vertex, column)] += missing;
             }
         }
