@@ -82,7 +82,10 @@ fn paths() -> Table {
             "a prediction per graph; proba=1 adds probabilities, coverage=0.9 adds sets or intervals, precision=0.9 or recall=0.9 moves the threshold",
         ),
         ("POST /embed", "a vector per graph"),
-        ("POST /explain", "each vertex's contribution to a decision value; class= selects the class"),
+        (
+            "POST /explain",
+            "each vertex's contribution to a decision value; class= selects the class or target",
+        ),
         ("GET /models", "this page as JSON"),
         ("GET /health", "whether the service is up"),
         ("GET /metrics", "counts and times for Prometheus"),
