@@ -170,10 +170,9 @@ fn file_aside(folder: &Path, target: &Path) -> io::Result<NamedTempFile> {
     remove_left_over(folder, &prefix);
     loop {
         let aside = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
-        // Where there are no locks, nothing is ever taken for left over.
-        let _ = aside.as_file().try_lock();
-        // Until it was locked another process could take it for left over.
-        if is_at(aside.as_file(), aside.path()) {
+        // Until it was locked another writer could take it for left over: it holds the lock and is
+        // about to remove the file, or has removed it.
+        if is_locked(aside.as_file()) && is_at(aside.as_file(), aside.path()) {
             return Ok(aside);
         }
     }
@@ -186,11 +185,16 @@ fn folder_aside(folder: &Path, target: &Path) -> io::Result<(TempDir, Option<Fil
     loop {
         let aside = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder)?;
         let Ok(opened) = File::open(aside.path()) else { return Ok((aside, None)) };
-        let _ = opened.try_lock();
-        if is_at(&opened, aside.path()) {
+        if is_locked(&opened) && is_at(&opened, aside.path()) {
             return Ok((aside, Some(opened)));
         }
     }
+}
+
+/// Locks a file unless another writer has. Where there are no locks, nothing is ever taken for left
+/// over.
+fn is_locked(file: &File) -> bool {
+    !matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock))
 }
 
 /// Removes what no living process holds.

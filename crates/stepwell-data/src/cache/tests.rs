@@ -343,9 +343,9 @@ fn writers_at_the_same_time_leave_a_whole_file() {
     let key = key(&batch, &pooling, 3);
     cache.store(&key, &pyramid).unwrap();
     thread::scope(|scope| {
-        for _ in 0..4 {
+        for _ in 0..8 {
             scope.spawn(|| {
-                for _ in 0..8 {
+                for _ in 0..30 {
                     cache.store(&key, &pyramid).unwrap();
                     assert_eq!(cache.load(&key, &batch, 3).unwrap().as_ref(), Some(&pyramid));
                 }
