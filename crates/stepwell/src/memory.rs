@@ -9,7 +9,7 @@
 //! memory::govern(|| Left { bytes: 1 << 30, budget: 4 << 30 });
 //! assert!(memory::ask("a small matrix", 8 << 20).is_ok());
 //! let refusal = memory::ask("a large matrix", 2 << 30).unwrap_err();
-//! assert!(refusal.to_string().starts_with("a large matrix: 2.0 GB of memory needed, 1.0 GB of the budget of 4.0 GB left"));
+//! assert!(refusal.to_string().starts_with("a large matrix: 2.0 GB of memory needed, but 1.0 GB of the budget of 4.0 GB left"));
 //! ```
 
 use std::sync::{PoisonError, RwLock};
