@@ -246,7 +246,7 @@ def test_rows_in_many_places_train_the_readout_of_all(x, weights, front):
         (lambda x, y: RawReadout.fit({}, x, y * np.inf), "for graph 0 in column 0"),
         (lambda x, y: RawReadout.fit({}, x, y * np.nan), "target '0': expected values to learn from, found none"),
         (lambda x, y: RawReadout.fit({}, x, y, -np.ones(90)), "row 0 has weight -1"),
-        (lambda x, y: RawReadout.fit({}, x, y, np.zeros(90)), "rows with a positive weight"),
+        (lambda x, y: RawReadout.fit({}, x, y, np.zeros(90)), "weights: expected at least one above 0, found none"),
         (lambda x, y: RawReadout.fit({"random_features": 10**9}, x, y), "random_features"),
         (lambda x, y: RawReadout.fit({}, x, [0] * 90), "at least 2"),
         (lambda x, y: RawReadout.fit({"class_weight": [1.0]}, x, [0, 1] * 45), "class weights"),
