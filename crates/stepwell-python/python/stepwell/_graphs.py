@@ -92,12 +92,13 @@ class Graph:
             size = None
         if feature_names is None:
             feature_names = getattr(features, "columns", None)  # of a data frame
-        if sp.issparse(features):
-            size = _agree("features", features.shape[0], "rows", size)
-            features = _from_sparse(features)
-        elif features is not None:
-            features = _as_floats(features, "features", 2)
-            size = _agree("features", features.shape[0], "rows", size)
+        rows: Any = features
+        if sp.issparse(rows):
+            size = _agree("features", rows.shape[0], "rows", size)
+            rows = _from_sparse(rows)
+        elif rows is not None:
+            rows = _as_floats(rows, "features", 2)
+            size = _agree("features", rows.shape[0], "rows", size)
         if labels is not None:
             labels = as_labels(labels, "labels", "features")
             size = _agree("labels", len(labels), "values", size)
@@ -118,7 +119,7 @@ class Graph:
             _one_per_edge("edge_attr", edge_attr, sources.size)
         names = None if feature_names is None else [str(name) for name in feature_names]
         self._raw = RawGraph.build(
-            size, sources, targets, weights, features, labels, edge_label, edge_attr, bool(directed), names
+            size, sources, targets, weights, rows, labels, edge_label, edge_attr, bool(directed), names
         )
 
     @classmethod

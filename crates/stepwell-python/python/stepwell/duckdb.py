@@ -12,6 +12,7 @@ Needs ``pip install 'stepwell[duckdb]'``.
 
 import os
 import re
+from typing import Any
 
 try:
     import duckdb
@@ -59,10 +60,11 @@ def register(
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError(f"name: expected letters, digits and underscores, found {name!r}")
+    connection: Any = con  # its stubs do not know that parameters may be anything
     made = []
     for what, (work, kind) in _answers.Answers(model).functions().items():
         function = f"{name}_{what}"
-        con.create_function(function, _of_rows(function, work), None, _sql(kind), type="arrow")
+        connection.create_function(function, _of_rows(function, work), None, _sql(kind), type="arrow")
         made.append(function)
     return made
 
