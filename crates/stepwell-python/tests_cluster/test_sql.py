@@ -86,7 +86,7 @@ def test_polars_says_what_the_command_says(case, engine):
     if "scores" in found.columns:
         assert found["scores"].to_list() == expected["scores"].to_pylist()
     else:
-        with pytest.raises(ValueError, match="there are embed, predict"):
+        with pytest.raises(ValueError, match="not available for this model; expected embed, predict"):
             stepwell.polars.scores(saved)
     vectors = pl.read_parquet(data).select(stepwell.polars.embed(saved))["embedding"]
     assert vectors.dtype == pl.List(pl.Float32)
