@@ -71,9 +71,9 @@ pub fn confusion(title: &str, confusion: &Confusion<'_>) -> Picture {
     let side = ((340.0 - left) / count as f64).clamp(34.0, 110.0);
     let width = (left + count as f64 * side + 16.0).max(340.0);
     let floor = TOP + count as f64 * side;
-    // Names that are wider than a column are turned.
+    // Names that are wider than a column stand upright: slanted ones would cross each other's rows.
     let is_turned = widest > side - 4.0;
-    let room = if is_turned { 14.0 + 0.64 * widest } else { 18.0 };
+    let room = if is_turned { 14.0 + widest } else { 18.0 };
     let bottom = floor + room + 28.0;
     let mut entries = vec![Entry::note(Glyph::Nothing, "shade: share of the row")];
     if grid.names.iter().any(|name| name == "others") && count > MOST {
@@ -109,8 +109,8 @@ pub fn confusion(title: &str, confusion: &Confusion<'_>) -> Picture {
         let middle = side * (index as f64 + 0.5);
         svg.label((left - 7.0, TOP + middle + 4.0), "end", name);
         if is_turned {
-            let (x, y) = (left + middle + 4.0, floor + 13.0);
-            let turned = format!("rotate(-40 {} {})", Number(x), Number(y));
+            let (x, y) = (left + middle + 4.0, floor + 8.0);
+            let turned = format!("rotate(-90 {} {})", Number(x), Number(y));
             svg.text_with(&[("x", &x), ("y", &y), ("class", &"end"), ("transform", &turned)], name);
         } else {
             svg.label((left + middle, floor + 16.0), "middle", name);
