@@ -1,6 +1,6 @@
-"""What each part of the preset `accurate` is worth, on validation graphs.
+"""The contribution of each part of the preset `accurate`, on validation graphs.
 
-usage: ablation.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDER] [--page FILE]
+usage: ablation.py --splits FOLDER [--data FOLDER] [--stepwell BINARY] [--runs FOLDER] [--page FILE] [--jobs N] [--device D]
 
 Each row changes one part of the preset. `stepwell evaluate --preset accurate --on-validation`
 trains it on the training graphs of a fold and scores it on the validation graphs; test graphs
@@ -11,6 +11,7 @@ have a file are not repeated. The page is docs/results/ablation.md.
 """
 
 import argparse
+import concurrent.futures
 import gzip
 import json
 import math
@@ -18,15 +19,19 @@ import pathlib
 
 from fair import SETS, measured
 
-#: Folds of the sets where one takes seconds.
+#: The number of folds for the large datasets, where a fold takes seconds.
 FEW = {"NCI1": 2, "DD": 2, "REDDIT-BINARY": 2, "COLLAB": 2}
 
-#: What is changed, as a model's file says it.
+#: The changes, as lines of an options file.
 VARIANTS = {
     "the preset": "",
     "linear: no kernel, columns standardised": "landmarks = 0\nstandardize = true",
     "2000 random tanh units, no kernel": "landmarks = 0\nrandom_features = 2000",
+    "states alone: no colours in the kernel": 'kernel = "states"',
+    "colours alone: no states in the kernel": 'kernel = "wl-oa"',
+    "no option chosen by leave-one-out": "choose = []",
     "500 landmarks": "landmarks = 500",
+    "4000 landmarks": "landmarks = 4000",
     "degree alone where vertices carry nothing": 'bare_structure = ["degree"]',
     "local degree profile there": 'bare_structure = ["local-degree-profile"]',
     "log-degree and clustering everywhere": 'structure = ["log-degree", "clustering"]',
@@ -62,7 +67,7 @@ def difference(row, preset):
     return sum(means) / len(means), math.sqrt(sum(variances)) / len(means)
 
 
-def page(found, missing):
+def page(found, missing, device):
     line = lambda cells: "| " + " | ".join(cells) + " |"
     preset = found["the preset"]
     lines = [
@@ -76,12 +81,13 @@ def page(found, missing):
         against = "" if row is preset else f"{apart:+.2f} ± {error:.2f}"
         cost = sum(row[name]["core_seconds"] for name in SETS)
         lines.append(line([title, *shares, f"{100 * mean:.2f}", against, f"{cost:.0f}"]))
+    on = "" if device == "cpu" else "; a GPU computed the states"
     few = ", ".join(f"{name} {count}" for name, count in FEW.items())
     return f"""# What each part of `accurate` is worth
 
-After this page you know which parts of the preset `accurate` matter. `python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the weights.
+This page shows which parts of the preset `accurate` matter. `python benchmarks/ablation.py` makes this page. The table shows accuracy in percent on the validation graphs of the fixed folds, mean ± standard deviation over the folds. Models are trained on the training graphs; test graphs are not used. Each dataset has ten folds, large ones fewer ({few}), and one draw of the weights.
 
-*Difference* is the mean difference to the preset over the datasets ± its standard error, with paired folds. *Core s* are the core-seconds of the whole row.
+*Difference* is the mean difference to the preset over the datasets ± its standard error, with paired folds. *Core s* are the core-seconds of the whole row{on}.
 
 {chr(10).join(lines)}
 {"" if not missing else f"{chr(10)}Still to be run: {', '.join(missing)}.{chr(10)}"}"""
@@ -95,10 +101,14 @@ def main():
     parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/ablation"), help="folder of the outputs")
     parser.add_argument("--page", type=pathlib.Path, default=pathlib.Path("docs/results/ablation.md"))
     parser.add_argument("--done", action="store_true", help="run nothing; make the page from existing rows")
+    parser.add_argument("--jobs", type=int, default=1, help="commands that run at a time, two threads each if several")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda to compute states on a GPU")
     options = parser.parse_args()
     options.runs.mkdir(parents=True, exist_ok=True)
     source = ["--data-dir", options.data] if options.data else []
-    found, missing = {}, []
+    source += ["--device", options.device] if options.device != "cpu" else []
+    threads = ["--threads", "2"] if options.jobs > 1 else []
+    commands, missing = {}, []
     for title, change in VARIANTS.items():
         stem = "".join(letter if letter.isalnum() else "-" for letter in title)
         if options.done and not all((options.runs / name / f"{stem}.json").exists() for name in SETS):
@@ -106,17 +116,22 @@ def main():
             continue
         config = options.runs / f"{stem}.toml"
         config.write_text(change + "\n")
-        found[title] = {}
         for name in SETS:
             folds = json.loads(gzip.open(options.splits / f"{name}_splits.json.gz").read())[: FEW.get(name, 10)]
             splits = options.runs / f"{name}.json"
             splits.write_text(json.dumps(folds))
             model = ["--preset", "accurate", "--config", str(config), "--on-validation", "--inits", "1"]
-            command = [options.stepwell, "evaluate", name, *source, "--splits", str(splits), *model, "--json"]
-            found[title][name] = measured(command, options.runs / name / f"{stem}.json")
-        mean = sum(each["accuracy_mean"] for each in found[title].values()) / len(SETS)
-        print(f"{title}: {100 * mean:.2f}", flush=True)
-    options.page.write_text(page(found, missing))
+            command = [options.stepwell, *threads, "evaluate", name, *source, "--splits", str(splits), *model, "--json"]
+            commands[title, name] = (command, options.runs / name / f"{stem}.json")
+    found = {}
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        results = pool.map(measured, *zip(*commands.values(), strict=True))
+        for (title, name), result in zip(commands, results, strict=True):
+            found.setdefault(title, {})[name] = result
+            if len(found[title]) == len(SETS):
+                mean = sum(each["accuracy_mean"] for each in found[title].values()) / len(SETS)
+                print(f"{title}: {100 * mean:.2f}", flush=True)
+    options.page.write_text(page(found, missing, options.device))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 from stepwell import PyramidalReservoir, load_dataset
 
 POOLS = ["none", "graclus", "nmf", "ndp"]
-# Paper, recomputation: for each pooling.
+# The paper and the recomputation, for each pooling.
 KNOWN = {
     ("b-easy", 2): [(96.9, 97.0), (93.4, 96.0), (87.6, 94.5), (91.5, 94.8)],
     ("b-easy", 3): [(97.6, 97.6), (85.0, 94.3), (76.0, 89.2), (83.6, 91.2)],

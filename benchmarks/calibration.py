@@ -1,16 +1,16 @@
-"""How well probabilities, prediction sets and intervals hold on new graphs.
+"""How well probabilities, prediction sets and intervals are calibrated on new graphs.
 
     python benchmarks/calibration.py --data-dir DATA [--datasets NCI1,...] [--splits 10] [--coverage-splits 20]
 
-For every dataset and random split (80 % training graphs): the expected calibration error of
-``predict_proba``, that of a perfectly calibrated model with the same probabilities and as many test
-graphs (labels are drawn from the probabilities; the mean of 200 draws), that of scikit-learn's
-``CalibratedClassifierCV`` around the same model (5 folds, Platt's method and isotonic regression),
-and how much time each needs beyond one ``fit``. Then the share of true classes in prediction sets,
-and of true numbers in intervals, for several coverages.
+For every dataset and random split (80 % training graphs), reports the expected calibration error of
+``predict_proba``; that of a perfectly calibrated model with the same probabilities and as many test
+graphs (labels are drawn from the probabilities; the mean of 200 draws); that of scikit-learn's
+``CalibratedClassifierCV`` around the same model (5 folds, Platt's method and isotonic regression);
+and the time each needs beyond one ``fit``. Then reports the share of true classes in prediction
+sets, and of true numbers in intervals, for several coverages.
 
-Calibration error: of the class predicted with the largest probability, in 10 bins with equally many
-graphs, the mean absolute difference between mean probability and share of correct predictions.
+Calibration error: for the class with the largest probability, in 10 bins with equally many graphs,
+the mean absolute difference between mean probability and share of correct predictions.
 """
 
 import argparse
@@ -28,7 +28,7 @@ COVERAGES = (0.8, 0.9, 0.95)
 
 
 class Positions(stepwell.PyramidalReservoirClassifier):
-    """The classifier for positions in a list of graphs, which scikit-learn can cut."""
+    """The classifier for positions in a list of graphs, which scikit-learn can split."""
 
     graphs = None
 

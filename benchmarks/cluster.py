@@ -5,14 +5,12 @@
     python benchmarks/cluster.py scale --graphs 1e6   # needs ray and pyspark
     python benchmarks/cluster.py train --graphs 1e5   # the default model, likewise
 
-Part one: graphs that are ready inside the library, against the same graphs in
-an Arrow table and in a list of SciPy matrices; one thread, medians of rounds
-that take turns. Part two: Parquet in, Parquet out, by the command line (one
-thread), by Ray on one and two workers and by Spark with one and two cores, one
-process after the other. Times of Ray and Spark exclude their start. The memory
-of a worker is its peak private memory (RssAnon). Part three, only on request:
-training the default classifier in the same ways, and whether all models are the
-same.
+Part one compares graphs that are already inside the library with the same graphs in an Arrow table
+and in a list of SciPy matrices, on one thread, by medians of alternating rounds. Part two goes from
+Parquet to Parquet: by the command line (one thread), by Ray on one and two workers, and by Spark
+with one and two cores, one process after the other. Times of Ray and Spark exclude their start. The
+memory of a worker is its peak private memory (RssAnon). Part three, only on request, trains the
+default classifier in the same ways and checks that all models are equal.
 """
 
 import argparse
@@ -37,7 +35,8 @@ MODEL = dict(units=50, spectral_radius=0.5)
 
 
 def make_table(count, seed, first=0):
-    """Small graphs as molecules are: a random tree of 10 to 30 vertices and some rings, labelled by kind."""
+    """Small graphs that resemble molecules: a random tree of 10 to 30 vertices and some rings, with
+    labels."""
     rng = np.random.default_rng([seed, first])
     sizes = rng.integers(10, 31, count)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -64,7 +63,7 @@ def make_table(count, seed, first=0):
             "dst": lists(dst, starts),
             "x": lists(features.reshape(-1), (offsets * 4).astype(np.int32)),
             "x_dim": np.full(count, 4, dtype=np.int32),
-            # How many edges close a ring, which vertices do not know.
+            # Depends on the number of edges that close a ring, which single vertices do not show.
             "y": pa.array(np.minimum(np.bincount(graph, minlength=count) - sizes + 1, 4) > 1),
         }
     )
@@ -108,7 +107,7 @@ def overhead(count, rounds):
 
 
 class Watch(threading.Thread):
-    """Looks for the highest own memory of processes below this one, and the time they compute."""
+    """Records the peak private memory and the CPU time of the processes below this one."""
 
     def __init__(self, named):
         super().__init__(daemon=True)
@@ -134,7 +133,7 @@ class Watch(threading.Thread):
 
 
     def seconds(self):
-        """Of all cores together."""
+        """CPU seconds of all cores together."""
         return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
 
 
@@ -167,7 +166,7 @@ def started_ray(workers):
 
     ray.init(num_cpus=workers, include_dashboard=False, object_store_memory=500 << 20, _node_ip_address="127.0.0.1")
     ray.data.DataContext.get_current().enable_progress_bars = False
-    ray.data.range(workers).map_batches(lambda batch: batch).materialize()  # workers have started
+    ray.data.range(workers).map_batches(lambda batch: batch).materialize()  # wait until workers have started
     watch = Watch("ray::")
     watch.start()
     return watch
@@ -252,7 +251,7 @@ def train_by_command(folder, out, workers):
 
 
 def own_peak():
-    """The most memory of this process, which is the driver."""
+    """The peak memory of this process, the driver."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -267,7 +266,7 @@ KINDS = {
 
 
 def write(files, count):
-    """A file of graphs, in row groups of 10,000; how many megabytes it has."""
+    """Writes a file of graphs in row groups of 10,000. Returns its size in megabytes."""
     files.mkdir()
     with pq.ParquetWriter(files / "all.parquet", make_table(1, 0).schema) as writer:
         for first in range(0, count, 10_000):
@@ -276,7 +275,7 @@ def write(files, count):
 
 
 def one(kind, workers, files, out):
-    """Runs one way in a process of its own."""
+    """Runs one variant in its own process."""
     job = [sys.executable, __file__, "one", kind, str(workers), str(files), out]
     done = subprocess.run(job, capture_output=True, text=True)
     if done.returncode:

@@ -36,7 +36,7 @@ DRAWS = 10
 
 def answer(command, path):
     """The output of a command: from the file, or by running the command."""
-    said = command[1:]  # whichever binary
+    said = command[1:]  # for any binary
     if not path.exists() or json.loads(path.read_text())["command"] != said:
         found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         found["command"] = said
@@ -53,7 +53,7 @@ def mean_and_error(values):
 
 
 def molecules(folder, path):
-    """ogbg-molhiv as a file of rows: nine categories for every atom and three for every bond, as OGB has them."""
+    """ogbg-molhiv as a file of rows: nine categories per atom and three per bond, as in OGB."""
     from rdkit import Chem, RDLogger
 
     RDLogger.DisableLog("rdApp.*")
@@ -63,7 +63,7 @@ def molecules(folder, path):
     with gzip.open(folder / "hiv.csv.gz", "rt") as rows, open(path, "w") as out:
         for number, row in enumerate(csv.DictReader(rows)):
             molecule = Chem.MolFromSmiles(row["smiles"])
-            if molecule is None:  # seven of them; OGB keeps these, too
+            if molecule is None:  # seven of them, which OGB keeps
                 molecule = Chem.MolFromSmiles(row["smiles"], sanitize=False)
                 molecule.UpdatePropertyCache(strict=False)
                 Chem.FastFindRings(molecule)
@@ -108,7 +108,7 @@ def main():
         lines.append([name, CARRIED.get(name, ""), *cells, f"{100 * counts['accuracy_mean']:.1f}"])
     page = f"""# What edges carry
 
-After this page you know how much labels and attributes of edges contribute. `python benchmarks/edges.py --molecules FOLDER` makes this page. The first table shows mean test accuracy in percent of the preset `accurate`, retrained in each of ten stratified folds with three draws of the weights. Folds and draws are the same with and without gates. *Gain* is the mean difference over the folds ± its standard error. *signs* is the preset. The last column is the baseline `wl`, which also uses edge labels.
+This page shows how much labels and attributes of edges contribute. `python benchmarks/edges.py --molecules FOLDER` makes this page. The first table shows mean test accuracy in percent of the preset `accurate`, retrained in each of ten stratified folds with three draws of the weights. Folds and draws are the same with and without gates. *Gain* is the mean difference over the folds ± its standard error. *signs* is the preset. The last column is the baseline `wl`, which also uses edge labels.
 
 We chose signs and the share of gated units, one half, on validation graphs (`--on-validation`). Gates on all units, on three quarters of them, or in the first block only had similar accuracy.
 

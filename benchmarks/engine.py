@@ -1,4 +1,4 @@
-"""Reservoirs against what a user could pick instead, on real graphs, in one run.
+"""Reservoirs compared with the alternatives a user could pick, on real graphs, in one run.
 
 usage: engine.py [--data FOLDER] [--graphs 400] [--repeats 3] [NAME ...]
 
@@ -6,14 +6,14 @@ Contenders, each on one thread, with the same graphs, weights and tolerance:
   numpy     one graph at a time, SciPy CSR times dense, f64 (as the paper's public code does)
   torch     block-diagonal batches of 64 graphs, f32, stopping when a batch has converged
   stepwell  f32, Gauss-Seidel, lifted
-Preparation (normalising, batching, lifting) is not in the times; Stepwell's is given in
-sweeps over the graphs as they are, not lifted. The error is the largest relative one over a sample of graphs against a solution
-at 1e-12, so that nobody wins by stopping early. Prints ratios of median times, and
-first the vector instructions each contender uses (Stepwell's can be chosen by
-STEPWELL_ISA=avx512|avx2|portable). The kernel's share of the peak is printed by
-cargo run --release -p stepwell --example kernel_speed, which ./test peers runs as well.
+Times exclude preparation (normalising, batching, lifting); Stepwell's preparation is reported in
+sweeps over the unlifted graphs. The error is the largest relative error over a sample of graphs
+against a solution at 1e-12, so that no contender wins by stopping early. Prints the vector
+instructions of each contender first, then ratios of median times (STEPWELL_ISA=avx512|avx2|portable
+selects Stepwell's). `cargo run --release -p stepwell --example kernel_speed`, which ./test peers
+also runs, prints the kernel's share of the peak.
 
-Inputs of the vertices are their attributes, else their labels one-hot, else their degrees.
+The inputs of the vertices are their attributes, else their one-hot labels, else their degrees.
 """
 
 import argparse
@@ -104,7 +104,8 @@ class Stepwell:
     def __init__(self, graphs, weights, lift=True):
         model = PyramidalReservoir(units=UNITS, blocks=BLOCKS, tol=TOL, max_iter=MAX_ITER, lift=lift)
         if graphs[0].labels is not None:
-            # Labels are read as labels, as users give them; sorted, they are the columns of the others.
+            # Labels are passed as labels, as users do; sorted, they are the columns of the other
+            # contenders.
             graphs = [Graph(graph.adjacency, labels=graph.labels) for graph in graphs]
             model.fit(graphs)
         self.model = model.set_weights(weights)._model
@@ -117,7 +118,8 @@ class Stepwell:
 
 
 def with_inputs(graphs):
-    """The graphs with the inputs of their vertices as features; with labels too, if these are one-hot labels."""
+    """The graphs with the inputs of their vertices as features, and with labels if the inputs are
+    one-hot labels."""
     labels = [graph.labels for graph in graphs]
     known = np.unique(np.concatenate(labels)) if labels[0] is not None else None
     made = []
@@ -131,7 +133,7 @@ def with_inputs(graphs):
 
 
 def instruction_sets():
-    """The vector instructions of each contender, as it reports them itself."""
+    """The vector instructions of each contender, as it reports them."""
     config = np.show_config(mode="dicts")
     loops = config.get("SIMD Extensions", {}).get("found", [])
     numpy = loops[-1] if loops else "baseline"
@@ -146,7 +148,7 @@ def instruction_sets():
 
 
 def sweep_seconds(graphs, weights):
-    """What a sweep over all graphs takes without lifting."""
+    """The seconds of one sweep over all graphs without lifting."""
     plain = Stepwell(graphs, weights, lift=False)
     sizes = np.array([graph.num_nodes for graph in graphs])
     seconds, _ = best_of_three(plain.embed)

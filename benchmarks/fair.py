@@ -32,12 +32,13 @@ MODELS = {
     "Weisfeiler–Lehman counts": ["--baseline", "wl"],
     "Weisfeiler–Lehman assignment": ["--baseline", "wl-oa"],
 }
-#: Takes half an hour; docs/results/tables/baselines.md has it on other folds.
+#: Takes half an hour; docs/results/tables/baselines.md has the results on other folds.
 LEFT_OUT = {("Weisfeiler–Lehman counts", "COLLAB"), ("Weisfeiler–Lehman assignment", "COLLAB")}
 OURS = ["accurate", "accurate, two sweeps", "accurate, Graclus"]
 BASELINES = [title for title, model in MODELS.items() if "--baseline" in model]
 
-#: Other datasets; the last four had no part in the choice of the kernel and of what is chosen by leave-one-out.
+#: Other datasets; the last four played no part in choosing the kernel and the options that
+#: leave-one-out chooses.
 OTHERS = ["MUTAG", "Mutagenicity", "DHFR", "Synthie", "b-hard", "PTC_FR", "COX2_MD", "AIDS", "PTC_MM", "BZR_MD", "Fingerprint"]
 OTHER_MODELS = ["accurate", "paper", "local degree profile", "Weisfeiler–Lehman counts", "Weisfeiler–Lehman assignment"]
 
@@ -72,7 +73,7 @@ def stem_of(title):
 
 def measured(command, path):
     """The output of a command and its core-seconds: from the file, or by running the command."""
-    said = command[1:]  # whichever binary
+    said = command[1:]  # for any binary
     if not path.exists() or json.loads(path.read_text())["command"] != said:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
@@ -140,9 +141,9 @@ def page(names, found, embedding, others):
     time_of = lambda title: f"in {of_all[title, 0]} of its embedding time over all sets ({of_all[title, 1]} with preparing)"
     return f"""# One preset on eight datasets
 
-After this page you know how accurate the preset `accurate` is on eight datasets, how long it takes, and how we found it. `python benchmarks/fair.py` makes this page. The first table shows accuracy in percent on the ten fixed folds of the [fair comparison](https://arxiv.org/abs/1912.09893): mean ± standard deviation over the folds, each the mean of three draws of the weights.
+This page shows how accurate the preset `accurate` is on eight datasets, how long it takes, and how we found it. `python benchmarks/fair.py` makes this page. The first table shows accuracy in percent on the ten fixed folds of the [fair comparison](https://arxiv.org/abs/1912.09893): mean ± standard deviation over the folds, each the mean of three draws of the weights.
 
-- `accurate` is one configuration for all datasets, without search. In each fold, its feature map and the scales, landmarks and penalty of its readout are fitted on that fold's training and validation graphs alone (`stepwell evaluate NAME --preset accurate --splits FILE`).
+- `accurate` is one configuration for all datasets, without search. In each fold, its feature map, the options that leave-one-out chooses (structure columns, the weight of colours, the width of the Gaussian), and the scales, landmarks and penalty of its readout are fitted on that fold's training and validation graphs alone (`stepwell evaluate NAME --preset accurate --splits FILE`).
 - `paper` searches radius, scalings (ten configurations) and penalty on the validation graphs. It and the baselines scale features on all graphs, without labels.
 
 {chr(10).join(head + ours + published)}

@@ -1,14 +1,14 @@
-"""Embedding on an NVIDIA GPU, beside PyTorch on the same one.
+"""Embedding on an NVIDIA GPU, compared with PyTorch on the same GPU.
 
     cargo build --release -p stepwell-cuda --example gpu
     python benchmarks/gpu.py target/release/examples/gpu [--quick]
 
-Graphs that look like those of B-hard, NCI1 and REDDIT-BINARY, and one large graph; two
-blocks of H = 50 and of 100 units, to the fixed point. The program makes the graphs, embeds
-them and writes them down; PyTorch reads them as one block-diagonal sparse matrix (CSR,
-fp32) and iterates H <- tanh(A (H W) + X V), as often as the slowest graph needs. It is not
-asked to look whether graphs have settled. Both are timed with their data on the GPU; what
-the program spends on laying out and copying is told beside it.
+Uses graphs that resemble those of B-hard, NCI1 and REDDIT-BINARY, and one large graph, with two
+blocks of H = 50 and of 100 units, to the fixed point. The program generates the graphs, embeds them
+and writes them to files. PyTorch reads them as one block-diagonal sparse matrix (CSR, fp32) and
+iterates H <- tanh(A (H W) + X V) as often as the slowest graph needs; it does not check for
+convergence. Both are timed with their data on the GPU; the time that the program spends on layout
+and copies is reported separately.
 """
 import argparse
 import os
@@ -28,7 +28,7 @@ def read(folder, name, kind):
 
 
 def in_pytorch(folder, units):
-    """Seconds, sweeps of both blocks, vertices, and the vectors."""
+    """Returns seconds, sweeps of both blocks, vertices, and the vectors."""
     gpu = torch.device("cuda")
     starts = torch.from_numpy(read(folder, "starts.i32", np.int32)).to(gpu)
     columns = torch.from_numpy(read(folder, "columns.i32", np.int32)).to(gpu)

@@ -47,7 +47,7 @@ def generate(path, graphs, targets, missing):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stepwell", default="target/release/stepwell")
     parser.add_argument("--graphs", type=int, default=8000)
     parser.add_argument("--targets", type=int, default=600)

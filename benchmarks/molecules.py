@@ -31,7 +31,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import Ridge
 from sklearn.metrics import average_precision_score, roc_auc_score, root_mean_squared_error
 
-#: For each set its file, its columns of targets, its metric, and repeats of cheap and of costly rows.
+#: For each set: its file, target columns, metric, and the repeats of cheap and of costly rows.
 SETS = {
     "ESOL": ("delaney.csv.gz", ["logp"], "RMSE", {"scaffold": 5, "random": 5}),
     "Lipophilicity": ("lipo.csv.gz", ["lipo"], "RMSE", {"scaffold": 5, "random": 5}),
@@ -39,12 +39,12 @@ SETS = {
     "Tox21": ("tox21.csv.gz", None, "mean ROC-AUC", {"scaffold": 5, "random": 5}),
     "Peptides-func": ("peptides_func.csv.gz", "labels", "average precision", {"official": 3}),
 }
-#: Sets of which rows that take long are repeated less often.
+#: Sets on which slow rows are repeated less often.
 FEWER = {"ogbg-molhiv": 3, "Tox21": 3, "Peptides-func": 1}
 TREES = 500
 ALPHAS = np.logspace(-1, 5, 13)
 
-#: What others published for the same splits: test scores, in the units of the page.
+#: Published test scores on the same splits, in the units of the page.
 PUBLISHED = {
     "ogbg-molhiv": [
         ("MOLTOP + random forest", 80.8, "MOLTOP"),
@@ -78,7 +78,7 @@ SOURCES = {
 
 
 class Table:
-    """The molecules of a set: SMILES and targets, a column each, NaN where they are not known."""
+    """The molecules of a set: SMILES and targets, one column each, NaN if unknown."""
 
     def __init__(self, folder, name, threads):
         self.name, self.folder, self.threads = name, folder, threads
@@ -111,7 +111,7 @@ class Table:
         return [np.flatnonzero(parts == part) for part in ("train", "validation", "test")]
 
     def once(self, name, make):
-        """What is made once for all cells; what it costs is counted in each of them."""
+        """Computes a value once for all cells; each of them counts its cost."""
         if name not in self.__dict__:
             start = time.process_time()
             self.__dict__[name] = make()
@@ -119,7 +119,7 @@ class Table:
         return self.__dict__[name], self.seconds[name]
 
     def score(self, test, values):
-        """The metric of the set, over all of its targets."""
+        """The metric of the set, over all its targets."""
         known = self.y[test]
         if self.is_regression:
             return float(root_mean_squared_error(known[:, 0], values[:, 0]))
@@ -138,7 +138,7 @@ def molecules(table):
 
     def molecule(smiles):
         found = Chem.MolFromSmiles(smiles)
-        if found is None:  # seven of HIV, which OGB keeps, too
+        if found is None:  # seven of HIV, which OGB keeps
             found = Chem.MolFromSmiles(smiles, sanitize=False)
             found.UpdatePropertyCache(strict=False)
             Chem.FastFindRings(found)
@@ -157,9 +157,10 @@ def fingerprints(table):
 
 
 def topology(table):
-    """Features after MOLTOP's description: of atoms and bonds the mean, deviation and number of each
-    kind; histograms of degrees, of least, largest, mean and deviating degrees of neighbours, and of
-    three scores of bonds: betweenness, adjusted Rand index and structural similarity (SCAN)."""
+    """Features after MOLTOP's description: the mean, deviation and number of each kind of atom and
+    bond; histograms of degrees, of the minimum, maximum, mean and deviation of the neighbours'
+    degrees, and of three scores of bonds: betweenness, adjusted Rand index and structural
+    similarity (SCAN)."""
     import igraph
 
     found = molecules(table)
@@ -200,7 +201,7 @@ def topology(table):
 
 
 def forest(table, seed):
-    """A forest with MOLTOP's settings, and half of its trees."""
+    """A forest with MOLTOP's settings, with half as many trees."""
     if table.is_regression:
         return RandomForestRegressor(TREES, max_features="sqrt", random_state=seed, n_jobs=table.threads)
     return RandomForestClassifier(TREES, criterion="entropy", min_samples_split=10, random_state=seed, n_jobs=table.threads)
@@ -277,7 +278,7 @@ def graphs(table):
 
 
 def stepwell(options, table, parts, seed):
-    """Values of a model trained on training and validation molecules."""
+    """The predictions of a model trained on training and validation molecules."""
     x, cost = table.once("graphs", lambda: graphs(table))
     train = np.concatenate(parts[:2])
     y = table.y[train]
@@ -318,7 +319,7 @@ def cells(sets, rows):
         for repeat in range(max(kinds.values())):
             for kind, repeats in kinds.items():
                 for row in rows:
-                    # Ridge has nothing that is drawn.
+                    # Ridge has no randomness.
                     draws = 1 if row == "ECFP4 counts + ridge" and kind != "random" else repeats
                     if row != "Stepwell":
                         draws = min(draws, FEWER.get(name, draws))
@@ -333,7 +334,7 @@ def shown(metric, values):
     return mean if len(values) == 1 else f"{mean} ± {scale * np.std(values, ddof=1):.{digits}f}"
 
 
-#: What a reader must know of the runs of a set.
+#: Remarks for the reader about the runs of a set.
 NOTES = {
     "ogbg-molhiv": (
         "Test scores of one draw with two weights of the kernel had been seen when the margin of `--choose` was "
@@ -374,7 +375,7 @@ def page(done, rows):
 
 
 INTRODUCTION = (
-    "After this page you know how Stepwell compares with fingerprints, forests and boosting on molecules. "
+    "This page compares Stepwell with fingerprints, forests and boosting on molecules. "
     "`python benchmarks/molecules.py` makes this page. All rows of a table are trained and tested on the same molecules. "
     "Scores are mean ± standard deviation over the runs. Core-seconds measure one run from SMILES to scores, on a busy "
     "machine.\n\n"
@@ -414,7 +415,7 @@ def main():
         start = time.process_time()
         values, features = ROWS[row](table, parts, repeat)
         spent = time.process_time() - start
-        if table.seconds == before:  # features were made for an earlier cell
+        if table.seconds == before:  # features were computed for an earlier cell
             spent += features
         found = {"set": name, "split": kind, "row": row, "repeat": repeat}
         found |= {"score": table.score(parts[2], values), "seconds": round(spent, 2)}

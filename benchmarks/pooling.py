@@ -4,20 +4,21 @@ usage: pooling.py [--data FOLDER] [--graphs N] [--repeats 3] [NAME ...]   speed;
        pooling.py memory [--data FOLDER] [NAME ...]                       COLLAB, DD, REDDIT-BINARY
        pooling.py growth                                                  one graph of 1e4 to 1e6 vertices
 
-speed: three levels of every graph. The contenders use what a Python user would use: SciPy's
-`eigsh` and sparse LU for NDP, plain loops over SciPy's arrays for Graclus' matching and its products for the
-rest, scikit-learn's coordinate descent for NMF. NDP drops no link (`--delta 0`), as its contender. Times are
-those of pooling alone, without reading and writing, the best of the repeats. The contenders' are CPU seconds, Stepwell's
-are wall-clock seconds, so a busy machine can only hurt Stepwell. The script also prints the mean size of the
-coarsest graphs, so that nobody wins by doing less.
+speed: three levels of every graph. The contenders are what a Python user would use: for NDP,
+SciPy's `eigsh` and sparse LU; for Graclus, plain loops over SciPy's arrays for the matching and
+SciPy's products for the rest; for NMF, scikit-learn's coordinate descent. NDP drops no link
+(`--delta 0`), like its contender. Times are those of pooling alone, without reading and writing,
+the best of the repeats. The contenders' times are CPU seconds and Stepwell's are wall-clock
+seconds, so a busy machine can only hurt Stepwell. The script also prints the mean size of the
+coarsest graphs, so that no contender wins by doing less.
 
-memory: peak of the whole command `stepwell coarsen NAME --pool P --levels 3`, including reading and writing; a
-peak below that of this script (about 190 MB) cannot be measured.
+memory: the peak of the whole command `stepwell coarsen NAME --pool P --levels 3`, including reading
+and writing; a peak below that of this script (about 190 MB) cannot be measured.
 
-growth: NDP, one level, of a grid and of a random geometric graph with eight neighbours on average; the
-exponent is that of time against vertices between the smallest and the largest. A Barabasi-Albert graph is
-reduced exactly at 1e4 vertices; at 1e5 its fill is above the budget, which must be an error, or a note with
-`--approximate`.
+growth: NDP, one level, of a grid and of a random geometric graph with eight neighbours on average;
+the exponent is that of time against vertices between the smallest and the largest graph. A
+Barabasi-Albert graph is reduced exactly at 1e4 vertices; at 1e5 its fill exceeds the budget, which
+must be an error, or a note with `--approximate`.
 
 Without --stepwell the script runs the program in target/release of the checkout (`cargo build --release`).
 """
@@ -83,7 +84,8 @@ def crossing_share(adjacency, kept):
 
 
 def scipy_graclus(adjacency, order):
-    """One level: greedy matching in that order, then P.T A P; and the order of the next level."""
+    """One level: greedy matching in that order, then P.T A P. Also returns the order of the next
+    level."""
     size = adjacency.shape[0]
     starts, columns, weights = adjacency.indptr, adjacency.indices, adjacency.data
     degrees = adjacency.sum(axis=0).A1
@@ -122,7 +124,7 @@ def sklearn_nmf(adjacency):
 
 
 def contender(pool, adjacency):
-    """All levels of one graph; the last of them."""
+    """Computes all levels of one graph and returns the last."""
     rng = np.random.default_rng(0)
     order = rng.permutation(adjacency.shape[0])
     for _ in range(LEVELS):
@@ -136,7 +138,7 @@ def contender(pool, adjacency):
 
 
 def coarsen(program, dataset, pool, *arguments, levels=LEVELS, check=True):
-    """What `stepwell coarsen` reports, its messages and its peak memory in bytes."""
+    """Returns the report of `stepwell coarsen`, its messages and its peak memory in bytes."""
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "coarsen", dataset, "--pool", pool, "--levels", str(levels), "--no-cache", "--json"]
         command += ["--offline", "-o", f"{folder}/out", *arguments]
@@ -163,7 +165,7 @@ def write_graphs(path, graphs):
 def speed(arguments):
     from stepwell import load_dataset
 
-    warnings.simplefilter("ignore")  # SciPy and scikit-learn have much to say
+    warnings.simplefilter("ignore")  # SciPy and scikit-learn print many warnings
     print(f"{'set':15}{'graphs':>7}{'pool':>9}{'contender':>11}{'stepwell':>10}{'ratio':>8}   mean N of the last level")
     for name in arguments.names or ["b-hard", "NCI1"]:
         graphs = load_dataset(name, data_dir=arguments.data, download=False).graphs

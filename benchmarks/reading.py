@@ -53,7 +53,7 @@ def main():
             ("stepwell, zip, 2 threads", "stepwell", archive, 2),
         ]
         results = {name: [] for name, *_ in contenders}
-        for _ in range(repeats):  # taking turns, so that a slow minute hits everybody
+        for _ in range(repeats):  # alternating, so that a slow minute affects all contenders
             for name, *rest in contenders:
                 results[name].append(run(*rest))
         base = statistics.median(r["seconds"] for r in results["pandas, text"])

@@ -1,14 +1,15 @@
-"""Training the default readout against the same steps in NumPy and LAPACK, in one run.
+"""Training the default readout compared with the same steps in NumPy and LAPACK, in one run.
 
 usage: readout.py [--data FOLDER] [--stepwell PATH] [--against PATH] [--repeats 3] [CASE ...]
 
 Cases: letter (2,250 small graphs, 15 classes), rag (3,900, 100 classes), NCI1, Fingerprint, COLLAB.
-The first two are generated. Ours is `stepwell train --threads 1 --kernel states --choose none`, less
-embedding and preparation: it includes starting up, reading the graphs and writing the model. NumPy has the
-vectors in memory and does the same work: similarities to 2,000 landmarks, whitening, Gram matrix, eigenvectors,
-exact leave-one-out over 13 penalties, all in f64 on one thread. What colours of vertices and the choice of options
-add to it is printed behind (`train` as it is by default). With --against, another stepwell binary runs as
-well, and ratios of whole `train` and `predict` runs, with default options, are printed.
+The first two are generated. Our time is that of `stepwell train --threads 1 --kernel states
+--choose none` without embedding and preparation; it includes starting up, reading the graphs and
+writing the model. NumPy has the vectors in memory and does the same work: similarities to 2,000
+landmarks, whitening, Gram matrix, eigenvectors, exact leave-one-out over 13 penalties, all in f64
+on one thread. The last figure is the same time with default options, which adds the colours of
+vertices and the choice of options. With --against, another stepwell binary runs as well, and the
+script prints ratios of whole `train` and `predict` runs with default options.
 """
 
 import argparse
@@ -26,7 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 import scipy.linalg
 
-#: Name: graphs, classes, vertices of a graph, attributes of a vertex; nothing for datasets with a name.
+#: Name: graphs, classes, vertices per graph, attributes per vertex; None for named datasets.
 CASES = {
     "letter": (2250, 15, 5, 2),
     "rag": (3900, 100, 3, 64),
@@ -76,7 +77,7 @@ def in_numpy(n, d, targets):
 
 
 def readout_seconds(report):
-    """All of `train` but embedding and preparation."""
+    """The seconds of `train` without embedding and preparation."""
     return report["wall"] - report["embed_seconds"] - report["prepare_seconds"] - report["coarsen_seconds"]
 
 
@@ -90,7 +91,7 @@ def run(binary, *arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default="../shared/data")
     parser.add_argument("--stepwell", default="target/release/stepwell")
     parser.add_argument("--against")

@@ -1,8 +1,8 @@
 """How well do colours alone, or structure alone, predict the class of a graph?
 
-Reads a dataset in the TU Dortmund layout (for instance what `stepwell convert
-b-easy OUT` writes) and reports the accuracy of a ridge classifier, by 5-fold
-stratified cross-validation repeated 3 times, on
+Reads a dataset in the TU Dortmund layout (for example the output of `stepwell convert b-easy OUT`)
+and reports the accuracy of a ridge classifier, by 5-fold stratified cross-validation repeated 3
+times, on
 
 - colours alone: the sums of the vertices' attributes;
 - structure alone: degrees, triangles and components;

@@ -1,17 +1,16 @@
-"""The preset `vertices` on the official masks of six graphs, beside what was published.
+"""The preset `vertices` on the official masks of six graphs, next to published results.
 
 usage: vertices.py --data FOLDER [--only NAME,...] [--masks 10] [--on validation|test] [--with-validation] [--against-graphesn]
 
-FOLDER holds the plain `.npz` files of the heterophilous graph datasets (node_features,
-node_labels, edges, train_masks, val_masks, test_masks). One configuration for all of them; it
-was chosen on validation masks (docs/vertices.md says how far). A model is trained on the training vertices of a mask
-and scored on its test vertices (`--on validation`: on its validation vertices); what is
-printed is the mean and the standard deviation over the masks, and the seconds of one core
-that a mask takes. `--with-validation` trains on the validation vertices too, which published
-figures do not. With `--against-graphesn` the states of one block are computed by graphesn as
-well, in both of its ways, with a list of edges and with a sparse matrix, and the ratio of the
-seconds of one core is printed (needs torch, torch_sparse and graphesn).
-`--masks 0` measures nothing else.
+FOLDER holds the plain `.npz` files of the heterophilous graph datasets (node_features, node_labels,
+edges, train_masks, val_masks, test_masks). All of them use one configuration, which was chosen on
+validation masks (docs/vertices.md says to what extent). A model is trained on the training vertices
+of a mask and scored on its test vertices (with `--on validation`, on its validation vertices). The
+script prints the mean and the standard deviation over the masks, and the seconds of one core per
+mask. `--with-validation` trains on the validation vertices too, which published results do not.
+With `--against-graphesn`, graphesn also computes the states of one block, in both of its ways, with
+a list of edges and with a sparse matrix, and the script prints the ratio of the seconds of one core
+(needs torch, torch_sparse and graphesn). `--masks 0` measures only that.
 """
 
 import argparse
@@ -25,8 +24,9 @@ from sklearn.metrics import roc_auc_score
 
 from stepwell import Graph, PyramidalReservoir, PyramidalReservoirNodeClassifier
 
-# Metric; untrained GESN (tuned on each graph's validation vertices) and strong trained networks,
-# as published: Tortorella, Gallicchio, Micheli (Geom-GCN splits), Platonov et al. and Luo et al.
+# The metric; published results of untrained GESN (tuned on each graph's validation vertices) and of
+# strong trained networks: Tortorella, Gallicchio, Micheli (Geom-GCN splits), Platonov et al. and
+# Luo et al.
 KNOWN = {
     "cora": ("accuracy", "86.0", "88.6"),
     "texas": ("accuracy", "84.3", "88.4"),
@@ -44,7 +44,8 @@ def scored(model, graph, truth, rows, metric):
 
 
 def against_graphesn(data, edges, units=100, sweeps=10):
-    """Seconds of one core for one block's states, here and by graphesn: the same equation."""
+    """Seconds of one core for the states of one block, here and in graphesn, by the same
+    equation."""
     import torch
     from graphesn import StaticGraphReservoir, initializer
     from torch_sparse import SparseTensor

@@ -1,11 +1,11 @@
-"""Files of few bytes that stand for many, and options that ask for too much, under a memory budget.
+"""Small files that expand enormously, and options that ask for too much, under a memory budget.
 
     python tests/bombs.py target/release/stepwell [budget]
 
-Each is made, given to the program with --memory (512M unless named), and must be refused by an
-error that says how much is needed and how much is left, or be read within the budget; the most
-memory the process ever held must be within 1.2 times the budget. Needs pyarrow for the Parquet
-files; without it they are left out, which is said.
+Each bomb is created and passed to the program with --memory (512M by default). The program must
+either refuse it, with an error that gives the memory needed and the memory left, or read it within
+the budget. The peak memory of the process must stay within 1.2 times the budget. The Parquet files
+need pyarrow; without it they are skipped, with a message.
 """
 
 import gzip
@@ -24,13 +24,13 @@ PROGRAM = sys.argv[1]
 BUDGET = sys.argv[2] if len(sys.argv) > 2 else "512M"
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BYTES = int(float(BUDGET[:-1]) * UNITS[BUDGET[-1]])
-#: What the process may hold, as a part of the budget.
+#: The peak memory allowed, as a multiple of the budget.
 MOST = 1.2
 SECONDS = 120
 
 
 def run(arguments, folder):
-    """Exit code, what was said, and the most memory held, in bytes."""
+    """Returns the exit code, the messages, and the peak memory in bytes."""
     said = folder / "said.txt"
     with open(said, "wb") as out:
         environment = {**os.environ, "STEPWELL_CACHE": str(folder / "cache")}
@@ -48,7 +48,8 @@ def run(arguments, folder):
 
 
 def aside(make, *arguments):
-    """Makes a bomb in another process: what a parent holds counts as its children's."""
+    """Creates a bomb in another process, because a parent's memory counts towards its children's
+    peak."""
     child = os.fork()
     if child == 0:
         make(*arguments)
@@ -61,9 +62,9 @@ def aside(make, *arguments):
 
 
 def tud_zip(path, lines):
-    """The TU Dortmund layout of one graph of very many vertices, each line the same."""
+    """A TU Dortmund archive of one graph with very many vertices, all lines equal."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        # What does not shrink, so that the ratio of sizes looks like that of any archive.
+        # Incompressible data, so that the ratio of sizes looks ordinary.
         file.writestr("BOMB/README.txt", os.urandom(6 << 20))
         file.writestr("BOMB/BOMB_A.txt", "1, 2\n")
         with file.open("BOMB/BOMB_graph_indicator.txt", "w", force_zip64=True) as member:
@@ -73,7 +74,7 @@ def tud_zip(path, lines):
 
 
 def edges_zip(path, lines):
-    """The same with few vertices and one edge listed again and again."""
+    """The same with few vertices and one edge repeated."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("BOMB/README.txt", os.urandom(6 << 20))
         file.writestr("BOMB/BOMB_graph_indicator.txt", "1\n1\n")
@@ -84,7 +85,7 @@ def edges_zip(path, lines):
 
 
 def npz(path, rows):
-    """An .npz whose arrays are zeros."""
+    """An .npz file whose arrays are all zeros."""
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 8), }" % rows
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
@@ -98,7 +99,7 @@ def npz(path, rows):
 
 
 def long_line(path, megabytes):
-    """A JSON line of one graph with very many edges, in a sparse kind of way: digits."""
+    """A JSON line of one graph with very many edges."""
     with open(path, "wb") as file:
         file.write(b'{"num_nodes":3,"dst":[1],"src":[0')
         block = b",0" * (1 << 19)
@@ -125,7 +126,7 @@ def records(folder, megabytes):
 
 
 def parquet_rows(path, edges, rows=1):
-    """One row of very many edges, all the same, among short ones: run lengths of a few bytes."""
+    """One row of very many equal edges among short rows: run lengths of a few bytes."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -155,10 +156,10 @@ def parquet_texts(path, rows):
 
 
 def cases(folder):
-    """Name, arguments."""
+    """Yields the name and the arguments of each case."""
     small = folder / "small.jsonl"
     small.write_text("".join(f'{{"num_nodes":3,"src":[0,1],"dst":[1,2],"y":{n % 2}}}\n' for n in range(40)))
-    scale = max(1, BYTES >> 29)  # bombs grow with the budget: each is some times as large
+    scale = max(1, BYTES >> 29)  # bombs grow with the budget: each is several times as large
 
     tud_zip(folder / "vertices.zip", scale << 28)
     yield "zip of one long column", ["stats", folder / "vertices.zip"]
@@ -206,7 +207,7 @@ def main():
             line = said.splitlines()[-1] if said else "(read)"
             within = held <= MOST * BYTES
             refused = code == 0 or code in (1, 2) and "panicked" not in said
-            told = code == 0 or re.search(r"of memory needed, .* left|limit|more than|expected", said)
+            told = code == 0 or re.search(r"of memory, but only .* left|limit|more than|expected", said)
             good = within and refused and bool(told)
             failed += not good
             share = held / BYTES

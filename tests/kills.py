@@ -1,11 +1,12 @@
-"""Kills every command that writes at random moments, then resumes it: identical or refused, never mixed.
+"""Kills every command that writes at random moments, then resumes it: identical or refused, never
+mixed.
 
     python tests/kills.py target/release/stepwell [kills]
 
-Each command runs on the same data again and again and is killed (SIGKILL) each time; then it runs
-with an option changed, which must be refused while there is something to resume, or give what it
-gives alone; at last it runs to its end, which must be what it is without any kill. Nothing but
-outputs may be left.
+Each command runs repeatedly on the same data and is killed (SIGKILL) each time. Then it runs with a
+changed option: it must be refused while there is something to resume, or give the same output as
+alone. Finally it runs to its end, and its output must be identical to that of a run that was never
+killed. Only outputs may be left behind.
 """
 
 import json
@@ -29,7 +30,7 @@ def run(folder, arguments):
 
 
 def content(path):
-    """All bytes under a path, without what no two runs agree on."""
+    """All bytes of a file, or of every file under a folder."""
     if path.is_dir():
         return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
     return path.read_bytes()
@@ -41,7 +42,8 @@ def left_over(folder):
 
 
 def commands(folder, data, model):
-    """Name, arguments without the output, its name and how it is given, options to change."""
+    """Yields the name, the arguments without the output, the output arguments, and options to
+    change."""
     units = ["--preset", "paper", "--units", "30", "--threads", "1"]
     yield "embed", ["embed", data, *units, "--resume"], ["-o", "v.parquet"], [["--leak", "0.5"], ["--seed", "1"]]
     predict = ["predict", data, "-m", model, "--resume", "--threads", "1"]

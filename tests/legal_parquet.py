@@ -1,7 +1,8 @@
-"""Every Parquet file that common writers make of one dataset is read as the same dataset.
+"""Every Parquet file that common writers make from one dataset is read as the same dataset.
 
-Writers (pyarrow, pandas, Polars, DuckDB) times encodings, compressions and types; each file is
-embedded by the program, and the vectors must be those of the plainest file. Run by `./test parquet`:
+Combines writers (pyarrow, pandas, Polars, DuckDB) with encodings, compressions and types. The
+program embeds each file, and the vectors must equal those of the plainest file. Run by `./test
+parquet`:
 
     python tests/legal_parquet.py target/release/stepwell
 """
@@ -23,7 +24,7 @@ PROGRAM = sys.argv[1]
 
 
 def rows():
-    """Paths and rings with everything that a row may hold."""
+    """Paths and rings with every value that a row can hold."""
     for at in range(ROWS):
         n = 3 + at % 4
         ends = n if at % 2 else n - 1
@@ -59,7 +60,7 @@ def dictionary(name):
 
 
 def types():
-    """Tables that say the same in other types."""
+    """Tables with the same content in other types."""
     yield "plain", TABLE
     for kind in (pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()):
         yield f"num_nodes {kind}", cast(num_nodes=kind, x_dim=kind, y=kind)
@@ -79,7 +80,7 @@ def types():
 
 
 def files(folder):
-    """Every file with what made it."""
+    """Every file, and the writer that made it."""
     number = itertools.count()
 
     def path():

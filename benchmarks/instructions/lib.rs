@@ -1,1 +1,1 @@
-//! Nothing: the benchmarks are in `benches/`.
+//! Empty: the benchmarks are in `benches/`.

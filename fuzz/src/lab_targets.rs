@@ -1,11 +1,11 @@
-//! What the fuzz targets of runs, splits and options do with their bytes. `./test` includes
-//! this file and replays the corpus through the same functions.
+//! The fuzz targets for runs, splits and options. `./test` includes this file and replays the
+//! corpus through the same functions.
 
 use sha2::{Digest, Sha256};
 use stepwell_lab::run::Run;
 use stepwell_lab::splits;
 
-/// The target of that name.
+/// Runs the target with that name.
 pub fn run(target: &str, data: &[u8]) {
     match target {
         "records" => read_records(data),
@@ -15,8 +15,8 @@ pub fn run(target: &str, data: &[u8]) {
     }
 }
 
-/// A run's folder of one file: as it is if it begins with 0xFF, else every line sealed again,
-/// so that what was changed reaches the parser.
+/// Reads a run's folder of one file. Data that begin with 0xFF are used unchanged; otherwise every
+/// line gets a valid checksum, so that mutations reach the parser.
 fn read_records(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let records = folder.path().join("records");
@@ -39,7 +39,7 @@ fn read_records(data: &[u8]) {
     drop(Run::read(folder.path()));
 }
 
-/// Splits of as many graphs as the first byte says.
+/// Reads splits of as many graphs as the first byte says.
 fn read_splits(data: &[u8]) {
     let Some((&graphs, text)) = data.split_first() else { return };
     if let Ok(folds) = splits::parse(&String::from_utf8_lossy(text), usize::from(graphs)) {

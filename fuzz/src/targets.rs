@@ -1,5 +1,4 @@
-//! What each fuzz target does with its bytes. `./test` includes this file and
-//! replays the corpus through the same functions.
+//! The fuzz targets. `./test` includes this file and replays the corpus through the same functions.
 
 use std::io::{Cursor, Write};
 
@@ -16,7 +15,7 @@ use stepwell_data::{Dataset, Error, Place, jsonl, npz, ogb, parquet, tud};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// The target of that name.
+/// Runs the target with that name.
 pub fn run(target: &str, data: &[u8]) {
     match target {
         "tud" => read_tud(data),
@@ -35,7 +34,7 @@ pub fn run(target: &str, data: &[u8]) {
     }
 }
 
-/// A zip archive as it is; any other bytes are the text files, cut at 0xFF.
+/// Reads a zip archive unchanged; any other bytes are the text files, split at 0xFF.
 fn read_tud(data: &[u8]) {
     if data.starts_with(b"PK") {
         return drop(tud::read_archive(Cursor::new(data), "fuzz.zip"));
@@ -51,14 +50,14 @@ fn read_tud(data: &[u8]) {
         "graph_attributes",
     ];
     let texts = files.iter().zip(data.split(|&byte| byte == 0xFF));
-    // An empty piece stands for a file that is not there, except for the edges.
+    // An empty piece means that the file is missing, except for the edges.
     let there = texts.filter(|(file, text)| **file == "A" || !text.is_empty());
     let archive = stored(there.map(|(file, text)| (format!("X_{file}.txt"), text)));
     drop(tud::read_archive(archive, "fuzz.zip"));
 }
 
-/// A zip archive as it is; a gzip file is the list of edges of one graph; any other
-/// bytes are the tables, cut at 0xFF.
+/// Reads a zip archive unchanged; a gzip file is the list of edges of one graph; any other bytes
+/// are the tables, split at 0xFF.
 fn read_ogb(data: &[u8]) {
     if data.starts_with(b"PK") {
         return drop(ogb::read_archive(Cursor::new(data), "fuzz.zip"));
@@ -87,14 +86,15 @@ fn read_ogb(data: &[u8]) {
         "mapping/mol",
     ];
     let texts = files.iter().zip(data.split(|&byte| byte == 0xFF));
-    // An empty piece stands for a file that is not there, except for the first ones.
+    // An empty piece means that the file is missing, except for the first three.
     let there = texts.enumerate().filter(|(at, (_, text))| *at < 3 || !text.is_empty());
     let tables: Vec<_> = there.map(|(_, (file, text))| (format!("{file}.csv.gz"), packed(text))).collect();
     let archive = stored(tables.iter().map(|(file, bytes)| (file.clone(), &bytes[..])));
     drop(ogb::read_archive(archive, "fuzz.zip"));
 }
 
-/// A zip archive as it is; any other bytes are the three arrays of each part, cut at four 0xFF.
+/// Reads a zip archive unchanged; any other bytes are the three arrays of each part, split at four
+/// 0xFF.
 fn read_npz(data: &[u8]) {
     if data.starts_with(b"PK") {
         return drop(npz::read_from(Cursor::new(data), "fuzz.npz"));
@@ -131,8 +131,8 @@ fn read_parquet(data: &[u8]) {
     }
 }
 
-/// A pyramid of a path of four vertices, sealed again with the secret of its folder, so that a
-/// changed byte reaches the parser.
+/// Reads a pyramid of a path of four vertices. The data are sealed again with the secret of the
+/// folder, so that mutations reach the parser.
 fn read_cache(data: &[u8]) {
     let path = Graph::new(&EdgeList::new(4, &[0, 1, 2], &[1, 2, 3])).expect("a path");
     let key = cache::key(path.as_batch(), &Pooling::from(Pool::Graclus), 1);
@@ -151,7 +151,8 @@ fn read_cache(data: &[u8]) {
     drop(PyramidCache::new(folder.path()).load(&key, path.as_batch(), 1));
 }
 
-/// Blocks of a table, cut at four 0xFF, each sealed again behind the line that says what they are.
+/// Reads the blocks of a table, split at four 0xFF; each gets a valid checksum, after the line that
+/// identifies them.
 fn read_partial(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("table.partial");

@@ -1,5 +1,5 @@
-//! Instructions of the sweep and of colour refinement, counted by callgrind:
-//! the same on a busy machine and an idle one.
+//! Counts the instructions of the sweep and of colour refinement with callgrind: the same on a busy
+//! and on an idle machine.
 
 use std::hint::black_box;
 use std::ops::ControlFlow::Continue;
@@ -57,8 +57,8 @@ fn sweeps(model: Model) -> f64 {
     black_box(embedding.vectors.sum())
 }
 
-// Refinement of 300 vertices and 1800 entries: with few colours to the end,
-// with many until it is clear that nothing is saved.
+// Refinement of 300 vertices and 1800 entries: with few colours to the end, with many until it is
+// clear that lifting saves nothing.
 #[library_benchmark]
 #[bench::one_colour((graph(1), 1))]
 #[bench::five_colours((graph(5), 5))]

@@ -1,4 +1,4 @@
-//! The arguments all commands share. Each command's own are in its file.
+//! The arguments that all commands share. Each command's own arguments are in its file.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -75,8 +75,8 @@ impl Sources {
 /// What every command that reads a dataset takes.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// A path (.zip, a folder, .npz, .jsonl, .parquet; - for JSON lines on
-    /// standard input) or a name (see 'stepwell datasets')
+    /// A path (.zip, a folder, .npz, .jsonl, .parquet, .csv with --smiles; - for JSON
+    /// lines on standard input) or a name (see 'stepwell datasets')
     #[arg(value_name = "DATASET")]
     pub dataset: OsString,
 
@@ -84,7 +84,7 @@ pub struct Input {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub data_seed: u64,
 
-    /// Columns of a .jsonl or .parquet file to use as targets instead of y. Several
+    /// Columns of a .jsonl, .parquet or .csv file to use as targets instead of y. Several
     /// (a,b,c) must hold numbers or 0/1; null is an unknown value
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Vec<String>,
@@ -97,12 +97,12 @@ pub struct Input {
 }
 
 impl Input {
-    /// How rows are read, with or without those that have no target.
+    /// The options for reading rows, with this treatment of rows without a target.
     pub fn reading(&self, untargeted: Untargeted) -> ReadOptions {
         ReadOptions { targets: self.target.clone(), untargeted, ..ReadOptions::default() }
     }
 
-    /// The dataset as it is shown.
+    /// The dataset argument, for display.
     pub fn name(&self) -> Cow<'_, str> {
         self.dataset.to_string_lossy()
     }
@@ -135,7 +135,8 @@ fn devices() -> impl TypedValueParser<Value = Choice> {
 }
 
 impl DeviceArg {
-    /// Opens it; says so where there is no GPU to choose. Compiled kernels are kept in the cache.
+    /// Opens the device, and prints a note if 'auto' finds no GPU. Compiled kernels are kept in the
+    /// cache.
     pub fn open(&self, sources: &Sources, terminal: &Terminal) -> Result<Device> {
         let (device, note) = stepwell_cuda::device(self.device, sources.catalog().cache)?;
         note.into_iter().for_each(|note| terminal.note(&format!("note: {note}")));
@@ -143,7 +144,7 @@ impl DeviceArg {
     }
 }
 
-/// The model on a device; says why it is computed on the CPU all the same, if it is.
+/// The model on a device; prints a note if it is computed on the CPU nevertheless.
 pub fn on_device(model: Model, device: Device, terminal: &Terminal) -> Model {
     if let Some(why) = model.refused_by(&device) {
         terminal.note(&format!("note: computing on the CPU: {why}"));
@@ -178,7 +179,7 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// Where pyramids are kept: in the same cache as downloads.
+    /// The cache of pyramids: the same folder as for downloads.
     pub fn pyramids(&self, sources: &Sources) -> Option<PyramidCache> {
         let folder = sources.catalog().cache.filter(|_| !self.no_cache)?;
         Some(PyramidCache::new(folder.join("pyramids")))

@@ -1,4 +1,4 @@
-//! Embedding a dataset in pieces, as all commands do that embed graphs.
+//! Embeds a dataset in pieces, for all commands that embed graphs.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -18,13 +18,13 @@ use stepwell_data::cache::{self, PyramidCache};
 use crate::commands::stats::describe_notes;
 use crate::terminal::Terminal;
 
-/// Takes the number of finished graphs, for a progress bar; returns whether to continue.
+/// Receives the number of finished graphs, for a progress bar; returns whether to continue.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
 
-/// Embeds pieces of a dataset with a model, and counts what happens.
+/// Embeds pieces of a dataset with a model, and collects counts and times.
 pub struct Embedder<'a> {
     pub model: &'a Model,
-    /// Where pyramids are kept; only whole datasets are worth it.
+    /// The cache of pyramids; used only for whole datasets.
     pub cache: Option<PyramidCache>,
     pub terminal: &'a Terminal,
     pub tally: Tally,
@@ -34,26 +34,26 @@ pub struct Embedder<'a> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     pub graphs: usize,
-    /// Vertices that have vectors, where those are what is embedded.
+    /// Embedded vertices, if the model embeds vertices.
     #[serde(skip_serializing_if = "is_zero")]
     pub vertices: usize,
     pub coarsen_seconds: f64,
     pub prepare_seconds: f64,
     pub embed_seconds: f64,
-    /// Mean sweeps of each reservoir, by stack, block and place in the block.
+    /// Mean sweeps of each reservoir, by stack, block and position in the block.
     pub sweeps_mean: Vec<f64>,
-    /// Share of graphs that converged in all blocks; nothing where sweeps are fixed.
+    /// Share of graphs that converged in all blocks; `None` if the number of sweeps is fixed.
     pub converged: Option<f64>,
     /// Graphs without vertices, whose vectors are zero.
     pub empty: usize,
     /// Vertices whose label the model was not trained on.
     pub unknown_labels: usize,
-    /// Entries whose edge has such a label.
+    /// Stored entries whose edge has such a label.
     pub unknown_edge_labels: usize,
-    /// What edges carry and the model ignores.
+    /// The edge features that the model ignores.
     #[serde(skip)]
     pub ignored: Option<&'static str>,
-    /// What happened while graphs were pooled.
+    /// Notes about the pooling.
     #[serde(skip)]
     pub pooling: Notes,
 }
@@ -68,7 +68,7 @@ impl<'a> Embedder<'a> {
         Self { model, cache, terminal, tally: Tally { converged, ..Tally::default() } }
     }
 
-    /// Pools graphs, or finds them pooled in the cache.
+    /// Pools graphs, or loads their pyramid from the cache.
     pub fn coarsen(&mut self, graphs: &GraphBatch, progress: Progress<'_>) -> Result<Pyramid> {
         let Some(pooling) = self.model.config.pooling() else { return Ok(Pyramid::default()) };
         let start = Instant::now();
@@ -81,7 +81,7 @@ impl<'a> Embedder<'a> {
         Ok(pyramid)
     }
 
-    /// Makes graphs and their pyramid ready.
+    /// Prepares graphs and their pyramid.
     pub fn prepare<'p>(
         &mut self,
         graphs: &GraphBatch,
@@ -95,7 +95,7 @@ impl<'a> Embedder<'a> {
         Ok(prepared)
     }
 
-    /// Counts what notes report of graphs.
+    /// Counts the graphs that notes are about.
     fn look_at(&mut self, graphs: &GraphBatch) {
         let (tally, features) = (&mut self.tally, &self.model.features);
         tally.empty += graphs.iter().filter(|graph| graph.num_vertices() == 0).count();
@@ -104,8 +104,8 @@ impl<'a> Embedder<'a> {
         tally.ignored = tally.ignored.or_else(|| features.ignored_of_edges(graphs));
     }
 
-    /// Pools, prepares and embeds the graphs of a piece; of a model of vertices, some of the
-    /// vertices, or all.
+    /// Pools, prepares and embeds the graphs of a piece; for a model of vertices, the given
+    /// vertices or all.
     pub fn embed(
         &mut self,
         graphs: &GraphBatch,
@@ -117,7 +117,8 @@ impl<'a> Embedder<'a> {
         self.embed_prepared(&prepared, rows, progress)
     }
 
-    /// The graphs of a piece one by one, without those that cannot be embedded, and the reasons.
+    /// Embeds the graphs of a piece one by one. Returns the vectors of those that succeed, and the
+    /// reasons for the others.
     pub fn embed_alone(
         &mut self,
         graphs: &GraphBatch,
@@ -126,20 +127,20 @@ impl<'a> Embedder<'a> {
         let (before, start) = (self.tally.graphs, Instant::now());
         let (embedding, bad) = self.model.embed_alone(graphs, |graphs| progress(before + graphs))?;
         self.look_at(graphs);
-        self.tally.embed_seconds += start.elapsed().as_secs_f64();
-        self.tally.add(&embedding.runs);
-        self.tally.vertices += self.vertices_in(&embedding);
+        self.count(&embedding, start.elapsed().as_secs_f64());
         Ok((embedding, bad))
     }
 
-    fn vertices_in(&self, embedding: &Embedding) -> usize {
-        match self.model.config.level {
-            Level::Graph => 0,
-            Level::Vertex => embedding.vectors.nrows(),
+    /// Counts graphs, or vertices, that were embedded in so many seconds.
+    pub fn count(&mut self, embedding: &Embedding, seconds: f64) {
+        self.tally.embed_seconds += seconds;
+        self.tally.add(&embedding.runs);
+        if self.model.config.level == Level::Vertex {
+            self.tally.vertices += embedding.vectors.nrows();
         }
     }
 
-    /// Embeds graphs made ready before.
+    /// Embeds prepared graphs.
     pub fn embed_prepared(
         &mut self,
         prepared: &Prepared,
@@ -150,13 +151,11 @@ impl<'a> Embedder<'a> {
         let start = Instant::now();
         let done = |graphs: usize| progress(before + graphs);
         let embedding = self.model.embed_prepared(prepared, rows, done)?;
-        self.tally.embed_seconds += start.elapsed().as_secs_f64();
-        self.tally.add(&embedding.runs);
-        self.tally.vertices += self.vertices_in(&embedding);
+        self.count(&embedding, start.elapsed().as_secs_f64());
         Ok(embedding)
     }
 
-    /// Embeds a piece of a dataset; errors name the graph that is to blame.
+    /// Embeds a piece of a dataset; errors name the graph at fault.
     pub fn embed_piece(
         &mut self,
         piece: &Dataset,
@@ -164,17 +163,11 @@ impl<'a> Embedder<'a> {
         rows: Option<&[usize]>,
         progress: Progress<'_>,
     ) -> Result<Embedding> {
-        self.embed(&piece.graphs, rows, progress).map_err(|error| match blamed(&error) {
-            Some(graph) => {
-                let name = ids(piece, before).swap_remove(graph);
-                error.context(format!("graph '{name}' of {}", piece.name))
-            }
-            None => error,
-        })
+        self.embed(&piece.graphs, rows, progress).map_err(|error| named(error, piece, before))
     }
 
-    /// Notes what happened to the graphs: what poolings did, what the model ignores, and whether
-    /// some graphs did not converge and what to do `when`.
+    /// Prints notes about the pooling, about features that the model ignores, and about graphs that
+    /// did not converge. `when` says when the advice applies.
     pub fn note(&self, when: &str) {
         for note in describe_notes(&self.tally.pooling) {
             self.terminal.note(&format!("note: {note}"));
@@ -186,24 +179,26 @@ impl<'a> Embedder<'a> {
                 self.terminal.note(&format!("note: {empty} graphs have no vertices; their vectors are zero"))
             }
         }
-        for (count, of) in
-            [(self.tally.unknown_labels, "vertices"), (self.tally.unknown_edge_labels, "edges")]
-        {
-            if count > 0 {
-                self.terminal.note(&format!(
-                    "note: {count} {of} have a label unknown to the model, which treats them as {of} without a label"
-                ));
+        for (count, one, many) in [
+            (self.tally.unknown_labels, "vertex", "vertices"),
+            (self.tally.unknown_edge_labels, "edge", "edges"),
+        ] {
+            match count {
+                0 => {}
+                1 => self.terminal.note(&format!(
+                    "note: 1 {one} has a label unknown to the model, which treats it as {article} {one} without a label",
+                    article = if one == "edge" { "an" } else { "a" }
+                )),
+                count => self.terminal.note(&format!(
+                    "note: {count} {many} have a label unknown to the model, which treats them as {many} without a label"
+                )),
             }
         }
         if let Some(carried) = self.tally.ignored {
             note_ignored(carried, &self.model.config, when, self.terminal);
         }
         if let Some(converged) = self.tally.converged.filter(|&share| share < 1.0) {
-            self.terminal.note(&format!(
-                "note: {:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius{when}",
-                100.0 * (1.0 - converged),
-                self.model.config.max_iter
-            ));
+            self.terminal.note(&format!("note: {}{when}", unconverged(converged, &self.model.config)));
         }
     }
 }
@@ -227,7 +222,16 @@ impl Tally {
     }
 }
 
-/// Notes that a model ignores what edges carry, and why.
+/// Says that not all graphs converged, given the share of those that did.
+pub fn unconverged(converged: f64, config: &ModelConfig) -> String {
+    format!(
+        "{:.1} % of the graphs did not converge in {} sweeps; raise --max-iter or lower --spectral-radius",
+        100.0 * (1.0 - converged),
+        config.max_iter
+    )
+}
+
+/// Prints a note that a model ignores edge features, with the reason.
 pub fn note_ignored(carried: &str, config: &ModelConfig, when: &str, terminal: &Terminal) {
     let why = if config.edge_gate == EdgeGate::None {
         format!("--edge-gate signs uses them{when}")
@@ -237,12 +241,23 @@ pub fn note_ignored(carried: &str, config: &ModelConfig, when: &str, terminal: &
     terminal.note(&format!("note: edges carry {carried}, which this model ignores; {why}"));
 }
 
-/// The graph of the batch that an error blames.
+/// The graph of the batch that caused an error.
 pub fn blamed(error: &anyhow::Error) -> Option<usize> {
     error.downcast_ref::<stepwell::Error>().and_then(stepwell::Error::graph)
 }
 
-/// The graphs' names; `before` graphs came before this piece.
+/// An error that blames a graph of a piece, with the name of the graph.
+pub fn named(error: anyhow::Error, piece: &Dataset, before: usize) -> anyhow::Error {
+    match blamed(&error) {
+        Some(graph) => {
+            let name = ids(piece, before).swap_remove(graph);
+            error.context(format!("graph '{name}' of {}", piece.name))
+        }
+        None => error,
+    }
+}
+
+/// The names of the graphs; `before` graphs precede this piece.
 pub fn ids(piece: &Dataset, before: usize) -> Vec<String> {
     match &piece.ids {
         Some(ids) => ids.clone(),

@@ -1,18 +1,18 @@
-//! What the program does when a signal ends it: it removes unfinished files.
+//! Handles signals that end the program: it removes unfinished files.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// What is said when the program is interrupted: how to go on.
+/// The message printed when the program is interrupted: how to resume.
 static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
 
-/// Sets what an interrupted program reports as saved.
+/// Sets the message printed when the program is interrupted.
 pub fn say_when_interrupted(words: String) {
     *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
 }
 
-/// From here on the program ends in order on Ctrl-C, and when it is terminated or its
-/// terminal goes; a signal that its parent made it ignore (`nohup`) stays ignored.
+/// From now on, the program ends cleanly on Ctrl-C, when it is terminated and when its terminal
+/// closes. A signal that its parent made it ignore (`nohup`) stays ignored.
 pub fn end_in_order() {
     static ONCE: Once = Once::new();
     ONCE.call_once(listen);
@@ -26,7 +26,7 @@ fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
 
-    // A file that grows beyond the limit is an error of the write, which then cleans up.
+    // A file that grows beyond the limit becomes a write error, whose handler cleans up.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
     let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -40,7 +40,7 @@ fn listen() {
     let _ = ctrlc::set_handler(end);
 }
 
-/// The signals that are ignored, a bit for each; none where the system does not report it.
+/// The ignored signals, one bit each; 0 if the system does not report them.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -50,7 +50,7 @@ fn ignored() -> u64 {
 
 fn end() {
     stepwell_data::files::discard_unfinished();
-    // Standard error may be gone; that must not keep the program from ending.
+    // Standard error may be closed, which must not keep the program from ending.
     let words = LAST_WORDS.try_lock().map(|words| words.clone()).unwrap_or_default();
     let _ = if words.is_empty() {
         writeln!(io::stderr(), "\ninterrupted")

@@ -12,6 +12,7 @@ mod molecules;
 mod options;
 mod output;
 mod picture;
+mod pipeline;
 mod pooling;
 mod protocol;
 mod report;
@@ -32,26 +33,26 @@ use crate::args::Arguments;
 use crate::commands::Command;
 use crate::terminal::Terminal;
 
-/// Runs the program as if called with these arguments, the first one its name,
-/// and returns its exit code.
+/// Runs the program with these arguments, of which the first is its name, and returns its exit
+/// code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with_molecules(arguments, Box::new(molecules::NoChemistry))
 }
 
-/// The same, with a reader of molecules.
+/// Like [`run`], with a reader of molecules.
 pub fn run_with_molecules(
     arguments: impl IntoIterator<Item = OsString>,
     molecules: Box<dyn Chemistry>,
 ) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     report::remember_command(&arguments);
-    // A negative number is a value, which its option refuses, and not an unknown flag.
+    // A negative number is a value for its option to check, not an unknown flag.
     let program = Arguments::command().mut_subcommands(|command| command.allow_negative_numbers(true));
     let parsed = program.try_get_matches_from(arguments);
     let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version count as errors here, but not for the shell.
+            // clap reports help and version as errors; the shell must not.
             let error = options::with_tip(error);
             let _ = error.print();
             return error.exit_code() as u8;
@@ -75,8 +76,8 @@ pub fn run_with_molecules(
     }
 }
 
-/// Has reservoirs computed with the instruction set named by the environment
-/// variable `STEPWELL_ISA`, if there is one.
+/// Sets the instruction set of reservoirs to that named by the environment variable `STEPWELL_ISA`,
+/// if it is set.
 pub fn use_chosen_instructions() -> anyhow::Result<()> {
     match std::env::var_os("STEPWELL_ISA").filter(|name| !name.is_empty()) {
         Some(name) => stepwell::use_instruction_set(&name.to_string_lossy()).context("STEPWELL_ISA"),
@@ -84,8 +85,8 @@ pub fn use_chosen_instructions() -> anyhow::Result<()> {
     }
 }
 
-/// Has readers and models keep to a memory budget: the one given, or the one that the
-/// environment variable `STEPWELL_MEMORY` names, if there is one.
+/// Sets the memory budget: the one given, or else the one in the environment variable
+/// `STEPWELL_MEMORY`, if it is set.
 pub fn use_memory(given: Option<Budget>) -> anyhow::Result<()> {
     let named = std::env::var_os("STEPWELL_MEMORY").filter(|size| !size.is_empty());
     let budget = match (given, named) {
@@ -102,12 +103,14 @@ pub fn use_memory(given: Option<Budget>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The model that a TOML file of options ([`--config`](run)) makes of the default one.
+/// The default model, changed by a TOML file of options ([`--config`](run)).
 pub fn parse_config(text: &str) -> anyhow::Result<ModelConfig> {
-    Ok(ModelConfig::default().overlay(&options::parse(text)?)?)
+    let (preset, given) = options::parse(text)?;
+    Ok(ModelConfig::preset(preset.unwrap_or_default()).overlay(&given)?)
 }
 
-/// Arguments that make no sense alone or together, beyond what their types show.
+/// Marks an error about arguments that are invalid alone or together, which their types cannot
+/// show.
 #[derive(Debug)]
 struct BadUsage;
 
@@ -117,7 +120,7 @@ impl std::fmt::Display for BadUsage {
     }
 }
 
-/// A decoder's panic that becomes an error is reported as one, and only so.
+/// Silences the panics of decoders that become errors, so that only the error is printed.
 fn silence_expected_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -137,7 +140,7 @@ fn with_threads(
     }
 }
 
-/// The reader of our output has closed the pipe, which is no failure.
+/// The reader of our output has closed the pipe, which is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

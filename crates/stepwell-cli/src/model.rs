@@ -7,7 +7,7 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use stepwell::Unreadable;
-use stepwell::config::{ModelConfig, Preset};
+use stepwell::config::{ModelConfig, Pool, Preset};
 use stepwell::model::{Saved, TrainedModel};
 use stepwell::reservoir::Weights;
 use stepwell_data::{Error, models};
@@ -16,7 +16,7 @@ use stepwell_lab::protocol::Searched;
 pub use crate::options::ReadoutArgs;
 use crate::options::{ConfigFile, ModelFlags, PoolFlags, blamed};
 
-/// The help of `--preset` where a model is trained.
+/// The help text of `--preset` in commands that train a model.
 pub const PRESETS: &str = "Start from a preset: accurate, paper, vertices (for --level vertex) or reference (the paper's \
      public code) [accurate; with --level vertex: vertices]. Brackets below show the values of paper and accurate";
 
@@ -29,8 +29,9 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME", value_parser = named::<Preset>)]
     preset: Option<Preset>,
 
-    /// Read options from a TOML file, which flags override: keys are flags with underscores
-    /// (units = 100, spectral_radius = [0.5, 0.9], lift = false, aggregate = ["sum", "max"])
+    /// Read model options from a TOML file, which flags override: keys are preset and the model's
+    /// flags with underscores (preset = "paper", units = 100, spectral_radius = [0.5, 0.9],
+    /// lift = false, aggregate = ["sum", "max"])
     #[arg(long, value_name = "FILE", value_parser = ConfigFile::parser())]
     config: Option<ConfigFile>,
 
@@ -42,7 +43,7 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// What is left to a search: all that neither flags nor a file give.
+    /// The options left to a search: those given neither by flags nor by a file.
     pub fn searched(&self) -> Searched {
         let given = self.given();
         Searched {
@@ -52,46 +53,48 @@ impl ModelArgs {
         }
     }
 
-    /// Whether a pooling or a number of blocks was asked for.
+    /// Whether a pooling or a number of blocks was given.
     pub fn chooses_architecture(&self) -> bool {
         let given = self.given();
         given.contains_key("pool") || given.contains_key("blocks")
     }
 
-    /// Whether any option was given, or a preset.
+    /// Whether any option or a preset was given.
     pub fn gives_any(&self) -> bool {
-        self.preset.is_some() || !self.given().is_empty()
+        self.preset().is_some() || !self.given().is_empty()
     }
 
-    /// The preset that was asked for.
+    /// The given preset: that of the flag, or else that of the file.
     pub fn preset(&self) -> Option<Preset> {
-        self.preset
+        self.preset.or_else(|| self.config.as_ref()?.preset)
     }
 
-    /// Whether that preset was asked for.
+    /// Whether that preset was given.
     pub fn is(&self, preset: Preset) -> bool {
-        self.preset == Some(preset)
+        self.preset() == Some(preset)
     }
 
-    /// The configuration asked for, checked.
+    /// The checked configuration.
     pub fn config(&self) -> Result<ModelConfig> {
         self.config_or(Preset::Paper)
     }
 
-    /// The same, with another preset to start from unless one is given.
+    /// Like [`config`](Self::config), with another default preset.
     pub fn config_or(&self, preset: Preset) -> Result<ModelConfig> {
         self.config_with(preset, &ReadoutArgs::default())
     }
 
-    /// The same with options of the readout, which are flags like the others.
+    /// Like [`config_or`](Self::config_or), with the options of the readout, which are flags like
+    /// the others.
     pub fn config_with(&self, preset: Preset, readout: &ReadoutArgs) -> Result<ModelConfig> {
         let flags: Map<String, Value> = self.flags().into_iter().chain(readout.given.clone()).collect();
         let given: Map<String, Value> = self.given().into_iter().chain(flags.clone()).collect();
         let usual =
             if given.get("level").is_some_and(|level| level == "vertex") { Preset::Vertices } else { preset };
-        let config = ModelConfig::preset(self.preset.unwrap_or(usual)).overlay(&given);
+        let config = ModelConfig::preset(self.preset().unwrap_or(usual)).overlay(&given);
         let config = config.map_err(|error| blamed(error, &flags, self.config.as_ref()))?;
-        // Before anything is read; inputs are asked for when they are known.
+        // Checks the memory before anything is read; that of the inputs is checked once their
+        // number is known.
         Weights::ask(&config, 0)?;
         Ok(config)
     }
@@ -112,7 +115,16 @@ impl ModelArgs {
     }
 }
 
-/// A trained model from its file.
+/// Notes about options without effect.
+pub fn without_effect(config: &ModelConfig) -> Vec<String> {
+    // With several blocks, checking the configuration ensures that something is pooled.
+    if config.pool == Pool::None || config.levels() > 0 {
+        return Vec::new();
+    }
+    vec!["--pool has no effect with one block; pass --blocks 2 or more".to_owned()]
+}
+
+/// Reads a trained model from its file.
 pub fn read_model(path: &Path) -> Result<TrainedModel> {
     match models::read(path)? {
         Saved::Trained(model) => Ok(model),
@@ -122,7 +134,7 @@ pub fn read_model(path: &Path) -> Result<TrainedModel> {
     }
 }
 
-/// A value by the name it has in files.
+/// Parses a value from its name in files.
 pub fn named<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(text.into()).map_err(|error| {
         let told = error.to_string();

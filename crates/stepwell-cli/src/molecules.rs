@@ -12,35 +12,40 @@ use stepwell_data::{Dataset, ReadOptions};
 use crate::BadUsage;
 use crate::args::Input;
 
-/// A CSV file of molecules, and what to read of it.
+/// A CSV file of molecules, and how to read it.
 #[derive(Debug)]
 pub struct MoleculeTable {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
     /// The column of SMILES.
     pub smiles: String,
-    /// The columns to be predicted.
+    /// The target columns.
     pub targets: Vec<String>,
     /// "scaffold", or the column of groups.
     pub groups: Option<String>,
     /// "scaffold", or the column of parts.
     pub split: Option<String>,
-    /// What atoms and bonds carry: the name of a feature set.
+    /// The column of ids.
+    pub ids: Option<String>,
+    /// The name of the feature set of atoms and bonds.
     pub features: String,
-    /// What becomes of SMILES that cannot be read: raise, skip or keep.
+    /// The treatment of SMILES that cannot be parsed: raise, skip or keep.
     pub errors: String,
-    /// How many processes may read.
+    /// The only row to convert, from 0; `None` for all rows.
+    pub only: Option<usize>,
+    /// The number of processes for parsing.
     pub processes: usize,
     /// Whether to report progress.
     pub verbose: bool,
 }
 
-/// What needs RDKit.
+/// The functions that need RDKit.
 pub trait Chemistry: Send + Sync {
-    /// Makes graphs of such a table, or says why that cannot be done.
+    /// Reads such a table as graphs, or returns the reason why it cannot.
     fn read(&self, table: &MoleculeTable) -> Result<Dataset, String>;
 
-    /// Where chemists would draw the atoms of graphs made of molecules, if RDKit can place them.
+    /// The positions at which chemists would draw the atoms of molecules, if RDKit can compute
+    /// them.
     fn places(&self, molecules: &Dataset) -> Option<Vec<[f64; 2]>>;
 }
 
@@ -62,7 +67,8 @@ impl Chemistry for NoChemistry {
 /// How a table of molecules is read.
 #[derive(Args, Debug, Default)]
 pub struct MoleculeArgs {
-    /// DATASET is a .csv or .tsv of molecules (or .gz of one); this column holds SMILES
+    /// Read DATASET as a .csv or .tsv table of molecules, gzipped or not; this column holds
+    /// SMILES
     #[arg(long, value_name = "COLUMN", help_heading = "Molecules")]
     smiles: Option<String>,
 
@@ -70,8 +76,8 @@ pub struct MoleculeArgs {
     #[arg(long, value_name = "SET", help_heading = "Molecules", requires = "smiles")]
     smiles_features: Option<FeatureSet>,
 
-    /// SMILES that cannot be parsed: raise (fail and list them), skip, or keep (the part that
-    /// can be parsed)
+    /// What to do with SMILES that cannot be parsed: raise (fail and list them), skip, or keep
+    /// (the part that can be parsed)
     #[arg(
         long,
         value_name = "WAY",
@@ -84,6 +90,10 @@ pub struct MoleculeArgs {
     /// Split by scaffold, 80 : 10 : 10, or by a column with train, validation or test
     #[arg(long, value_name = "scaffold|COLUMN", help_heading = "Molecules", requires = "smiles")]
     smiles_split: Option<String>,
+
+    /// Column with the ids of the molecules (default: the number of the row, from 0)
+    #[arg(long, value_name = "COLUMN", help_heading = "Molecules", requires = "smiles")]
+    smiles_id: Option<String>,
 
     /// The feature set of the model that reads the molecules.
     #[arg(skip)]
@@ -114,14 +124,24 @@ impl MoleculeArgs {
         self.smiles.is_some()
     }
 
-    /// The feature set molecules are read with; nothing where there are none.
+    /// Whether the molecules have ids.
+    pub fn have_ids(&self) -> bool {
+        self.smiles_id.is_some()
+    }
+
+    /// Whether a split of the molecules was requested.
+    pub fn splits(&self) -> bool {
+        self.smiles_split.is_some()
+    }
+
+    /// The feature set for reading molecules; `None` if the dataset has no molecules.
     pub fn feature_set(&self) -> Option<String> {
         self.smiles.as_ref()?;
         let chosen = self.smiles_features.map(name).or_else(|| self.of_model.get().cloned());
         Some(chosen.unwrap_or_else(|| name(FeatureSet::Default)))
     }
 
-    /// Reads molecules with the feature set of a model, and refuses another one.
+    /// Uses the feature set of a model, and refuses a different one.
     pub fn fit(&self, model: &Model) -> Result<()> {
         let Some(expected) = &model.molecules else { return Ok(()) };
         if let Some(found) = self.smiles_features.map(name).filter(|found| found != expected) {
@@ -134,7 +154,7 @@ impl MoleculeArgs {
         Ok(())
     }
 
-    /// What to read of the file a command was given.
+    /// The table to read, for the file given to a command.
     pub fn table(&self, input: &Input, options: &ReadOptions, quiet: bool) -> Result<Option<MoleculeTable>> {
         let (Some(smiles), Some(features)) = (self.smiles.clone(), self.feature_set()) else {
             return Ok(None);
@@ -147,8 +167,10 @@ impl MoleculeArgs {
             targets: options.targets.clone(),
             groups: options.groups.clone(),
             split: self.smiles_split.clone(),
+            ids: self.smiles_id.clone(),
             features,
             errors: name(self.smiles_errors),
+            only: None,
             processes: rayon::current_num_threads(),
             verbose: !quiet && io::stderr().is_terminal(),
         }))

@@ -1,18 +1,21 @@
-//! The options of a model as flags, made from the table in [`stepwell::config`].
+//! The options of a model as flags, generated from the table in [`stepwell::config`].
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use serde_json::{Map, Value};
 use stepwell::Error;
-use stepwell::config::{Group, Kind, ModelConfig, OptionInfo, Preset, option, options};
+use stepwell::config::{Group, Kind, ModelConfig, OptionInfo, Preset, option, options, typed};
 use stepwell_data::nearest_name;
 
-/// The flags of one group of options, with what was given, by name.
+use crate::args::Arguments;
+use crate::model::named;
+
+/// The flags of one group of options, and the given values by name.
 #[derive(Clone, Debug, Default)]
 pub struct Flags<const GROUP: u8> {
     pub given: Map<String, Value>,
@@ -27,7 +30,7 @@ impl<const GROUP: u8> Flags<GROUP> {
         options().iter().filter(|option| option.group as u8 == GROUP)
     }
 
-    /// Overrides options of a configuration with those that were given, and checks all.
+    /// Overrides options of a configuration with the given values, and checks all.
     pub fn apply(&self, config: &mut ModelConfig) -> Result<()> {
         *config = config.overlay(&self.given).map_err(|error| blamed(error, &self.given, None))?;
         Ok(())
@@ -57,7 +60,7 @@ impl<const GROUP: u8> FromArgMatches for Flags<GROUP> {
                 Kind::Bool if matches.get_flag(option.name) => true.into(),
                 Kind::Bool if matches.get_flag(&off(option)) => false.into(),
                 Kind::Bool => continue,
-                // A flag that is repeated adds to its list.
+                // Repeating a flag adds to its list.
                 Kind::Choices(_) => match matches.get_many::<Value>(option.name) {
                     Some(lists) => lists.filter_map(Value::as_array).flatten().cloned().collect(),
                     None => continue,
@@ -73,7 +76,7 @@ impl<const GROUP: u8> FromArgMatches for Flags<GROUP> {
     }
 }
 
-/// An error about a flag names the flag, one about a key of a file the file.
+/// Errors about a flag name the flag; errors about a key of a file name the file.
 pub fn blamed(error: Error, flags: &Map<String, Value>, file: Option<&ConfigFile>) -> anyhow::Error {
     let Error::BadOption { name, expected, found } = &error else { return error.into() };
     if flags.contains_key(*name) {
@@ -94,7 +97,7 @@ fn off(option: &OptionInfo) -> String {
     format!("no_{}", option.name)
 }
 
-/// The flag of an option; two, each the opposite of the other, where it is on or off.
+/// The flag of an option; a boolean option has two opposite flags.
 fn arguments(option: &'static OptionInfo) -> Vec<Arg> {
     let flag = |id: String| Arg::new(id.clone()).long(dashed(&id)).help_heading(option.group.name());
     if option.kind != Kind::Bool {
@@ -116,7 +119,12 @@ fn arguments(option: &'static OptionInfo) -> Vec<Arg> {
 
 fn valued(argument: Arg, option: &'static OptionInfo) -> Arg {
     let parser = match option.kind {
-        Kind::Choice(names) => ValueParser::new(PossibleValuesParser::new(names).map(Value::from)),
+        Kind::Choice(names) => {
+            // Python's users write underscores.
+            let value = |name: &&'static str| PossibleValue::new(*name).alias(name.replace('-', "_"));
+            let names = PossibleValuesParser::new(names.iter().map(value));
+            ValueParser::new(names.map(|name| Value::from(dashed(&name))))
+        }
         _ => ValueParser::new(move |text: &str| read(option, text)),
     };
     let (name, action) = match option.kind {
@@ -128,7 +136,7 @@ fn valued(argument: Arg, option: &'static OptionInfo) -> Arg {
     argument.value_name(name).value_parser(parser).action(action).hide_possible_values(true)
 }
 
-/// A value as people type it: a number or a name, or several with commas between.
+/// Parses a typed value: a number or a name, or several separated by commas.
 fn read(option: &OptionInfo, text: &str) -> Result<Value, String> {
     let one = |text: &str| match (text.parse::<u64>(), text.parse::<f64>()) {
         (Ok(number), _) => number.into(),
@@ -144,13 +152,13 @@ fn read(option: &OptionInfo, text: &str) -> Result<Value, String> {
     };
     match option.set(&mut ModelConfig::default(), value.clone()) {
         Ok(()) => Ok(value),
-        // Flag and value are named by clap.
+        // clap names the flag and the value.
         Err(Error::BadOption { expected, .. }) => Err(format!("expected {expected}")),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// What an option means, what it can be, and what the presets have.
+/// The help text of an option: its meaning, its values, and the values in the presets.
 fn help(option: &OptionInfo) -> String {
     let mut text = option.doc.trim_end_matches('.').to_owned();
     for other in options() {
@@ -173,22 +181,6 @@ fn help(option: &OptionInfo) -> String {
     }
 }
 
-/// A value as people would type it.
-pub fn typed(value: &Value) -> String {
-    match value {
-        Value::Null => "none".into(),
-        Value::Bool(on) => if *on { "yes" } else { "no" }.into(),
-        Value::String(name) => name.clone(),
-        Value::Array(values) if values.is_empty() => "none".into(),
-        Value::Array(values) => values.iter().map(typed).collect::<Vec<_>>().join(","),
-        Value::Number(number) => match number.as_u64() {
-            Some(number) => number.to_string(),
-            None => format!("{:?}", number.as_f64().unwrap_or(f64::NAN)).trim_end_matches(".0").to_owned(),
-        },
-        Value::Object(_) => value.to_string(),
-    }
-}
-
 fn uncapitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
@@ -198,11 +190,12 @@ fn uncapitalised(text: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
     pub path: PathBuf,
+    pub preset: Option<Preset>,
     pub given: Map<String, Value>,
 }
 
 impl ConfigFile {
-    /// What clap reads a path with. It does so once, so that a pipe will do.
+    /// The clap parser of a path. It reads the file once, so that a pipe works too.
     pub fn parser() -> impl TypedValueParser<Value = Self> {
         clap::builder::PathBufValueParser::new()
             .try_map(|path| Self::read(&path).map_err(|error| format!("{error:#}")))
@@ -217,33 +210,58 @@ impl ConfigFile {
             text.len() as u64 <= LONGEST,
             "more than {LONGEST} bytes, too large for a file of options"
         );
-        Ok(Self { path: path.to_owned(), given: parse(&text)? })
+        let (preset, given) = parse(&text)?;
+        Ok(Self { path: path.to_owned(), preset, given })
     }
 }
 
-/// The options that a TOML file gives, each of which can have its value.
-pub fn parse(text: &str) -> Result<Map<String, Value>> {
+/// Parses the preset and the options of a TOML file, and checks that each value is valid.
+pub fn parse(text: &str) -> Result<(Option<Preset>, Map<String, Value>)> {
     let entries: std::collections::BTreeMap<String, toml::Spanned<Value>> = toml::from_str(text)?;
-    let mut given = Map::new();
+    let (mut preset, mut given) = (None, Map::new());
     for (name, value) in entries {
         let line = 1 + text[..value.span().start].matches('\n').count();
+        if name == "preset" {
+            let value = value.into_inner();
+            let found = value.as_str().ok_or_else(|| "expected a name".to_owned()).and_then(named);
+            preset =
+                Some(found.map_err(|expected| anyhow!("line {line}: preset: {expected}, found {value}"))?);
+            continue;
+        }
         option(&name)
             .and_then(|option| option.set(&mut ModelConfig::default(), value.get_ref().clone()))
             .map_err(|error| anyhow!("line {line}: {error}{}", did_you_mean(&error)))?;
         given.insert(name, value.into_inner());
     }
-    Ok(given)
+    Ok((preset, given))
 }
 
-/// Suggests the known option that an unknown one looks like.
+/// Suggests the known option closest to an unknown one, or says that a flag of the program is not an
+/// option of the model.
 fn did_you_mean(error: &Error) -> String {
     let Error::UnknownOption { name } = error else { return String::new() };
+    let is_switch = |option: &OptionInfo| option.kind == Kind::Bool;
+    let opposite = name.strip_prefix("no_").and_then(|name| option(name).ok());
+    if let Some(option) = opposite.filter(|option| is_switch(option)) {
+        return format!("; write {} = false", option.name);
+    }
+    if is_flag(&dashed(name)) {
+        let flag = dashed(name);
+        return format!("; a configuration file holds model options only: pass --{flag} on the command line");
+    }
     let nearest = nearest_name(name, options().iter().map(|option| option.name));
     nearest.map_or(String::new(), |known| format!("; did you mean '{known}'?"))
 }
 
-/// Adds to a complaint about an unknown flag that it is an option of the model, if it is one:
-/// commands that read a model from its file do not take them.
+/// Whether a command has this flag.
+fn is_flag(name: &str) -> bool {
+    let has = |command: &Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+    let all = Arguments::command();
+    has(&all) || all.get_subcommands().any(has)
+}
+
+/// Extends an error about an unknown flag if the flag is an option of the model: commands that read
+/// a model from a file do not accept those.
 pub fn with_tip(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
         && error.kind() == ErrorKind::UnknownArgument
@@ -286,7 +304,7 @@ mod tests {
         config
     }
 
-    /// What is typed to give an option this value.
+    /// The words to type to give an option this value.
     fn words(option: &OptionInfo, value: &Value) -> Vec<String> {
         let flag = dashed(option.name);
         match value {
@@ -322,11 +340,11 @@ mod tests {
                 let flagged = configured(flags(option, &words(option, &value)));
                 assert_eq!(option.value(&flagged), value, "--{}", option.name);
                 if value.is_null() {
-                    continue; // In a file, what is nothing is left out.
+                    continue; // In a file, a missing value is omitted.
                 }
                 let fields = serde_json::from_value(json!({ option.name: value })).unwrap();
                 assert_eq!(flagged, fields, "--{}", option.name);
-                // Numbers, names and lists are written alike in TOML and JSON.
+                // TOML and JSON write numbers, names and lists alike.
                 std::fs::write(&file, format!("{} = {value}", option.name)).unwrap();
                 let read = ConfigFile::read(file.path()).unwrap();
                 assert_eq!(configured(read.given), flagged, "{}", option.name);

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
-use stepwell_data::Source;
 use stepwell_data::identity::{Identity, checksum};
 use stepwell_data::vectors::{Block, Partial, VectorWriter};
+use stepwell_data::{Source, counted};
 
 use crate::BadUsage;
 use crate::args::Input;
@@ -27,7 +27,7 @@ pub struct ResumeArg {
 }
 
 impl ResumeArg {
-    /// Refuses what can be read only once.
+    /// Refuses input that can be read only once.
     pub fn check(&self, input: &Input) -> Result<()> {
         if self.resume && input.dataset == "-" {
             let refusal = "--resume: standard input cannot be resumed; save it to a file first";
@@ -36,8 +36,8 @@ impl ResumeArg {
         Ok(())
     }
 
-    /// Where to keep blocks, and what they are made of; nothing unless asked for.
-    /// `settings` are the command's own; the bytes of the model are its options and weights.
+    /// Where to keep blocks, and the identity of their inputs; `None` without --resume. `settings`
+    /// are the command's own options; the model's bytes cover its options and weights.
     pub fn kept(
         &self,
         out: Option<&Path>,
@@ -61,23 +61,23 @@ impl ResumeArg {
     }
 }
 
-/// Where blocks are kept.
+/// The location and identity of kept blocks.
 pub struct Kept {
     path: PathBuf,
     made_of: Identity,
     restart: bool,
 }
 
-/// A table that grows, and what is kept of it.
+/// A growing table, and its kept blocks.
 pub struct Output<'a> {
     writer: Option<Box<dyn VectorWriter + 'a>>,
     partial: Option<Partial>,
-    /// Rows of the source that an earlier run has done.
+    /// Rows of the source that an earlier run has finished.
     pub done: usize,
 }
 
 impl<'a> Output<'a> {
-    /// Begins with what an earlier run has kept.
+    /// Starts with the blocks of an earlier run.
     pub fn new(
         mut writer: Option<Box<dyn VectorWriter + 'a>>,
         kept: Option<&Kept>,
@@ -90,12 +90,16 @@ impl<'a> Output<'a> {
                 None => Ok(()),
             })?;
         if done > 0 {
-            terminal.note(&format!("resuming after {done} graphs saved in {}", kept.path.display()));
+            terminal.note(&format!(
+                "resuming after {} saved in {}",
+                counted(done, "graph"),
+                kept.path.display()
+            ));
         }
         Ok(Self { writer, partial: Some(partial), done })
     }
 
-    /// Writes a block; `seen` rows of the source are done with it.
+    /// Writes a block; `seen` rows of the source are then done.
     pub fn write(&mut self, block: &Block<'_>, seen: usize) -> Result<()> {
         if let Some(partial) = &mut self.partial {
             partial.append(block, seen)?;
@@ -106,7 +110,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Flushes what has been written: a reader may wait for it.
+    /// Flushes the output, because a reader may wait for it.
     pub fn flush(&mut self) -> Result<()> {
         match &mut self.writer {
             Some(writer) => writer.flush().context("writing vectors"),
@@ -114,8 +118,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Writes what comes last. What was kept is handed back: it goes once the
-    /// table is in its place.
+    /// Writes the end of the table. Returns the kept blocks, to be removed once the table is in
+    /// place.
     pub fn finish(self) -> Result<Option<Partial>> {
         self.writer.map_or(Ok(()), |writer| writer.finish()).context("writing vectors")?;
         Ok(self.partial)

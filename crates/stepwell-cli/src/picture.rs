@@ -1,14 +1,15 @@
-//! What is drawn and where it goes, the same in every command that draws.
+//! Selects and writes pictures, for all commands that draw.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Serialize;
-use stepwell_data::Dataset;
+use stepwell_data::{Dataset, Untargeted};
 use stepwell_lab::picture::{Format, Picture};
 
 use crate::BadUsage;
+use crate::args::Input;
 use crate::terminal::Terminal;
 
 /// One graph of a dataset.
@@ -20,8 +21,18 @@ pub struct GraphArg {
 }
 
 impl GraphArg {
-    /// The graph alone, called what it is called in the dataset.
-    pub fn choose(&self, dataset: &Dataset) -> Result<Dataset> {
+    /// Loads the graph alone, under its name in the dataset.
+    pub fn load(&self, input: &Input, terminal: &Terminal) -> Result<Dataset> {
+        // Without ids the row is known, and converting all molecules takes long.
+        let numbered = input.molecules.are_given() && !input.molecules.have_ids();
+        let dataset = match self.graph.parse() {
+            Ok(row) if numbered => terminal.load_row(input, row)?,
+            _ => terminal.load(input, Untargeted::Keep)?,
+        };
+        self.choose(&dataset)
+    }
+
+    fn choose(&self, dataset: &Dataset) -> Result<Dataset> {
         ensure!(!dataset.is_empty(), "{}: the dataset has no graphs", dataset.name);
         let named = dataset.ids.as_ref().and_then(|ids| ids.iter().position(|id| *id == self.graph));
         let position = named.or_else(|| self.graph.parse().ok()).filter(|&graph| graph < dataset.len());
@@ -48,7 +59,7 @@ pub struct PictureArgs {
 }
 
 impl PictureArgs {
-    /// Refuses a file of another kind before any work is done.
+    /// Refuses an unsupported extension before any work is done.
     pub fn check(&self) -> Result<()> {
         match &self.out {
             Some(path) => Format::of(path).map(drop).context(BadUsage),
@@ -56,12 +67,12 @@ impl PictureArgs {
         }
     }
 
-    /// Whether a file or JSON was asked for.
+    /// Whether a file or JSON was requested.
     pub fn asked(&self) -> bool {
         self.json || self.out.is_some()
     }
 
-    /// Writes the picture, the figures, or both.
+    /// Writes the picture, its numbers, or both.
     pub fn write<T: Serialize>(
         &self,
         picture: &Picture,

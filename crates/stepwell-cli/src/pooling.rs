@@ -19,7 +19,7 @@ pub struct PoolArgs {
 }
 
 impl PoolArgs {
-    /// The pooling asked for, if any.
+    /// The requested pooling, if any.
     pub fn pooling(&self) -> Result<Option<Pooling>> {
         let mut config = ModelConfig::default();
         self.flags.apply(&mut config)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,12 +13,13 @@ use stepwell::config::{Metric, ModelConfig, Preset};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Alpha;
 use stepwell::reservoir::Device;
-use stepwell_data::Dataset;
 use stepwell_data::cache::PyramidCache;
+use stepwell_data::{Dataset, counted};
 use stepwell_lab::evaluate::{Evaluation, Progress, TimedFold, peak_memory};
 use stepwell_lab::metrics::{Quality, Values, mean_and_std};
 use stepwell_lab::protocol::{Protocol, Unit, winners};
 use stepwell_lab::run::{FoldResult, Run, Times};
+use stepwell_lab::significance::paired;
 use stepwell_lab::splits::Fold;
 use stepwell_lab::subject::Subject;
 use stepwell_lab::targets::searched_by;
@@ -45,7 +46,8 @@ pub struct ProtocolArgs {
     #[arg(long)]
     pub folds: Option<usize>,
 
-    /// Repeat everything with this many seeds, from --seed on, each with its own folds and weights
+    /// Repeat everything with this many seeds, starting at --seed, each with its own folds and
+    /// weights
     #[arg(long, alias = "seeds", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     repeats: u64,
 }
@@ -67,8 +69,8 @@ pub struct EvaluationArgs {
 }
 
 impl EvaluationArgs {
-    /// The model to evaluate and the protocol of every seed; `usual` is the
-    /// preset and the number of configurations where neither is given.
+    /// The model to evaluate, and the protocol of every seed; `usual` is the default preset and
+    /// number of configurations.
     pub fn plan(&self, usual: (Preset, usize)) -> Result<(ModelConfig, Vec<Protocol>)> {
         let Self { protocol: asked, readout, model, .. } = self;
         let mut config = model.config_with(usual.0, readout)?;
@@ -80,7 +82,7 @@ impl EvaluationArgs {
             ..Protocol::default()
         };
         protocol.folds = asked.folds.unwrap_or(protocol.folds);
-        // Unless others are given, a search chooses among the paper's penalties.
+        // By default, a search chooses among the paper's penalties.
         let given = readout.given.contains_key("alpha") || model.file_gives("alpha");
         let given = given || config.alpha != Alpha::default();
         if protocol.searches() && given {
@@ -90,10 +92,24 @@ impl EvaluationArgs {
         if protocol.searches() && config.landmarks + config.random_features == 0 {
             config.alpha = Alpha::default();
         }
-        protocol.validate()?;
+        protocol.validate().map_err(by_flag)?;
         let seeds = (0..asked.repeats).map(|more| config.seed.wrapping_add(more));
         let protocols = seeds.map(|seed| Protocol { seed, ..protocol.clone() }).collect();
         Ok((config, protocols))
+    }
+}
+
+/// An error about the protocol, with the names of the flags.
+fn by_flag(error: stepwell_lab::Error) -> anyhow::Error {
+    match error {
+        stepwell_lab::Error::BadOption { name: "initialisations", expected, found } => {
+            anyhow!("--inits: expected {expected}, found {found}")
+        }
+        stepwell_lab::Error::BadOption { name: "configurations", expected, found } => {
+            let expected = expected.replace("configurations x initialisations", "passes");
+            anyhow!("--configs x --inits: expected {expected}, found {found}")
+        }
+        error => error.into(),
     }
 }
 
@@ -106,21 +122,22 @@ pub struct EvaluationResult {
     pub blocks: usize,
     /// Options that differ from the preset.
     pub options: Map<String, Value>,
-    /// Configurations that were searched; 0 for a model as it is.
+    /// The number of searched configurations; 0 without a search.
     pub configurations: usize,
     /// The options that were searched.
     pub searched: Vec<&'static str>,
-    /// Draws of the weights in every fold.
+    /// The number of draws of the weights in every fold.
     pub initialisations: usize,
-    /// Whether the scores are those of the validation graphs.
+    /// Whether the scores are on the validation graphs.
     pub on_validation: bool,
-    /// Training, validation and test graphs (or vertices) in every fold of the first seed.
+    /// The number of training, validation and test graphs (or vertices) in every fold of the first
+    /// seed.
     pub sizes: Vec<[usize; 3]>,
-    /// The headline: what models are compared by.
+    /// The headline metric, by which models are compared.
     pub metric: Metric,
     pub value_mean: Option<f64>,
     pub value_std: Option<f64>,
-    /// What standard deviations are over: folds or, of one fold, draws of the weights.
+    /// What standard deviations are computed over: folds or, with one fold, draws of the weights.
     pub std_over: &'static str,
     pub accuracy_mean: Option<f64>,
     pub accuracy_std: Option<f64>,
@@ -128,9 +145,9 @@ pub struct EvaluationResult {
     pub mae_mean: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r2_mean: Option<f64>,
-    /// Every metric; of several targets, means over those that have a value.
+    /// Every metric; with several targets, means over those that have a value.
     pub metrics: Spreads,
-    /// Those of each of several targets.
+    /// The metrics of each target, if there are several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub targets: BTreeMap<String, Spreads>,
     #[serde(skip)]
@@ -138,11 +155,14 @@ pub struct EvaluationResult {
     pub folds: Vec<FoldOfSeed>,
     pub coarsen_seconds: f64,
     pub prepare_seconds: f64,
-    /// Mean of one pass of a search over all graphs, reading it in all folds included.
+    /// Mean seconds of one search pass over all graphs, including the evaluation in all folds.
     pub embed_seconds: Option<f64>,
     pub peak_memory_bytes: Option<u64>,
     pub seed: u64,
-    /// Without labels in any case.
+    /// Share of graphs that converged in all blocks, a mean over folds; `None` for baselines and if
+    /// the number of sweeps is fixed.
+    pub converged: Option<f64>,
+    /// The graphs that features were fitted on, always without labels.
     pub features_fitted_on: &'static str,
     /// Simple models on the same folds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -153,26 +173,38 @@ pub struct EvaluationResult {
 #[derive(Clone, Debug, Default)]
 pub struct Spreads(pub BTreeMap<Metric, Spread>);
 
-/// Under the names that `predict` has.
+/// Uses the same names as `predict`.
 impl Serialize for Spreads {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(self.0.iter().map(|(&metric, spread)| (key(metric), spread)))
     }
 }
 
-/// A metric over folds and repeats that have a value.
+/// A metric over the folds and repeats that have a value.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
     pub mean: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub std: Option<f64>,
+    /// The number of folds that have a value, if some have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folds: Option<usize>,
+    /// The number of all folds.
+    #[serde(skip)]
+    pub all: usize,
 }
 
-fn spreads(mean: &Values, std: &Values) -> Spreads {
-    Spreads(mean.iter().map(|(metric, mean)| (metric, Spread { mean, std: std.get(metric) })).collect())
+/// Means and spreads over the values of all folds.
+fn spreads(mean: &Values, std: &Values, folds: &[&Values]) -> Spreads {
+    let all = folds.len();
+    let spread = |(metric, mean)| {
+        let count = folds.iter().filter(|fold| fold.get(metric).is_some()).count();
+        (metric, Spread { mean, std: std.get(metric), folds: Some(count).filter(|&count| count < all), all })
+    };
+    Spreads(mean.iter().map(spread).collect())
 }
 
-/// A fold, and the protocol's seed it was drawn with.
+/// A fold, and the seed of its protocol.
 #[derive(Serialize)]
 pub struct FoldOfSeed {
     pub seed: u64,
@@ -185,11 +217,11 @@ pub struct FoldOfSeed {
 /// All folds of one seed.
 pub struct Judged {
     pub folds: Vec<TimedFold>,
-    /// Mean of the passes of a search made here, if any were.
+    /// Mean seconds of the search passes of this process, if there were any.
     embed_seconds: Option<f64>,
 }
 
-/// All that evaluations of one dataset have in common.
+/// The common part of all evaluations of one dataset.
 pub struct Evaluator<'a> {
     pub dataset: &'a Dataset,
     pub protocols: &'a [Protocol],
@@ -201,7 +233,7 @@ pub struct Evaluator<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The subject's levels, as far as it has any.
+    /// The levels of the subject, if it has any.
     pub fn pyramid(&self, subject: &Subject, cache: Option<&PyramidCache>) -> Result<Pyramid> {
         let Subject::Model(_, config) = subject else { return Ok(Pyramid::default()) };
         match config.pooling() {
@@ -210,7 +242,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The same for one of the protocols: pooled once, lent, and given away to the last.
+    /// Like [`pyramid`](Self::pyramid), for one of the protocols: computed once, borrowed by all
+    /// but the last, and owned by the last.
     pub fn lend<'p>(
         &self,
         subject: &Subject,
@@ -225,14 +258,14 @@ impl Evaluator<'_> {
         Ok(if is_last { Cow::Owned(pyramid) } else { Cow::Borrowed(kept.insert(pyramid)) })
     }
 
-    /// The subject in one of the protocols; nothing is prepared yet.
+    /// The evaluation of the subject in one of the protocols, not yet prepared.
     pub fn evaluation<'e>(&'e self, subject: &'e Subject, protocol: &Protocol) -> Result<Evaluation<'e>> {
         let folds = self.splits.map(<[Fold]>::to_vec);
         Ok(Evaluation::new(self.dataset, subject, protocol.clone(), folds)?.on(self.device.clone()))
     }
 
-    /// Does what is missing of the search, and trains and tests the model of
-    /// every fold; nothing while units of other shards are missing.
+    /// Computes the missing units of the search, and trains and tests the model of every fold.
+    /// Returns `None` while units of other shards are missing.
     pub fn judge(&self, evaluation: &Evaluation<'_>, place: &str, timed: bool) -> Result<Option<Judged>> {
         let (key, protocol) = (evaluation.key(), evaluation.protocol());
         let name = format!("{place}{key}");
@@ -269,7 +302,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Everything about one subject, all seeds together, times included.
+    /// The complete result of one subject over all seeds, with times.
     pub fn evaluate(&self, subject: &Subject) -> Result<EvaluationResult> {
         let (mut result, mut kept): (Option<EvaluationResult>, _) = (None, None);
         for (index, protocol) in self.protocols.iter().enumerate() {
@@ -278,9 +311,10 @@ impl Evaluator<'_> {
             match evaluation.folds_compared_otherwise() {
                 0 => {}
                 folds => self.terminal.note(&format!(
-                    "note: {}: {} is undefined on the validation graphs of {folds} folds; accuracy or RMSE chooses there",
+                    "note: {}: {} is undefined on the validation graphs of {}; there, accuracy or RMSE decides instead",
                     evaluation.key(),
-                    evaluation.metric().title()
+                    evaluation.metric().title(),
+                    counted(folds, "fold")
                 )),
             }
             if !evaluation.state(self.run)?.is_done() {
@@ -330,7 +364,7 @@ impl EvaluationResult {
         }
     }
 
-    /// Means and spreads of the folds that are there.
+    /// Computes means and spreads of the finished folds.
     fn summarise(&mut self) {
         let qualities: Vec<Quality> = self.folds.iter().map(|fold| fold.result.quality.clone()).collect();
         let (mean, mut std) = Quality::spread(&qualities);
@@ -338,12 +372,15 @@ impl EvaluationResult {
         if let [only] = &self.folds[..] {
             (std, self.std_over) = (only.result.std.clone(), "draws");
         }
-        self.metrics = spreads(&mean.values, &std.values);
+        let all: Vec<&Values> = qualities.iter().map(|quality| &quality.values).collect();
+        self.metrics = spreads(&mean.values, &std.values, &all);
         for (target, name) in self.target_names.iter().enumerate() {
             let none = Values::default();
             let of = |quality: &'_ Quality| quality.per_target.get(target).cloned().unwrap_or_default();
             let std = if std.per_target.is_empty() { none } else { of(&std) };
-            self.targets.insert(name.clone(), spreads(&of(&mean), &std));
+            let each: Vec<Values> = qualities.iter().map(of).collect();
+            let each: Vec<&Values> = each.iter().collect();
+            self.targets.insert(name.clone(), spreads(&of(&mean), &std, &each));
         }
         let headline = self.metrics.0.get(&self.metric).copied();
         self.value_mean = headline.map(|found| found.mean);
@@ -352,14 +389,16 @@ impl EvaluationResult {
         let accuracies: Vec<f64> = qualities.iter().filter_map(|found| found.get(Metric::Accuracy)).collect();
         (self.accuracy_mean, self.accuracy_std) = (accuracy, accuracy.map(|_| mean_and_std(&accuracies).1));
         (self.mae_mean, self.r2_mean) = (mean.get(Metric::Mae), mean.get(Metric::R2));
+        let converged: Vec<f64> = self.folds.iter().filter_map(|fold| fold.result.converged).collect();
+        self.converged = (!converged.is_empty()).then(|| mean_and_std(&converged).0);
     }
 
-    /// The model, by the name of its preset; the paper's tables call `paper` a reservoir.
+    /// The name of the model's preset; the paper's tables call `paper` a reservoir.
     pub fn title(&self) -> &str {
         if self.model == "reservoir" { "paper" } else { &self.model }
     }
 
-    /// Whether it is better than another by the metric of both.
+    /// Whether it is better than another by their common metric.
     pub fn is_better(&self, other: &Self) -> bool {
         match (self.value_mean, other.value_mean) {
             (Some(one), Some(other)) => self.metric.is_better(one, other),
@@ -367,13 +406,24 @@ impl EvaluationResult {
         }
     }
 
-    /// How many folds have no value of the headline.
+    /// How many standard errors of the mean difference over the folds it is better than another
+    /// model on the same folds. `None` with fewer than two folds.
+    pub fn standard_errors_better(&self, other: &Self) -> Option<f64> {
+        let value = |fold: &FoldOfSeed| fold.result.quality.get(self.metric);
+        let pairs = self.folds.iter().zip(&other.folds);
+        let differences: Vec<f64> =
+            pairs.filter_map(|(one, other)| Some(value(one)? - value(other)?)).collect();
+        let t = paired(&differences, 0.0)?.t;
+        Some(if self.metric.is_better(1.0, 0.0) { t } else { -t })
+    }
+
+    /// The number of folds without a value of the headline metric.
     pub fn folds_without_value(&self) -> usize {
         self.folds.iter().filter(|fold| fold.result.quality.get(self.metric).is_none()).count()
     }
 }
 
-/// How good the best configurations so far are on the validation graphs.
+/// The validation scores of the best configurations so far.
 fn best_so_far(evaluation: &Evaluation<'_>, units: &[Unit]) -> String {
     let protocol = evaluation.protocol();
     let whole = units.len() / protocol.initialisations;

@@ -1,4 +1,4 @@
-//! Pages that commands write: how they were made, and where they go.
+//! Writes the pages of commands, with their provenance.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,10 +13,10 @@ use stepwell_lab::paper::PaperFigure;
 use stepwell_lab::picture::Picture;
 use stepwell_lab::report::{Machine, Provenance};
 
-/// The command that runs.
+/// The running command.
 static COMMAND: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps the command, to be written on pages.
+/// Stores the command, to be shown on pages.
 pub fn remember_command(arguments: &[OsString]) {
     let program = "stepwell".to_owned();
     let words = arguments.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
@@ -24,7 +24,7 @@ pub fn remember_command(arguments: &[OsString]) {
     *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = line;
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -34,7 +34,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// How a page that is written now is made.
+/// The provenance of a page written now.
 pub fn provenance() -> Provenance {
     Provenance {
         command: COMMAND.lock().unwrap_or_else(PoisonError::into_inner).clone(),
@@ -57,7 +57,7 @@ pub fn write_figures(folder: &Path, charts: &[(String, Picture)]) -> Result<()> 
     Ok(())
 }
 
-/// The figures that were computed before.
+/// The figures drawn earlier.
 pub fn drawn(folder: &Path) -> BTreeMap<PaperFigure, String> {
     PaperFigure::read(&folder.join("figures"))
 }

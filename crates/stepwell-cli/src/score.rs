@@ -1,4 +1,4 @@
-//! How good predictions are.
+//! Scores predictions.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use stepwell::targets::{Encoded, Labels, Targets, Task};
 use stepwell_data::{Dataset, Known};
 use stepwell_lab::metrics::{Quality, Values};
 
-/// How good predictions are where targets are known.
+/// Compares predictions with known targets.
 #[derive(Default)]
 pub struct Score {
     targets: Targets,
@@ -22,13 +22,13 @@ pub struct Score {
     pub strange: usize,
     /// Graphs whose target is unknown, or not of the model's kind.
     pub without: usize,
-    /// Graphs that were not looked at, since there are too many.
+    /// Graphs that were not scored because there are too many.
     pub beyond: usize,
-    /// Targets of the model that the data does not have under their names.
+    /// Targets of the model that the data does not have under these names.
     pub missing: Vec<String>,
 }
 
-/// Decision values that are kept for metrics.
+/// The most decision values kept for metrics.
 const MOST: usize = 1 << 24;
 
 fn is_binary(model: &TrainedModel) -> bool {
@@ -38,34 +38,31 @@ fn is_binary(model: &TrainedModel) -> bool {
 /// Metrics by name.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Metrics {
-    /// The one the model was chosen by.
+    /// The metric that the model was chosen by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
-    /// All of them, means over targets.
+    /// All metrics, averaged over targets.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub metrics: Map<String, Value>,
-    /// Those of every target, if there are several.
+    /// The metrics of every target, if there are several.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub targets: Map<String, Value>,
 }
 
 impl Metrics {
-    /// One of them.
+    /// The value of one metric.
     pub fn get(&self, metric: Metric) -> Option<f64> {
         self.metrics.get(&key(metric))?.as_f64()
     }
 }
 
-/// What JSON calls a metric: its name as an option, with underscores.
+/// The JSON name of a metric: its option name with underscores.
 pub fn key(metric: Metric) -> String {
-    serde_json::to_value(metric)
-        .ok()
-        .and_then(|name| name.as_str().map(|name| name.replace('-', "_")))
-        .expect("a metric is written as its name")
+    metric.name().replace('-', "_")
 }
 
 impl Score {
-    /// Takes predictions in, and what is known of the same graphs, or of these of their vertices.
+    /// Adds predictions for a piece: for its graphs, or for these vertices of them.
     pub fn add(
         &mut self,
         model: &TrainedModel,
@@ -91,8 +88,8 @@ impl Score {
         }
     }
 
-    /// The targets of graphs in the order of the model's. Several targets are matched by name,
-    /// if both sides have names; those that the data does not have are unknown.
+    /// The targets of graphs in the model's order. Several targets are matched by name if both
+    /// sides have names; targets missing from the data are unknown.
     fn by_name<'d>(&mut self, model: &TrainedModel, piece: &'d Dataset) -> Cow<'d, Targets> {
         let (names, own) = (&model.targets, &piece.target_names);
         let (Targets::Numbers(values) | Targets::Binary(values)) = &piece.targets else {
@@ -109,7 +106,7 @@ impl Score {
         let matched = Array2::from_shape_fn((values.nrows(), names.len()), value);
         Cow::Owned(match &piece.targets {
             Targets::Binary(_) => Targets::Binary(matched),
-            // Numbers among other columns do not keep these from being 0 and 1.
+            // Numbers in other columns do not prevent these from being binary.
             _ if is_binary(model) && matched.iter().all(|v| v.is_nan() || *v == 0.0 || *v == 1.0) => {
                 Targets::Binary(matched)
             }
@@ -124,6 +121,7 @@ impl Score {
         targets: &Targets,
     ) -> Result<()> {
         let rows = decisions.nrows();
+        let has_prediction = |row: usize| decisions.row(row).iter().any(|value| !value.is_nan());
         if self.decisions.len() >= MOST {
             self.beyond += rows;
             return Ok(());
@@ -150,13 +148,13 @@ impl Score {
                 let names = model.classes.names();
                 let known: Vec<usize> = (0..rows).filter(|&row| names.contains(&labels.name(row))).collect();
                 self.strange += rows - known.len();
-                known
+                known.into_iter().filter(|&row| has_prediction(row)).collect()
             }
             Targets::Numbers(values) | Targets::Binary(values) => {
                 let known: Vec<usize> =
                     (0..rows).filter(|&row| values.row(row).iter().any(|value| !value.is_nan())).collect();
                 self.without += rows - known.len();
-                known
+                known.into_iter().filter(|&row| has_prediction(row)).collect::<Vec<usize>>()
             }
             Targets::None => {
                 self.without += rows;
@@ -167,12 +165,12 @@ impl Score {
         Ok(self.targets.append(targets.select(&known))?)
     }
 
-    /// Graphs that were compared.
+    /// The number of scored graphs.
     pub fn known(&self) -> usize {
         self.targets.len() + self.strange
     }
 
-    /// All metrics there are, of predictions with these thresholds.
+    /// All available metrics of predictions with these thresholds.
     pub fn finish(self, model: &TrainedModel, thresholds: &[Threshold]) -> Result<Metrics> {
         if self.targets.is_empty() {
             return Ok(Metrics::default());
@@ -180,14 +178,14 @@ impl Score {
         let task = model.readout.task();
         let encoded = Encoded::with_classes(&self.targets, model.classes.clone())?;
         let mut decisions = Array2::from_shape_vec((encoded.len(), task.num_columns()), self.decisions)?;
-        // Models of older versions have no probabilities, nor have numbers.
+        // Models of older versions and regressions have no probabilities.
         let probabilities = match task.num_classes() {
             0 => None,
             _ => model.probabilities(decisions.view()).ok(),
         };
-        // What is above 0 is taken for the second class.
+        // Values above 0 are the second class.
         for (mut column, found) in decisions.columns_mut().into_iter().zip(thresholds) {
-            column -= found.threshold.next_down();
+            column -= if found.class == 0 { found.threshold } else { found.threshold.next_down() };
         }
         let all: Vec<usize> = (0..encoded.len()).collect();
         let probabilities = probabilities.as_ref().map(|probabilities| probabilities.view());
@@ -196,7 +194,7 @@ impl Score {
             values.iter().map(|(metric, value)| (key(metric), json!(value))).collect()
         };
         let mut metrics = object(&values);
-        // A class that the model does not know is predicted wrongly.
+        // A class that the model does not know counts as a wrong prediction.
         if let Some(accuracy) = values.get(Metric::Accuracy).filter(|_| self.strange > 0) {
             let share = encoded.len() as f64 / (encoded.len() + self.strange) as f64;
             metrics.insert(key(Metric::Accuracy), json!(accuracy * share));

@@ -1,4 +1,4 @@
-//! The one place that decides what a person sees: messages, bars, tables.
+//! The one place that decides what users see: messages, progress bars, tables.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -21,12 +21,12 @@ use stepwell_data::download::{Fetched, Progress};
 use stepwell_data::{Dataset, ReadOptions, Source, Survey, Untargeted};
 
 use crate::args::Input;
-use crate::molecules::Chemistry;
+use crate::molecules::{Chemistry, MoleculeTable};
 
-/// How to talk to the person at the other end.
+/// Prints messages, progress and results for the user.
 pub struct Terminal {
     quiet: bool,
-    /// Who knows about molecules.
+    /// The reader of molecules.
     molecules: Box<dyn Chemistry>,
 }
 
@@ -40,7 +40,7 @@ impl Terminal {
         self.quiet
     }
 
-    /// An error, with its causes, in one line.
+    /// Prints an error with its causes, in one line.
     pub fn error(&self, error: &anyhow::Error) {
         // Some errors already quote their cause; do not repeat it.
         let mut text = String::new();
@@ -53,14 +53,14 @@ impl Terminal {
         let _ = writeln!(io::stderr(), "error: {}", printable(&text));
     }
 
-    /// Something worth knowing, on standard error.
+    /// Prints a note on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "{}", printable(text));
         }
     }
 
-    /// The same, a line for each, after what they are.
+    /// Prints several notes, one per line, each after its kind.
     pub fn notes(&self, kind: &str, texts: &[String]) {
         texts.iter().for_each(|text| self.note(&format!("{kind}: {text}")));
     }
@@ -75,17 +75,17 @@ impl Terminal {
         Ok(written)
     }
 
-    /// Text for standard output.
+    /// Prints text on standard output.
     pub fn print(&self, text: &str) -> Result<()> {
         writeln!(io::stdout().lock(), "{}", printable(text)).context("standard output")
     }
 
-    /// One JSON object on standard output.
+    /// Prints one JSON object on standard output.
     pub fn json(&self, value: &impl Serialize) -> Result<()> {
         self.print(&serde_json::to_string(value)?)
     }
 
-    /// A sign of life while `work` runs, on a terminal.
+    /// Shows a spinner while `work` runs, on a terminal.
     pub fn busy<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
         self.with_bar(ProgressBar::new_spinner(), "{spinner} {msg}", what, |bar| {
             bar.enable_steady_tick(Duration::from_millis(100));
@@ -93,7 +93,7 @@ impl Terminal {
         })
     }
 
-    /// Runs a download with a bar of bytes.
+    /// Runs a download with a progress bar in bytes.
     pub fn downloading<T>(
         &self,
         what: &str,
@@ -111,7 +111,7 @@ impl Terminal {
         })
     }
 
-    /// A count of graphs done, on a terminal. Work calls back from any thread.
+    /// Shows the number of finished graphs, on a terminal. `work` may report from any thread.
     pub fn counting<T>(
         &self,
         what: &str,
@@ -126,8 +126,8 @@ impl Terminal {
         })
     }
 
-    /// A bar of steps with the time left, on a terminal. Work calls back with
-    /// the steps done, all steps, and a few words.
+    /// Shows a progress bar of steps with the remaining time, on a terminal. `work` reports the
+    /// finished steps, all steps, and a few words.
     pub fn stepping<T>(&self, what: &str, work: impl FnOnce(&dyn Fn(usize, usize, &str)) -> T) -> T {
         let style = "{msg} {bar:30} {pos} of {len}, {eta} left  {prefix}";
         self.with_bar(ProgressBar::new(1), style, what, |bar| {
@@ -154,15 +154,15 @@ impl Terminal {
         result
     }
 
-    /// Loads the dataset a command was given, with its notes on standard error.
+    /// Loads the dataset of a command, with the reader's notes on standard error.
     pub fn load(&self, input: &Input, untargeted: Untargeted) -> Result<Dataset> {
         self.load_with(input, &input.reading(untargeted))
     }
 
-    /// The same with more options.
+    /// Like [`load`](Self::load), with more options.
     pub fn load_with(&self, input: &Input, options: &ReadOptions) -> Result<Dataset> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
-        let dataset = match self.molecules(input, options)? {
+        let dataset = match self.molecules(input, options, None)? {
             Some(dataset) if options.untargeted == Untargeted::Skip => dataset.without_untargeted(),
             Some(dataset) => dataset,
             None => {
@@ -181,24 +181,38 @@ impl Terminal {
         Ok(dataset)
     }
 
-    /// Where the vertices of graphs that are to be drawn lie: where the dataset says, or, of
-    /// molecules, where chemists would draw atoms.
+    /// Converts the molecule in one row of a table.
+    pub fn load_row(&self, input: &Input, row: usize) -> Result<Dataset> {
+        let found = self.molecules(input, &input.reading(Untargeted::Keep), Some(row))?;
+        let dataset = found.unwrap_or_default();
+        self.notes("note", &dataset.notes);
+        Ok(dataset)
+    }
+
+    /// The positions of vertices for drawing: those of the dataset or, for molecules, those at
+    /// which chemists would draw the atoms.
     pub fn places(&self, dataset: &Dataset) -> Option<Vec<[f64; 2]>> {
         let drawn = || dataset.molecules.as_ref().and_then(|_| self.molecules.places(dataset));
         dataset.coordinates.clone().or_else(drawn)
     }
 
-    /// The molecules a command was given, if it was given any.
-    fn molecules(&self, input: &Input, options: &ReadOptions) -> Result<Option<Dataset>> {
+    /// The molecules given to a command, if any: all of them, or one row.
+    fn molecules(
+        &self,
+        input: &Input,
+        options: &ReadOptions,
+        only: Option<usize>,
+    ) -> Result<Option<Dataset>> {
         let Some(table) = input.molecules.table(input, options, self.quiet)? else { return Ok(None) };
+        let table = MoleculeTable { only, ..table };
         self.molecules.read(&table).map(Some).map_err(anyhow::Error::msg)
     }
 
-    /// Opens the dataset a command was given, to read it piece by piece.
+    /// Opens the dataset of a command, to read it piece by piece.
     pub fn open(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         let options = input.reading(untargeted);
-        if let Some(dataset) = self.molecules(input, &options)? {
+        if let Some(dataset) = self.molecules(input, &options, None)? {
             let mut source = Source::from(dataset);
             source.untargeted = untargeted;
             return Ok(source);
@@ -207,7 +221,7 @@ impl Terminal {
         self.fetching(&catalog, name, open)
     }
 
-    /// The same, but graphs on standard input are read as they arrive, and only once.
+    /// Like [`open`](Self::open), but reads graphs on standard input as they arrive, and only once.
     pub fn open_once(&self, input: &Input, untargeted: Untargeted) -> Result<Source> {
         let (catalog, name, seed) = (input.sources.catalog(), &input.dataset, input.data_seed);
         if input.molecules.are_given() {
@@ -218,7 +232,7 @@ impl Terminal {
         self.fetching(&catalog, name, open)
     }
 
-    /// Says how many graphs were not used.
+    /// Prints the number of graphs that were not used.
     fn note_left_out(&self, graphs: usize) {
         match graphs {
             0 => {}
@@ -227,7 +241,7 @@ impl Terminal {
         }
     }
 
-    /// Looks at the graphs of a source once, with the reader's notes on standard error.
+    /// Surveys the graphs of a source once, with the reader's notes on standard error.
     pub fn survey(&self, source: &Source, whole: bool, config: &ModelConfig) -> Result<Survey> {
         let survey =
             self.busy(&format!("reading {}", source.name), || source.survey(&config.features(), whole))?;
@@ -236,7 +250,7 @@ impl Terminal {
         Ok(survey)
     }
 
-    /// Pools graphs, unless the cache has them pooled already.
+    /// Pools graphs, unless the cache holds their pyramid.
     pub fn coarsen(
         &self,
         cache: Option<&PyramidCache>,
@@ -250,7 +264,7 @@ impl Terminal {
         Ok(pyramid)
     }
 
-    /// Reads something, with the bar of a download if that is what it takes.
+    /// Reads a dataset, with a progress bar if that requires a download.
     fn fetching<T>(
         &self,
         catalog: &Catalog,
@@ -266,8 +280,8 @@ impl Terminal {
     }
 }
 
-/// Escapes control characters: names of graphs and files may hold some that move the cursor
-/// or rename the window.
+/// Escapes control characters: names of graphs and files may contain some that move the cursor or
+/// rename the window.
 fn printable(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(hidden) {
@@ -277,13 +291,13 @@ fn printable(text: &str) -> Cow<'_, str> {
     text.chars().map(shown).collect()
 }
 
-/// What a dataset's targets are called.
+/// The name of a dataset's targets.
 fn targets(input: &Input) -> String {
     let names = if input.target.is_empty() { vec!["y".to_owned()] } else { input.target.clone() };
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// A table of the lab as text.
+/// Formats a table of the lab as text.
 pub fn shown(found: &stepwell_lab::table::Table) -> String {
     let header: Vec<&str> = found.header.iter().map(String::as_str).collect();
     table(&header, found.rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect()))

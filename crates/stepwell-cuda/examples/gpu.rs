@@ -1,4 +1,4 @@
-//! A GPU beside the processor: does it compute the same, and how fast? For `./test gpu` and
+//! Compares a GPU with the processor: results and speed. Used by `./test gpu` and
 //! `benchmarks/gpu.py`.
 //!
 //! ```sh
@@ -6,9 +6,10 @@
 //! cargo run --release -p stepwell-cuda --example gpu -- time nci1 100000 50 /tmp/graphs
 //! ```
 //!
-//! `check` compares every option and ends with 1 if one differs. `time` makes graphs of a
-//! kind (b-hard, nci1, reddit, or one, a single graph of so many vertices), embeds them, and,
-//! where a folder is given, writes them there for others to do the same.
+//! `check` compares every option and exits with 1 if one differs. `products` compares and times
+//! products with landmarks. `time` generates graphs of a kind
+//! (b-hard, nci1, reddit, or one: a single graph with that many vertices) and embeds them. If a
+//! folder is given, it writes them there, so that other programs can embed the same graphs.
 
 #[path = "../src/cases.rs"]
 #[allow(dead_code)]
@@ -42,12 +43,13 @@ fn main() -> ExitCode {
     match words[..] {
         ["check"] => check(&gpu, &[9, 50, 100, 128, 200]),
         ["check", units] => check(&gpu, &[number(units)]),
+        ["products"] => products(&gpu),
         ["time", kind, count, units] => time(&gpu, kind, number(count), number(units), None),
         ["time", kind, count, units, folder] => {
             time(&gpu, kind, number(count), number(units), Some(Path::new(folder)))
         }
         _ => {
-            eprintln!("expected: check [UNITS], or time KIND COUNT UNITS [FOLDER]");
+            eprintln!("expected: check [UNITS], products, or time KIND COUNT UNITS [FOLDER]");
             ExitCode::from(2)
         }
     }
@@ -57,7 +59,7 @@ fn number(text: &str) -> usize {
     text.parse().expect("a number")
 }
 
-/// Sizes for every class: packs, one graph in a thread block, global memory, the whole GPU.
+/// Checks sizes of every class: packs, one graph per thread block, global memory, the whole GPU.
 fn check(gpu: &Device, units: &[usize]) -> ExitCode {
     let small: Vec<usize> = (0..300).map(|i| (i * 7919) % 60).collect();
     let large = [150, 333, 700, 1500, 5000, 40_000];
@@ -87,7 +89,44 @@ fn check(gpu: &Device, units: &[usize]) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Graphs that look like those of a dataset.
+/// Compares products of rows with landmarks with sums in f64, and prints their times.
+fn products(gpu: &Device) -> ExitCode {
+    let random = |count: usize, width: usize, seed: u64| -> Vec<f32> {
+        let mut stream = Stream::new(seed, "products", [count as u64, width as u64]);
+        (0..count * width).map(|_| (stream.normal() / (width as f64).sqrt()) as f32).collect()
+    };
+    let mut failed = false;
+    for (count, others, width) in [(1, 2000, 2700), (300, 1001, 333), (8192, 2000, 2700)] {
+        let (rows, landmarks) = (random(count, width, 1), random(others, width, 2));
+        let multiply = || {
+            let start = Instant::now();
+            let found = gpu.products(&rows, &landmarks, width).expect("enough landmarks").expect("products");
+            (found, start.elapsed().as_secs_f64())
+        };
+        let (found, first) = multiply();
+        let (again, second) = multiply();
+        let mut largest = 0.0f64;
+        for pair in (0..count * others).step_by(1 + count * others / 10_000) {
+            let (row, landmark) = (pair / others * width, pair % others * width);
+            let pairs = rows[row..][..width].iter().zip(&landmarks[landmark..][..width]);
+            let exact: f64 = pairs.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            let apart = (f64::from(found[pair]) - exact).abs();
+            largest = if apart.is_nan() { f64::INFINITY } else { largest.max(apart) };
+        }
+        let good = largest < 3e-7 && found == again;
+        failed |= !good;
+        println!(
+            "{} products of {count} rows and {others} landmarks of {width}: differ by {largest:.1e}; \
+             {:.2} ms, again {:.2} ms",
+            if good { "ok" } else { "FAILED" },
+            1e3 * first,
+            1e3 * second
+        );
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Graphs that resemble those of a dataset.
 fn graphs(kind: &str, count: usize) -> GraphBatch {
     let mut stream = Stream::new(0, "graphs to time", [0, 0]);
     let mut builder = BatchBuilder::default();
@@ -183,7 +222,7 @@ fn time(gpu: &Device, kind: &str, count: usize, units: usize, folder: Option<&Pa
         1e12 * best.0 / sweeps,
         sweeps / vertices as f64
     );
-    // One core, on a part of the graphs; all of them share the rest of the machine's caches.
+    // One core, on a part of the graphs; it has the caches of the whole machine.
     let some: Vec<usize> = (0..graphs.len()).step_by((vertices / 50_000).max(1)).collect();
     let on_cpu = model.clone().on(Device::processor());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -204,7 +243,7 @@ fn time(gpu: &Device, kind: &str, count: usize, units: usize, folder: Option<&Pa
         );
     }
     if let Some(folder) = folder {
-        // The paper's iteration, all vertices at once, needs more sweeps.
+        // The paper's iteration, which updates all vertices at once, needs more sweeps.
         let jacobi = ModelConfig { solver: Solver::Jacobi, ..config };
         let mut other = model.clone();
         other.config = jacobi.clone();
@@ -222,7 +261,7 @@ fn time(gpu: &Device, kind: &str, count: usize, units: usize, folder: Option<&Pa
     ExitCode::SUCCESS
 }
 
-/// Writes graphs and weights as plain arrays, and what became of them.
+/// Writes graphs and weights as plain arrays, and the resulting vectors.
 fn write(
     folder: &Path,
     graphs: &GraphBatch,

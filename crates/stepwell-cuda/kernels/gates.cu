@@ -1,6 +1,6 @@
-// The gates of edges that have attributes: cos(a·U + b), times the line of their label.
+// The gates of edges with attributes: cos(a·U + b), times the row of their label.
 
-// cos(2πt) = 1 - 2 sin²(πw), where w is t less the nearest integer, as on the processor.
+// cos(2πt) = 1 - 2 sin²(πw), where w is t minus the nearest integer, as on the processor.
 __device__ __forceinline__ float cosine_of_turns(float turns) {
     const float rounder = 12582912.0f + 127.0f;
     turns = fminf(fmaxf(turns, -1048576.0f), 1048576.0f);
@@ -17,8 +17,8 @@ __device__ __forceinline__ float cosine_of_turns(float turns) {
     return fmaxf(__fmaf_rn(__fmul_rn(sine, sine), -2.0f, 1.0f), -1.0f);
 }
 
-// A line per different edge and reservoir. `turns` has a row per attribute and one more for
-// b, in turns; `labels` a line per kind of edge.
+// One gate row per distinct edge and reservoir. `turns` has a row per attribute and one more for b,
+// in turns; `labels` has a row per kind of edge.
 extern "C" __global__ void __launch_bounds__(256) fill_gates(const Params p) {
     size_t count = (size_t)p.gate_lines * HP;
     for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count * p.gated_runs; i += gridDim.x * 256ull) {

@@ -1,4 +1,4 @@
-// One large graph: a launch for each colour of a sweep, states in global memory.
+// One large graph: one launch for each colour of a sweep, with states in global memory.
 
 extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) sweep_large(const Params p) {
     const uint4 *matrix = (const uint4 *)p.recurrent;
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) sweep_large
     }
 }
 
-// What drives a later block: states of the level below, pooled if there is a carry.
+// The drive of a later block: states of the level below, pooled if there is a carry.
 extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) project_large(const Params p) {
     unsigned lane = threadIdx.x & 31, warp = blockIdx.x * 8 + (threadIdx.x >> 5), warps = gridDim.x * 8;
     for (unsigned tile = warp; TILE * (size_t)tile < p.rows; tile += warps)
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256, HP <= 104 ? 2 : 1) project_lar
                 (const uint2 *)p.carry_entries, p.by_max, TILE * tile, (unsigned)p.rows, lane);
 }
 
-// What drives the first block.
+// The drive of the first block.
 extern "C" __global__ void __launch_bounds__(256) drive_large(const Params p) {
     size_t count = (size_t)p.rows * HP;
     for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(256) drive_large(const Params p) {
     }
 }
 
-// States of reservoirs side by side are added up: target += state.
+// Adds the states of parallel reservoirs: target += state.
 extern "C" __global__ void __launch_bounds__(256) add_large(const Params p) {
     size_t count = (size_t)p.rows * STRIDE;
     for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull)
@@ -71,9 +71,9 @@ extern "C" __global__ void __launch_bounds__(256) pool_large(const Params p) {
     }
 }
 
-// Sums over a warp's share of the rows, always the same rows and in the same order: warp w of
-// `shares` takes rows w, w + shares, ... Two sums each: of the changes (or squares of states,
-// where `block` says so) and of the vertices.
+// Sums over a warp's share of the rows, always over the same rows in the same order: warp w of
+// `shares` takes rows w, w + shares, ... It computes two sums: of the changes (or of squared
+// states, depending on `block`) and of the vertices.
 extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) {
     unsigned lane = threadIdx.x & 31, share = blockIdx.x * 8 + (threadIdx.x >> 5);
     double squares = 0.0, vertices = 0.0;
@@ -103,8 +103,8 @@ extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) 
     }
 }
 
-// Sums, largest values and vertices of a share of the rows, unit by unit; where `block`
-// says so, squared differences from the means in `drive`.
+// Sums, maxima and vertices of a share of the rows, unit by unit; or, depending on `block`, squared
+// differences from the means in `drive`.
 extern "C" __global__ void __launch_bounds__(256) aggregate_large(const Params p) {
     const uint4 *meta = (const uint4 *)p.meta;
     size_t count = (size_t)p.shares * HP;

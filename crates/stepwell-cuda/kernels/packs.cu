@@ -1,20 +1,20 @@
-// Packs of graphs: all sweeps and aggregates of a block in one launch, and what drives the
-// next one.
+// Packs of graphs: all sweeps and aggregates of a block in one launch, and the drive of the next
+// block.
 //
-// A thread block is divided into teams of warps. A team takes one pack after the other
-// from a common counter. States lie in its share of shared memory (or, where SHARED is 0,
-// in a slot of global memory), and so do rows and entries of the level it works on.
-// Rows of a pack are ordered by phase, all graphs together, so that a phase is a range of
-// rows, no more than a team has tiles for. All rows of a phase gather before any of them is
-// renewed. Sums over a graph go through the list of its members. A graph stops by itself:
-// its rows then stay as they are. No result depends on which team takes a pack.
+// A thread block is divided into teams of warps. A team takes packs one by one from a common
+// counter. Its share of shared memory (or, if SHARED is 0, a slot of global memory) holds the
+// states, and the rows and entries of the current level. The rows of a pack are ordered by phase
+// over all its graphs, so that a phase is a range of rows, at most as many as the team has tiles
+// for. All rows of a phase gather before any of them is updated. Sums over a graph use the list of
+// its members. Each graph stops on its own: its rows then stay unchanged. No result depends on
+// which team takes a pack.
 
-// Of each pack and level.
+// For each pack and level.
 struct PackLevel {
     unsigned row, rows, entry, entries, phase, phases, members, unused;
 };
 
-// What a team knows of its pack and of each graph, in shared memory.
+// The team's data about its pack and each graph, in shared memory.
 struct Graphs {
     unsigned *going, *pack;
     unsigned *done, *sweeps, *converged;
@@ -37,7 +37,7 @@ struct Team {
     __device__ __forceinline__ void sync() const { team_barrier(index, warps); }
 };
 
-// Where a team keeps what it works on.
+// The locations of a team's working data.
 struct Place {
     float *state, *next;
     uint4 *meta;
@@ -66,11 +66,11 @@ __device__ __forceinline__ Place place_in(char *arena, unsigned rows, unsigned e
     return place;
 }
 
-// Graphs of more rows are judged by a whole warp, others by eight lanes.
+// Graphs with more rows are tested for convergence by a whole warp, others by eight lanes.
 #define SMALL 64
 
-// Whether a graph has settled after a sweep; by lanes that are `by` neighbouring ones of a
-// warp. All lanes of a warp come here; of those without a graph `start` is `end`.
+// Whether a graph has converged after a sweep, computed by `by` adjacent lanes of a warp. All lanes
+// of a warp take part; lanes without a graph have `start` equal to `end`.
 __device__ __forceinline__ void judge(const Params &p, const Place &place, const Graphs &graphs, unsigned graph,
                                       unsigned start, unsigned end, bool has_graph, unsigned by, unsigned units,
                                       unsigned sweep, unsigned lane) {
@@ -83,7 +83,7 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
     bool last = sweep + 1 == p.limit;
     bool settled = change < p.tol || change == 0.0;
     if (settled) converged = change < p.tol ? BY_TOLERANCE : BY_ROUNDING;
-    // A state of a vertex is at most 1.
+    // Each component of a state is at most 1.
     bool near = has_graph && !settled && (last || !p.fixed) &&
                 squares < p.rounding * p.rounding * (double)p.most_vertices * units;
     if (__ballot_sync(ALL, near)) {
@@ -100,14 +100,14 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
         for (unsigned step = 1; step < by; step *= 2) norm += __shfl_xor_sync(ALL, norm, step);
         if (near && change < p.rounding * sqrt(norm)) converged = BY_ROUNDING;
     }
-    // Lanes have read of the graph what one of them now writes.
+    // All lanes have read the values that one of them now overwrites.
     __syncwarp();
     if (has_graph && lane % by == 0) {
         if (sweep == 0) graphs.first[graph] = (float)change;
         graphs.change[graph] = (float)change;
         graphs.sweeps[graph] = sweep + 1;
         graphs.converged[graph] = converged;
-        // A change that is not a number will not become one again.
+        // Once a change is NaN, it stays NaN.
         if (change != change || last || (!p.fixed && converged != NOT_CONVERGED)) {
             graphs.done[graph] = 1;
             atomicAdd(graphs.going, ALL);
@@ -115,7 +115,7 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
     }
 }
 
-// Judges all graphs of a pack that go on.
+// Tests all active graphs of a pack for convergence.
 __device__ __forceinline__ void judge_all(const Params &p, const Place &place, const Graphs &graphs,
                                           const unsigned *starts, unsigned num_graphs, unsigned units,
                                           unsigned sweep, const Team &team) {
@@ -136,9 +136,8 @@ __device__ __forceinline__ void judge_all(const Params &p, const Place &place, c
     }
 }
 
-// Writes the aggregates of a graph, four units of them; by one warp. Eight lanes share the
-// rows of a unit, in the same way whatever the size of the team. Not inline: sweeps need the
-// registers.
+// Writes four units of the aggregates of a graph; executed by one warp. Eight lanes share the rows
+// of a unit in the same way for every team size. Not inlined, because sweeps need the registers.
 __device__ __noinline__ void aggregate(const Params &p, double *out, const float *state, const uint4 *meta,
                                           const unsigned *members, unsigned start, unsigned end, unsigned units,
                                           unsigned four, unsigned lane) {
@@ -303,7 +302,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
                               graphs.converged[i]};
                 ((uint4 *)p.runs)[row * p.num_runs + p.first_run + run] = told;
             }
-            // States of reservoirs side by side are added up.
+            // Adds the states of parallel reservoirs.
             if (p.reservoirs > 1) {
                 bool last = reservoir + 1 == p.reservoirs;
                 for (unsigned i = team.thread; i < level.rows * STRIDE; i += team.threads) {
@@ -348,7 +347,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
                           team.lane);
             }
         }
-        // What drives the next block.
+        // The drive of the next block.
         if (block + 1 < p.blocks) {
             PackLevel next = levels[plan[4]];
             const uint2 *carry = plan[4] != plan[0] ? (const uint2 *)p.carry + next.row : nullptr;

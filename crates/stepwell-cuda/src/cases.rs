@@ -1,5 +1,5 @@
-//! Graphs and options that a GPU must agree on with the processor: for tests, on a GPU or
-//! an emulated one.
+//! Graphs and options on which a GPU must agree with the processor: for tests on a real or an
+//! emulated GPU.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow::Continue;
@@ -12,7 +12,7 @@ use stepwell::pool::Reduce;
 use stepwell::reservoir::{Convergence, Device, Embedding, Run};
 use stepwell::rng::Stream;
 
-/// What the graphs of a case carry.
+/// The features of the graphs of a case.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carries {
     pub labels: usize,
@@ -23,7 +23,8 @@ pub struct Carries {
     pub directed: bool,
 }
 
-/// A connected random graph: a tree whose vertices prefer early ones where `hubs`, and more edges.
+/// A connected random graph: a tree, whose vertices prefer early ones if `hubs`, and additional
+/// edges.
 pub fn random_graph(
     stream: &mut Stream,
     vertices: usize,
@@ -71,12 +72,12 @@ pub fn batch(seed: u64, sizes: &[usize], hubs: bool, carries: Carries) -> GraphB
     let mut batch = GraphBatch::default();
     for &vertices in sizes {
         let graph = random_graph(&mut stream, vertices, vertices / 3, hubs, carries);
-        batch.append(graph.as_batch()).expect("graphs that carry the same");
+        batch.append(graph.as_batch()).expect("graphs with the same features");
     }
     batch
 }
 
-/// What a case is called, its options, what its graphs carry and whether they have hubs.
+/// The name of each case, its options, the features of its graphs, and whether they have hubs.
 pub fn cases(units: usize) -> Vec<(&'static str, ModelConfig, Carries, bool)> {
     let base = ModelConfig { units: units.into(), max_iter: 400, ..ModelConfig::default() };
     let one = Carries { labels: 1, ..Carries::default() };
@@ -159,26 +160,27 @@ pub fn cases(units: usize) -> Vec<(&'static str, ModelConfig, Carries, bool)> {
     ]
 }
 
-/// How a device differs from the processor.
+/// The differences between a device and the processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Difference {
-    /// Of a number of a vector at the fixed point; of a sum, divided by the vertices it is of.
+    /// The largest difference of a vector element at the fixed point; sums are divided by the
+    /// number of vertices.
     pub states: f64,
-    /// The same of the processor in single from that in double precision: what rounding does to
-    /// this model.
+    /// The same difference between single and double precision on the processor: the effect of
+    /// rounding on this model.
     pub rounding: f64,
-    /// By how much sweeps differ, at most.
+    /// The largest difference in the number of sweeps.
     pub sweeps: u32,
-    /// Sweeps of the device, divided by those of the processor.
+    /// Sweeps of the device divided by those of the processor.
     pub ratio: f64,
-    /// Runs that converged on one of them only.
+    /// The number of runs that converged on only one of them.
     pub converged: usize,
-    /// Whether the device gives the same bits again.
+    /// Whether the device returns the same bits again.
     pub same_again: bool,
 }
 
-/// Embeds on both and compares: sweeps with the tolerance given, states as close to the fixed
-/// point as rounding lets one come.
+/// Embeds on both and compares: sweeps at the given tolerance, states as close to the fixed point
+/// as rounding allows.
 pub fn compare(config: &ModelConfig, graphs: &GraphBatch, device: &Device) -> stepwell::Result<Difference> {
     let embed = |config: &ModelConfig, device: &Device| {
         let model = Model::fit(config.clone(), graphs)?.on(device.clone());
@@ -202,7 +204,7 @@ pub fn compare(config: &ModelConfig, graphs: &GraphBatch, device: &Device) -> st
     })
 }
 
-/// The largest difference of a number; of sums, divided by the vertices they are of.
+/// The largest difference of an element; sums are divided by the number of vertices.
 pub fn difference(config: &ModelConfig, graphs: &GraphBatch, one: &Embedding, other: &Embedding) -> f64 {
     let mut largest = 0.0f64;
     let sums = config.aggregate.contains(&Aggregate::Sum);
@@ -217,12 +219,12 @@ pub fn difference(config: &ModelConfig, graphs: &GraphBatch, one: &Embedding, ot
 }
 
 impl Difference {
-    /// Whether that is as it should be: states differ by 2e-6 or, where the model makes more of
-    /// rounding, by four times what it does on the processor. Where rows are renewed one after
-    /// the other, the two do so in different orders, and need different numbers of sweeps.
+    /// Whether the differences are acceptable: states differ by at most 2e-6 or, if the model
+    /// amplifies rounding, by four times the effect of rounding on the processor. With
+    /// Gauss–Seidel, the two update rows in different orders and need different numbers of sweeps.
     pub fn is_good(&self, config: &ModelConfig) -> bool {
         let sweeps = match config.solver {
-            // Where changes end in rounding, its last sweeps are a matter of luck.
+            // If changes end in rounding, the number of final sweeps is random.
             Solver::Jacobi => self.ratio > 0.85 && self.ratio < 1.15,
             Solver::GaussSeidel => self.ratio < 1.4,
         };

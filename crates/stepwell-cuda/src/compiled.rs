@@ -1,8 +1,8 @@
-//! Compiled kernels kept on disk, so that they are compiled once.
+//! Caches compiled kernels on disk, so that they are compiled only once.
 //!
-//! A file is called by a SHA-256 of the program, the architecture and the version of the
-//! compiler, and begins with a SHA-256 of what follows. A file that is broken is compiled
-//! again; one that cannot be written is not kept.
+//! A file is named by a SHA-256 of the program, the architecture and the compiler version, and
+//! begins with a SHA-256 of the rest. The code of a broken file is compiled again; if a file cannot
+//! be written, the code is not cached.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::machine::Trouble;
 
 const CHECKSUM: usize = 32;
 
-/// The code from the folder, or compiled and put there.
+/// Loads the code from the folder, or compiles and stores it.
 pub fn find(
     folder: Option<&Path>,
     source: &str,

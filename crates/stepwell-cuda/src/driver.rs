@@ -1,9 +1,9 @@
-//! An NVIDIA GPU by way of its driver, and NVRTC, which compiles kernels for it.
+//! An NVIDIA GPU, through its driver and NVRTC, which compiles kernels.
 //!
-//! Both libraries are looked for when they are asked for; nothing of CUDA is needed to
-//! build. This is the only module with `unsafe` code in this crate: calls of the two
-//! libraries. Addresses come from the driver, lengths from the lists they are for; what
-//! kernels do with them is theirs to keep (`compute-sanitizer` looks after that).
+//! Both libraries are loaded on first use; building needs no part of CUDA. This is the only module
+//! with `unsafe` code in this crate: calls to the two libraries. Addresses come from the driver,
+//! and lengths from the lists they belong to. The kernels must respect them (`compute-sanitizer`
+//! checks that).
 
 #![allow(unsafe_code)]
 
@@ -22,7 +22,7 @@ use crate::machine::{Launch, Limits, Machine, Trouble};
 use crate::params::Params;
 use crate::source::{Part, Shape};
 
-/// Tensor cores since then multiply 16 x 16 by 16 x 8 numbers of 16 bits.
+/// Since this version, tensor cores multiply 16 x 16 by 16 x 8 matrices of 16-bit numbers.
 const OLDEST: (i32, i32) = (8, 0);
 
 /// One GPU.
@@ -32,7 +32,7 @@ pub struct Gpu {
     limits: Limits,
     context: sys::CUcontext,
     device: sys::CUdevice,
-    /// Where compiled kernels are kept, if anywhere.
+    /// The folder of compiled kernels, if they are cached.
     cache: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -41,14 +41,14 @@ pub struct Gpu {
 struct State {
     modules: HashMap<(Shape, Part), sys::CUmodule>,
     functions: HashMap<(Shape, &'static str), sys::CUfunction>,
-    /// Memory given back, by its size.
+    /// Freed memory for reuse, by size.
     spare: HashMap<usize, Vec<u64>>,
 }
 
-// SAFETY: handles of a context may be used from any thread that makes it current, which
-// every function here does.
+// SAFETY: handles of a context may be used from any thread that makes it current, which every
+// function here does.
 unsafe impl Send for Gpu {}
-// SAFETY: as above; what changes is behind a lock.
+// SAFETY: as above; mutable state is behind a lock.
 unsafe impl Sync for Gpu {}
 
 impl fmt::Debug for Gpu {
@@ -65,9 +65,9 @@ fn failed(what: &str) -> impl Fn(driver::DriverError) -> Trouble + '_ {
 }
 
 impl Gpu {
-    /// The GPU of that number, if there are a driver, a compiler and such a GPU, recent enough.
+    /// Opens the GPU with that number, if a driver, a compiler and a recent enough GPU exist.
     pub fn open(number: usize, cache: Option<PathBuf>) -> Result<Self, Trouble> {
-        // SAFETY: libraries of these names are trusted to be NVIDIA's, as every program does.
+        // SAFETY: libraries with these names are trusted to be NVIDIA's, as in every program.
         if unsafe { !sys::is_culib_present() } {
             return Err("no NVIDIA driver was found (libcuda)".into());
         }
@@ -81,7 +81,7 @@ impl Gpu {
         driver::init().map_err(failed("starting the NVIDIA driver"))?;
         let count = driver::device::get_count().map_err(failed("counting GPUs"))?;
         let number = i32::try_from(number).ok().filter(|&number| number < count);
-        let number = number.ok_or_else(|| format!("the NVIDIA driver knows of {count} GPUs only"))?;
+        let number = number.ok_or_else(|| format!("the NVIDIA driver finds only {count} GPUs"))?;
         let device = driver::device::get(number).map_err(failed("opening the GPU"))?;
         let name = driver::device::get_name(device).map_err(failed("asking for the GPU's name"))?;
         use sys::CUdevice_attribute::*;
@@ -102,13 +102,14 @@ impl Gpu {
             shared: attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
             large_rows: 1 << 14,
             shares: 1 << 10,
+            fewest_products: 1 << 18,
         };
-        // SAFETY: the device comes from the driver; the context is given back in `drop`.
+        // SAFETY: the device comes from the driver; the context is released in `drop`.
         let context = unsafe { driver::primary_ctx::retain(device) }.map_err(failed("opening the GPU"))?;
         Ok(Self { name, architecture, limits, context, device, cache, state: Mutex::default() })
     }
 
-    /// Makes the context that of this thread.
+    /// Makes the context current on this thread.
     fn enter(&self) -> Result<MutexGuard<'_, State>, Trouble> {
         // SAFETY: the context lives as long as `self`.
         unsafe { driver::ctx::set_current(self.context) }.map_err(failed("using the GPU"))?;
@@ -147,10 +148,10 @@ impl Gpu {
         Ok(function)
     }
 
-    /// Gives spare memory back to the driver.
+    /// Returns spare memory to the driver.
     fn trim(state: &mut State) {
         for address in state.spare.drain().flat_map(|(_, list)| list) {
-            // SAFETY: the address came from `malloc_sync` and nobody uses it any more.
+            // SAFETY: the address came from `malloc_sync` and is no longer in use.
             let _ = unsafe { driver::free_sync(address) };
         }
     }
@@ -162,7 +163,7 @@ impl Drop for Gpu {
         if let Ok(mut state) = self.enter() {
             Self::trim(&mut state);
             for (_, module) in state.modules.drain() {
-                // SAFETY: the module was loaded here, and no kernel of it runs any more.
+                // SAFETY: the module was loaded here, and none of its kernels is running.
                 let _ = unsafe { driver::module::unload(module) };
             }
         }
@@ -171,7 +172,7 @@ impl Drop for Gpu {
     }
 }
 
-/// Sizes are rounded up, so that memory given back fits the next that is asked for.
+/// Rounds sizes up, so that freed memory fits later requests.
 fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(if bytes < 1 << 22 { 1 << 16 } else { 1 << 21 })
 }
@@ -191,7 +192,7 @@ impl Machine for Gpu {
         if let Some(address) = state.spare.get_mut(&bytes).and_then(Vec::pop) {
             return Ok(address);
         }
-        // SAFETY: nothing is read before it is written: by `write`, `clear` or a kernel.
+        // SAFETY: memory is written by `write`, `clear` or a kernel before it is read.
         let reserve = || unsafe { driver::malloc_sync(bytes) };
         reserve().or_else(|_| {
             Self::trim(&mut state);
@@ -199,7 +200,7 @@ impl Machine for Gpu {
                 let left = driver::mem_get_info().map_or(0, |(free, _)| free);
                 let said = failed("reserving memory")(error);
                 format!(
-                    "{said}: {} MB asked for, {} MB free; embed fewer or smaller graphs at a time, or use \
+                    "{said}: {} MB requested, {} MB free; embed fewer or smaller graphs at a time, or use \
                      device cpu",
                     bytes >> 20,
                     left >> 20
@@ -216,19 +217,19 @@ impl Machine for Gpu {
 
     fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Trouble> {
         let _state = self.enter()?;
-        // SAFETY: the address has room for as many bytes: `Buffer` reserved it for them.
+        // SAFETY: `Buffer` reserved at least that many bytes at the address.
         unsafe { driver::memcpy_htod_sync(address, bytes) }.map_err(failed("copying to the GPU"))
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Trouble> {
         let _state = self.enter()?;
-        // SAFETY: as many bytes were reserved there: `Buffer` checks that.
+        // SAFETY: `Buffer` checks that at least that many bytes were reserved there.
         unsafe { driver::memcpy_dtoh_sync(bytes, address) }.map_err(failed("copying from the GPU"))
     }
 
     fn clear(&self, address: u64, bytes: usize) -> Result<(), Trouble> {
         let _state = self.enter()?;
-        // SAFETY: as many bytes were reserved there.
+        // SAFETY: at least that many bytes were reserved there.
         unsafe { driver::memset_d8_sync(address, 0, bytes) }.map_err(failed("clearing memory of the GPU"))
     }
 
@@ -239,7 +240,7 @@ impl Machine for Gpu {
         let mut arguments = [words.as_ptr() as *mut c_void];
         let Launch { blocks, threads, shared, .. } = launch;
         // SAFETY: the kernel takes one argument, the struct that `words` is laid out as; it is
-        // copied before the call returns. Addresses in it are of buffers that are kept until
+        // copied before the call returns. The addresses in it belong to buffers that are kept until
         // copies from the GPU have waited for the kernel.
         unsafe {
             driver::launch_kernel(
@@ -263,7 +264,7 @@ impl Machine for Gpu {
 /// The version of NVRTC.
 fn version() -> Result<(i32, i32), Trouble> {
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: the library is there, and writes two numbers.
+    // SAFETY: the library is loaded, and the call writes two numbers.
     let result = unsafe { nvrtc_sys::nvrtcVersion(&mut major, &mut minor) };
     result.result().map_err(|error| format!("asking NVRTC for its version failed: {:?}", error.0))?;
     Ok((major, minor))
@@ -276,8 +277,8 @@ fn compile(source: &str, target: &str) -> Result<Vec<u8>, Trouble> {
     let program = nvrtc::create_program(&source, Some(c"stepwell.cu"))
         .map_err(|error| said("starting NVRTC", error))?;
     let options = [format!("--gpu-architecture={target}"), "--std=c++17".into(), "--fmad=true".into()];
-    // SAFETY: the program was created above and is destroyed below, after its last use; the
-    // code has the length that NVRTC tells before it writes it.
+    // SAFETY: the program is created above and destroyed below, after its last use; the code has
+    // the length that NVRTC reports before it writes it.
     unsafe {
         let result = nvrtc::compile_program(program, &options).map_err(|error| {
             let log = nvrtc::get_program_log(program).unwrap_or_default();

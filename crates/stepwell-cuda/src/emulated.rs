@@ -1,4 +1,4 @@
-//! A GPU by plain C++: the same kernels, compiled for this processor.
+//! A GPU emulated in C++: the same kernels, compiled for this processor.
 
 #![allow(unsafe_code)]
 
@@ -16,9 +16,9 @@ use crate::source::{Part, Shape};
 
 const PRELUDE: &str = include_str!("../kernels/emulated.hpp");
 
-/// Programs compiled so far; tests share them.
+/// Compiled programs, shared by tests.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Library>>>> = Mutex::new(None);
-/// Fibers are of one thread at a time.
+/// Only one thread at a time may run fibers.
 static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Whether this machine has a C++ compiler.
@@ -29,7 +29,7 @@ pub fn possible() -> bool {
 #[derive(Debug)]
 pub struct Emulated {
     pub limits: Limits,
-    /// The order in which threads take turns.
+    /// Whether threads run in reverse order.
     pub backwards: bool,
     folder: TempDir,
     memory: Mutex<HashMap<u64, Vec<u128>>>,
@@ -40,9 +40,14 @@ impl Emulated {
         Self { limits, backwards, folder: tempfile::tempdir().unwrap(), memory: Mutex::default() }
     }
 
-    /// Whether all memory was given back.
+    /// Whether all memory was freed.
     pub fn is_empty(&self) -> bool {
         self.memory.lock().unwrap().is_empty()
+    }
+
+    /// How many pieces of memory are in use.
+    pub fn reservations(&self) -> usize {
+        self.memory.lock().unwrap().len()
     }
 
     fn program(&self, shape: Shape, part: Part) -> Arc<Library> {
@@ -58,6 +63,7 @@ impl Emulated {
                 "aggregate_large",
             ],
             Part::Gates => &["fill_gates"],
+            Part::Products => &["multiply_rows"],
         };
         let mut source = format!("#include <array>\n{PRELUDE}\n{}", shape.source(part));
         source += "extern \"C\" int launch(const char *kernel, const uint64_t *words, unsigned blocks,\n\
@@ -83,7 +89,8 @@ impl Emulated {
                 .output()
                 .unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            // SAFETY: the library was made above, of our own sources; it starts nothing when loaded.
+            // SAFETY: the library was built above from our own sources; it runs no code when
+            // loaded.
             Arc::new(unsafe { Library::new(&to) }.unwrap())
         };
         programs.entry(source.clone()).or_insert_with(compile).clone()
@@ -100,7 +107,7 @@ impl Machine for Emulated {
     }
 
     fn reserve(&self, bytes: usize) -> Result<u64, Trouble> {
-        // What is not written must not matter.
+        // Uninitialised memory must not affect results.
         let mut room = vec![0x7f7f_7f7f_7f7f_7f7f_7f7f_7f7f_7f7f_7f7fu128; bytes.div_ceil(16)];
         let address = room.as_mut_ptr() as u64;
         self.memory.lock().unwrap().insert(address, room);

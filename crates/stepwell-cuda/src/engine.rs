@@ -1,11 +1,12 @@
-//! Graphs through a model on a GPU.
+//! Embeds graphs with a model on a GPU.
 //!
-//! Graphs are sorted into classes by what they take of a multiprocessor's memory. Those of
-//! a class go through [packs](crate::packing) in as few launches as there are stacks; what
-//! is too large for shared memory is swept from global memory, by one thread block, or by
-//! all of them if it is [very large](crate::large).
+//! Graphs are sorted into classes by their use of a multiprocessor's memory. The graphs of a class
+//! are processed in [packs](crate::packing), with one launch per block of a stack. Graphs too large
+//! for shared memory are swept from global memory: by one thread block, or by all of them if a
+//! graph is [very large](crate::large).
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use ndarray::{Array2, Axis};
@@ -19,44 +20,53 @@ use crate::machine::{Buffer, Launch, Machine, Trouble};
 use crate::model::{Outline, StackOnGpu, upload};
 use crate::packing::{Chosen, Flat, Layout, Most, Pack, Size, pack};
 use crate::params::Params;
+use crate::products::Kept;
 use crate::source::{BY_ROUNDING, BY_TOLERANCE, MOST_GRAPHS, MOST_UNITS, Part, Shape, graphs_bytes};
 
-/// Recurrent matrices up to this size lie in shared memory.
+/// Recurrent matrices up to this size are kept in shared memory.
 const KEPT_BYTES: usize = 100 << 10;
-/// Tiles that a team works on at a time, where it is one of several in a thread block.
+/// The tiles that a team processes at a time, if it is one of several in a thread block.
 const TEAM: usize = 4;
-/// Phases of a graph in shared memory that no more than its team's tiles ask for.
+/// The bounds on the phases of a graph, beyond those that the tiles of its team require.
 const FEWEST_PHASES: usize = 2;
 const MOST_PHASES: usize = 3;
-/// Rows and entries that are copied and computed at a time.
+/// Rows and entries copied and computed at a time.
 const CHUNK_ROWS: usize = 1 << 21;
 const CHUNK_ENTRIES: usize = 1 << 25;
-/// Numbers of the gates, and of what drives rows, that are computed at a time.
+/// Numbers of gates and drives computed at a time.
 const CHUNK_NUMBERS: usize = 1 << 28;
 
-/// Nanoseconds that all engines of this process have spent.
+/// Nanoseconds spent by all engines of this process.
 static PACKING: AtomicU64 = AtomicU64::new(0);
 static COPYING: AtomicU64 = AtomicU64::new(0);
 static COMPUTING: AtomicU64 = AtomicU64::new(0);
+static COMPARING: AtomicU64 = AtomicU64::new(0);
 
-/// Seconds that engines of this process have spent so far.
+/// Seconds spent by the engines of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
-    /// Laying graphs out, on the processor.
+    /// Laying out graphs, on the processor.
     pub packing: f64,
     /// Copying to the GPU and back.
     pub copying: f64,
-    /// In kernels.
+    /// Running kernels.
     pub computing: f64,
+    /// Multiplying rows with landmarks, with the copies for it.
+    pub comparing: f64,
 }
 
-/// What engines of this process have spent so far.
+/// The seconds spent so far by the engines of this process.
 pub fn times() -> Times {
     let seconds = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64 * 1e-9;
-    Times { packing: seconds(&PACKING), copying: seconds(&COPYING), computing: seconds(&COMPUTING) }
+    Times {
+        packing: seconds(&PACKING),
+        copying: seconds(&COPYING),
+        computing: seconds(&COMPUTING),
+        comparing: seconds(&COMPARING),
+    }
 }
 
-/// Adds what a piece of work takes.
+/// Adds the duration of `work`.
 fn timed<T>(of: &AtomicU64, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
@@ -66,24 +76,32 @@ fn timed<T>(of: &AtomicU64, work: impl FnOnce() -> T) -> T {
 
 /// The engine that computes on a GPU.
 #[derive(Debug)]
-pub struct Cuda<M> {
+pub struct Cuda<M: Machine> {
     machine: M,
+    /// Landmarks on the GPU.
+    landmarks: Mutex<Kept>,
 }
 
-/// Graphs that run in the same way.
+/// Classes of graphs that run in the same way.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Class {
-    /// In shared memory, so many teams in a thread block.
+    /// In shared memory, with this many teams per thread block.
     Shared(usize),
-    /// In global memory, one thread block each.
+    /// In global memory, with one thread block per graph.
     Global,
-    /// All thread blocks for each.
+    /// All thread blocks for each graph.
     Large,
 }
 
 impl<M: Machine> Cuda<M> {
     pub fn new(machine: M) -> Self {
-        Self { machine }
+        Self { machine, landmarks: Mutex::default() }
+    }
+}
+
+impl<M: Machine> Drop for Cuda<M> {
+    fn drop(&mut self) {
+        self.landmarks.get_mut().unwrap_or_else(PoisonError::into_inner).clear(&self.machine);
     }
 }
 
@@ -101,6 +119,15 @@ impl<M: Machine> Engine for Cuda<M> {
         }
         let units = weights.iter().map(|block| block.recurrent.ncols()).max().unwrap_or(0);
         (units > MOST_UNITS).then(|| format!("more than {MOST_UNITS} units are computed on the CPU only"))
+    }
+
+    fn products(&self, rows: &[f32], landmarks: &[f32], width: usize) -> Option<Result<Vec<f32>>> {
+        if width == 0 || landmarks.len() < self.machine.limits().fewest_products {
+            return None;
+        }
+        let mut kept = self.landmarks.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = timed(&COMPARING, || kept.multiply(&self.machine, rows, landmarks, width));
+        Some(found.map_err(|problem| Error::Device { device: self.name(), problem }))
     }
 
     fn embed(&self, work: Work<'_>, progress: Progress<'_>) -> Result<Embedded> {
@@ -145,7 +172,7 @@ impl<'a> Embedding<'a> {
         embedding
     }
 
-    /// What kernels are compiled for.
+    /// The options that kernels are compiled for.
     fn shape(&self, shared: bool) -> Shape {
         let Outline { width, gated, jacobi, matrices, .. } = self.outline;
         Shape {
@@ -158,30 +185,30 @@ impl<'a> Embedding<'a> {
         }
     }
 
-    /// Whether matrices of so many bytes lie in shared memory, and leave room for states.
+    /// Whether matrices of that size are kept in shared memory and leave room for states.
     fn keeps(&self, bytes: usize) -> bool {
         bytes <= KEPT_BYTES.min(self.machine.limits().shared / 2)
     }
 
-    /// Bytes of shared memory that each of so many teams has for its states.
+    /// Bytes of shared memory for the states of each of `teams` teams.
     fn arena(&self, teams: usize) -> usize {
         let matrices = if self.shape(true).kept { self.outline.matrices } else { 0 };
         let shared = self.machine.limits().shared;
         shared.saturating_sub(matrices + teams * graphs_bytes(self.most_graphs(teams))) / teams / 16 * 16
     }
 
-    /// The most graphs of a pack of one of so many teams.
+    /// The most graphs in a pack if a thread block has `teams` teams.
     fn most_graphs(&self, teams: usize) -> usize {
         MOST_GRAPHS / teams.next_power_of_two()
     }
 
-    /// The class of a graph, and how many phases it has on every level.
+    /// The class of a graph, and its number of phases on every level.
     fn class(&self, sizes: &[Size]) -> (Class, Vec<usize>) {
         let fits = |&teams: &usize| {
             let phases = self.phases(Class::Shared(teams), sizes);
             let cut: Vec<Size> =
                 sizes.iter().zip(phases).map(|(size, phases)| Size { phases, ..*size }).collect();
-            // A graph without vertices needs room, too.
+            // A graph without vertices needs memory, too.
             self.layout.bytes(&cut).max(16) <= self.arena(teams)
         };
         let class = match self.teams().iter().find(|teams| fits(teams)) {
@@ -192,7 +219,7 @@ impl<'a> Embedding<'a> {
         (class, self.phases(class, sizes))
     }
 
-    /// Into how many teams a thread block may be divided, most first.
+    /// The possible numbers of teams per thread block, largest first.
     fn teams(&self) -> Vec<usize> {
         let shape = self.shape(true);
         let mut teams = vec![shape.warps() / TEAM, 2, 1];
@@ -201,15 +228,15 @@ impl<'a> Embedding<'a> {
         teams
     }
 
-    /// Rows of a phase for which warps have tiles.
+    /// The rows of a phase that the warps of a team have tiles for.
     fn rows_at_once(&self, class: Class) -> usize {
         let shape = self.shape(true);
         let teams = if let Class::Shared(teams) = class { teams } else { 1 };
         16 * (shape.warps() / teams)
     }
 
-    /// Parts of a graph that are renewed one after the other: as many as it takes for a pack of
-    /// such graphs to have a tile for every warp of its team in each. More of them need fewer
+    /// The number of parts of a graph that are updated one after the other: enough that, in a pack
+    /// of such graphs, each part has a tile for every warp of its team. More parts need fewer
     /// sweeps, but leave warps idle.
     fn phases(&self, class: Class, sizes: &[Size]) -> Vec<usize> {
         if self.layout.jacobi || class == Class::Large {
@@ -288,12 +315,12 @@ impl<'a> Embedding<'a> {
         Ok(())
     }
 
-    /// Packs of graphs of one class, those with most work first.
+    /// Packs of the graphs of one class, those with the most work first.
     fn pack(&self, class: Class, graphs: &[usize], sizes: &[Vec<Size>]) -> Vec<Pack> {
         let list = graphs.iter().map(|&graph| (graph, sizes[graph].clone()));
         let mut packs = match class {
             Class::Shared(teams) => {
-                // Not so large that multiprocessors would be idle.
+                // Small enough that no multiprocessor is idle.
                 let rows: usize = graphs.iter().map(|&graph| sizes[graph][0].rows).sum();
                 let share = rows / (2 * teams * self.machine.limits().processors);
                 let most = Most {
@@ -310,7 +337,7 @@ impl<'a> Embedding<'a> {
         packs
     }
 
-    /// Packs that are computed at a time.
+    /// Groups of packs that are computed at a time.
     fn chunks<'p>(&self, packs: &'p [Pack], chosen: &[Chosen<'_>]) -> Vec<&'p [Pack]> {
         let (mut chunks, mut start, mut sums) = (Vec::new(), 0, [0; 3]);
         let numbers = CHUNK_NUMBERS / self.outline.width;
@@ -357,7 +384,7 @@ impl<'a> Embedding<'a> {
             _ => packs.iter().map(|pack| self.layout.bytes(&pack.sizes)).max().unwrap_or(0),
         };
         let slot_rows = packs.iter().flat_map(|pack| &pack.sizes).map(|size| size.rows).max().unwrap_or(0);
-        // An upper bound is good enough: it tells when it is worth looking closer.
+        // An upper bound suffices: it only decides whether an exact check is worthwhile.
         let most_vertices = flat.meta.iter().map(|row| f32::from_bits(row[3])).fold(0.0, f32::max);
         let most_vertices = most_vertices as i64 * slot_rows as i64;
         let on_gpu = timed(&COPYING, || FlatOnGpu::new(machine, flat))?;
@@ -416,7 +443,7 @@ impl<'a> Embedding<'a> {
         Ok(())
     }
 
-    /// Puts vectors and runs of a chunk where they belong.
+    /// Stores the vectors and runs of a chunk in the result.
     fn keep(&mut self, flat: &Flat, vectors: &[f64], runs: &[[u32; 4]]) {
         for (graph, &row) in flat.out_rows.iter().enumerate() {
             let (columns, count) = (self.outline.columns, self.outline.runs);
@@ -483,7 +510,7 @@ fn run([sweeps, first, change, converged]: [u32; 4]) -> Run {
     }
 }
 
-/// Which levels take the largest state of the one below.
+/// The levels that take the maximum over the level below, as bits.
 fn by_max(flat: &Flat, packs: &[Pack], work: Work<'_>) -> i64 {
     let levels = packs.first().map_or(0, |pack| pack.sizes.len());
     let piece = work.prepared.pieces().and_then(|pieces| pieces.first().copied());
@@ -493,7 +520,7 @@ fn by_max(flat: &Flat, packs: &[Pack], work: Work<'_>) -> i64 {
     }
 }
 
-/// Computes the gates of edges with attributes, in memory used before if there is any.
+/// Computes the gates of edges with attributes, reusing memory if there is any.
 fn fill_gates<'m>(
     machine: &'m dyn Machine,
     shape: Shape,
@@ -559,7 +586,7 @@ impl<'m> FlatOnGpu<'m> {
         Ok(Self { buffers, params })
     }
 
-    /// The same with what a model adds.
+    /// The parameters of the packs, added to those of a model.
     fn params(&self, model: Params) -> Params {
         debug_assert!(!self.buffers.is_empty());
         let Params {

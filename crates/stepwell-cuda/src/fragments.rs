@@ -1,18 +1,18 @@
-//! Matrices in the order in which lanes of a warp read them, as numbers of 16 bits.
+//! Matrices in the order in which the lanes of a warp read them, as 16-bit numbers.
 //!
-//! Tensor cores multiply 16 x 16 by 16 x 8 numbers. Of the matrix on the right, lane
-//! `4g + t` holds column g of rows 2t, 2t + 1, 2t + 8 and 2t + 9. Which rows these are is
-//! free, as long as the factor on the left has its columns in the same order; `tile.cuh`
-//! gathers four neighbouring ones at a time, so lane t takes rows `16q + 4t` to `16q + 4t + 3`,
-//! and of the last eight, where the width is no multiple of 16, two.
+//! Tensor cores multiply 16 x 16 by 16 x 8 matrices. Of the right matrix, lane `4g + t` holds
+//! column g of rows 2t, 2t + 1, 2t + 8 and 2t + 9. The assignment of rows is arbitrary, as long as
+//! the columns of the left factor have the same order. `tile.cuh` gathers four adjacent columns at
+//! a time, so lane t takes rows `16q + 4t` to `16q + 4t + 3`; of the last eight rows, if the width
+//! is not a multiple of 16, it takes two.
 //!
-//! A number of single precision is the sum of two such numbers, but for its last bit or two.
-//! A power of two brings the largest of a matrix near 2^12, so that the smaller part is in
-//! their range, too.
+//! A single-precision number is the sum of two such numbers, except for its last bit or two. A
+//! power of two scales the largest element of a matrix to about 2^12, so that the smaller part is
+//! in range, too.
 
 use ndarray::Array2;
 
-/// The number of 16 bits (1, 5 and 10) that is nearest to one below 65,520.
+/// The 16-bit float (1, 5 and 10 bits) nearest to a number below 65,520.
 fn half(x: f32) -> u16 {
     let sign = (x.to_bits() >> 16 & 0x8000) as u16;
     let bits = x.abs().to_bits();
@@ -24,7 +24,7 @@ fn half(x: f32) -> u16 {
     sign | ((rounded >> 13) - (112 << 10)) as u16
 }
 
-/// What a number of 16 bits stands for.
+/// The value of a 16-bit float.
 fn value(half: u16) -> f32 {
     let size = match half & 0x7fff {
         small @ ..0x400 => f32::from(small) / (1u32 << 24) as f32,
@@ -33,13 +33,13 @@ fn value(half: u16) -> f32 {
     if half & 0x8000 == 0 { size } else { -size }
 }
 
-/// A number as two of 16 bits.
+/// Splits a number into two 16-bit floats.
 fn split(x: f64) -> [u16; 2] {
     let high = half(x as f32);
     [high, half((x - f64::from(value(high))) as f32)]
 }
 
-/// The power of two that brings a size to 2^`exponent` or below, but not to half of that.
+/// The power of two that scales a size to at most 2^`exponent`, but above half of that.
 pub fn scale(size: f64, exponent: i32) -> f64 {
     if size > 0.0 && size.is_finite() {
         2f64.powi((exponent - size.log2().ceil() as i32).clamp(-60, 60))
@@ -48,9 +48,9 @@ pub fn scale(size: f64, exponent: i32) -> f64 {
     }
 }
 
-/// Appends a matrix, padded with zeros to `width` x `width`: for every sixteen rows, eight
-/// columns and lane four pairs of numbers, two of them the larger parts; half of that for the
-/// last eight rows. The answer is by what to multiply products with it.
+/// Appends a matrix, padded with zeros to `width` x `width`: for every sixteen rows, eight columns
+/// and lane, four pairs of numbers, of which two are the larger parts; half of that for the last
+/// eight rows. Returns the factor for products with the matrix.
 pub fn push(fragments: &mut Vec<u32>, matrix: &Array2<f64>, width: usize) -> f32 {
     let scale = scale(matrix.iter().fold(0.0, |most, x| x.abs().max(most)), 12);
     let at = |row, column| split(matrix.get((row, column)).map_or(0.0, |x| x * scale));
@@ -98,7 +98,7 @@ mod tests {
             (5.960_464_5e-8, 1),
             (1.000_976_6, 0x3c01),
             (1.0 / 3.0, 0x3555),
-            // Halfway: to the even one.
+            // Halfway: rounded to even.
             (1.000_488_3, 0x3c00),
             (1.001_464_8, 0x3c02),
         ];

@@ -1,4 +1,4 @@
-//! One large graph: a launch for each colour of a sweep, states in global memory.
+//! One large graph: one launch for each colour of a sweep, with states in global memory.
 
 use ndarray::{ArrayViewMut1, s};
 use stepwell::config::{Aggregate, ModelConfig, Solver};
@@ -10,7 +10,7 @@ use crate::packing::{Flat, Size};
 use crate::params::Params;
 use crate::source::{Part, Shape};
 
-/// Why a run ended before its time.
+/// Why a run ended early.
 pub enum Stop {
     Cancelled,
     Trouble(Trouble),
@@ -22,7 +22,7 @@ impl From<Trouble> for Stop {
     }
 }
 
-/// A graph and one of the models side by side.
+/// A graph and one of the parallel stacks.
 pub struct Large<'a> {
     pub machine: &'a dyn Machine,
     pub shape: Shape,
@@ -30,11 +30,11 @@ pub struct Large<'a> {
     pub flat: &'a Flat,
     pub sizes: &'a [Size],
     pub blocks: &'a [[u32; 4]],
-    /// Addresses of graph and model.
+    /// Addresses of the graph and the model.
     pub params: Params,
 }
 
-/// Memory that grows to the largest level.
+/// Buffers as large as the largest level.
 struct Space<'m> {
     state: Buffer<'m>,
     next: Option<Buffer<'m>>,
@@ -58,7 +58,7 @@ impl Large<'_> {
         self.machine.launch(Launch { shape, part: Part::Large, kernel, blocks, threads, shared }, params)
     }
 
-    /// Addresses of what a level has.
+    /// Addresses of the arrays of a level.
     fn level(&self, level: usize) -> Params {
         let [row, rows, entry, ..] = self.flat.levels_of_packs[level].map(u64::from);
         let Params { meta, entries, lines, carry, by_max, gate_lines, .. } = self.params;
@@ -75,7 +75,7 @@ impl Large<'_> {
         }
     }
 
-    /// Embeds the graph; `going` is asked before every sweep.
+    /// Embeds the graph; calls `going` before every sweep.
     pub fn run(
         &self,
         mut vector: ArrayViewMut1<'_, f64>,

@@ -1,9 +1,8 @@
-//! Stepwell's reservoirs on an NVIDIA GPU: the same vectors, computed elsewhere.
+//! Runs Stepwell's reservoirs on an NVIDIA GPU.
 //!
-//! [`device`] finds a GPU; a model [`on`](stepwell::model::Model::on) it computes there.
-//! The driver and NVRTC, which compiles the kernels at their first use, are looked for
-//! when they are asked for: nothing of CUDA is needed to build, and where there is no GPU
-//! the answer is a sentence that says so.
+//! [`device`] finds a GPU; a model [`on`](stepwell::model::Model::on) it computes there. The driver
+//! and NVRTC, which compiles the kernels at their first use, are loaded on demand: building needs
+//! no part of CUDA, and without a GPU the error says so.
 //!
 //! ```
 //! use stepwell::graph::{EdgeList, Graph};
@@ -31,6 +30,7 @@ mod machine;
 mod model;
 mod packing;
 mod params;
+mod products;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -47,15 +47,15 @@ use driver::Gpu;
 use engine::Cuda;
 pub use engine::{Times, times};
 
-/// Where to compute, as people say it.
+/// The choice of device, as users write it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Choice {
-    /// On this processor.
+    /// On the CPU.
     #[default]
     Cpu,
-    /// On a GPU; it is an error if there is none.
+    /// On a GPU; an error if there is none.
     Cuda,
-    /// On a GPU, or on this processor if there is none.
+    /// On a GPU, or on the CPU if there is none.
     Auto,
 }
 
@@ -75,22 +75,22 @@ impl FromStr for Choice {
     }
 }
 
-/// The device of that choice, and what a person should know of it: that there is no GPU
-/// where one might have been used. Compiled kernels are kept in the folder `kernels` of the
-/// cache, if there is one. A GPU is opened once in a process.
+/// Opens the chosen device. The note, if any, says that no GPU was found although one was
+/// acceptable. Compiled kernels are kept in the folder `kernels` of the cache, if there is one. A
+/// GPU is opened once per process.
 pub fn device(choice: Choice, cache: Option<PathBuf>) -> Result<(Device, Option<String>)> {
     match (choice, gpu(choice, cache)) {
         (Choice::Cpu, _) => Ok((Device::processor(), None)),
         (_, Ok(engine)) => Ok((Device::new(engine), None)),
         (Choice::Auto, Err(why)) => Ok((Device::processor(), Some(format!("computing on the CPU: {why}")))),
         (Choice::Cuda, Err(why)) => {
-            let problem = format!("{why}; use device cpu, or auto for the CPU where there is no GPU");
+            let problem = format!("{why}; use device cpu, or auto, which uses the CPU if there is no GPU");
             Err(Error::Device { device: "device cuda".into(), problem })
         }
     }
 }
 
-/// Engines by process: a child does not inherit what a driver gave its parent.
+/// Engines by process: a child does not inherit its parent's driver state.
 type Opened = HashMap<u32, Result<Arc<dyn Engine>, String>>;
 
 fn gpu(choice: Choice, cache: Option<PathBuf>) -> Result<Arc<dyn Engine>, String> {

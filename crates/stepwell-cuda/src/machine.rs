@@ -1,4 +1,4 @@
-//! What the engine asks of a GPU: memory, copies and launches.
+//! The operations that the engine needs from a GPU: memory, copies and launches.
 
 use std::fmt::Debug;
 
@@ -7,22 +7,25 @@ use bytemuck::Pod;
 use crate::params::Params;
 use crate::source::{Part, Shape};
 
-/// What went wrong, in words.
+/// An error message.
 pub type Trouble = String;
 
-/// What a machine has.
+/// The resources of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub processors: usize,
-    /// Bytes of shared memory of a thread block.
+    /// Bytes of shared memory per thread block.
     pub shared: usize,
-    /// A graph of more rows that does not fit into it is shared by all multiprocessors.
+    /// A graph with more rows that does not fit into shared memory is shared by all
+    /// multiprocessors.
     pub large_rows: usize,
-    /// Parts of its rows that are summed up one by one, a multiple of 8.
+    /// The number of parts into which its rows are divided for sums, a multiple of 8.
     pub shares: usize,
+    /// Landmarks of fewer numbers are compared on the processor.
+    pub fewest_products: usize,
 }
 
-/// A kernel and how many threads run it.
+/// A kernel and its number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
     pub shape: Shape,
@@ -34,8 +37,8 @@ pub struct Launch {
     pub shared: usize,
 }
 
-/// A GPU, or what stands in for one in tests. Addresses are those of [`reserve`](Self::reserve);
-/// kernels run in the order of their launches, copies wait for them.
+/// A GPU, or its replacement in tests. Addresses come from [`reserve`](Self::reserve); kernels run
+/// in launch order, and copies wait for them.
 pub trait Machine: Debug + Send + Sync {
     fn name(&self) -> String;
     fn limits(&self) -> Limits;
@@ -49,7 +52,7 @@ pub trait Machine: Debug + Send + Sync {
     fn finish(&self) -> Result<(), Trouble>;
 }
 
-/// Memory of a machine that is given back when it goes.
+/// Memory of a machine, freed when dropped.
 #[derive(Debug)]
 pub struct Buffer<'m> {
     machine: &'m dyn Machine,
@@ -58,13 +61,13 @@ pub struct Buffer<'m> {
 }
 
 impl<'m> Buffer<'m> {
-    /// Room for so many bytes, with anything in it.
+    /// Uninitialised memory of that many bytes.
     pub fn room(machine: &'m dyn Machine, bytes: usize) -> Result<Self, Trouble> {
         let bytes = bytes.max(16);
         Ok(Self { machine, address: machine.reserve(bytes)?, bytes })
     }
 
-    /// Room for so many bytes, all zero.
+    /// Memory of that many zero bytes.
     pub fn zeros(machine: &'m dyn Machine, bytes: usize) -> Result<Self, Trouble> {
         let buffer = Self::room(machine, bytes)?;
         buffer.clear()?;
@@ -84,7 +87,7 @@ impl<'m> Buffer<'m> {
         self.machine.clear(self.address, self.bytes)
     }
 
-    /// Copies the beginning of the buffer.
+    /// Copies the start of the buffer.
     pub fn read<T: Pod>(&self, list: &mut [T]) -> Result<(), Trouble> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(list);
         assert!(bytes.len() <= self.bytes, "more than was reserved");
@@ -93,6 +96,13 @@ impl<'m> Buffer<'m> {
 
     pub fn address(&self) -> u64 {
         self.address
+    }
+
+    /// The address and the number of bytes. The memory stays reserved until someone else releases it.
+    pub fn keep(self) -> (u64, usize) {
+        let kept = (self.address, self.bytes);
+        std::mem::forget(self);
+        kept
     }
 }
 

@@ -9,43 +9,44 @@ use crate::machine::{Buffer, Machine, Trouble};
 use crate::params::Params;
 use crate::source::Shape;
 
-/// No column, no level.
+/// Marks a missing column or level.
 pub const NONE: u32 = u32::MAX;
 
-/// One of the models side by side.
+/// One of the parallel stacks.
 #[derive(Debug)]
 pub struct StackOnGpu<'m> {
     recurrent: Buffer<'m>,
     input: Buffer<'m>,
-    /// By what to multiply products with them.
+    /// The factors of products with them.
     recurrent_units: Buffer<'m>,
     input_units: Buffer<'m>,
     table: Buffer<'m>,
     plan: Buffer<'m>,
-    /// Lines of gates of the kinds of edges, for every block and reservoir.
+    /// Gate rows of the kinds of edges, for every block and reservoir.
     kinds: Buffer<'m>,
     /// `U` and `b` of the gates, in turns.
     turns: Buffer<'m>,
-    /// By block: level, units, first column of the vectors (or none), level that is read.
+    /// For each block: its level, its units, its first column in the vectors (or none), and the
+    /// level that is aggregated.
     pub blocks: Vec<[u32; 4]>,
-    /// What kernels are told of the model.
+    /// The kernel parameters of the model.
     pub params: Params,
 }
 
-/// What holds of all stacks.
+/// Properties shared by all stacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
     /// Columns of a row of states.
     pub width: usize,
     pub gated: bool,
     pub jacobi: bool,
-    /// Levels that are used, the graphs' own included.
+    /// The number of levels used, including the original graphs.
     pub levels: usize,
     /// Bytes of the recurrent matrices of a block.
     pub matrices: usize,
-    /// Numbers of a vector.
+    /// The length of a vector.
     pub columns: usize,
-    /// Reservoirs of all stacks.
+    /// The number of reservoirs in all stacks.
     pub runs: usize,
 }
 
@@ -67,7 +68,7 @@ impl Outline {
     }
 }
 
-/// All stacks, copied to a GPU.
+/// Copies all stacks to a GPU.
 pub fn upload<'m>(
     machine: &'m dyn Machine,
     work: &Work<'_>,
@@ -159,7 +160,7 @@ impl<'m> StackOnGpu<'m> {
             tol: options.tol,
             rounding: ROUNDING,
             leak: options.leak,
-            // Labels alone: the gates are the lines of the kinds.
+            // Without attributes, the gates are the rows of the kinds.
             gates: buffers.kinds.address(),
             gate_lines: prepared.edge_kinds().count() as i64,
             kind_gates: buffers.kinds.address(),
@@ -173,7 +174,7 @@ impl<'m> StackOnGpu<'m> {
     }
 }
 
-/// The share of a state's norm below which a change is rounding: that of the processor's f32.
+/// A change below this share of a state's norm is rounding: the value for f32 on the processor.
 pub const ROUNDING: f64 = 4.0 / (1u32 << 24) as f64;
 
 fn code(kind: Aggregate) -> u32 {
@@ -185,7 +186,7 @@ fn code(kind: Aggregate) -> u32 {
     }
 }
 
-/// Of each block its level, its units, its first column and the level that is read.
+/// For each block: its level, its units, its first column, and the level that is aggregated.
 fn plan(work: &Work<'_>, stack: &Stack, first_column: usize) -> Vec<[u32; 4]> {
     let options: &ModelConfig = work.options;
     let (highest, embedded) = (work.prepared.levels(), options.embedded_blocks());

@@ -1,16 +1,15 @@
-//! Graphs put together in packs, and packs laid out in flat arrays for a GPU.
+//! Groups graphs into packs, and lays packs out in flat arrays for a GPU.
 //!
-//! A pack is what a team of warps works on at a time: graphs whose states, rows and
-//! entries fit into its memory together. A sweep goes through a graph in phases: its rows,
-//! in the order of their colours, are cut into parts of nearly the same size, and all rows of
-//! a part gather before any is renewed. (Phases that are colours would leave most of a team
-//! idle: colours are of very different sizes.) Rows of a pack are ordered by phase, then by how
-//! many entries they have, so that rows that are gathered together are ready together. How a
-//! graph is cut depends on its size alone, so what becomes of it does not depend on its
-//! company. Large graphs are swept colour by colour.
+//! A pack is what a team of warps processes at a time: graphs whose states, rows and entries
+//! together fit into its memory. A sweep processes a graph in phases: its rows, in colour order,
+//! are cut into parts of nearly equal size, and all rows of a part gather before any is updated.
+//! (Colours as phases would leave most of a team idle, because their sizes differ widely.) The rows
+//! of a pack are ordered by phase, then by number of entries, so that rows gathered together finish
+//! together. The cut of a graph depends on its size alone, so its result does not depend on the
+//! other graphs of its pack. Large graphs are swept colour by colour.
 //!
-//! The entries of a row are multiplied by a power of two that brings what it gathers into the
-//! range of 16-bit numbers, whatever the states; its inverse is the row's unit.
+//! The entries of a row are multiplied by a power of two that brings the gathered sum into the
+//! range of 16-bit numbers, whatever the states; the inverse is the row's unit.
 
 use rayon::prelude::*;
 use stepwell::reservoir::{Matrix, Piece};
@@ -23,21 +22,21 @@ pub struct Chosen<'a> {
     pub piece: Piece<'a>,
     /// Its position in the piece.
     pub graph: usize,
-    /// Its row in what is embedded.
+    /// Its row in the result.
     pub out: usize,
 }
 
-/// What is counted of a graph, or of a pack, on one level.
+/// The size of a graph or a pack on one level.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Size {
     pub rows: usize,
     pub entries: usize,
-    /// Phases of the one that has the most, at least one; as many as it has colours where they
-    /// are its phases.
+    /// The number of phases of the graph with the most, at least one; the number of colours if
+    /// colours are the phases.
     pub phases: usize,
-    /// Rows of a phase, at most.
+    /// The most rows in a phase.
     pub in_a_phase: usize,
-    /// Entries gathered from the level below.
+    /// The number of entries gathered from the level below.
     pub carried: usize,
 }
 
@@ -51,21 +50,21 @@ impl Size {
     }
 }
 
-/// How packs lie in memory.
+/// The memory layout of packs.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Numbers from a row of states to the next.
+    /// The number of elements from one row of states to the next.
     pub stride: usize,
     pub jacobi: bool,
     pub gated: bool,
     /// Whether phases are colours.
     pub by_colour: bool,
-    /// Levels that are used, the graphs' own included.
+    /// The number of levels used, including the original graphs.
     pub levels: usize,
 }
 
 impl Layout {
-    /// What a graph needs on every level.
+    /// The sizes of a graph on every level.
     pub fn sizes(&self, chosen: &Chosen<'_>) -> Vec<Size> {
         let size = |level| {
             let Matrix { row_starts, colour_starts, .. } = chosen.piece.matrix(level, chosen.graph);
@@ -87,7 +86,7 @@ impl Layout {
         (0..self.levels).map(size).collect()
     }
 
-    /// Bytes of a team's memory that a pack takes on its largest level: `place_in` of `packs.cu`.
+    /// Bytes of a team's memory that a pack takes on its largest level: `place_in` in `packs.cu`.
     pub fn bytes(&self, sizes: &[Size]) -> usize {
         let states = if self.jacobi { 2 } else { 1 };
         let bytes = |size: &Size| {
@@ -98,27 +97,27 @@ impl Layout {
     }
 }
 
-/// Graphs that are computed together.
+/// Graphs that are processed together.
 #[derive(Clone, Debug, Default)]
 pub struct Pack {
     /// Positions in the list of chosen graphs.
     pub graphs: Vec<usize>,
     pub sizes: Vec<Size>,
-    /// Of every graph, its phases on every level.
+    /// The number of phases of every graph on every level.
     phases: Vec<Vec<usize>>,
 }
 
-/// What a pack may have at most; a graph that has more is a pack of its own.
+/// The limits of a pack; a graph beyond them is a pack of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Most {
     pub bytes: usize,
     pub rows: usize,
-    /// Rows that are renewed together.
+    /// Rows that are updated together.
     pub in_a_phase: usize,
     pub graphs: usize,
 }
 
-/// Puts graphs together in the order given.
+/// Groups graphs into packs, in the given order.
 pub fn pack(graphs: impl Iterator<Item = (usize, Vec<Size>)>, layout: Layout, most: Most) -> Vec<Pack> {
     let mut packs: Vec<Pack> = Vec::new();
     for (graph, sizes) in graphs {
@@ -144,38 +143,38 @@ pub fn pack(graphs: impl Iterator<Item = (usize, Vec<Size>)>, layout: Layout, mo
 /// Packs in flat arrays. Rows and entries are numbered level by level, pack by pack.
 #[derive(Clone, Debug, Default)]
 pub struct Flat {
-    /// For each pack and level: where its rows begin and how many there are, its entries,
-    /// its phases, and where its lists of members begin.
+    /// For each pack and level: the start and number of its rows, its entries, its phases, and the
+    /// start of its member lists.
     pub levels_of_packs: Vec<[u32; 8]>,
-    /// For each pack, its first graph and how many there are.
+    /// For each pack, its first graph and its number of graphs.
     pub graphs_of_packs: Vec<[u32; 2]>,
     /// The row of each graph in the result.
     pub out_rows: Vec<u32>,
-    /// For each row: where its entries begin and end in the pack, its graph in the pack and its
-    /// unit (a power of two; the bits of a float that are its exponent), and how many vertices
-    /// it stands for (bits of a float).
+    /// For each row: the start and end of its entries in the pack, its graph in the pack with its
+    /// unit (a power of two; the exponent bits of a float), and the number of vertices it
+    /// represents (bits of a float).
     pub meta: Vec<[u32; 4]>,
-    /// For each graph its rows in the pack.
+    /// For each graph, its rows in the pack.
     pub members: Vec<u32>,
     pub member_starts: Vec<u32>,
-    /// Row in the pack and value (bits of a float).
+    /// Row in the pack, and value (bits of a float).
     pub entries: Vec<[u32; 2]>,
-    /// Lines of gates, of the lowest level.
+    /// Gate rows of the lowest level.
     pub lines: Vec<u32>,
     pub phases: Vec<u32>,
-    /// For each row where its entries begin and end in the list below.
+    /// For each row, the start and end of its entries in the list below.
     pub carry: Vec<[u32; 2]>,
     pub carry_entries: Vec<[u32; 2]>,
     pub dense: Vec<f32>,
     pub one_hot: Vec<u32>,
-    /// Attributes of different edges, and their kinds.
+    /// Attributes of distinct edges, and their kinds.
     pub attributes: Vec<f32>,
     pub kinds: Vec<u32>,
-    /// Lines of gates where edges have attributes.
+    /// The number of gate rows, if edges have attributes.
     pub attributed: usize,
 }
 
-/// What one pack fills of one level.
+/// The part of one level that one pack fills.
 struct Share<'f> {
     meta: &'f mut [[u32; 4]],
     members: &'f mut [u32],
@@ -188,13 +187,13 @@ struct Share<'f> {
     first_carried: usize,
 }
 
-/// Takes from the front of a list.
+/// Takes items from the front of a list.
 fn take<'f, T>(list: &mut &'f mut [T], count: usize) -> &'f mut [T] {
     list.split_off_mut(..count).expect("lists have room for all packs")
 }
 
 impl Flat {
-    /// Lays packs out.
+    /// Lays out packs.
     pub fn new(packs: &[Pack], chosen: &[Chosen<'_>], layout: Layout) -> Self {
         let Layout { levels, gated, .. } = layout;
         let total =
@@ -232,7 +231,7 @@ impl Flat {
         flat
     }
 
-    /// Appends the different edges of a pack's graphs; answers with the first line of each.
+    /// Appends the distinct edges of a pack's graphs; returns the first gate row of each graph.
     fn push_attributes(&mut self, pack: &Pack, chosen: &[Chosen<'_>]) -> Vec<u32> {
         let mut first = Vec::new();
         for &graph in &pack.graphs {
@@ -256,7 +255,7 @@ impl Flat {
         let (mut carry, mut carry_entries) = (&mut self.carry[..], &mut self.carry_entries[..]);
         let (mut dense, mut one_hot) = (&mut self.dense[..], &mut self.one_hot[..]);
         let mut shares: Vec<Vec<Share<'_>>> = packs.iter().map(|_| Vec::with_capacity(levels)).collect();
-        // Where the next pack's rows, entries, phases, lists of members and carried entries begin.
+        // The next pack's starts: of rows, entries, phases, member lists and carried entries.
         let mut next = [0; 5];
         for level in 0..levels {
             for (at, pack) in packs.iter().enumerate() {
@@ -308,13 +307,13 @@ impl Flat {
     }
 }
 
-/// Rows with as many entries or more are alike.
+/// Rows with at least this many entries count as equal.
 const MANY: usize = 63;
 
-/// The place of every row of every graph in the pack; fills the list of phases. Graphs with a
-/// count of 0 are cut between colours, and their rows stay in order.
+/// The position of every row of every graph in the pack; also fills the list of phases. Graphs with
+/// a count of 0 are cut between colours, and their rows stay in order.
 fn places(graphs: &[Chosen<'_>], level: usize, counts: &[usize], phases: &mut [u32]) -> Vec<Vec<u32>> {
-    // By phase and number of entries, those with most first: how many rows, then their places.
+    // By phase and number of entries, largest first: the number of rows, then their positions.
     let mut next = vec![0u32; (phases.len() - 1) * (MANY + 1)];
     let cuts = |(chosen, &count): (&Chosen<'_>, &usize)| -> Vec<u32> {
         let Matrix { row_starts, colour_starts, .. } = chosen.piece.matrix(level, chosen.graph);

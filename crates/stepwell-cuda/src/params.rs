@@ -1,4 +1,4 @@
-//! What kernels are told: one list of 8-byte numbers, defined here for both sides.
+//! Kernel parameters: one list of 8-byte numbers, defined here for both sides.
 
 macro_rules! params {
     ($($(#[$doc:meta])* $name:ident: $kind:ident),* $(,)?) => {
@@ -9,7 +9,7 @@ macro_rules! params {
         }
 
         impl Params {
-            /// The same in the language of kernels.
+            /// The same declaration in the language of kernels.
             pub fn declaration() -> String {
                 let fields = [$((params!(@text $kind), stringify!($name))),*];
                 let lines: String = fields.iter().map(|(kind, name)| format!("    {kind}{name};\n")).collect();
@@ -36,7 +36,7 @@ macro_rules! params {
 params! {
     /// `W` of every block and reservoir, as [fragments](crate::fragments).
     recurrent: address,
-    /// By what to multiply products with them.
+    /// The factors of products with them.
     recurrent_units: address,
     /// `V` of every block but the first, likewise.
     input: address,
@@ -44,18 +44,18 @@ params! {
     /// `V` of the first block, row after row, and a row of zeros.
     table: address,
     table_rows: count,
-    /// Lines of gates for every block and reservoir.
+    /// Gate rows for every block and reservoir.
     gates: address,
     gate_lines: count,
-    /// Codes of four aggregates; then, for each block, its level, its units, its first
-    /// column of the vectors (or none) and the level that is aggregated.
+    /// The codes of four aggregates; then, for each block, its level, its units, its first column
+    /// in the vectors (or none) and the level that is aggregated.
     plan: address,
     aggregates: count,
     with_std: count,
     blocks: count,
     reservoirs: count,
     levels: count,
-    /// Bit l: whether level l takes the largest state of the level below.
+    /// Bit l: whether level l takes the maximum over the level below.
     by_max: count,
     levels_of_packs: address,
     graphs_of_packs: address,
@@ -78,15 +78,15 @@ params! {
     team_warps: count,
     /// Bytes of a team's states.
     arena: count,
-    /// Where they are, if not in shared memory.
+    /// Their address, if they are not in shared memory.
     arenas: address,
     slot_rows: count,
-    /// Shared memory for what is known of graphs: bytes of a team, and how many graphs.
+    /// Shared memory for data about graphs: bytes per team, and number of graphs.
     graphs_bytes: count,
     most_graphs: count,
-    /// Vertices of the graph that has the most.
+    /// The number of vertices of the largest graph.
     most_vertices: count,
-    /// What drives all rows, for every reservoir.
+    /// The drives of all rows, for every reservoir.
     drives: address,
     drive_rows: count,
     outputs: address,
@@ -101,7 +101,7 @@ params! {
     tol: number,
     rounding: number,
     leak: number,
-    /// For gates of attributes.
+    /// For gates with attributes.
     turns: address,
     attributes: address,
     edge_width: count,
@@ -120,6 +120,13 @@ params! {
     rows: count,
     quiet: count,
     shares: count,
-    /// The block that packs go through; of a large graph, what is measured.
+    /// The current block of packs; for a large graph, the quantity to measure.
     block: count,
+    /// For products of rows with landmarks.
+    left: address,
+    num_left: count,
+    right: address,
+    num_right: count,
+    depth: count,
+    products: address,
 }

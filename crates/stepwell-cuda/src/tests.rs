@@ -1,25 +1,29 @@
-//! The kernels, emulated, beside the processor; and machines without a GPU.
+//! Compares the emulated kernels with the processor, and tests machines without a GPU.
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stepwell::config::{ModelConfig, Precision, Solver};
-use stepwell::model::Model;
-use stepwell::reservoir::Device;
+use stepwell::config::{Alpha, ModelConfig, Precision, Solver};
+use stepwell::model::{Model, TrainedModel};
+use stepwell::readout::Sample;
+use stepwell::reservoir::{Device, Engine};
+use stepwell::rng::Stream;
+use stepwell::targets::Targets;
 
 use crate::cases::{Carries, batch, cases, compare};
 use crate::emulated::{Emulated, possible};
 use crate::engine::Cuda;
 use crate::machine::{Launch, Limits, Machine, Trouble};
 use crate::params::Params;
+use crate::products::Kept;
 
 fn emulated(shared: usize, large_rows: usize, backwards: bool) -> Device {
-    let limits = Limits { processors: 2, shared, large_rows, shares: 8 };
+    let limits = Limits { processors: 2, shared, large_rows, shares: 8, fewest_products: 0 };
     Device::new(Arc::new(Cuda::new(Emulated::new(limits, backwards))))
 }
 
-/// Whether there is a C++ compiler; says so if not.
+/// Whether there is a C++ compiler; prints a note if not.
 fn can() -> bool {
     let can = possible();
     if !can {
@@ -29,11 +33,12 @@ fn can() -> bool {
 }
 
 const SIZES: [usize; 8] = [5, 1, 12, 33, 0, 2, 17, 60];
-/// Enough that all graphs fit into it, and too little for most.
+/// Enough shared memory for all graphs, and too little for most.
 const ROOMY: usize = 64 << 10;
 const TIGHT: usize = 4 << 10;
 
-/// Every so many of the cases, with few sweeps: fibers take their time. `./test gpu` takes all.
+/// Checks one of every `every` cases, with few sweeps, because fibers are slow. `./test gpu` checks
+/// all.
 fn check(every: usize, sizes: &[usize], shared: usize, large_rows: usize) {
     for (name, mut config, carries, hubs) in cases(9).into_iter().step_by(every) {
         config.spectral_radius = 0.5.into();
@@ -94,7 +99,7 @@ fn wide_rows_agree_with_the_processor_in_any_order_of_threads() {
     }
 }
 
-/// A missing barrier would let the order of threads show.
+/// A missing barrier would make results depend on the order of threads.
 #[test]
 fn the_order_of_threads_and_the_company_of_a_graph_change_no_bit() {
     if !can() {
@@ -140,7 +145,7 @@ fn embedding_stops_when_asked() {
     assert_eq!(stopped.unwrap_err(), stepwell::Error::Cancelled);
 }
 
-/// A machine that is lost after so many requests.
+/// A machine that fails after a number of requests.
 #[derive(Debug)]
 struct Failing {
     machine: Arc<Emulated>,
@@ -193,8 +198,8 @@ impl Machine for Failing {
     }
 }
 
-/// Out of memory or lost, at whatever request: an error with the reason, no vectors, and all
-/// memory given back. The same graphs then run.
+/// Out of memory or lost, at any request: returns an error with the reason and no vectors, and
+/// frees all memory. The same graphs run afterwards.
 #[test]
 fn a_gpu_that_fails_at_any_request_is_an_error_and_leaves_nothing_behind() {
     if !can() {
@@ -206,7 +211,7 @@ fn a_gpu_that_fails_at_any_request_is_an_error_and_leaves_nothing_behind() {
     let model = Model::fit(config, &graphs).unwrap();
     for large_rows in [usize::MAX, 0] {
         let shared = if large_rows == 0 { 64 } else { ROOMY };
-        let limits = Limits { processors: 2, shared, large_rows, shares: 8 };
+        let limits = Limits { processors: 2, shared, large_rows, shares: 8, fewest_products: 0 };
         let mut asked = 0;
         loop {
             let machine = Arc::new(Emulated::new(limits, false));
@@ -228,5 +233,112 @@ fn a_gpu_that_fails_at_any_request_is_an_error_and_leaves_nothing_behind() {
             asked += 1;
         }
         assert!(asked > 20, "{asked}");
+    }
+}
+
+/// Numbers of a size that rows of so many columns have after scaling.
+fn numbers(count: usize, width: usize, seed: u64) -> Vec<f32> {
+    let mut stream = Stream::new(seed, "products", [count as u64, width as u64]);
+    (0..count * width).map(|_| (stream.normal() / (width as f64).sqrt()) as f32).collect()
+}
+
+const LIMITS: Limits =
+    Limits { processors: 2, shared: ROOMY, large_rows: usize::MAX, shares: 8, fewest_products: 0 };
+
+#[test]
+fn products_with_landmarks_agree_with_the_processor_in_any_order_of_threads() {
+    if !can() {
+        return;
+    }
+    for (count, others, width) in [(1, 1, 1), (3, 5, 16), (130, 129, 37), (7, 140, 300)] {
+        let (rows, landmarks) = (numbers(count, width, 1), numbers(others, width, 2));
+        let multiply = |rows: &[f32], backwards| {
+            let (machine, mut kept) = (Emulated::new(LIMITS, backwards), Kept::default());
+            let found = kept.multiply(&machine, rows, &landmarks, width).unwrap();
+            kept.clear(&machine);
+            assert!(machine.is_empty());
+            found
+        };
+        let found = multiply(&rows, false);
+        assert_eq!(found, multiply(&rows, true));
+        let last = (count - 1) * width;
+        assert_eq!(found[(count - 1) * others..], multiply(&rows[last..], false), "a row alone");
+        for (i, row) in rows.chunks(width).enumerate() {
+            for (j, landmark) in landmarks.chunks(width).enumerate() {
+                let pairs = row.iter().zip(landmark);
+                let exact: f64 = pairs.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+                let apart = (f64::from(found[i * others + j]) - exact).abs();
+                assert!(apart < 3e-7, "{count} {others} {width}: {apart}");
+            }
+        }
+    }
+}
+
+#[test]
+fn landmarks_stay_on_the_gpu_until_others_take_their_place() {
+    if !can() {
+        return;
+    }
+    let (machine, mut kept) = (Arc::new(Emulated::new(LIMITS, false)), Kept::default());
+    let (rows, width) = (numbers(2, 4, 1), 4);
+    for seed in 0..10 {
+        let landmarks = numbers(3, width, seed);
+        let first = kept.multiply(&*machine, &rows, &landmarks, width).unwrap();
+        // Rows, products and a launch; landmarks are there.
+        let failing = Failing { machine: machine.clone(), left: 5.into() };
+        assert_eq!(kept.multiply(&failing, &rows, &landmarks, width).unwrap(), first);
+        assert!(machine.reservations() <= 8);
+    }
+    kept.clear(&*machine);
+    assert!(machine.is_empty());
+}
+
+/// Trains and predicts on both: the same classes, decisions as close as f32 allows.
+#[test]
+fn a_readout_with_landmarks_agrees_with_the_processor() {
+    if !can() {
+        return;
+    }
+    let sizes: Vec<usize> = (0..24).map(|graph| 5 + graph % 7).collect();
+    let graphs = batch(7, &sizes, false, Carries { labels: 1, ..Carries::default() });
+    let config = ModelConfig {
+        units: 8.into(),
+        spectral_radius: 0.3.into(),
+        landmarks: 10,
+        alpha: Alpha::Fixed(0.1),
+        ..ModelConfig::default()
+    };
+    let labels = (0..graphs.len()).map(|graph| if graph % 7 > 3 { "large" } else { "small" });
+    let targets = Targets::Classes(labels.collect());
+    let model = Model::fit(config, &graphs).unwrap();
+    // The same vectors: what differs is the readout.
+    let embedding = model.embed(&graphs, |_| Continue(())).unwrap();
+    let read = |device: Device| {
+        let model = model.clone().on(device);
+        let keys = graphs.keys();
+        let trained = TrainedModel::fit(model, &embedding, &targets, Sample::with_keys(&keys)).unwrap();
+        trained.decide(&embedding).unwrap()
+    };
+    let (here, there) = (read(Device::processor()), read(emulated(ROOMY, usize::MAX, false)));
+    let apart = (&here - &there).iter().fold(0.0f64, |most, apart| most.max(apart.abs()));
+    assert!(apart > 0.0 && apart < 1e-4, "{apart}");
+}
+
+#[test]
+fn a_gpu_that_fails_while_it_multiplies_is_an_error_and_leaves_nothing_behind() {
+    if !can() {
+        return;
+    }
+    let (rows, landmarks) = (numbers(2, 4, 1), numbers(3, 4, 2));
+    for asked in 0.. {
+        let machine = Arc::new(Emulated::new(LIMITS, false));
+        let engine = Cuda::new(Failing { machine: machine.clone(), left: asked.into() });
+        let found = engine.products(&rows, &landmarks, 4).unwrap();
+        drop(engine);
+        assert!(machine.is_empty(), "after {asked} requests");
+        match found {
+            Ok(_) => return assert!(asked > 4, "{asked}"),
+            Err(error) => assert!(error.to_string().contains("the GPU was lost"), "{error}"),
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! Zip archives and gzip files from strangers: nothing is extracted, nothing grows without bound.
+//! Untrusted zip archives and gzip files: nothing is extracted to disk, and nothing grows without
+//! bound.
 //!
-//! A few bytes can stand for a great many. What is unpacked of an archive is
-//! therefore counted while it is unpacked, and no size the archive declares is
-//! believed before the bytes are there.
+//! A few bytes can expand to a great many. The unpacked bytes are therefore counted while an
+//! archive is unpacked, and a declared size is never trusted before the bytes have arrived.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -15,18 +15,18 @@ use zip::result::ZipError;
 use crate::error::{Error, Place, Result, quote};
 use crate::memory;
 
-/// What even the smallest archive may unpack to.
+/// The unpacked size allowed for any archive, however small.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
 
-/// How many times its own size a larger archive may unpack to. Text of graphs
-/// compresses five- to thirtyfold, pickled matrices some twentyfold.
+/// The largest ratio of unpacked to packed size for larger archives. Graphs as text compress five-
+/// to thirtyfold, pickled matrices about twentyfold.
 const MAX_RATIO: u64 = 200;
 
-/// Members may unpack to one part in this many of the memory left:
-/// they become objects of some times their size.
+/// Members may unpack to this fraction (one part in `WHOLE_SHARE`) of the remaining memory, because
+/// the objects built from them take several times their size.
 const WHOLE_SHARE: u64 = 8;
 
-/// An open archive and how much may still be unpacked of it.
+/// An open archive and its remaining unpacking allowance.
 pub(crate) struct Archive<R> {
     name: String,
     zip: ZipArchive<R>,
@@ -35,7 +35,7 @@ pub(crate) struct Archive<R> {
 }
 
 impl<R: Read + Seek> Archive<R> {
-    /// Reads the archive's table of contents; `name` stands for it in messages.
+    /// Reads the archive's table of contents; error messages call the archive `name`.
     pub(crate) fn open(mut reader: R, name: &str) -> Result<Self> {
         let io = |source| Error::io(Path::new(name), source);
         let size = reader.seek(SeekFrom::End(0)).map_err(io)?;
@@ -45,14 +45,14 @@ impl<R: Read + Seek> Archive<R> {
         Ok(Self { name: name.to_owned(), zip, limit, spent: 0 })
     }
 
-    /// Has members that are unpacked as a whole fit into memory, with what becomes of them,
-    /// and says what they may unpack to, in bytes.
+    /// Lowers the limit so that a member unpacked as a whole, and the objects built from it, fit
+    /// into memory. Returns the new limit in bytes.
     pub(crate) fn limit_whole(&mut self) -> u64 {
         self.limit = self.limit.min(memory::left().bytes / WHOLE_SHARE);
         self.limit
     }
 
-    /// The paths of all parts, with a sign in place of bytes that are not UTF-8.
+    /// The paths of all parts; bytes that are not UTF-8 become replacement characters.
     pub(crate) fn parts(&self) -> Vec<String> {
         let names = self.zip.file_names().zip(self.zip.file_names_raw());
         names.map(|(name, raw)| name.unwrap_or_else(|_| String::from_utf8_lossy(raw)).into_owned()).collect()
@@ -63,7 +63,7 @@ impl<R: Read + Seek> Archive<R> {
         Place::file(&self.name)
     }
 
-    /// Where a part is, for messages.
+    /// The location of a part, for messages.
     pub(crate) fn place(&self, part: &str) -> Place {
         Place::file(format!("{}/{part}", self.name))
     }
@@ -101,10 +101,10 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-/// A file that is open, and where it is.
+/// An open file and its location.
 pub(crate) type Opened<'a> = (Box<dyn Read + Send + 'a>, Place);
 
-/// Files of one dataset that lie in a folder, or in an archive as if it were one.
+/// The files of one dataset, in a folder or in an archive that is read like a folder.
 pub(crate) enum Files<R> {
     Folder(PathBuf),
     Zip(Archive<R>),
@@ -117,7 +117,7 @@ impl Files<File> {
 }
 
 impl<R: Read + Seek + Send> Files<R> {
-    /// The paths of all files of an archive, or the names of those directly in the folder.
+    /// The paths of all files of an archive, or the names of the files directly in the folder.
     pub(crate) fn paths(&self) -> Result<Vec<String>> {
         match self {
             Self::Folder(_) => self.inside(""),
@@ -125,7 +125,8 @@ impl<R: Read + Seek + Send> Files<R> {
         }
     }
 
-    /// The names of what lies directly in a folder in here, sorted; none where it is not there.
+    /// The sorted names of the entries directly inside a subfolder; empty if the subfolder does not
+    /// exist.
     pub(crate) fn inside(&self, folder: &str) -> Result<Vec<String>> {
         let mut names = Vec::new();
         match self {
@@ -151,7 +152,7 @@ impl<R: Read + Seek + Send> Files<R> {
         Ok(names)
     }
 
-    /// Opens a file by its path from here, if it exists.
+    /// Opens a file by its relative path, if it exists.
     pub(crate) fn open(&mut self, name: &str) -> Result<Option<Opened<'_>>> {
         match self {
             Self::Folder(folder) => {
@@ -190,7 +191,7 @@ impl<R: Read + Seek + Send> Files<R> {
     }
 }
 
-/// What a gzip file holds, unpacked while it is read, and not without bound.
+/// Unpacks a gzip stream while it is read, up to a limit.
 pub(crate) fn gunzip<'a>(packed: impl Read + Send + 'a) -> impl Read + Send + 'a {
     let packed = Tally { inner: packed, bytes: 0 };
     Gunzip { inner: MultiGzDecoder::new(BufReader::with_capacity(1 << 16, packed)), unpacked: 0 }
@@ -229,7 +230,7 @@ impl<R: Read> Read for Gunzip<R> {
     }
 }
 
-/// Counts what is unpacked, and stops where the limit is.
+/// Counts the unpacked bytes and stops at the limit.
 struct Counted<'a, R> {
     inner: R,
     limit: u64,
@@ -258,10 +259,14 @@ fn refused(archive: &str, place: Place, error: ZipError) -> Error {
         ZipError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
             Error::malformed(place, "a complete zip archive", "a truncated one")
         }
-        ZipError::Io(source) => Error::malformed(place, "sound data", format!("damaged data ({source})")),
-        ZipError::InvalidArchive(reason) => {
-            Error::malformed(place, "a zip archive", format!("none, or a damaged one ({reason})"))
+        ZipError::Io(source) => {
+            Error::malformed(place, "an intact archive", format!("damaged data ({source})"))
         }
+        ZipError::InvalidArchive(reason) => Error::malformed(
+            place,
+            "a zip archive",
+            format!("something else, or a damaged archive ({reason})"),
+        ),
         error => Error::malformed(place, "members that are stored or deflated", error.to_string()),
     }
 }

@@ -1,11 +1,9 @@
 //! Finds a dataset by its path or name.
 //!
-//! An argument with a separator, a leading dot or a known ending is a path;
-//! `-` is JSON lines on standard input. Anything else is a name: the paper's
-//! benchmark and the families of [`synthetic`] graphs are
-//! generated; other names are looked for in the data folders and the cache,
-//! as a folder or a zip archive in the TU Dortmund layout or in OGB's, and then
-//! downloaded.
+//! An argument with a separator, a leading dot or a known extension is a path; `-` is JSON lines on
+//! standard input. Anything else is a name. The paper's benchmark and the families of [`synthetic`]
+//! graphs are generated. Other names are searched in the data folders and the cache, as a folder or
+//! a zip archive in the TU Dortmund or OGB layout or as an `.npz` file, and then downloaded.
 
 use std::env;
 use std::ffi::OsStr;
@@ -19,8 +17,8 @@ use crate::rows::ReadOptions;
 use crate::synthetic::{self, BenchmarkOptions, Family, Generated};
 use crate::{files, jsonl, npz, ogb, tud};
 
-/// Datasets of the collection that the paper and its peers use, with their
-/// number of graphs: a list for people, not a limit.
+/// Datasets of the collection used by the paper and by related work, with their number of graphs: a
+/// list for display, not a limit.
 pub const KNOWN: [(&str, usize); 14] = [
     ("MUTAG", 188),
     ("ENZYMES", 600),
@@ -38,7 +36,7 @@ pub const KNOWN: [(&str, usize); 14] = [
     ("AIDS", 2000),
 ];
 
-/// A file format of graphs, by the extension of a file.
+/// A file format for graphs, recognised by the extension.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
     /// TU Dortmund text files in a folder.
@@ -69,56 +67,64 @@ impl Format {
                 path.display()
             )));
         }
-        match Self::to_write(path)? {
-            Self::TudZip if ogb::is_one(path) => Ok(Self::Ogb),
-            format => Ok(format),
+        match Self::by_extension(path) {
+            Some(Self::TudZip) if ogb::is_one(path) => Ok(Self::Ogb),
+            found => found.ok_or_else(|| unknown_extension(path, ".zip, .npz, .jsonl or .parquet")),
         }
     }
 
-    /// The format to write under that name: by its ending, or a folder if it
-    /// has none or ends in a separator.
+    /// The format to write to that path: by its extension, or a folder if it has none or ends in a
+    /// separator.
     pub fn to_write(path: &Path) -> Result<Self> {
+        Self::by_extension(path).ok_or_else(|| unknown_extension(path, ".zip, .jsonl or .parquet"))
+    }
+
+    fn by_extension(path: &Path) -> Option<Self> {
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            return Ok(Self::TudFolder);
+            return Some(Self::TudFolder);
         }
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         match ending.as_deref() {
-            Some("zip") => Ok(Self::TudZip),
-            Some("npz") => Ok(Self::Npz),
-            Some("jsonl") => Ok(Self::JsonLines),
-            Some("parquet") => Ok(Self::Parquet),
-            None => Ok(Self::TudFolder),
-            Some(_) => Err(Error::Unsupported(format!(
-                "{}: unknown file extension; expected .zip, .npz, .jsonl or .parquet, or a folder without an extension",
-                path.display()
-            ))),
+            Some("zip") => Some(Self::TudZip),
+            Some("npz") => Some(Self::Npz),
+            Some("jsonl") => Some(Self::JsonLines),
+            Some("parquet") => Some(Self::Parquet),
+            None => Some(Self::TudFolder),
+            Some(_) => None,
         }
     }
 }
 
-/// Where a dataset is, once an argument has been understood.
+fn unknown_extension(path: &Path, known: &str) -> Error {
+    Error::Unsupported(format!(
+        "{}: unknown file extension; expected {known}, or a folder without an extension",
+        path.display()
+    ))
+}
+
+/// The location of a dataset, resolved from an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Location {
-    /// To be generated: the paper's benchmark.
+    /// The paper's benchmark, to be generated.
     Benchmark(BenchmarkOptions),
-    /// To be generated: one graph of a family.
+    /// One graph of a family, to be generated.
     Family(Family),
     /// A file or folder.
     Path(PathBuf),
     /// Standard input.
     Stdin,
-    /// Not on this machine; can be downloaded under this name.
+    /// Not on this machine, but can be downloaded under this name.
     Remote(String),
 }
 
-/// Where to look for datasets.
+/// The places to search for datasets.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    /// Folders to search, themselves and their direct subfolders.
+    /// Folders to search, with their direct subfolders.
     pub folders: Vec<PathBuf>,
-    /// Where downloads are kept; nowhere without it.
+    /// The folder for downloads; without it, downloads are not kept.
     pub cache: Option<PathBuf>,
-    /// Where downloads come from: `BASE/NAME.zip`.
+    /// The address to download from: `BASE/NAME.zip`.
     pub base_url: String,
     /// Whether downloading is allowed.
     pub online: bool,
@@ -146,7 +152,7 @@ impl Catalog {
         }
     }
 
-    /// Understands an argument and looks where the dataset is.
+    /// Parses an argument and locates the dataset.
     pub fn locate(&self, argument: impl AsRef<OsStr>) -> Result<Location> {
         let path = Path::new(argument.as_ref());
         let as_path = || {
@@ -156,7 +162,7 @@ impl Catalog {
                 Err(Error::NotFound(format!("{}: no such file or folder", path.display())))
             }
         };
-        // A name is UTF-8; other bytes can only be a path.
+        // A name is UTF-8; any other bytes can only be a path.
         let Some(argument) = argument.as_ref().to_str() else { return as_path() };
         if argument == "-" {
             return Ok(Location::Stdin);
@@ -169,7 +175,8 @@ impl Catalog {
             return Ok(Location::Benchmark(options));
         }
         if path.is_file() {
-            // A file of this name exists, so its path is meant; if its extension is unknown, the error lists the known ones.
+            // A file of this name exists, so the argument is its path; an unknown extension gives
+            // an error that lists the known ones.
             return Format::of(path).map(|_| Location::Path(path.to_owned()));
         }
         if argument.contains(':') {
@@ -193,7 +200,7 @@ impl Catalog {
         }
         if path.is_dir() {
             return Err(Error::NotFound(format!(
-                "{argument}: this folder holds no dataset: no file *_A.txt (TU Dortmund layout), no raw/num-node-list.csv.gz (OGB); to read a file in it, pass its path, as {argument}/graphs.parquet"
+                "{argument}: this folder holds no dataset: no file *_A.txt (TU Dortmund layout), no raw/num-node-list.csv.gz (OGB); to read a file in it, pass its path, such as {argument}/graphs.parquet"
             )));
         }
         if argument.contains('.') {
@@ -204,13 +211,13 @@ impl Catalog {
         Ok(Location::Remote(argument.to_owned()))
     }
 
-    /// All names we know of: on this machine, and those of the list.
+    /// All known names: those on this machine, and those in the list.
     fn names(&self) -> Vec<String> {
         let here = self.on_this_machine().into_iter().map(|(name, _)| name);
         here.chain(KNOWN.map(|(name, _)| name.to_owned())).collect()
     }
 
-    /// Suggests the known name that an unknown one looks like.
+    /// Suggests the known name closest to an unknown one.
     fn did_you_mean(&self, name: &str) -> String {
         let names = self.names();
         match nearest_name(name, names.iter().map(String::as_str)) {
@@ -220,15 +227,17 @@ impl Catalog {
         }
     }
 
-    /// A named dataset that is on this machine.
+    /// The path of a named dataset on this machine.
     fn found(&self, name: &str) -> Option<PathBuf> {
         self.places()
             .into_iter()
-            .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.zip"))])
+            .flat_map(|folder| {
+                [name.to_owned(), format!("{name}.zip"), format!("{name}.npz")].map(|file| folder.join(file))
+            })
             .find(|candidate| candidate.is_file() || (candidate.is_dir() && is_dataset(candidate)))
     }
 
-    /// All folders that are searched, in order.
+    /// All folders to search, in order.
     fn places(&self) -> Vec<PathBuf> {
         let mut places = Vec::new();
         for folder in self.folders.iter().chain(&self.cache) {
@@ -240,18 +249,19 @@ impl Catalog {
         places
     }
 
-    /// The names of all datasets on this machine and where they are, by name.
+    /// The names and paths of all datasets on this machine, sorted by name.
     pub fn on_this_machine(&self) -> Vec<(String, PathBuf)> {
         let mut found: Vec<(String, PathBuf)> = Vec::new();
         for place in self.places() {
             let Ok(entries) = std::fs::read_dir(&place) else { continue };
             for path in entries.flatten().map(|entry| entry.path()) {
-                let zip = path.extension().is_some_and(|e| e == "zip");
-                let name = if zip { path.file_stem() } else { path.file_name() };
+                let is_file = path.extension().is_some_and(|e| e == "zip" || e == "npz") && path.is_file();
+                let name = if is_file { path.file_stem() } else { path.file_name() };
                 let Some(name) = name.and_then(|n| n.to_str()) else { continue };
-                let found_one = zip || (path.is_dir() && is_dataset(&path));
+                let found_one = is_file || (path.is_dir() && is_dataset(&path));
                 if found_one && !name.starts_with('.') && !found.iter().any(|(known, _)| known == name) {
-                    found.push((name.to_owned(), path));
+                    // The same file that the name finds.
+                    found.push((name.to_owned(), self.found(name).unwrap_or_else(|| path.clone())));
                 }
             }
         }
@@ -259,13 +269,12 @@ impl Catalog {
         found
     }
 
-    /// Loads a dataset, downloading it first if need be. `seed` serves the
-    /// generated ones.
+    /// Loads a dataset, downloading it first if necessary. `seed` applies to generated datasets.
     pub fn load(&self, argument: impl AsRef<OsStr>, seed: u64, progress: Progress<'_>) -> Result<Dataset> {
         self.load_with(argument, seed, &ReadOptions::default(), progress)
     }
 
-    /// The same with named columns, where the dataset has rows.
+    /// Like [`load`](Self::load), with named columns for datasets made of rows.
     pub fn load_with(
         &self,
         argument: impl AsRef<OsStr>,
@@ -295,14 +304,14 @@ impl Catalog {
         }
     }
 
-    /// Downloads a dataset into the cache and says where it lies.
+    /// Downloads a dataset into the cache and returns its path.
     pub fn fetch(&self, name: &str, sha256: Option<&str>, progress: Progress<'_>) -> Result<PathBuf> {
         let url = format!("{}/{name}.zip", self.base_url.trim_end_matches('/'));
         let searched = self.folders.iter().chain(&self.cache).map(|f| f.display().to_string());
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and downloading {url} is off{}",
+                "{name} is not on this machine (looked in {searched}), and downloads are off; remove --offline (in Python: download=False) to fetch {url}{}",
                 self.did_you_mean(name)
             )));
         }
@@ -314,12 +323,12 @@ impl Catalog {
         let path = cache.join(format!("{name}.zip"));
         download::fetch(&url, &path, sha256, progress).map_err(|error| match error {
             Error::Download { url, reason } => {
-                let copy = "; if a copy is on this machine, pass its folder by --data-dir or STEPWELL_DATA";
+                let copy = "; if a copy is on this machine, name its folder with --data-dir or STEPWELL_DATA";
                 Error::Download { url, reason: reason + copy + &self.did_you_mean(name) }
             }
             other => other,
         })?;
-        // What stays in the cache can be read.
+        // Only readable files stay in the cache.
         if let Err(error) = read(&path) {
             let _ = std::fs::remove_file(&path);
             return Err(Error::Download { url, reason: format!("not a dataset: {error}") });
@@ -333,18 +342,18 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// Whether a folder holds a dataset as text files.
+/// Whether a folder holds a dataset in a text layout.
 fn is_dataset(folder: &Path) -> bool {
     let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.any(|entry| entry.file_name().to_string_lossy().ends_with("_A.txt")) || ogb::is_one(folder)
 }
 
-/// Reads a file or folder, in the format of its extension.
+/// Reads a file or folder in the format given by its extension.
 pub fn read(path: &Path) -> Result<Dataset> {
     read_with(path, &ReadOptions::default())
 }
 
-/// The same with named columns, where the file has rows.
+/// Like [`read`], with named columns for files made of rows.
 pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let named = options.name_columns();
     match Format::of(path)? {
@@ -379,13 +388,14 @@ fn no_parquet(path: &Path) -> Error {
     Error::Unsupported(what)
 }
 
-/// What only Parquet has a place for, and is no reason to refuse another format.
+/// Information that only Parquet can hold, and whose loss does not prevent another format from
+/// being written.
 pub fn names_lost(dataset: &Dataset) -> Option<&'static str> {
     (!dataset.target_names.is_empty()).then_some("the names of the targets")
 }
 
-/// Writes a dataset in the format of the extension. Refuses to write what the format cannot
-/// hold, unless `lossy`; returns what was dropped.
+/// Writes a dataset in the format given by the extension. Unless `lossy`, refuses a dataset that
+/// the format cannot hold. Returns the dropped parts.
 pub fn write(dataset: &Dataset, path: &Path, lossy: bool) -> Result<Vec<&'static str>> {
     match Format::to_write(path)? {
         format @ (Format::TudFolder | Format::TudZip) => {
@@ -441,10 +451,15 @@ mod tests {
         fs::create_dir_all(&below).unwrap();
         fs::write(below.join("TWO_A.txt"), "").unwrap();
         fs::write(&direct, "").unwrap();
+        let vertices = folder.path().join("nodes/texas.npz");
+        fs::create_dir_all(vertices.parent().unwrap()).unwrap();
+        fs::write(&vertices, "").unwrap();
+        fs::write(folder.path().join("ONE.npz"), "").unwrap();
         let catalog = catalog(folder.path());
         let locate = |argument: &str| catalog.locate(argument);
         assert_eq!(locate("-").unwrap(), Location::Stdin);
         assert_eq!(locate("ONE").unwrap(), Location::Path(direct.clone()));
+        assert_eq!(locate("texas").unwrap(), Location::Path(vertices));
         assert_eq!(locate("TWO").unwrap(), Location::Path(below.clone()));
         assert_eq!(locate("two").unwrap(), Location::Path(below));
         assert_eq!(locate("mutag").unwrap(), Location::Remote("MUTAG".into()));
@@ -455,8 +470,10 @@ mod tests {
         for wrong in ["", "a b", "./none", "none.jsonl", "../up", "ring:x", "a\nb"] {
             assert!(locate(wrong).is_err(), "{wrong:?}");
         }
-        let names: Vec<String> = catalog.on_this_machine().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["ONE", "TWO"]);
+        let here = catalog.on_this_machine();
+        let names: Vec<&str> = here.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["ONE", "TWO", "texas"]);
+        assert!(here[0].1.ends_with("ONE.zip"), "the file that the name finds");
     }
 
     #[test]
@@ -466,7 +483,9 @@ mod tests {
         let text = error.unwrap_err().to_string();
         assert!(
             text.contains("MUTAG is not on this machine")
-                && text.contains("downloading http://127.0.0.1:1/MUTAG.zip is off"),
+                && text.contains(
+                    "remove --offline (in Python: download=False) to fetch http://127.0.0.1:1/MUTAG.zip"
+                ),
             "{text}"
         );
         let misspelt = catalog(folder.path()).load("MUTGA", 0, &mut |_| std::ops::ControlFlow::Continue(()));
@@ -481,6 +500,8 @@ mod tests {
         assert_eq!(of("a.JSONL").unwrap(), Format::JsonLines);
         assert_eq!(of("out/folder").unwrap(), Format::TudFolder);
         assert!(of("a.txt").unwrap_err().to_string().contains("unknown file extension"));
+        assert!(of("a.txt").unwrap_err().to_string().contains(".npz"));
+        assert!(!Format::to_write(Path::new("a.txt")).unwrap_err().to_string().contains(".npz"));
         assert!(of("a.csv").unwrap_err().to_string().contains("with --smiles"));
     }
 }

@@ -1,4 +1,4 @@
-//! A set of graphs with what is known about them.
+//! Graphs with their targets, names, groups and splits.
 
 mod vertices;
 
@@ -17,14 +17,14 @@ fn chosen<T: Clone>(values: &[T], graphs: &[usize]) -> Vec<T> {
     graphs.iter().map(|&graph| values[graph].clone()).collect()
 }
 
-/// The part of a fixed split a graph belongs to.
+/// The part of a fixed split that a graph belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Part {
-    /// For fitting.
+    /// For training.
     Train,
-    /// For choosing.
+    /// For model selection.
     Validation,
-    /// For the final figure only.
+    /// For the final score only.
     Test,
 }
 
@@ -48,19 +48,19 @@ impl Part {
     }
 }
 
-/// Targets of some graphs, or vertices, when others have none.
+/// Targets of some graphs or vertices, where others have none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
-    /// Those that have a target, ascending.
+    /// The graphs or vertices that have a target, ascending.
     pub rows: Vec<usize>,
-    /// A target for each of them.
+    /// The target of each of them.
     pub targets: Targets,
 }
 
 impl Known {
-    /// The same for all of `len` graphs. Numbers are NaN if unknown;
-    /// classes have no such value, and stay what is known of some.
-    pub(crate) fn spread(self, len: usize) -> (Targets, Option<Self>) {
+    /// Expands the targets to all `len` graphs. Unknown numbers become NaN; classes have no such
+    /// value and stay as targets of some graphs.
+    pub fn spread(self, len: usize) -> (Targets, Option<Self>) {
         let Self { rows: graphs, targets } = self;
         if len == 0 {
             return (Targets::None, None);
@@ -84,7 +84,7 @@ impl Known {
         }
     }
 
-    /// What is known of some of them, by their positions among these.
+    /// The known targets among `graphs`, with rows renumbered by position in `graphs`.
     pub fn among(&self, graphs: &[usize]) -> Self {
         let place = |graph: &usize| self.rows.binary_search(graph).ok();
         let (rows, places): (Vec<usize>, Vec<usize>) =
@@ -93,43 +93,46 @@ impl Known {
     }
 }
 
-/// Graphs, and what is known about them beside their structure.
+/// Graphs with their targets and other metadata.
 ///
-/// Also the piece that streaming readers return: then it holds some graphs
-/// of a larger whole, and [`append`](Self::append) joins the pieces.
+/// Streaming readers also return this type for a piece, which holds some graphs of a larger
+/// dataset; [`append`](Self::append) joins the pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dataset {
-    /// What people call it.
+    /// The name of the dataset, for display.
     pub name: String,
     /// The graphs, with the labels and attributes of their vertices and edges.
     pub graphs: GraphBatch,
-    /// What is to be predicted.
+    /// The targets to predict.
     pub targets: Targets,
-    /// What the columns of the targets are called, where they have names.
+    /// The names of the target columns, if they have names.
     pub target_names: Vec<String>,
-    /// The classes of some graphs, where others have none; there are no `targets` then.
+    /// The classes of some graphs, if others have none; `targets` is then empty.
     pub some_classes: Option<Known>,
-    /// What is to be predicted of vertices.
+    /// The vertex targets to predict, and the splits of the vertices.
     pub vertices: Option<Vertices>,
-    /// Graphs of a group belong together: none is for training where another is for
-    /// testing. Read where a column is named for it.
+    /// The group of each graph. Graphs of one group stay together: no group is split between
+    /// training and testing. Read only if a column is named for it.
     pub groups: Option<Vec<String>>,
+    /// The name of the column that holds the groups; `group` if empty.
+    pub group_name: String,
     /// How many graphs the reader skipped because they have no target.
     pub left_out: usize,
-    /// The graphs' names; without them a graph is called by its position.
+    /// The names of the graphs; without them, a graph is named by its position.
     pub ids: Option<Vec<String>>,
-    /// A fixed split, where the data come with one.
+    /// A fixed split, if the data include one.
     pub parts: Option<Vec<Part>>,
-    /// Where each vertex lies in the plane, for drawing.
+    /// The position of each vertex in the plane, for drawing.
     pub coordinates: Option<Vec<[f64; 2]>>,
-    /// The feature set that says what the labels mean, where graphs were made of molecules.
+    /// The feature set that defines the meaning of the labels, if the graphs were made from
+    /// molecules.
     pub molecules: Option<String>,
-    /// What the reader noticed and a person should know.
+    /// Remarks of the reader, for the user.
     pub notes: Vec<String>,
 }
 
 impl Dataset {
-    /// A checksum of graphs, names, targets, groups and parts: what results are made of.
+    /// A checksum of everything that determines results: graphs, names, targets, groups and parts.
     pub(crate) fn checksum(&self) -> String {
         let mut sum = Sha256::new();
         let mut add = |what: &str, text: String| sum.update(format!("{what} {} {text}\n", text.len()));
@@ -143,7 +146,7 @@ impl Dataset {
         }
         let known = [Some(&self.targets), known.map(|known| &known.targets)];
         for targets in known.into_iter().chain([of_vertices.map(|all| &all.known.targets)]).flatten() {
-            // What ndarray prints of a long array is not all of it.
+            // ndarray abbreviates long arrays when it prints them.
             let (kind, classes, values) = match targets {
                 Targets::None => ("none", None, None),
                 Targets::Classes(labels) => ("classes", Some(labels), None),
@@ -158,12 +161,12 @@ impl Dataset {
         hexadecimal(sum.finalize().as_slice())
     }
 
-    /// How many graphs there are.
+    /// The number of graphs.
     pub fn len(&self) -> usize {
         self.graphs.len()
     }
 
-    /// Whether there is no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(&self) -> bool {
         self.graphs.is_empty()
     }
@@ -176,8 +179,8 @@ impl Dataset {
         }
     }
 
-    /// Adds the graphs of `other` behind the ones here. What must be alike and
-    /// is not is reported at `place`.
+    /// Appends the graphs of `other`. A mismatch between properties that must agree is reported at
+    /// `place`.
     pub fn append(&mut self, other: Self, place: &Place) -> Result<()> {
         self.left_out += other.left_out;
         if other.is_empty() {
@@ -198,8 +201,9 @@ impl Dataset {
         }
         let graphs = self.len();
         let mixed = |what: &str, mine: bool| {
-            let (expected, found) = if mine { ("as before", "none") } else { ("none, as before", "some") };
-            Error::malformed(place.clone(), format!("{what} {expected}"), found)
+            let (expected, found) = if mine { ("with", "without") } else { ("without", "with") };
+            let expected = format!("graphs {expected} {what}, as before");
+            Error::malformed(place.clone(), expected, format!("graphs {found}"))
         };
         let refused = |source| Error::Graph { place: place.clone(), source };
         let before = self.graphs.num_vertices();
@@ -230,10 +234,10 @@ impl Dataset {
         Ok(())
     }
 
-    /// Some of the graphs, in the order given, with all that is known about them.
+    /// Selects graphs, in the given order, with all their metadata.
     ///
     /// # Panics
-    /// When there is no such graph, as indexing a slice does.
+    /// If an index is out of range, as when indexing a slice.
     pub fn select(&self, graphs: &[usize]) -> Self {
         let vertices =
             |graph: usize| self.graphs.vertex_offsets()[graph]..self.graphs.vertex_offsets()[graph + 1];
@@ -252,6 +256,7 @@ impl Dataset {
             some_classes,
             vertices: self.vertices.as_ref().map(|all| all.select(self.graphs.vertex_offsets(), graphs)),
             groups: self.groups.as_ref().map(|groups| chosen(groups, graphs)),
+            group_name: self.group_name.clone(),
             left_out: self.left_out,
             ids: self.ids.as_ref().map(|ids| chosen(ids, graphs)),
             parts: self.parts.as_ref().map(|parts| chosen(parts, graphs)),
@@ -261,8 +266,8 @@ impl Dataset {
         }
     }
 
-    /// The graphs that have a target, of several at least one; all of them where
-    /// nothing is to be predicted.
+    /// The graphs that have a target (with several targets, at least one); all graphs if nothing is
+    /// to be predicted.
     pub fn targeted(&self) -> Vec<usize> {
         match (&self.targets, &self.some_classes) {
             (Targets::Numbers(values) | Targets::Binary(values), _) => {
@@ -274,14 +279,13 @@ impl Dataset {
         }
     }
 
-    /// How many graphs are here without a target, though something is to be
-    /// predicted of others.
+    /// The number of graphs without a target, if others have one.
     pub fn untargeted(&self) -> usize {
         self.len() - self.targeted().len()
     }
 
-    /// The graphs that have a target, called what they are called here, with the
-    /// others counted as left out.
+    /// The graphs that have a target, under their present names. The others are counted as left
+    /// out.
     pub fn without_untargeted(&self) -> Self {
         let graphs = self.targeted();
         let mut chosen = self.select(&graphs);
@@ -290,17 +294,28 @@ impl Dataset {
         chosen
     }
 
-    /// The targets there are: of all graphs, or of some.
+    /// The name of the column that files hold groups in, and the groups. `None` if there are no
+    /// groups, or if they are the ids.
+    pub(crate) fn group_column(&self) -> Option<(&str, &[String])> {
+        let groups = self.groups.as_deref()?;
+        match self.group_name.as_str() {
+            "" => Some(("group", groups)),
+            "id" if self.ids.as_deref() == Some(groups) => None,
+            name => Some((name, groups)),
+        }
+    }
+
+    /// The known targets, of all graphs or of some.
     pub fn known_targets(&self) -> &Targets {
         self.some_classes.as_ref().map_or(&self.targets, |known| &known.targets)
     }
 
-    /// What the targets' columns are called: by their names, or by their positions.
+    /// The name of a target column: its own, or its position.
     pub fn target_name(&self, column: usize) -> String {
         self.target_names.get(column).cloned().unwrap_or_else(|| column.to_string())
     }
 
-    /// The graphs of one part of the split; nothing where there is no split.
+    /// The graphs of one part of the split; `None` without a split.
     pub fn part(&self, part: Part) -> Option<Vec<usize>> {
         let parts = self.parts.as_ref()?;
         Some((0..parts.len()).filter(|&graph| parts[graph] == part).collect())
@@ -311,7 +326,7 @@ impl Dataset {
         let mut whole = Self::default();
         for piece in pieces {
             let piece = piece?;
-            // Names and targets come on top; small pieces are many.
+            // Names and targets add to this; there may be many small pieces.
             memory::ask(place, "the dataset", piece.graphs.bytes().saturating_mul(2).max(2 << 20))?;
             whole.append(piece, place)?;
         }
@@ -340,7 +355,7 @@ fn join<T>(mine: &mut Option<Vec<T>>, more: Option<Vec<T>>) -> std::result::Resu
 mod tests {
     use super::*;
 
-    /// Graphs of one vertex, with targets.
+    /// Graphs of one vertex each, with these targets.
     fn bare(targets: Targets, graphs: usize) -> Dataset {
         let mut builder = stepwell::graph::BatchBuilder::default();
         for _ in 0..graphs {
@@ -364,7 +379,7 @@ mod tests {
         assert_eq!(whole.select(&[2, 1]).targets, classes(vec![8, 7]), "all of them are known");
         let some = whole.select(&[0, 2]);
         assert_eq!((some.targeted(), some.known_targets()), (vec![1], &classes(vec![8])));
-        // Where others are numbers, they are numbers.
+        // Integers become floats if other pieces hold floats.
         let numbers = joined(vec![whole, bare(Targets::numbers(vec![0.5]), 1)]);
         let column = numbers.targets.column().unwrap();
         assert_eq!((column[1], column[2], column[4]), (7.0, 8.0, 0.5));

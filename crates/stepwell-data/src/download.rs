@@ -1,27 +1,28 @@
-//! Fetching a file over HTTPS: retried, checked, and in place only once whole.
+//! Downloads a file over HTTPS: retries, verifies, and moves it into place only once it is
+//! complete.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Where the TU Dortmund collection is published.
+/// The address of the TU Dortmund collection.
 pub const BASE_URL: &str = "https://www.chrsmrrs.com/graphkerneldatasets";
 
-/// Bytes fetched so far and, where the server reports it, in all.
+/// Bytes downloaded so far and, if the server reports it, in total.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetched {
-    /// So far.
+    /// Bytes so far.
     pub bytes: u64,
-    /// In all.
+    /// Bytes in total.
     pub total: Option<u64>,
 }
 
-/// Takes the progress of a download now and then; may stop it.
+/// Receives the progress of a download from time to time; can stop it.
 pub type Progress<'a> = &'a mut dyn FnMut(Fetched) -> ControlFlow<()>;
 
-/// Downloads `url` to `path`. The bytes must be as many as the server
-/// announced, have the `sha256` if one is given, and be a zip archive.
+/// Downloads `url` to `path`. The content must have the announced length, match `sha256` if given,
+/// and be a zip archive.
 #[cfg(feature = "download")]
 pub fn fetch(url: &str, path: &Path, sha256: Option<&str>, progress: Progress<'_>) -> Result<()> {
     http::fetch(url, path, sha256, progress)
@@ -51,14 +52,14 @@ mod http {
 
     const TRIES: u32 = 4;
     const FIRST_PAUSE: Duration = Duration::from_millis(500);
-    /// No dataset of graphs is larger; a server that sends more is not sending one.
+    /// No graph dataset is larger, so a server that sends more is sending something else.
     const MAX_BYTES: u64 = 64 << 30;
 
-    /// What happened to one try.
+    /// The outcome of a failed attempt.
     enum Failure {
-        /// May go away.
+        /// A retry may succeed.
         Passing(String),
-        /// Trying again will not help.
+        /// A retry will not help.
         Final(String),
     }
 
@@ -170,7 +171,8 @@ mod http {
             zip.finish().unwrap().into_inner()
         }
 
-        /// A server on loopback that gives these answers, one per connection, and its address.
+        /// A server on loopback that sends these responses, one per connection. Returns its
+        /// address.
         fn serve(answers: Vec<Vec<u8>>) -> String {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let url = format!("http://{}/X.zip", listener.local_addr().unwrap());

@@ -1,10 +1,10 @@
-//! What can go wrong between a file and a graph.
+//! Errors that occur between a file and a graph.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where in the input something was found.
+/// A location in the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     file: String,
@@ -30,7 +30,7 @@ impl Place {
         Self { at: At::Line(line), ..self.clone() }
     }
 
-    /// A row of a table, from 1.
+    /// A row of a table, from 0, like the ids of graphs without names.
     pub fn row(&self, row: u64) -> Self {
         Self { at: At::Row(row), ..self.clone() }
     }
@@ -57,52 +57,52 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input is not what its format says.
+    /// The input violates its format.
     #[error("{place}: expected {expected}, found {found}")]
     Malformed {
-        /// Where.
+        /// The location.
         place: Place,
-        /// What the format allows there.
+        /// The values that the format allows there.
         expected: String,
-        /// What stands there.
+        /// The value found there.
         found: String,
     },
     /// A graph was refused.
     #[error("{place}: {source}")]
     Graph {
-        /// Where the graph ends or is described.
+        /// The location where the graph ends or is described.
         place: Place,
-        /// Why.
+        /// The reason.
         source: stepwell::Error,
     },
-    /// The input would need more memory or time than anything real does.
+    /// The input would need more memory or time than any real input.
     #[error("{place}: {what} is {found}, more than the limit of {limit}")]
     TooLarge {
-        /// Where.
+        /// The location.
         place: Place,
-        /// What was measured.
+        /// The quantity that was measured.
         what: &'static str,
-        /// The most that is accepted.
+        /// The largest accepted value.
         limit: u64,
-        /// What the input asks for.
+        /// The value that the input asks for.
         found: u64,
     },
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// What an earlier run has kept is not the beginning of what this one makes.
+    /// The blocks kept by an earlier run do not belong to the output of this one.
     #[error(
         "{}: left by an interrupted run with {what}; repeat its options to resume it, or pass --restart to discard it", path.display()
     )]
     Changed {
-        /// What was kept.
+        /// The file with the blocks.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// Another process is writing the same file.
@@ -111,18 +111,18 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file is not a model, or not a whole one.
+    /// A file is not a model, or is incomplete.
     #[error("{}: {source}", path.display())]
     Model {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: stepwell::Unreadable,
     },
-    /// No dataset of that name or at that path.
+    /// There is no dataset with that name or path.
     #[error("{0}")]
     NotFound(String),
-    /// A format cannot hold what it is asked to hold.
+    /// A format cannot hold the data.
     #[error("{0}")]
     Unsupported(String),
     /// A download failed.
@@ -130,41 +130,72 @@ pub enum Error {
     Download {
         /// The address.
         url: String,
-        /// What went wrong and what to do.
+        /// The reason, and what to do next.
         reason: String,
     },
 }
 
 impl Error {
-    /// Something malformed.
+    /// Creates a [`Malformed`](Self::Malformed) error.
     pub fn malformed(place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Malformed { place, expected: expected.into(), found: found.into() }
     }
 
-    /// A refusal of the operating system.
+    /// Creates an [`Io`](Self::Io) error.
     pub fn io(path: impl AsRef<Path>, source: io::Error) -> Self {
         Self::Io { path: path.as_ref().to_owned(), source }
     }
 }
 
-/// This crate's result.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Bytes from outside, made fit to print: quoted, escaped, at most 40 characters.
+/// Untrusted bytes made printable: in single quotes, at most 40 characters. Control characters and
+/// backslashes are escaped, quotes are not: JSON and headers escape them once more.
+///
+/// ```
+/// use stepwell_data::quote;
+/// assert_eq!(quote(b"\"weight\":[1]\t"), r#"'"weight":[1]\t'"#);
+/// ```
 pub fn quote(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
-    let mut shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+    let mut shown = String::new();
+    for character in text.chars().take(40) {
+        match character {
+            '\'' | '"' => shown.push(character),
+            other => shown.extend(other.escape_debug()),
+        }
+    }
     if text.chars().count() > 40 || bytes.len() > 200 {
         shown.push('…');
     }
     if bytes.is_empty() { "nothing".into() } else { format!("'{shown}'") }
 }
-/// How alike two names are, from 0 to 1; upper and lower case do not matter.
+
+/// The similarity of two names, from 0 to 1, ignoring case.
 pub(crate) fn likeness(one: &str, other: &str) -> f64 {
     strsim::jaro_winkler(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
 }
 
-/// The known name that an unknown one looks like, if there is one.
+/// A count with its noun, in the plural unless the count is 1.
+///
+/// ```
+/// use stepwell_data::counted;
+/// assert_eq!(counted(1, "vertex"), "1 vertex");
+/// assert_eq!(counted(2, "vertex"), "2 vertices");
+/// assert_eq!(counted(0, "class"), "0 classes");
+/// assert_eq!(counted(3, "fold"), "3 folds");
+/// ```
+pub fn counted(count: usize, noun: &str) -> String {
+    match noun.strip_suffix("ex") {
+        _ if count == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{count} {stem}ices"),
+        None if noun.ends_with('s') => format!("{count} {noun}es"),
+        None => format!("{count} {noun}s"),
+    }
+}
+
+/// The known name most similar to an unknown one, if any is similar.
 ///
 /// ```
 /// use stepwell_data::nearest_name;

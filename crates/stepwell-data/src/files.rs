@@ -1,8 +1,8 @@
 //! Files that appear whole or not at all.
 //!
-//! What is being written stands aside, in the folder of its target, under a name of its own
-//! (`.stepwell-…`), and is held by a lock. What a killed process leaves has no lock: the next
-//! one that writes the same target removes it.
+//! A file is first written next to its target, under a temporary name (`.stepwell-…`), and held by
+//! a lock. A temporary file of a killed process has no lock; the next process that writes the same
+//! target removes it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -15,11 +15,11 @@ use crate::error::{Error, Place, Result};
 use crate::identity::checksum;
 use crate::memory;
 
-/// What is being written aside right now.
+/// The temporary files being written right now.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes what is being written aside: for a program that is about to end
-/// before its time, on Ctrl-C for instance.
+/// Removes the temporary files being written, for a program about to exit early, for example on
+/// Ctrl-C.
 pub fn discard_unfinished() {
     for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
@@ -42,20 +42,20 @@ impl Drop for Unfinished {
     }
 }
 
-/// What may come through a pipe or from a device, which do not say how long they are.
+/// The most bytes read from a pipe or a device, whose length is unknown.
 const LONGEST_PIPE: u64 = 1 << 30;
 
-/// Bytes that are read between two looks at the memory that is left.
+/// Bytes read between two checks of the remaining memory.
 const AT_ONCE: u64 = 16 << 20;
 
-/// Reads a whole file, if the memory budget allows it: `times` its size, where what is made
-/// of its bytes needs more than they do.
+/// Reads a whole file if the memory budget allows `times` its size: more than 1 if the result of
+/// parsing needs more memory than the bytes.
 pub fn read(path: &Path, times: u64) -> Result<Vec<u8>> {
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
     read_open(&file, path, times)
 }
 
-/// The same for a file that is open.
+/// Like [`read`], for an open file.
 pub fn read_open(file: &File, path: &Path, times: u64) -> Result<Vec<u8>> {
     let known = file.metadata().map_err(|source| Error::io(path, source))?;
     if known.is_file() {
@@ -67,8 +67,8 @@ pub fn read_open(file: &File, path: &Path, times: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads until the end, which may come late or never: of a device, or of what was packed.
-/// More than `limit` bytes are refused, whatever the budget.
+/// Reads to the end, which may come late or never, as with devices and compressed data. Refuses
+/// more than `limit` bytes, whatever the budget.
 pub fn read_all(mut from: impl Read, path: &Path, times: u64, limit: u64) -> Result<Vec<u8>> {
     let place = Place::file(path.display().to_string());
     let mut bytes = Vec::new();
@@ -77,7 +77,7 @@ pub fn read_all(mut from: impl Read, path: &Path, times: u64, limit: u64) -> Res
         if found > limit {
             return Err(Error::TooLarge { place, what: "its size in bytes", limit, found });
         }
-        // Vectors grow to twice their size, but only what is written to is taken.
+        // Vectors grow to twice their size, but only pages that are written to take memory.
         memory::ask(&place, "the file", AT_ONCE.max(found.saturating_mul(times.saturating_sub(1))))?;
         let count = from.by_ref().take(AT_ONCE).read_to_end(&mut bytes);
         if count.map_err(|source| Error::io(path, source))? == 0 {
@@ -86,8 +86,8 @@ pub fn read_all(mut from: impl Read, path: &Path, times: u64, limit: u64) -> Res
     }
 }
 
-/// Writes a file aside and renames it into place once `fill` has succeeded. A
-/// link is followed; what is no file (a pipe, a device) is written to as it is.
+/// Writes a temporary file and renames it into place once `fill` has succeeded. Follows links;
+/// writes directly to a target that is not a file (a pipe, a device).
 pub fn write_whole<E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
@@ -114,13 +114,13 @@ pub fn write_whole<E: From<Error>>(
     Ok(())
 }
 
-/// Writes a small file that only its owner can read, unless there is one already. Returns
-/// whether there was none.
+/// Writes a small file that only its owner can read, unless it exists. Returns whether it was
+/// created.
 pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<bool> {
     let io = |source| Error::io(path, source);
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
-    // Temporary files are private, and stay so.
+    // Temporary files are private, and this one stays private.
     let mut aside = file_aside(folder, path).map_err(io)?;
     let _listed = Unfinished::new(aside.path());
     aside.write_all(bytes).map_err(io)?;
@@ -131,8 +131,8 @@ pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<bool> {
     }
 }
 
-/// An error now where [`write_whole`] would have one after much work: where the target is a
-/// folder, or nothing can be written beside it.
+/// Fails early where [`write_whole`] would fail after much work: if the target is a folder, or
+/// nothing can be written next to it.
 pub fn check_writable(path: &Path) -> Result<()> {
     let io = |source| Error::io(path, source);
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -140,7 +140,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
         return Ok(());
     }
     refuse_folder(&target).map_err(io)?;
-    // Folders that do not exist are made when there is something to put there.
+    // Missing folders are created when the output is written.
     let folder = target
         .ancestors()
         .skip(1)
@@ -158,27 +158,27 @@ fn refuse_folder(target: &Path) -> io::Result<()> {
     if is_folder { Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a folder")) } else { Ok(()) }
 }
 
-/// What names of everything written aside for a target begin with.
+/// The prefix of all temporary names for a target.
 fn prefix(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default().as_encoded_bytes();
     format!(".stepwell-{}-", &checksum(name)[..12])
 }
 
-/// A file aside, held by this process, after what killed ones left is gone.
+/// Removes the temporary files of killed processes, then creates one locked by this process.
 fn file_aside(folder: &Path, target: &Path) -> io::Result<NamedTempFile> {
     let prefix = prefix(target);
     remove_left_over(folder, &prefix);
     loop {
         let aside = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
-        // Until it was locked another writer could take it for left over: it holds the lock and is
-        // about to remove the file, or has removed it.
+        // Before it was locked, another writer could mistake it for a leftover: that writer holds
+        // the lock and is about to remove the file, or has removed it.
         if is_locked(aside.as_file()) && is_at(aside.as_file(), aside.path()) {
             return Ok(aside);
         }
     }
 }
 
-/// The same for a folder. The lock goes with the file.
+/// Like [`file_aside`], for a folder. The returned file holds the lock.
 fn folder_aside(folder: &Path, target: &Path) -> io::Result<(TempDir, Option<File>)> {
     let prefix = prefix(target);
     remove_left_over(folder, &prefix);
@@ -191,13 +191,13 @@ fn folder_aside(folder: &Path, target: &Path) -> io::Result<(TempDir, Option<Fil
     }
 }
 
-/// Locks a file unless another writer has. Where there are no locks, nothing is ever taken for left
-/// over.
+/// Locks a file unless another writer holds it. On systems without locks, no file counts as a
+/// leftover.
 fn is_locked(file: &File) -> bool {
     !matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock))
 }
 
-/// Removes what no living process holds.
+/// Removes temporary files that no living process holds.
 fn remove_left_over(folder: &Path, prefix: &str) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -215,7 +215,7 @@ fn remove_left_over(folder: &Path, prefix: &str) {
     }
 }
 
-/// Whether this very file, and no other and no link, stands at a path.
+/// Whether the file at a path is this very file, not another one and not a link.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -232,8 +232,8 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Fills a folder aside and renames it into place once `fill` has succeeded.
-/// A folder that exists and holds anything is left alone.
+/// Fills a temporary folder and renames it into place once `fill` has succeeded. Leaves an existing
+/// folder alone unless it is empty.
 pub fn write_folder_whole<E: From<Error>>(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), E>,
@@ -264,7 +264,7 @@ fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Temporary files are private; what is kept gets the permissions any new file gets.
+/// Temporary files are private; a finished file gets the permissions of any new file.
 fn finish(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -285,7 +285,7 @@ fn permissions(path: &Path, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The process's file mode mask, read without changing it where the system reports it.
+/// The file mode mask of the process, read without changing it where the system reports it.
 #[cfg(unix)]
 fn umask() -> u32 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -337,7 +337,8 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
     }
 
-    /// What killed processes left is gone after the next one; what a living one holds stays.
+    /// The next writer removes the files of killed processes, and leaves those of living ones
+    /// alone.
     #[test]
     fn what_was_left_over_is_removed_by_the_next_to_write_the_same() {
         let folder = tempfile::tempdir().unwrap();

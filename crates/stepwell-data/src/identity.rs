@@ -1,4 +1,4 @@
-//! Identifies what a result is made of, and reports how two results differ in that.
+//! Identifies the inputs of a result, and reports how the inputs of two results differ.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// All that determines a result: interrupted work is resumed only if it is the same.
+/// Everything that determines a result. Interrupted work is resumed only if its identity is equal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Identity {
-    /// Options, versions, names: what a person can compare.
+    /// Options, versions and names: values a person can compare.
     pub settings: Value,
-    /// Checksums of what is too long to be written down, by what it is: a dataset, a model.
+    /// Checksums of inputs too long to store, by kind: a dataset, a model.
     pub checksums: BTreeMap<String, String>,
 }
 
 impl Identity {
-    /// What differs from this one: `units = 10, not 11`, or `another dataset`; nothing where
-    /// both are the same.
+    /// The difference from this identity: `units = 10, not 11`, or `another dataset`; `None` if
+    /// both are equal.
     ///
     /// ```
     /// use stepwell_data::identity::Identity;
@@ -47,7 +47,7 @@ impl Identity {
     }
 }
 
-/// The leaves of two values that differ: `units = 10, not 11`.
+/// The leaves in which two values differ: `units = 10, not 11`.
 pub fn differences(before: &Value, now: &Value) -> Vec<String> {
     let mut found = Vec::new();
     differing("", before, now, &mut found);
@@ -82,7 +82,7 @@ pub(crate) fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// That of a file's content.
+/// The SHA-256 of a file's content.
 pub(crate) fn checksum_of_file(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let (mut sum, mut buffer) = (Sha256::new(), vec![0; 1 << 18]);

@@ -1,17 +1,17 @@
-//! Bytes to graphs and back: the datasets Stepwell works on.
+//! Reads and writes the graph datasets that Stepwell works on.
 //!
-//! Readers exist for the TU Dortmund layout ([`tud`]), the benchmark's `.npz`
-//! files ([`npz`]), JSON lines ([`jsonl`]) and Parquet ([`parquet`]); writers
-//! for all of them but `.npz`. [`synthetic`] generates the paper's benchmark
-//! and regular graphs of any size. [`catalog`] finds a dataset by path or name,
-//! [`Source`] reads it piece by piece. [`vectors`] writes what comes out,
-//! [`predictions`] what a model says of graphs, [`models`] keeps what made it.
+//! Readers exist for the TU Dortmund layout ([`tud`]), OGB's raw layout ([`ogb`]), the benchmark's
+//! `.npz` files ([`npz`]), JSON lines ([`jsonl`]) and Parquet ([`parquet`]); writers for all of
+//! them but `.npz` and OGB's layout. [`synthetic`] generates the paper's benchmark and graph
+//! families of any size. [`catalog`] finds a dataset by path or name, and [`Source`] reads it piece
+//! by piece. [`vectors`] writes embeddings, [`predictions`] arranges predictions in columns, and
+//! [`models`] stores models.
 //!
-//! Two features, both on unless turned off: `parquet` (with Arrow behind it) and
-//! `download` (with TLS). What is left without them reads and writes the rest.
+//! Two features are on by default: `parquet` (which brings Arrow) and `download` (which brings
+//! TLS). Without them, the other formats still work.
 //!
-//! Everything that comes from outside is checked: an [`Error`] names the file,
-//! the line, row or byte, what was expected there and what was found.
+//! All input is checked: an [`Error`] names the file, the line, row or byte, the expected value and
+//! the value found.
 
 mod archive;
 pub mod cache;
@@ -38,7 +38,7 @@ pub mod tud;
 pub mod vectors;
 
 pub use dataset::{Dataset, Known, Part, Vertices};
-pub use error::{Error, Place, Result, nearest_name};
+pub use error::{Error, Place, Result, counted, nearest_name, quote};
 pub use rows::{Expected, ReadOptions, Untargeted};
 pub use source::{Source, Survey};
 pub use summary::{Carried, LevelSummary, Spread, Summary, TargetSummary};

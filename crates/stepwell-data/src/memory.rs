@@ -1,10 +1,10 @@
-//! The memory budget: how much this process may hold, and what is left of it.
+//! The memory budget: how much memory this process may use, and how much is left.
 //!
-//! One budget governs all readers and, through [`stepwell::memory`], all that computes: what
-//! would exceed it is refused before it is allocated, with what it needs and what is left.
-//! It counts what the process holds, whatever holds it. Unless one is set, it is four fifths
-//! of what the machine, the control group and the limit on address space (`ulimit -v`) leave
-//! when it is first asked for.
+//! One budget governs all readers and, through [`stepwell::memory`], all computations. A request
+//! that would exceed it is refused before the allocation, with an error that gives the bytes needed
+//! and the bytes left. The budget counts all memory of the process. By default it is the memory
+//! already held plus four fifths of the memory that the machine, the control group and the limit on
+//! address space (`ulimit -v`) leave when the budget is first used.
 
 use std::fmt;
 use std::fs;
@@ -16,10 +16,10 @@ use stepwell::memory::{Bytes, Left};
 
 use crate::error::{Error, Place, Result};
 
-/// The share of what is left that is taken without asking, in percent.
+/// The share of the available memory that the default budget takes, in percent.
 const SHARE: u64 = 80;
 
-/// Bytes that a process may hold.
+/// Bytes of memory that a process may use.
 ///
 /// ```
 /// use stepwell_data::memory::Budget;
@@ -62,17 +62,17 @@ impl FromStr for Budget {
     }
 }
 
-/// The budget in bytes; 0 until it is first asked for.
+/// The budget in bytes; 0 until it is first used.
 static BUDGET: AtomicU64 = AtomicU64::new(0);
 
 impl Budget {
-    /// Makes it the budget of this process, from now on.
+    /// Makes this the budget of the process.
     pub fn set(self) {
         BUDGET.store(self.0.max(1), Ordering::Relaxed);
         Self::in_force();
     }
 
-    /// The budget of this process: the one that was set, or the share of what is left now.
+    /// The budget of this process: the one that was set, or the default computed on first use.
     pub fn in_force() -> Self {
         static GOVERNED: Once = Once::new();
         GOVERNED.call_once(|| stepwell::memory::govern(left));
@@ -87,31 +87,31 @@ impl Budget {
     }
 }
 
-/// What may still be taken: what is left of the budget, or less where the system has less.
+/// The memory that may still be used: the rest of the budget, or less if the system has less.
 pub fn left() -> Left {
     let budget = Budget::in_force().0;
     let bytes = budget.saturating_sub(held()).min(available().unwrap_or(u64::MAX));
     Left { bytes, budget }
 }
 
-/// An error at `place` if so many bytes more than now are more than may be taken.
+/// Returns an error at `place` if `bytes` more than now would exceed the memory left.
 pub fn ask(place: &Place, what: &'static str, bytes: u64) -> Result<()> {
     ask_for(what, bytes).map_err(|source| Error::Graph { place: place.clone(), source })
 }
 
-/// The same before it is said where.
+/// Like [`ask`], for callers that do not know the place.
 pub(crate) fn ask_for(what: &'static str, bytes: u64) -> stepwell::Result<()> {
     Budget::in_force();
     stepwell::memory::ask(what, bytes)
 }
 
-/// Bytes of memory this process holds; 0 where the system does not report it.
+/// Bytes of memory this process holds; 0 if the system does not report it.
 fn held() -> u64 {
     named("/proc/self/status", "VmRSS:").map_or(0, |kilobytes| kilobytes * 1024)
 }
 
-/// Bytes this process can still have: what the machine has available, or less where its
-/// address space or its control group is limited. Nothing where the system does not report it.
+/// Bytes still available to this process: the machine's available memory, or less if the address
+/// space or the control group is limited. `None` if the system does not report it.
 fn available() -> Option<u64> {
     let machine = named("/proc/meminfo", "MemAvailable:").map(|kilobytes| kilobytes * 1024);
     let limit = named("/proc/self/limits", "Max address space");
@@ -120,11 +120,11 @@ fn available() -> Option<u64> {
     [machine, address_space, group()].into_iter().flatten().min()
 }
 
-/// What the control groups leave that this process is in.
+/// The memory left by the control groups of this process.
 fn group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let of_line = |line: &str| {
-        // "0::/path" of version 2, "4:memory:/path" of version 1.
+        // "0::/path" in version 2, "4:memory:/path" in version 1.
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
         let (root, [limit, usage]) = match controllers {
@@ -133,7 +133,7 @@ fn group() -> Option<u64> {
             _ => return None,
         };
         let number = |path: String| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        // A group holds no more than those around it; in a container they are out of sight.
+        // A group holds no more than its parents; inside a container the parents are invisible.
         let left = |group: &str| {
             let folder = format!("{root}{group}");
             let limit = number(format!("{folder}/{limit}"))?;
@@ -194,8 +194,11 @@ mod tests {
     fn what_no_machine_has_is_refused_with_both_figures() {
         let place = Place::file("graphs.zip");
         let refusal = ask(&place, "its text", 1 << 60).unwrap_err().to_string();
-        assert!(refusal.starts_with("graphs.zip: its text: 1073741824.0 GB of memory needed, "), "{refusal}");
-        assert!(refusal.ends_with(" left; raise it by --memory or STEPWELL_MEMORY"), "{refusal}");
+        assert!(refusal.starts_with("graphs.zip: its text: needs 1073741824.0 GB of memory, "), "{refusal}");
+        assert!(
+            refusal.ends_with(" are left; raise the budget with --memory or STEPWELL_MEMORY"),
+            "{refusal}"
+        );
         assert!(ask(&place, "its text", 2 << 20).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Models as files, recognised by their content and not by their name.
+//! Model files, recognised by content and not by name.
 
 mod card;
 
@@ -12,7 +12,7 @@ use stepwell::model::Saved;
 use crate::error::{Error, Result};
 use crate::files;
 
-/// How often the bytes of a model are in memory while it is read.
+/// The number of copies of a model's bytes in memory while it is read.
 const COPIES: u64 = 3;
 
 /// Reads a model.
@@ -20,7 +20,7 @@ pub fn read(path: &Path) -> Result<Saved> {
     parse(path, &files::read(path, COPIES)?)
 }
 
-/// Reads a model, and says what it is.
+/// Reads a model and its card.
 pub fn read_with_card(path: &Path) -> Result<(Saved, Card)> {
     let bytes = files::read(path, COPIES)?;
     let saved = parse(path, &bytes)?;

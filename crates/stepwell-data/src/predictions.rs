@@ -22,7 +22,7 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use serde_json::{Value, json};
 use stepwell::colours::Colours;
 use stepwell::config::Level;
@@ -34,36 +34,103 @@ use stepwell::{Error, Result};
 
 use crate::vectors::{Key, Shape};
 
-/// What predictions come with.
+/// The options of a prediction table.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Probabilities of classes.
+    /// Whether to add class probabilities.
     pub proba: bool,
-    /// Sets or intervals that hold the truth this often.
+    /// Adds prediction sets or intervals that hold the truth with this probability.
     pub coverage: Option<f64>,
-    /// Where the second of two classes begins, for every target; none for 0.
+    /// Whether sets hold the truth with that probability for the graphs of each class, not only on
+    /// average.
+    pub per_class: bool,
+    /// The decision threshold between two classes, for every target; empty for 0.
     pub thresholds: Vec<Threshold>,
 }
 
-/// Thresholds of all targets for what is wanted.
-pub fn thresholds(model: &TrainedModel, wanted: Wanted) -> Result<Vec<Threshold>> {
-    (0..model.readout.task().num_targets()).map(|target| model.threshold(target, wanted)).collect()
+impl Asked {
+    /// A note about the sets, if the user should know more: a class that they cover too seldom, or
+    /// scores that the model lacks.
+    pub fn note(&self, model: &TrainedModel) -> Result<Option<String>> {
+        let task = model.readout.task();
+        let (Some(coverage), true) = (self.coverage, task.num_classes() > 0) else { return Ok(None) };
+        if self.per_class {
+            let note = "the model was written by an older version, without scores of each class: sets cover all classes together; train it again";
+            return Ok((!model.knows_classes()).then(|| note.to_owned()));
+        }
+        let Some((target, class, share)) = model.least_covered(coverage)? else { return Ok(None) };
+        if coverage - share <= TOLERATED {
+            return Ok(None);
+        }
+        let class = match task.num_targets() {
+            1 => format!("class {}", class_name(model, class)),
+            _ => format!("class {} of {}", class_name(model, class), model.target(target)),
+        };
+        Ok(Some(format!(
+            "sets contain the truth for {} % of all graphs, but for only {:.0} % of the graphs of {class} (leave-one-out)",
+            (100.0 * coverage * 1e6).round() / 1e6,
+            100.0 * share
+        )))
+    }
 }
 
-/// A column of a table.
+/// A class may be covered this much less than asked for before a note mentions it.
+const TOLERATED: f64 = 0.1;
+
+/// The name of a class: 0 or 1 for a target of 0 and 1.
+pub fn class_name(model: &TrainedModel, class: usize) -> String {
+    if model.classes.is_empty() { class.to_string() } else { model.classes.name(class) }
+}
+
+/// The position of a class by its name, which is 0 or 1 for targets of 0 and 1.
+pub fn class_of(model: &TrainedModel, name: &str) -> Result<usize> {
+    let classes = 0..model.readout.task().num_classes();
+    let names: Vec<String> = classes.map(|class| class_name(model, class)).collect();
+    names.iter().position(|known| known == name).ok_or_else(|| {
+        let expected = format!("one of {}", names.join(", "));
+        Error::BadOption { name: "class", expected, found: format!("'{}'", name.escape_debug()) }
+    })
+}
+
+/// The thresholds of all targets for the `wanted` criterion of a class, named by its position
+/// among the two classes.
+pub fn thresholds(model: &TrainedModel, class: usize, wanted: Wanted) -> Result<Vec<Threshold>> {
+    let of = |target: usize| model.threshold_of(target, class, wanted);
+    (0..model.readout.task().num_targets()).map(of).collect()
+}
+
+/// A column of a table. Values of graphs without vertices are missing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Integers.
-    Whole(Vec<i64>),
-    /// Floats.
+    Whole(Vec<Option<i64>>),
+    /// Floats; NaN if missing.
     Real(Vec<f64>),
     /// Strings.
-    Text(Vec<String>),
-    /// Booleans and lists, each as the text that it is in JSON.
-    Json(Vec<String>),
+    Text(Vec<Option<String>>),
+    /// Booleans and lists, each as JSON text.
+    Json(Vec<Option<String>>),
 }
 
-/// Columns of a table with their names; behind them, in the classic layout, the scores of classes.
+impl Column {
+    /// The same column, but without the values of some rows.
+    fn without(self, blank: &[bool]) -> Self {
+        fn only<T>(values: Vec<Option<T>>, blank: &[bool]) -> Vec<Option<T>> {
+            values.into_iter().zip(blank).map(|(value, blank)| value.filter(|_| !blank)).collect()
+        }
+        match self {
+            Self::Whole(values) => Self::Whole(only(values, blank)),
+            Self::Text(values) => Self::Text(only(values, blank)),
+            Self::Json(values) => Self::Json(only(values, blank)),
+            Self::Real(values) => {
+                let value = |(value, blank): (f64, &bool)| if *blank { f64::NAN } else { value };
+                Self::Real(values.into_iter().zip(blank).map(value).collect())
+            }
+        }
+    }
+}
+
+/// Named columns of a table, followed in the classic layout by the scores of classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns {
     named: Vec<(String, Column)>,
@@ -71,22 +138,35 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// All that is said of some graphs, or vertices.
+    /// Arranges the predictions for graphs or vertices in columns. Rows whose decision values are
+    /// NaN are [blank](Predictions::blank_empty). A single target of 0 and 1 has the columns of
+    /// two classes.
     pub fn new(model: &TrainedModel, predictions: &Predictions, asked: &Asked) -> Result<Self> {
         let task = model.readout.task();
         let decisions = predictions.decisions.view();
         let mut named = Vec::new();
         let mut scores = Array2::zeros((decisions.nrows(), 0));
+        // The classes of a target, with a threshold other than 0 if asked for.
+        let of_target = |target: usize| {
+            let threshold = asked.thresholds.get(target);
+            let class = |&value: &f64| {
+                threshold.map_or(usize::from(value > 0.0), |threshold| threshold.decide(value))
+            };
+            decisions.column(target).iter().map(class).collect::<Vec<usize>>()
+        };
         match task {
             Task::Classification { .. } => {
-                let classes = match asked.thresholds.first() {
-                    Some(Threshold { threshold, .. }) => {
-                        decisions.column(0).iter().map(|value| usize::from(value >= threshold)).collect()
-                    }
-                    None => predictions.classes.clone(),
+                let classes = match &asked.thresholds[..] {
+                    [] => predictions.classes.clone(),
+                    _ => of_target(0),
                 };
                 named.push(("prediction".to_owned(), of_labels(&model.classes.select(&classes))));
                 scores = predictions.scores.clone();
+            }
+            Task::Binary { targets: 1 } => {
+                let classes = of_target(0).into_iter().map(|class| Some(class as i64)).collect();
+                named.push(("prediction".to_owned(), Column::Whole(classes)));
+                scores = concatenate![Axis(1), -&decisions, decisions];
             }
             Task::Regression { .. } | Task::Binary { .. } => {
                 for target in 0..task.num_targets() {
@@ -95,31 +175,39 @@ impl Columns {
                         named.push((self::named(model, "prediction", target), Column::Real(values.to_vec())));
                         continue;
                     }
-                    let least = asked.thresholds.get(target);
-                    let is = |value: &f64| least.map_or(*value > 0.0, |least| *value >= least.threshold);
-                    let classes = values.iter().map(|value| i64::from(is(value))).collect();
+                    let classes = of_target(target).into_iter().map(|class| Some(class as i64)).collect();
                     named.push((self::named(model, "prediction", target), Column::Whole(classes)));
                     named.push((self::named(model, "score", target), Column::Real(values.to_vec())));
                 }
             }
         }
         if asked.proba {
-            let probabilities = model.probabilities(decisions)?;
+            let mut probabilities = model.probabilities(decisions)?;
+            if task == (Task::Binary { targets: 1 }) {
+                probabilities = concatenate![Axis(1), probabilities.mapv(|p| 1.0 - p), probabilities];
+            }
             for (column, values) in probabilities.columns().into_iter().enumerate() {
                 let name = match task {
-                    Task::Classification { .. } => format!("probability_{}", model.classes.name(column)),
+                    Task::Classification { .. } | Task::Binary { targets: 1 } => {
+                        format!("probability_{}", class_name(model, column))
+                    }
                     _ => self::named(model, "probability", column),
                 };
                 named.push((name, Column::Real(values.to_vec())));
             }
         }
         if let Some(coverage) = asked.coverage {
-            named.extend(covering(model, decisions, coverage)?);
+            named.extend(covering(model, decisions, coverage, asked.per_class)?);
+        }
+        let blank: Vec<bool> =
+            decisions.outer_iter().map(|row| row.iter().all(|value| value.is_nan())).collect();
+        if blank.contains(&true) {
+            named = named.into_iter().map(|(name, column)| (name, column.without(&blank))).collect();
         }
         Ok(Self { named, scores })
     }
 
-    /// The layout of the table.
+    /// The shape of the table.
     pub fn shape(model: &TrainedModel, asked: &Asked) -> Result<Shape> {
         let vectors = Array2::zeros((0, model.model.width()));
         let nothing = model.read(Embedding {
@@ -139,24 +227,25 @@ impl Columns {
             return Err(Error::BadOption { name: "target", expected, found: format!("'{name}' twice") });
         }
         let columns = match model.readout.task() {
-            Task::Classification { .. } => {
-                model.classes.names().iter().map(|class| format!("score_{class}")).collect()
+            task @ (Task::Classification { .. } | Task::Binary { targets: 1 }) => {
+                let classes = 0..task.num_classes();
+                classes.map(|class| format!("score_{}", class_name(model, class))).collect()
             }
             _ => Vec::new(),
         };
-        Ok(Shape { keys, vector: "scores", columns, double: true })
+        Ok(Shape { keys, vector: "scores", columns, double: true, gaps: true })
     }
 
-    /// The columns behind those that say what a row is of.
+    /// The prediction columns, without those that identify the row.
     pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
         self.named.iter().map(|(_, column)| match column {
-            Column::Whole(values) => Key::Whole(values),
-            Column::Real(values) => Key::Real(values),
-            Column::Text(values) | Column::Json(values) => Key::Text(values),
+            Column::Whole(values) => Key::SomeWhole(values),
+            Column::Real(values) => Key::SomeReal(values),
+            Column::Text(values) | Column::Json(values) => Key::SomeText(values),
         })
     }
 
-    /// The same with their names.
+    /// The prediction columns with their names.
     pub fn named(&self) -> impl Iterator<Item = (&str, &Column)> {
         self.named.iter().map(|(name, column)| (name.as_str(), column))
     }
@@ -167,7 +256,7 @@ impl Columns {
     }
 }
 
-/// What a column about a target is called. The only target needs no name.
+/// The name of a column about a target; a single target needs no name.
 fn named(model: &TrainedModel, what: &str, target: usize) -> String {
     match model.readout.task().num_targets() {
         1 => what.to_owned(),
@@ -177,18 +266,19 @@ fn named(model: &TrainedModel, what: &str, target: usize) -> String {
 
 fn of_labels(labels: &Labels) -> Column {
     match labels {
-        Labels::Int(names) => Column::Whole(names.clone()),
+        Labels::Int(names) => Column::Whole(names.iter().copied().map(Some).collect()),
         Labels::Float(names) => Column::Real(names.clone()),
-        Labels::Bool(_) => Column::Json(labels.names()),
-        Labels::Text(names) => Column::Text(names.clone()),
+        Labels::Bool(_) => Column::Json(labels.names().into_iter().map(Some).collect()),
+        Labels::Text(names) => Column::Text(names.iter().cloned().map(Some).collect()),
     }
 }
 
-/// Sets, as lists in JSON, or ends of intervals.
+/// Prediction sets, as JSON lists, or the bounds of intervals.
 fn covering(
     model: &TrainedModel,
     decisions: ArrayView2<'_, f64>,
     coverage: f64,
+    per_class: bool,
 ) -> Result<Vec<(String, Column)>> {
     let task = model.readout.task();
     if let Task::Regression { targets } = task {
@@ -199,7 +289,10 @@ fn covering(
         };
         return Ok((0..2 * targets).map(end).collect());
     }
-    let sets = model.sets(decisions, coverage)?;
+    let sets = match per_class {
+        true => model.sets_per_class(decisions, coverage)?,
+        false => model.sets(decisions, coverage)?,
+    };
     let classes: Vec<Value> = match task {
         Task::Classification { .. } => serde_json::to_value(&model.classes)
             .ok()
@@ -211,7 +304,7 @@ fn covering(
         let columns = sets.slice_axis(Axis(1), (target * classes.len()..(target + 1) * classes.len()).into());
         let set = |row: ndarray::ArrayView1<'_, bool>| {
             let held = row.iter().zip(&classes).filter(|(is, _)| **is).map(|(_, class)| class.clone());
-            Value::Array(held.collect()).to_string()
+            Some(Value::Array(held.collect()).to_string())
         };
         (named(model, "set", target), Column::Json(columns.outer_iter().map(set).collect()))
     };

@@ -1,5 +1,6 @@
-//! A dataset that is read in pieces, as often as needed, without holding all of it.
+//! A dataset that can be read in pieces, repeatedly, without holding all of it in memory.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -20,10 +21,10 @@ use crate::identity::checksum_of_file;
 use crate::jsonl;
 use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 
-/// Where graphs come from: files of rows are read piece by piece each time they
-/// are read, standard input once if that is asked for, and everything
-/// else is held in memory. A piece has some 65 000 vertices or a million edges; one of
-/// standard input is shorter where the next line would have to be waited for.
+/// A source of graphs. Files of rows are read piece by piece, anew on each pass; standard input can
+/// be streamed once on request; everything else is held in memory. A piece has about 65 000
+/// vertices or a million edges; a piece of standard input is shorter if reading the next line would
+/// block.
 ///
 /// ```
 /// use std::ops::ControlFlow::Continue;
@@ -60,16 +61,16 @@ use crate::rows::{Collector, Expected, ReadOptions, Untargeted};
 /// ```
 #[derive(Debug)]
 pub struct Source {
-    /// What people call the dataset.
+    /// The name of the dataset, for display.
     pub name: String,
-    /// What vertices must carry; rows in files that differ are refused by name.
+    /// The vertex features that graphs must have; errors name the rows of files that differ.
     pub expected: Option<Expected>,
-    /// What becomes of graphs without a target where others have one.
+    /// The treatment of graphs without a target if others have one.
     pub untargeted: Untargeted,
-    /// The part of a fixed split to read; by default all. If vertices are split and wanted, all
-    /// graphs are read.
+    /// The part of a fixed split to read; by default all parts. If vertices are split and their
+    /// targets are wanted, all graphs are read.
     pub part: Option<Part>,
-    /// What targets are wanted of.
+    /// Whether the targets of graphs or of vertices are wanted.
     pub level: Level,
     options: ReadOptions,
     kind: Kind,
@@ -89,8 +90,8 @@ impl Source {
         Self { name, expected: None, untargeted, part: None, level: Level::Graph, options, kind }
     }
 
-    /// As [`open_with`](Self::open_with), but graphs on standard input are passed on
-    /// as they come, and can be read only once.
+    /// Like [`open_with`](Self::open_with), but passes graphs from standard input on as they
+    /// arrive. Such a source can be read only once.
     pub fn once(
         catalog: &Catalog,
         argument: impl AsRef<OsStr>,
@@ -107,8 +108,8 @@ impl Source {
         }
     }
 
-    /// A checksum of the dataset, to recognise it later: of a file's bytes, or of the graphs in
-    /// memory. Standard input has none.
+    /// A checksum that identifies the dataset later: of a file's bytes, or of the graphs in memory.
+    /// Standard input has none.
     pub fn checksum(&self) -> Result<String> {
         let refused = |what: &str| {
             Error::Unsupported(format!(
@@ -128,15 +129,15 @@ impl Source {
         }
     }
 
-    /// A file or folder, whatever it is called.
+    /// Opens a file or folder, whatever its name.
     pub fn file(path: &Path) -> Result<Self> {
         Self::file_with(path, &ReadOptions::default())
     }
 
-    /// The same with named columns, where the file has rows.
+    /// Like [`file`](Self::file), with named columns for files made of rows.
     pub fn file_with(path: &Path, options: &ReadOptions) -> Result<Self> {
         let format = Format::of(path)?;
-        // A build without Parquet refuses it when it is loaded.
+        // A build without Parquet refuses the file when it is loaded.
         if format == Format::JsonLines || (format == Format::Parquet && cfg!(feature = "parquet")) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             return Ok(Self::new(name, Kind::Rows(path.to_owned(), format), options));
@@ -154,7 +155,7 @@ impl Source {
         Self::open_with(catalog, argument, seed, &ReadOptions::default(), progress)
     }
 
-    /// The same with named columns, where the dataset has rows.
+    /// Like [`open`](Self::open), with named columns for datasets made of rows.
     pub fn open_with(
         catalog: &Catalog,
         argument: impl AsRef<OsStr>,
@@ -173,22 +174,33 @@ impl Source {
         Self::new(dataset.name.clone(), Kind::Whole(Box::new(dataset)), options)
     }
 
-    /// Whether all graphs are held in memory, and come as one piece.
+    /// Whether all graphs are in memory and form one piece.
     pub fn is_whole(&self) -> bool {
         matches!(self.kind, Kind::Whole(_))
     }
 
-    /// Hands all graphs to `visit`, in order, some at a time.
+    /// Passes all graphs to `visit`, in order, one piece at a time.
     pub fn visit<E: From<Error>>(&self, visit: impl FnMut(&Dataset) -> Result<(), E>) -> Result<(), E> {
         self.visit_good(visit, Err)
     }
 
-    /// The same, but `bad` decides what becomes of a row in a file that cannot
-    /// be used: the error ends the visit, or is taken note of and the row
-    /// skipped. What is wrong with a file as a whole always ends it.
+    /// Like [`visit`](Self::visit), but `bad` decides about a row of a file that cannot be used:
+    /// returning the error ends the visit, and accepting it skips the row. An error in the file as
+    /// a whole always ends the visit.
     pub fn visit_good<E: From<Error>>(
         &self,
         mut visit: impl FnMut(&Dataset) -> Result<(), E>,
+        bad: impl FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(), E> {
+        self.visit_pieces(|piece| visit(&piece), bad)
+    }
+
+    /// The same, but a piece that is owned may be kept while the next is read. A borrowed piece
+    /// should be processed first: there is only one, or the writer of standard input may wait for
+    /// a response before it writes the next.
+    pub fn visit_pieces<E: From<Error>>(
+        &self,
+        mut visit: impl FnMut(Cow<'_, Dataset>) -> Result<(), E>,
         bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
         // A piece may become empty when graphs are skipped.
@@ -200,22 +212,28 @@ impl Source {
 
     fn visit_all<E: From<Error>>(
         &self,
-        mut visit: impl FnMut(&Dataset) -> Result<(), E>,
+        mut visit: impl FnMut(Cow<'_, Dataset>) -> Result<(), E>,
         bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
         let mut seen = 0;
-        let mut visit = |piece: &Dataset| {
+        let mut visit = |piece: Cow<'_, Dataset>| {
             let before = seen;
             seen += piece.len();
-            match self.part {
-                Some(part) if !self.splits_vertices(piece) => visit(&self.part_of(piece, part, before)?),
-                _ => visit(piece),
+            // A piece whose rows were all skipped has no split left to select from.
+            let part = self.part.filter(|_| !piece.is_empty() && !self.splits_vertices(&piece));
+            let part = part.map(|part| self.part_of(&piece, part, before)).transpose()?;
+            match (part, &piece) {
+                (None, _) => visit(piece),
+                (Some(part), Cow::Owned(_)) => visit(Cow::Owned(part)),
+                (Some(part), Cow::Borrowed(_)) => visit(Cow::Borrowed(&part)),
             }
         };
         match &self.kind {
             Kind::Whole(dataset) => match self.untargeted {
-                Untargeted::Skip if dataset.untargeted() > 0 => visit(&dataset.without_untargeted()),
-                _ => visit(dataset),
+                Untargeted::Skip if dataset.untargeted() > 0 => {
+                    visit(Cow::Borrowed(&dataset.without_untargeted()))
+                }
+                _ => visit(Cow::Borrowed(dataset)),
             },
             Kind::Once(gone) => {
                 let place = Place::file("standard input");
@@ -249,12 +267,12 @@ impl Source {
         self.level == Level::Vertex && piece.vertices.as_ref().is_some_and(|all| !all.splits.is_empty())
     }
 
-    /// Visits pieces, while the next are read `ahead`.
+    /// Visits pieces while the next ones are read `ahead`.
     fn read<E: From<Error>>(
         &self,
         mut pieces: Box<dyn Pieces + Send>,
         ahead: bool,
-        mut visit: impl FnMut(&Dataset) -> Result<(), E>,
+        mut visit: impl FnMut(Cow<'_, Dataset>) -> Result<(), E>,
         mut bad: impl FnMut(Error) -> Result<(), Error>,
     ) -> Result<(), E> {
         if let Some(expected) = self.expected {
@@ -264,7 +282,7 @@ impl Source {
         let mut take = |piece: Result<Dataset>, goes_on: bool| match piece {
             Ok(mut piece) => {
                 piece.name.clone_from(&self.name);
-                visit(&piece)
+                visit(if ahead { Cow::Owned(piece) } else { Cow::Borrowed(&piece) })
             }
             Err(error) if goes_on => Ok(bad(error)?),
             Err(error) => Err(error.into()),
@@ -289,10 +307,15 @@ impl Source {
         })
     }
 
-    /// The graphs of a part, called what they are called in the whole, where
-    /// `before` graphs come before this piece.
+    /// The graphs of a part, under their names in the whole dataset; `before` graphs precede this
+    /// piece.
     fn part_of(&self, piece: &Dataset, part: Part, before: usize) -> Result<Dataset> {
-        let missing = || format!("{}: the dataset has no split, so --part selects nothing", self.name);
+        let missing = || {
+            format!(
+                "{}: the dataset has no split, so --part selects nothing; remove --part, or add a column 'split'",
+                self.name
+            )
+        };
         let graphs = piece.part(part).ok_or_else(|| Error::Unsupported(missing()))?;
         let name = |&graph: &usize| (before + graph).to_string();
         let mut chosen = piece.select(&graphs);
@@ -300,10 +323,10 @@ impl Source {
         Ok(chosen)
     }
 
-    /// Reads the graphs once to learn what must be known before they are
-    /// used: how inputs are made of what they carry, and what they are.
-    /// Attributes that are taken as they are need no fitting, unless there are so many
-    /// that most of them may be 0; then only the first piece is looked at, unless `whole`.
+    /// Reads the graphs once to find what must be known before they are used: how to turn their
+    /// features into inputs, and which targets and splits they have. If attributes are used
+    /// unchanged and nothing else is, no fitting is needed and only the first piece is read, unless
+    /// `whole`, or unless there are so many attributes that most of them may be 0.
     pub fn survey(&self, features: &FeatureOptions, whole: bool) -> Result<Survey> {
         /// Ends a visit early.
         enum Stop {
@@ -318,7 +341,7 @@ impl Source {
         let mut fit = FeatureFit::new(features);
         let mut survey = Survey::default();
         let refused = |source| Error::Graph { place: Place::file(&self.name), source };
-        let visit = |piece: &Dataset| {
+        let visit = |piece: Cow<'_, Dataset>| {
             survey.untargeted += piece.left_out;
             survey.left_out += piece.left_out;
             if survey.target_names.is_empty() {
@@ -328,6 +351,7 @@ impl Source {
                 return Ok(());
             }
             fit.observe(&piece.graphs).map_err(refused)?;
+            survey.graphs += piece.len();
             survey.notes.extend(piece.notes.iter().cloned());
             survey.has_parts |= piece.parts.is_some();
             if let Some(vertices) = &piece.vertices {
@@ -353,12 +377,12 @@ impl Source {
     }
 }
 
-/// What readers of rows have in common.
+/// The common interface of row readers.
 trait Pieces: Iterator<Item = Result<Dataset>> {
-    /// What gathers the rows, and knows what they must be like.
+    /// The collector of the rows, which checks them.
     fn collector(&mut self) -> &mut Collector;
 
-    /// Whether there is more behind an error.
+    /// Whether more follows after an error.
     fn goes_on(&self) -> bool;
 }
 
@@ -383,32 +407,34 @@ impl<R: ::parquet::file::reader::ChunkReader + 'static> Pieces for crate::parque
     }
 }
 
-/// What one pass over a dataset finds.
+/// The findings of one pass over a dataset.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// Fitted on all graphs that were looked at.
+    /// Fitted on all graphs that were read.
     pub features: FeatureMap,
-    /// What the reader noticed.
+    /// The number of graphs that were read.
+    pub graphs: usize,
+    /// Remarks of the reader.
     pub notes: Vec<String>,
-    /// Whether graphs have targets, all that were looked at.
+    /// Whether all graphs that were read have targets.
     pub has_targets: bool,
-    /// Whether any of them has one.
+    /// Whether any graph has a target.
     pub some_targets: bool,
-    /// Whether some have none.
+    /// Whether some graphs have no target.
     pub lacks_targets: bool,
-    /// Whether some of them are floats; integers among them are, then.
+    /// Whether some targets are floats; integers among them then become floats.
     pub real_targets: bool,
     /// Whether there is a fixed split.
     pub has_parts: bool,
-    /// Vertices with a target.
+    /// The number of vertices with a target.
     pub known_vertices: usize,
     /// Whether there is a fixed split of vertices.
     pub splits_vertices: bool,
-    /// What targets are called, where they have names.
+    /// The names of the targets, if they have names.
     pub target_names: Vec<String>,
-    /// Graphs without a target, skipped or not.
+    /// The number of graphs without a target, skipped or not.
     pub untargeted: usize,
-    /// Those that were skipped.
+    /// The number of graphs skipped.
     pub left_out: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The summary of a dataset: the paper's Table 1, and Table 4 for
-//! the original graphs.
+//! The summary of a dataset: the statistics of the paper's Table 1, and of Table 4 for the original
+//! graphs.
 
 use std::collections::BTreeSet;
 
@@ -9,37 +9,37 @@ use stepwell::targets::Targets;
 
 use crate::dataset::Dataset;
 
-/// The numbers of one dataset.
+/// The statistics of one dataset.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Summary {
-    /// What people call it.
+    /// The name of the dataset, for display.
     pub dataset: String,
-    /// Graphs.
+    /// The number of graphs.
     pub graphs: usize,
-    /// Classes; nothing for real targets or none.
+    /// The number of classes; `None` for number targets or no targets.
     pub classes: Option<usize>,
     /// Mean number of vertices, N.
     pub avg_vertices: f64,
-    /// Mean number of edges, M: undirected ones once, self loops not at all.
+    /// Mean number of edges, M: undirected ones counted once, self loops not counted.
     pub avg_edges: f64,
     /// Mean number of stored entries of the adjacency matrix.
     pub avg_nnz: f64,
     /// Self loops of all graphs together.
     pub self_loops: usize,
-    /// Distinct vertex labels, of all columns together; 0 without labels.
+    /// Distinct vertex labels, summed over columns; 0 without labels.
     pub node_labels: usize,
     /// Attributes per vertex; 0 without attributes.
     pub attributes: usize,
-    /// What edges carry, and how many labels a vertex has; unknown in old records.
+    /// Edge features, and the number of labels per vertex; unknown in old records.
     #[serde(flatten)]
     pub carried: Option<Carried>,
-    /// What is known of each number or binary label that is to be predicted; none for classes.
+    /// Statistics of each number or binary target; empty for classes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub targets: Vec<TargetSummary>,
-    /// Graphs without a target where others have one.
+    /// Graphs without a target, if others have one.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub untargeted: usize,
-    /// The original graphs and, behind them, every level of a pooling.
+    /// The original graphs, then every level of a pooling.
     pub levels: Vec<LevelSummary>,
 }
 
@@ -47,29 +47,29 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What is known of one of the numbers or binary labels that are to be predicted.
+/// Statistics of one number or binary target.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct TargetSummary {
-    /// Its column, or its position where columns have no names.
+    /// Its column, or its position if columns have no names.
     pub name: String,
-    /// Graphs it is known of.
+    /// The number of graphs whose target is known.
     pub known: usize,
-    /// Those with 1, of binary labels.
+    /// The number of graphs with a 1, for binary targets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub positives: Option<usize>,
-    /// Of numbers, if any is known.
+    /// The distribution of number targets, if any is known.
     #[serde(flatten, skip_serializing_if = "Option::is_none", default)]
     pub spread: Option<Spread>,
 }
 
-/// Where numbers lie.
+/// The distribution of numbers.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Spread {
     /// Their mean.
     pub mean: f64,
-    /// Their standard deviation, of all of them and not of a sample.
+    /// Their population standard deviation.
     pub std: f64,
-    /// The least.
+    /// The smallest.
     pub min: f64,
     /// The largest.
     pub max: f64,
@@ -78,7 +78,7 @@ pub struct Spread {
 impl Spread {
     fn of(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
-        // Summed as shares, so that large numbers do not overflow.
+        // Summed after division by the count, so that large numbers do not overflow.
         let mean = values.iter().map(|value| value / count).sum::<f64>();
         let variance = values.iter().map(|value| (value - mean).powi(2) / count).sum::<f64>();
         let (min, max) = values
@@ -89,7 +89,7 @@ impl Spread {
 }
 
 impl TargetSummary {
-    /// Of every number or binary label of a dataset.
+    /// Summarises every number or binary target of a dataset.
     pub fn of(dataset: &Dataset) -> Vec<Self> {
         let (Targets::Numbers(rows) | Targets::Binary(rows)) = &dataset.targets else { return Vec::new() };
         let binary = matches!(dataset.targets, Targets::Binary(_));
@@ -108,12 +108,12 @@ impl TargetSummary {
     }
 }
 
-/// What edges carry, and how many labels a vertex has.
+/// Edge features, and the number of labels per vertex.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Carried {
     /// Labels per vertex; 0 without labels.
     pub node_label_columns: usize,
-    /// Distinct edge labels, of all columns together; 0 without labels.
+    /// Distinct edge labels, summed over columns; 0 without labels.
     pub edge_labels: usize,
     /// Labels per edge; 0 without labels.
     pub edge_label_columns: usize,
@@ -122,7 +122,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// Of graphs.
+    /// Counts the features of graphs.
     pub fn of(graphs: &GraphBatch) -> Self {
         Self {
             node_label_columns: graphs.vertex_labels().map_or(0, |labels| labels.width),
@@ -133,30 +133,29 @@ impl Carried {
     }
 }
 
-/// The numbers of one level of a pyramid.
+/// The statistics of one level of a pyramid.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct LevelSummary {
-    /// How many poolings lie behind it; 0 for the original graphs.
+    /// The number of poolings before this level; 0 for the original graphs.
     pub level: usize,
     /// Mean number of vertices.
     pub avg_vertices: f64,
-    /// The same with the fake vertices of the paper's Graclus, where that is
-    /// the pooling.
+    /// The same with the fake vertices of the paper's Graclus, if that is the pooling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub avg_padded_vertices: Option<f64>,
     /// Mean number of edges, counted as in [`Summary::avg_edges`].
     pub avg_edges: f64,
     /// Mean number of stored entries.
     pub avg_nnz: f64,
-    /// Mean spectral radius of the normalised adjacency. It is 1 for an
-    /// undirected graph with an edge and 0 without; unknown for directed ones.
+    /// Mean spectral radius of the normalised adjacency matrix. It is 1 for an undirected graph
+    /// with an edge and 0 without edges; unknown for directed graphs.
     pub rho: Option<f64>,
     /// Share of graphs with a bipartite component that has an edge.
     pub bipartite: f64,
 }
 
 impl Summary {
-    /// Counts everything once.
+    /// Computes all statistics in one pass.
     pub fn of(dataset: &Dataset) -> Self {
         let graphs = &dataset.graphs;
         let level = LevelSummary::of(0, graphs);
@@ -178,7 +177,7 @@ impl Summary {
     }
 }
 
-/// Distinct labels of every column, counted together.
+/// The number of distinct labels, summed over columns.
 fn distinct(labels: Option<&Labels>) -> usize {
     let Some(labels) = labels else { return 0 };
     let column = |column| labels.values.iter().skip(column).step_by(labels.width);
@@ -186,7 +185,7 @@ fn distinct(labels: Option<&Labels>) -> usize {
 }
 
 impl LevelSummary {
-    /// Counts one level.
+    /// Computes the statistics of one level.
     pub fn of(level: usize, graphs: &GraphBatch) -> Self {
         let mean = |total: usize| total as f64 / graphs.len().max(1) as f64;
         let with_edges = graphs.iter().filter(|graph| graph.num_entries() > 0).count();

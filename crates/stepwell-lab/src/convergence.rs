@@ -37,7 +37,7 @@ pub struct BlockConvergence {
     pub sweeps_mean: f64,
     /// The most sweeps.
     pub sweeps_max: u32,
-    /// Share of graphs that converged; nothing where sweeps are fixed.
+    /// Share of graphs that converged; `None` if the number of sweeps is fixed.
     pub converged: Option<f64>,
     /// Mean factor by which changes shrank from sweep to sweep.
     pub rate_mean: Option<f64>,

@@ -9,9 +9,9 @@ pub enum Error {
     /// The graphs cannot be split as requested.
     #[error("splits: expected {expected}, found {found}")]
     Split {
-        /// What would be accepted.
+        /// The accepted values.
         expected: String,
-        /// What was found.
+        /// The value found.
         found: String,
     },
     /// An option of the protocol has an invalid value.
@@ -19,9 +19,9 @@ pub enum Error {
     BadOption {
         /// The option.
         name: &'static str,
-        /// What would be accepted.
+        /// The accepted values.
         expected: String,
-        /// What was found.
+        /// The value found.
         found: String,
     },
     /// The library rejected the model or a graph.
@@ -41,14 +41,14 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
-    /// A record differs from what was written.
+    /// A record differs from the one that was written.
     #[error("{}, line {line}: {problem}; the lines before it are intact: delete this line and all after it to resume", path.display())]
     Record {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The run was started with other data or other options.
@@ -58,10 +58,10 @@ pub enum Error {
         path: PathBuf,
         /// The model and dataset.
         cell: String,
-        /// What changed.
+        /// The difference.
         what: String,
     },
 }
 
-/// This crate's result.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

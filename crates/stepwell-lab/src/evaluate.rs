@@ -1,15 +1,13 @@
-//! One subject on one dataset, evaluated in every fold.
+//! Evaluates one subject on one dataset, in every fold.
 //!
-//! A model is trained in each fold the way `stepwell train` would: features,
-//! weights and readout come from the graphs it is trained on, and nothing from
-//! those it is tested on.
+//! Each fold trains a model the way `stepwell train` would: features, weights and readout come from
+//! its training graphs only, never from its test graphs.
 //!
-//! Where configurations are searched, work is done in units first: a
-//! configuration with one draw of its weights is embedded once, with features
-//! fitted on all graphs (without labels), and read in every fold with every
-//! penalty. A unit is recorded before the next begins, so that an interrupted
-//! run can be resumed. When all units are there, the winner of each fold is
-//! trained and tested like any other model.
+//! With a hyperparameter search, the work is first done in units. A unit is a configuration with
+//! one draw of its weights: it is embedded once, with features fitted on all graphs (without
+//! labels), and evaluated in every fold with every penalty. A unit is recorded before the next one
+//! starts, so that an interrupted run can be resumed. When all units are finished, the winner of
+//! each fold is trained and tested like any other model.
 
 mod fold;
 mod search;
@@ -51,20 +49,20 @@ pub struct Evaluation<'a> {
     device: Device,
 }
 
-/// Where the graphs' inputs come from.
+/// The source of the graphs' inputs.
 pub(crate) enum Inputs<'a> {
     /// Nothing is prepared yet.
     Missing,
-    /// From a map of all graphs: one pass serves all folds.
+    /// From a feature map of all graphs: one pass serves all folds.
     Shared(Ready<'a>),
-    /// From a map of each fold's training graphs; with the pyramid of all graphs.
+    /// From a feature map of each fold's training graphs; with the pyramid of all graphs.
     PerFold(Cow<'a, Pyramid>),
 }
 
-/// A fold, and how long it took if that is known.
+/// A fold's result, and its times if they were measured.
 pub type TimedFold = (FoldResult, Option<Times>);
 
-/// A message while work goes on.
+/// A progress report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Units done, of `units`.
@@ -74,9 +72,9 @@ pub struct Progress {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Takes a dataset. Folds are drawn from the protocol's seed, unless given.
-    /// What earlier runs have found can be read from now on; for the rest, graphs
-    /// must be [prepared](Self::prepare).
+    /// Creates the evaluation of a subject on a dataset. Folds are drawn with the protocol's seed,
+    /// unless given. Results of earlier runs can be read immediately; to compute missing ones,
+    /// [prepare](Self::prepare) the graphs.
     pub fn new(
         dataset: &'a Dataset,
         subject: &'a Subject,
@@ -96,7 +94,7 @@ impl<'a> Evaluation<'a> {
             Subject::Model(_, config) if protocol.searches() => {
                 Fingerprint::new(dataset, config, &folds, (config, &protocol))
             }
-            // The rest of the protocol changes nothing.
+            // The rest of the protocol has no effect.
             Subject::Model(_, config) => {
                 let Protocol { initialisations, seed, on_validation, .. } = protocol;
                 let used = json!({ "initialisations": initialisations, "seed": seed, "on_validation": on_validation });
@@ -119,7 +117,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// The same, its vectors computed elsewhere. Records do not say where.
+    /// Computes vectors on another device. Records do not mention the device.
     pub fn on(self, device: Device) -> Self {
         Self { device, ..self }
     }
@@ -134,7 +132,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Which cell this is.
+    /// The key of this cell.
     pub fn key(&self) -> &CellKey {
         &self.key
     }
@@ -144,12 +142,12 @@ impl<'a> Evaluation<'a> {
         &self.protocol
     }
 
-    /// What results are reported by.
+    /// The metric that results are reported by.
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// What targets are called, where there are several.
+    /// The names of the targets, if there are several.
     pub fn target_names(&self) -> Vec<String> {
         let count = self.targets.task().num_targets();
         let name =
@@ -162,21 +160,30 @@ impl<'a> Evaluation<'a> {
         &self.folds
     }
 
-    /// What features are fitted on; it sees no labels in any case.
+    /// The graphs that features are fitted on. Fitting never uses labels.
     pub fn features_fitted_on(&self) -> &'static str {
         match self.subject.config().level {
             _ if self.protocol.searches() => "all graphs, without labels",
+            Level::Graph if self.learns_from_validation() => "training and validation graphs of each fold",
             Level::Graph => "training graphs of each fold",
+            Level::Vertex if self.learns_from_validation() => {
+                "graphs with training or validation vertices of each fold, without labels"
+            }
             Level::Vertex => "graphs with training vertices of each fold, without labels",
         }
     }
 
-    /// What is known of the cell.
+    /// Whether models are trained on the validation graphs, too.
+    fn learns_from_validation(&self) -> bool {
+        !self.protocol.on_validation && self.folds.iter().any(|fold| !fold.validation.is_empty())
+    }
+
+    /// The records of this cell.
     pub fn state(&self, run: &Run) -> Result<CellState> {
         run.state(&self.key, &self.fingerprint)
     }
 
-    /// Opens the run's records, and notes what the cell is made of if this is the first.
+    /// Opens the run's records, and describes the cell if this is its first record.
     fn journal(&self, run: &Run, known: &CellState, units: usize) -> Result<Option<Journal>> {
         let mut journal = run.journal()?;
         if let Some(journal) = journal.as_mut().filter(|_| known.fingerprint.checksum.is_empty()) {
@@ -194,7 +201,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Trains on some graphs, which stand in these rows of the design.
+    /// Trains on `graphs`, which have the rows `rows` in the design.
     fn train(
         &self,
         drawn: &Drawn<'_>,
@@ -224,7 +231,7 @@ impl<'a> Evaluation<'a> {
         Readouts::searched(shown, &known, &class_weight, standardize, &self.protocol)
     }
 
-    /// Records what it took to make this cell ready.
+    /// Records the cost of preparing this cell.
     pub fn made(&self, run: &Run, making: Making) -> Result<()> {
         match run.clock_journal()? {
             Some(mut journal) => journal.write(&Record::Made { cell: self.key.clone(), making }),
@@ -232,14 +239,14 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The vertices that rows are of, where they are not of graphs.
+    /// The vertices that rows belong to; `None` if rows belong to graphs.
     fn vertices(&self) -> Option<&[usize]> {
         let known = self.dataset.vertices.as_ref().map(|all| &all.known.rows[..]);
         known.filter(|_| self.subject.config().level == Level::Vertex)
     }
 }
 
-/// Runs work on one thread, so that its time says what it costs.
+/// Runs work on one thread, so that its time is its cost.
 pub fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
         Ok(pool) => pool.install(work),
@@ -247,7 +254,7 @@ pub fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// The most memory the process ever held, where the system reports it.
+/// The peak memory of the process, if the system reports it.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

@@ -35,8 +35,7 @@ impl Fingerprint {
         Self { checksum, settings: serde_json::from_str(&text).expect("just written") }
     }
 
-    /// What differs from this fingerprint if the checksums differ:
-    /// `units = 10, not 11`.
+    /// The difference from this fingerprint if the checksums differ: `units = 10, not 11`.
     pub(crate) fn difference(&self, now: &Self) -> String {
         if self.settings.is_null() {
             return "another dataset, model or protocol".into();
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn every_value_of_several_targets_counts() {
-        // `Debug` prints the ends of an array this long, and leaves out its middle.
+        // `Debug` prints both ends of an array this long and omits its middle.
         let dataset = |middle: f64| {
             let mut values = Array2::zeros((2000, 3));
             values[(1000, 1)] = middle;

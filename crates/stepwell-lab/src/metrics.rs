@@ -204,7 +204,7 @@ impl Said {
                 (all, Known::Classes(codes, task.num_classes()))
             }
             (None, values) => {
-                let values = values.expect("what has no classes has values");
+                let values = values.expect("targets without classes have values");
                 // Where no training graph has a known value, nothing is predicted.
                 let is_known = |&row: &usize| {
                     !values[(judged[row], target)].is_nan() && !decisions[(row, target)].is_nan()
@@ -274,6 +274,16 @@ pub fn spread_cell(metric: Metric, mean: f64, std: f64) -> Cell {
     Cell::sorted(format!("{mean:.decimals$} ± {std:.decimals$}"), mean)
 }
 
+/// A mean over `folds` of `all` folds: says so if some have no value, and shows no spread of a
+/// single value.
+pub fn mean_cell(metric: Metric, mean: f64, std: Option<f64>, (folds, all): (usize, usize)) -> Cell {
+    let told = match std.filter(|_| folds > 1 || all == 1) {
+        Some(std) => spread_cell(metric, mean, std),
+        None => cell(metric, mean),
+    };
+    if folds == all { told } else { Cell { text: format!("{} ({folds} of {all} folds)", told.text), ..told } }
+}
+
 fn scale_and_decimals(metric: Metric) -> (f64, usize) {
     match metric {
         Metric::Rmse | Metric::Mae => (1.0, 4),
@@ -337,6 +347,16 @@ mod tests {
         let (mean, std) = Quality::spread(&all);
         assert_eq!((mean.get(accuracy), std.get(accuracy)), (Some(0.75), Some(0.25)));
         assert_eq!((mean.get(area), std.get(area), mean.get(Metric::R2)), (Some(0.75), Some(0.0), None));
+    }
+
+    #[test]
+    fn a_mean_over_some_folds_says_so() {
+        let shown = |std, folds| mean_cell(Metric::RocAuc, 0.5, std, folds).text;
+        assert_eq!(shown(Some(0.25), (2, 2)), "50.0 ± 25.0");
+        assert_eq!(shown(Some(0.25), (2, 3)), "50.0 ± 25.0 (2 of 3 folds)");
+        assert_eq!(shown(Some(0.0), (1, 2)), "50.0 (1 of 2 folds)");
+        assert_eq!(shown(Some(0.25), (1, 1)), "50.0 ± 25.0", "over draws of the weights");
+        assert_eq!(shown(None, (1, 1)), "50.0");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! How a model is evaluated: folds, draws of the weights and, where options are
-//! searched (the paper's protocol, §6.3), which configurations are tried and how
-//! one of them is chosen.
+//! How a model is evaluated: the folds, the draws of the weights and, for a hyperparameter search
+//! (the paper's protocol, §6.3), the candidate configurations and the choice among them.
 
 use serde::{Deserialize, Serialize};
 use stepwell::config::{Metric, ModelConfig};
@@ -11,33 +10,33 @@ use crate::error::{Error, Result};
 use crate::splits::{self, Fold};
 use crate::targets::strata;
 
-/// How a model is evaluated.
+/// The evaluation protocol.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Protocol {
-    /// Outer folds; given splits have their own number.
+    /// The number of outer folds; given splits have their own number.
     pub folds: usize,
-    /// The share of an outer training fold that configurations are compared on.
+    /// The share of an outer training fold that is held out to compare configurations.
     pub held_out: f64,
-    /// Configurations drawn at random; 0 evaluates the model as it is.
+    /// The number of random configurations; 0 evaluates the model as it is.
     pub configurations: usize,
-    /// Draws of the weights for each of them, averaged.
+    /// The number of draws of the weights for each configuration; scores are averaged over them.
     pub initialisations: usize,
-    /// Search: penalties of a linear readout to choose from.
+    /// Search: candidate penalties of a linear readout.
     pub alphas: Vec<f64>,
     /// Search: whether the penalty is chosen by leave-one-out on the training
     /// graphs, instead of on the validation graphs.
     pub leave_one_out: bool,
-    /// Seed of folds, configurations and weights.
+    /// The seed of folds, configurations and weights.
     pub seed: u64,
-    /// Search: what is drawn; the rest is as the model has it.
+    /// Search: the searched options; the others keep the model's values.
     pub searched: Searched,
     /// Whether the model is trained on the training graphs and scored on the
     /// validation graphs, to compare models without touching the test graphs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_validation: bool,
-    /// What results are reported by, and configurations compared by; a model's own
-    /// comes first.
+    /// The metric to report and to compare configurations by; the model's own metric takes
+    /// precedence.
     #[serde(skip_serializing_if = "is_auto")]
     pub metric: Metric,
 }
@@ -46,7 +45,7 @@ fn is_auto(metric: &Metric) -> bool {
     *metric == Metric::Auto
 }
 
-/// Which settings are searched, each uniform in the paper's range.
+/// The searched options, each drawn uniformly from the paper's range.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Searched {
@@ -111,7 +110,7 @@ impl Protocol {
         }
     }
 
-    /// The options that a search draws; none where nothing is searched.
+    /// The options that a search draws; empty without a search.
     pub fn searched_options(&self) -> Vec<&'static str> {
         let Searched { spectral_radius, input_scaling, hidden_scaling } = self.searched;
         let all = [
@@ -127,9 +126,9 @@ impl Protocol {
         self.configurations > 0
     }
 
-    /// Checks every value, and draws the folds for these targets unless they
-    /// are given: by group where graphs have one, or by class. A search in given folds
-    /// without validation graphs holds some of their training graphs out.
+    /// Checks every value. Unless folds are given, draws them for these targets: by group if graphs
+    /// have groups, otherwise by class. If given folds have no validation graphs, a search holds
+    /// out some of their training graphs.
     pub fn split(
         &self,
         targets: &Encoded,
@@ -167,12 +166,11 @@ impl Protocol {
         Ok(folds)
     }
 
-    /// A model with the settings of one configuration and the weights' seed of
-    /// one initialisation.
+    /// The model with the options of one configuration and the weight seed of one initialisation.
     pub fn configure(&self, model: &ModelConfig, configuration: usize, initialisation: usize) -> ModelConfig {
         let mut config = model.clone();
         let mut stream = Stream::new(self.seed, "configuration", [configuration as u64, 0]);
-        // All are drawn in any case: what is fixed does not change what is searched.
+        // All three are always drawn, so that fixing one does not change the others.
         let (radius, input, hidden) =
             (stream.uniform_in(0.1, 0.9), stream.uniform_in(0.1, 0.8), stream.uniform_in(0.1, 0.8));
         if self.searches() && self.searched.spectral_radius {
@@ -186,7 +184,7 @@ impl Protocol {
         }
         let indices = [configuration as u64, initialisation as u64];
         config.seed = Stream::new(self.seed, "initialisation", indices).bits();
-        // What a fold chooses is chosen before; a search chooses nothing else.
+        // The fold has already made its choices; a search chooses nothing else.
         config.choose.clear();
         config
     }
@@ -201,47 +199,45 @@ impl Protocol {
     }
 }
 
-/// Names a unit of work.
+/// Identifies a unit of work.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 pub struct UnitKey {
-    /// Which configuration, from 0.
+    /// The configuration, from 0.
     pub configuration: usize,
-    /// Which draw of its weights, from 0.
+    /// The draw of its weights, from 0.
     pub initialisation: usize,
 }
 
-/// The scores of one pass over all graphs: in every fold, for every alpha (or
-/// for the one that leave-one-out chose). A score is the value of the metric that
-/// configurations are compared by (accuracy or RMSE where it has no value), negative where
-/// less is better; of one target,
-/// the number of graphs classified correctly in place of accuracy, and minus the
-/// sum of squared errors in place of RMSE.
+/// The scores of one pass over all graphs: in every fold, for every alpha (or for the one that
+/// leave-one-out chose). A score is the value of the metric that configurations are compared by
+/// (accuracy or RMSE if it has no value), negated if less is better. With one target, the number of
+/// correctly classified graphs replaces accuracy, and minus the sum of squared errors replaces
+/// RMSE.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
-    /// Which one.
+    /// The unit.
     #[serde(flatten)]
     pub key: UnitKey,
     /// On the validation graphs, trained on the training graphs.
     pub validation: Vec<Vec<f64>>,
-    /// On the test graphs, trained on training and validation graphs; 0 where the
-    /// metric has no value. Nothing is chosen by it.
+    /// On the test graphs, trained on training and validation graphs; 0 if the metric has no value.
+    /// No choice depends on it.
     pub test: Vec<Vec<f64>>,
 }
 
-/// What was chosen in one fold.
+/// The choice of one fold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Winner {
     /// The best configuration.
     pub configuration: usize,
-    /// The position of the best alpha for it; 0 where leave-one-out chooses.
+    /// The index of its best alpha; 0 if leave-one-out chooses.
     pub alpha: usize,
-    /// Its validation score, a mean over initialisations.
+    /// Its validation score, averaged over initialisations.
     pub validation: f64,
 }
 
-/// The best configuration and alpha of every fold, by validation scores
-/// averaged over initialisations; the first one among equals. Nothing until all
-/// units are there.
+/// The best configuration and alpha of every fold, by validation scores averaged over
+/// initialisations; the first among equals. `None` until all units are finished.
 pub fn winners(protocol: &Protocol, units: &[Unit]) -> Option<Vec<Winner>> {
     let mut sorted: Vec<&Unit> = units.iter().collect();
     sorted.sort_by_key(|unit| unit.key);
@@ -292,7 +288,7 @@ mod tests {
         };
         let plain = Protocol { configurations: 0, ..Protocol::default() };
         assert_eq!(plain.split(&targets, None, Some(given(&[]))).unwrap(), given(&[]));
-        // A search holds some of the training graphs out where there is no validation part.
+        // Without a validation part, a search holds out some of the training graphs.
         let searched = Protocol::default().split(&targets, None, Some(given(&[]))).unwrap();
         assert_eq!((searched[0].train.len(), searched[0].validation.len()), (27, 3));
         assert_eq!(Protocol::default().split(&targets, None, Some(given(&[31]))).unwrap(), given(&[31]));

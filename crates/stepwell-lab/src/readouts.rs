@@ -76,8 +76,8 @@ pub(crate) enum Readouts {
     Dual(DualRidge, Vec<f64>),
     /// The model's own readout, trained as `stepwell train` does.
     Own(Box<TrainedModel>),
-    /// Several targets: those known for the same graphs share a readout. Of so many columns,
-    /// those of targets that no graph is known of have no readout.
+    /// Several targets: targets known for the same graphs share a readout. The number counts all
+    /// columns; the columns of targets that are known for no graph have no readout.
     Several(Vec<Part<Self>>, usize),
 }
 
@@ -244,7 +244,7 @@ impl Solved<'_> {
         };
         Ok(match (self, shown) {
             (Self::Linear { weights, intercept, .. }, _) => numbers.dot(weights) + intercept,
-            (Self::Own(trained), Shown::Vectors(vectors)) => trained.readout.predict(vectors.rows())?,
+            (Self::Own(trained), Shown::Vectors(vectors)) => trained.decide(vectors.rows())?,
             (Self::Own(trained), Shown::Products(_)) => trained.readout.predict(numbers)?,
             (Self::Several(parts, columns), _) => {
                 let mut all = Array2::from_elem((numbers.nrows(), *columns), f64::NAN);

@@ -103,7 +103,7 @@ fn text(line: &[u8]) -> Result<&str, String> {
 /// More than the records of any run unpack to.
 const MOST_UNPACKED: u64 = 1 << 32;
 
-/// How often the bytes of records are held while they are read, including what is made of them.
+/// The number of copies of the records' bytes held while they are read, including parsed values.
 const COPIES: u64 = 4;
 
 /// Reads all records of a folder of files ending in `.jsonl` or `.jsonl.gz`, in the

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stepwell::config::Metric;
+use stepwell::config::{Choose, Metric, typed};
 
 use crate::metrics::{Quality, mean_and_std};
-use crate::run::{CellKey, CellState};
+use crate::run::{CellKey, CellState, FoldResult};
 use crate::significance::{Test, paired};
 
 /// The paper's poolings, in the order of tables and charts.
@@ -48,6 +48,9 @@ pub struct ModelResult {
     pub auroc: Option<f64>,
     /// The values of the folds that have one, by seed and fold. Shares are in percent.
     pub folds: Vec<f64>,
+    /// The number of folds, with and without a value.
+    #[serde(skip)]
+    pub all_folds: usize,
 }
 
 /// All finished classification cells, by accuracy.
@@ -99,7 +102,36 @@ fn result(key: CellKey, cells: &[(&CellKey, &CellState)], metric: Metric) -> Opt
         macro_f1: quality.get(Metric::MacroF1).map(|value| 100.0 * value),
         auroc: quality.get(Metric::RocAuc),
         folds,
+        all_folds: qualities.len(),
     })
+}
+
+/// Describes the options that leave-one-out chose in the folds of a model, most frequent values
+/// first: `structure none (3 of 4 folds), degree (1); wl_weight 0 (all folds)`. `None` if it
+/// compared nothing.
+pub fn chosen<'f>(folds: impl IntoIterator<Item = &'f FoldResult>) -> Option<String> {
+    let folds: Vec<&FoldResult> = folds.into_iter().collect();
+    let described = |option: &str| {
+        let mut values: Vec<(String, usize)> = Vec::new();
+        for value in folds.iter().filter_map(|fold| fold.chosen.get(option)).map(typed) {
+            match values.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, count)) => *count += 1,
+                None => values.push((value, 1)),
+            }
+        }
+        values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let all = folds.len();
+        let told = |(index, (value, count)): (usize, &(String, usize))| match (index, *count) {
+            (_, 1) if all == 1 => value.clone(),
+            (_, count) if count == all => format!("{value} (all folds)"),
+            (0, count) => format!("{value} ({count} of {all} folds)"),
+            (_, count) => format!("{value} ({count})"),
+        };
+        let values: Vec<String> = values.iter().enumerate().map(told).collect();
+        (!values.is_empty()).then(|| format!("{option} {}", values.join(", ")))
+    };
+    let all: Vec<String> = Choose::ALL.iter().filter_map(|choose| described(choose.option())).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 impl ModelResult {
@@ -114,5 +146,29 @@ impl ModelResult {
         // For each seed, one fold is the test set and the others are the training set.
         let folds = self.folds.len() / self.seeds.len().max(1);
         paired(&differences, 1.0 / folds.saturating_sub(1).max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn choices_are_counted_over_folds() {
+        let fold = |structure: serde_json::Value, width: f64| FoldResult {
+            chosen: [("structure".to_owned(), structure), ("gaussian_width".to_owned(), json!(width))].into(),
+            ..FoldResult::default()
+        };
+        let (none, some) = (json!([]), json!(["log-degree", "clustering"]));
+        let folds = [fold(none, 1.0), fold(some.clone(), 1.0), fold(some, 1.0)];
+        let told = "structure log-degree,clustering (2 of 3 folds), none (1); gaussian_width 1 (all folds)";
+        assert_eq!(chosen(&folds).as_deref(), Some(told));
+        assert_eq!(chosen(&folds[..1]).as_deref(), Some("structure none; gaussian_width 1"));
+        assert_eq!(chosen(&[FoldResult::default()]), None);
+        // Some folds come from an older version, whose records have no choices.
+        let mixed = [FoldResult::default(), folds[1].clone()];
+        assert!(chosen(&mixed).unwrap().contains("clustering (1 of 2 folds)"));
     }
 }

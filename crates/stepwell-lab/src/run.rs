@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use stepwell::config::{Metric, ModelConfig};
+use stepwell_data::counted;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -68,9 +70,9 @@ impl CellKey {
     /// The subject without the dataset.
     pub fn subject(&self) -> String {
         match (self.is_papers(), self.blocks) {
-            (true, blocks) => format!("{}, {blocks} blocks", self.pool),
+            (true, blocks) => format!("{}, {}", self.pool, counted(blocks, "block")),
             (false, 0) => self.model.clone(),
-            (false, blocks) => format!("{}, {}, {blocks} blocks", self.model, self.pool),
+            (false, blocks) => format!("{}, {}, {}", self.model, self.pool, counted(blocks, "block")),
         }
     }
 }
@@ -95,12 +97,20 @@ pub struct FoldResult {
     /// The setting of a baseline.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub setting: Option<String>,
+    /// The options that leave-one-out compared on the training graphs, and the values it chose. They
+    /// do not depend on the draw of the weights. Old records have none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub chosen: BTreeMap<String, Value>,
     /// The chosen penalty, for the first initialisation.
     pub alpha: f64,
     /// The validation score it was chosen by: the metric, negated if less is better,
     /// with minus the mean squared error instead of RMSE. `None` without a search.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub validation: Option<f64>,
+    /// Share of the fold's graphs that converged in all blocks, over all draws of the weights. `None`
+    /// for baselines, if the number of sweeps is fixed, and in old records.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub converged: Option<f64>,
     /// The scores: means over draws of the weights.
     #[serde(flatten)]
     pub quality: Quality,

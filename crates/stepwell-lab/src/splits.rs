@@ -37,7 +37,7 @@ impl Fold {
         Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
     }
 
-    /// A split of vertices, of which some have a target: positions among those.
+    /// A split of vertices, as positions among the vertices that have a target.
     pub fn of_vertices(parts: &[Option<Part>], known: &[usize]) -> Self {
         let of = |part| (0..known.len()).filter(|&row| parts[known[row]] == Some(part)).collect();
         Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
@@ -120,9 +120,8 @@ pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> 
     Ok((0..folds).map(fold).collect())
 }
 
-/// Folds of about equal size in which no group is in two: groups, the largest first and
-/// equal ones in an order that is drawn, go to the fold that is smallest so far. Whole
-/// groups are set aside for validation.
+/// Folds of about equal size that split no group: groups are assigned, largest first and equal ones
+/// in random order, to the fold that is smallest so far. Whole groups are held out for validation.
 ///
 /// ```
 /// use stepwell_lab::splits::grouped;

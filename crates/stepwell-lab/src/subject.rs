@@ -1,15 +1,18 @@
 //! The subject of an evaluation: a model or a baseline.
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, ControlFlow};
 
+use ndarray::ArrayView1;
+use serde_json::Value;
 use stepwell::config::{Level, ModelConfig};
 use stepwell::features::{FeatureMap, Inputs};
 use stepwell::graph::GraphBatch;
 use stepwell::model::{Model, choose};
 use stepwell::pyramid::Pyramid;
 use stepwell::readout::Sample;
-use stepwell::reservoir::{Device, Embedding, Prepared};
+use stepwell::reservoir::{Convergence, Device, Embedding, Prepared, Run};
 use stepwell::targets::Encoded;
 use stepwell_data::Dataset;
 
@@ -48,21 +51,25 @@ impl Subject {
         }
     }
 
-    /// The subject after the options to be chosen were chosen on some graphs.
+    /// The subject after the options to be chosen were chosen on some graphs, and the values of the
+    /// options that had several candidates.
     pub(crate) fn chosen(
         &self,
         dataset: &Dataset,
         encoded: &Encoded,
         learnt: &[usize],
-    ) -> Result<Cow<'_, Self>> {
-        let Self::Model(name, config) = self else { return Ok(Cow::Borrowed(self)) };
+    ) -> Result<(Cow<'_, Self>, BTreeMap<String, Value>)> {
+        let as_it_is = || Ok((Cow::Borrowed(self), BTreeMap::new()));
+        let Self::Model(name, config) = self else { return as_it_is() };
         if config.choose.is_empty() {
-            return Ok(Cow::Borrowed(self));
+            return as_it_is();
         }
         let (graphs, targets) = (dataset.graphs.select(learnt), encoded.select(learnt));
         let going = || ControlFlow::Continue(());
-        let (config, _) = choose(config, &graphs, &targets, Sample::default(), going)?;
-        Ok(Cow::Owned(Self::Model(name.clone(), Box::new(config))))
+        let (config, choices) = choose(config, &graphs, &targets, Sample::default(), going)?;
+        let compared = choices.iter().filter(|choice| choice.candidates.len() > 1);
+        let chosen = compared.map(|choice| (choice.option.option().to_owned(), choice.value().clone()));
+        Ok((Cow::Owned(Self::Model(name.clone(), Box::new(config))), chosen.collect()))
     }
 }
 
@@ -72,7 +79,7 @@ pub(crate) enum Ready<'a> {
         config: &'a ModelConfig,
         features: Box<FeatureMap>,
         prepared: Box<Prepared>,
-        /// The vertices that rows are of, where they are not of graphs.
+        /// The vertices that rows belong to; `None` if rows belong to graphs.
         vertices: Option<&'a [usize]>,
     },
     Baseline {
@@ -155,8 +162,23 @@ impl<'a> Ready<'a> {
     }
 }
 
+/// Embedded graphs, and how many of them converged in all blocks. Both are 0 if the number of sweeps
+/// is fixed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settled {
+    pub graphs: usize,
+    pub converged: usize,
+}
+
+impl AddAssign for Settled {
+    fn add_assign(&mut self, other: Self) {
+        self.graphs += other.graphs;
+        self.converged += other.converged;
+    }
+}
+
 impl Drawn<'_> {
-    /// The same, its vectors computed elsewhere.
+    /// Computes vectors on another device.
     pub fn on(mut self, device: &Device) -> Self {
         if let Self::Model { model, .. } = &mut self {
             model.device = device.clone();
@@ -166,6 +188,11 @@ impl Drawn<'_> {
 
     /// The rows of some graphs, or vertices. Their positions must ascend.
     pub fn rows(&self, chosen: &[usize]) -> Result<Rows> {
+        Ok(self.embed(chosen)?.0)
+    }
+
+    /// Like [`rows`](Self::rows), with the number of graphs that converged.
+    pub fn embed(&self, chosen: &[usize]) -> Result<(Rows, Settled)> {
         match self {
             Self::Model { model, prepared, vertices } => {
                 let going = |_| ControlFlow::Continue(());
@@ -173,12 +200,20 @@ impl Drawn<'_> {
                     Some(vertices) => chosen.iter().map(|&row| vertices[row]).collect(),
                     None => chosen.to_vec(),
                 };
-                let Embedding { vectors, colours, .. } =
+                let Embedding { vectors, colours, runs } =
                     model.embed_prepared(prepared, Some(&rows), going)?;
-                Ok(Rows::Vectors(Vectors { numbers: vectors, colours }))
+                let mut settled = Settled::default();
+                if model.config.fixed_sweeps.is_none() {
+                    let all = runs.outer_iter();
+                    let is = |graph: &ArrayView1<'_, Run>| {
+                        graph.iter().all(|run| run.converged != Convergence::No)
+                    };
+                    settled = Settled { graphs: runs.nrows(), converged: all.filter(is).count() };
+                }
+                Ok((Rows::Vectors(Vectors { numbers: vectors, colours }), settled))
             }
             Self::Baseline { baseline, setting, graphs, inputs } => {
-                Ok(baseline.rows(*setting, graphs, inputs, chosen))
+                Ok((baseline.rows(*setting, graphs, inputs, chosen), Settled::default()))
             }
         }
     }

@@ -9,8 +9,8 @@ use stepwell_data::Dataset;
 use crate::error::{Error, Result};
 use crate::metrics::Said;
 
-/// The targets of a dataset: a class for every graph, or values, some of which may be
-/// unknown; or those of the vertices that have one.
+/// The targets of a dataset: a class for every graph, or values, some of which may be unknown; or
+/// the targets of the vertices that have one.
 pub fn of(dataset: &Dataset, level: Level) -> Result<Encoded> {
     match level {
         Level::Graph => Ok(Encoded::named(&dataset.targets, dataset.target_names.clone())?),
@@ -21,8 +21,8 @@ pub fn of(dataset: &Dataset, level: Level) -> Result<Encoded> {
     }
 }
 
-/// What must not be torn apart by folds: the groups of graphs, where they have some; of
-/// vertices, their graphs, where there are several, or the groups of those.
+/// The groups that folds must not split: those of graphs, if they have groups. For vertices, their
+/// graphs, if there are several, or the groups of these graphs.
 pub fn groups(dataset: &Dataset, level: Level) -> Option<Vec<String>> {
     match (level, &dataset.vertices) {
         (Level::Vertex, Some(all)) if dataset.len() > 1 => {
@@ -37,7 +37,7 @@ pub fn groups(dataset: &Dataset, level: Level) -> Option<Vec<String>> {
     }
 }
 
-/// The graph of each of some vertices.
+/// The graph of each given vertex.
 pub fn graphs_of(dataset: &Dataset, vertices: &[usize]) -> Vec<usize> {
     let offsets = dataset.graphs.vertex_offsets();
     vertices.iter().map(|&vertex| offsets.partition_point(|&first| first <= vertex) - 1).collect()
@@ -51,8 +51,8 @@ pub fn headline(asked: Metric, targets: &Encoded) -> Result<Metric> {
     if known.contains(&metric) {
         return Ok(metric);
     }
-    let names: Vec<&str> = known.iter().map(|metric| metric.title()).collect();
-    let (expected, found) = (format!("one of {}", names.join(", ")), metric.title().to_owned());
+    let names: Vec<&str> = known.iter().map(|metric| metric.name()).collect();
+    let (expected, found) = (format!("one of {}", names.join(", ")), metric.name().to_owned());
     Err(Error::BadOption { name: "metric", expected, found })
 }
 
@@ -126,7 +126,7 @@ pub fn score(
             found.iter().zip(graphs).filter(|&(&found, &graph)| found == codes[graph]).count() as f64
         }
         None => {
-            let values = targets.values().expect("what has no classes has values");
+            let values = targets.values().expect("targets without classes have values");
             let errors = decisions.column(0).into_iter().zip(graphs);
             let known = errors.filter(|&(_, &graph)| !values[(graph, 0)].is_nan());
             -known.map(|(found, &graph)| (found - values[(graph, 0)]).powi(2)).sum::<f64>()
@@ -157,6 +157,6 @@ mod tests {
         assert!(score(Metric::Rmse, bad) < Some(0.0));
         assert!(score(Metric::R2, bad) < score(Metric::R2, good));
         assert_eq!(score(Metric::RocAuc, good), None);
-        assert!(headline(Metric::RocAuc, &y).unwrap_err().to_string().contains("one of RMSE, MAE, R²"));
+        assert!(headline(Metric::RocAuc, &y).unwrap_err().to_string().contains("one of rmse, mae, r2"));
     }
 }

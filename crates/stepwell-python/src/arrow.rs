@@ -1,4 +1,4 @@
-//! Graphs of Arrow data: one per row, in the schema.
+//! Graphs from Arrow data: one per row, in the columns of the schema.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +9,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use stepwell_data::parquet::{BadRow, Batches};
-use stepwell_data::{Expected, ReadOptions};
+use stepwell_data::{Dataset, Expected, ReadOptions};
 
 use crate::batch::RawBatch;
 use crate::dataset::{RawDataset, reading};
+use crate::threads::{self, Watch};
 
 /// Record batches from any source.
 type Stream = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -54,6 +55,12 @@ fn exception(bad: BadRow) -> PyErr {
     }
 }
 
+/// Reads all rows; Ctrl-C interrupts it.
+fn whole(py: Python<'_>, rows: Batches<Stream>) -> PyResult<Dataset> {
+    let read = move |watch: &Watch| rows.whole_unless(|| watch.go_on().is_break());
+    threads::run_owned(py, 1, None, read)?.map_err(exception)
+}
+
 /// All graphs of Arrow data as a dataset.
 #[pyfunction]
 #[pyo3(signature = (data, targets, groups))]
@@ -64,10 +71,10 @@ pub fn arrow_dataset(
     groups: Option<String>,
 ) -> PyResult<RawDataset> {
     let rows = open(data, Some(&reading(targets, groups)))?;
-    py.detach(|| rows.whole()).map(RawDataset::from).map_err(exception)
+    whole(py, rows).map(RawDataset::from)
 }
 
-/// Iterates over Arrow data, in pieces of some ten thousand vertices.
+/// Iterates over Arrow data, in pieces of about 65 000 vertices.
 #[pyclass(frozen, module = "stepwell._stepwell")]
 pub struct RawRows {
     pieces: Mutex<(Batches<Stream>, u64)>,
@@ -94,7 +101,7 @@ impl RawRows {
     #[staticmethod]
     fn whole(py: Python<'_>, data: AnyRecordBatch) -> PyResult<RawBatch> {
         let rows = open(data, None)?;
-        Ok(RawBatch::new(py.detach(|| rows.whole()).map_err(exception)?.graphs))
+        Ok(RawBatch::new(whole(py, rows)?.graphs))
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -108,7 +115,7 @@ impl RawRows {
             let mut bad = Vec::new();
             let graphs = loop {
                 match pieces.next() {
-                    Some(Err(BadRow { row: Some(row), reason })) => bad.push((row, reason)),
+                    Some(Err(BadRow { row: Some(row), reason, .. })) => bad.push((row, reason)),
                     other => break other.transpose(),
                 }
             };

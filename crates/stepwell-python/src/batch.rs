@@ -46,8 +46,9 @@ impl RawBatch {
                 let told = match error {
                     Error::Mixed { what, expected, found } => match carried(what) {
                         Some(carried) => {
-                            let count =
-                                |told: &str| told.trim_end_matches(" per row").replace("them", "some");
+                            let count = |told: &str| {
+                                told.split(" per ").next().unwrap_or(told).replace("them", "some")
+                            };
                             let (expected, found) = (count(&expected), count(&found));
                             format!(
                                 "expected {expected} {carried}, as in the graphs before it, found {found}"

@@ -24,7 +24,8 @@ pub struct RawGraph {
 /// Values, columns and row starts of a compressed sparse matrix.
 pub(crate) type Csr<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
 
-/// Features of vertices: an array, or columns, row starts, columns and values of the non-zeros.
+/// Features of vertices: an array, or the number of columns, and row starts, columns and values of
+/// the non-zeros.
 #[derive(FromPyObject)]
 enum Features<'py> {
     Dense(PyReadonlyArray2<'py, f64>),
@@ -116,7 +117,7 @@ impl RawGraph {
         (values.into_pyarray(py), columns.into_pyarray(py), starts.into_pyarray(py))
     }
 
-    /// Features of the vertices, unless only their non-zeros are kept.
+    /// The features of the vertices, unless only their non-zeros are stored.
     fn features<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
         if matches!(self.batch.vertex_attributes(), Some(VertexAttributes::Sparse(_))) {
             return None;
@@ -125,12 +126,12 @@ impl RawGraph {
         array(py, self.view().num_vertices(), Some((&values, width)))
     }
 
-    /// How many features a vertex has.
+    /// The number of features of a vertex.
     fn num_features(&self) -> usize {
         self.batch.vertex_attributes().map_or(0, VertexAttributes::width)
     }
 
-    /// The non-zeros of the features, if only these are kept.
+    /// The non-zeros of the features, if only these are stored.
     fn sparse_features<'py>(&self, py: Python<'py>) -> Option<Csr<'py>> {
         let rows = self.view().sparse_attributes()?;
         let (starts, columns, values) = rows.arrays();
@@ -148,12 +149,12 @@ impl RawGraph {
         array(py, self.view().num_vertices(), self.view().vertex_labels())
     }
 
-    /// What the entries of the matrix carry, in their order.
+    /// The labels of the matrix entries, in order.
     fn edge_labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<i32>>> {
         array(py, self.view().num_entries(), self.view().edge_labels())
     }
 
-    /// What the entries of the matrix carry, in their order.
+    /// The attributes of the matrix entries, in order.
     fn edge_attributes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
         array(py, self.view().num_entries(), self.view().edge_attributes())
     }
@@ -179,7 +180,7 @@ fn array<'py, T: Element + Clone>(
     Some(rows.expect("a row for each").into_pyarray(py))
 }
 
-/// Graphs with names for their vertices' features, if there are any.
+/// Adds names to the vertex features of graphs, if given.
 pub(crate) fn named(batch: GraphBatch, names: Option<Vec<String>>) -> PyResult<GraphBatch> {
     match names {
         Some(names) => batch.with_attribute_names(names).map_err(refused),

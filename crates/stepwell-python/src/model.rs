@@ -10,14 +10,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use stepwell::Unreadable;
+use stepwell::config::Level;
 use stepwell::features::{FeatureMap, InputShape};
-use stepwell::graph::GraphBatch;
+use stepwell::graph::{GraphBatch, GraphRef};
 use stepwell::model::{Model, Saved, TrainedModel};
 use stepwell::pool::Notes;
 use stepwell::readout::{Assessment, Readout, Sample, Wanted};
 use stepwell::reservoir::{BlockWeights, Convergence, Embedding, GateWeights, Prepared, Run, Weights};
 use stepwell::targets::{Encoded, Labels, Targets, Task, decode_classes};
 use stepwell_data::models;
+use stepwell_data::predictions::Asked;
 
 use crate::batch::RawBatch;
 use crate::options::{all, config, from_python, refused, to_python};
@@ -25,7 +27,7 @@ use crate::readout::{Matrix, RawReadout, Vector};
 use crate::threads::Watch;
 use crate::{dataset, pool, readout, threads};
 
-/// The same, for Python.
+/// The gates of a reservoir, for Python.
 type Gate<'py> = (Matrix<'py>, Matrix<'py>, Bound<'py, PyArray1<f64>>);
 
 /// A metric, its leave-one-out value, and the share of balanced class weights.
@@ -93,7 +95,7 @@ pub enum Values<'py> {
 }
 
 impl Values<'_> {
-    /// As classes, or as rows of numbers: 0 and 1, if they are `binary`.
+    /// Converts to classes, or to rows of numbers; these are 0 and 1 if `binary`.
     pub(crate) fn targets(self, binary: bool) -> Targets {
         Targets::Classes(match self {
             Self::Bool(values) => Labels::Bool(values),
@@ -105,7 +107,7 @@ impl Values<'_> {
         })
     }
 
-    /// As in files: floats are numbers, not class names.
+    /// Converts as files do: floats are numbers, not class names.
     pub(crate) fn written(values: Option<Self>, binary: bool) -> Targets {
         match values.map(|values| values.targets(binary)) {
             None => Targets::None,
@@ -148,7 +150,7 @@ impl RawModel {
         Ok(Self::new(Saved::Untrained(model.map_err(refused)?)))
     }
 
-    /// The same with a feature map that was fitted elsewhere.
+    /// Like `fit`, with a feature map that was fitted elsewhere.
     #[staticmethod]
     fn with_features(
         py: Python<'_>,
@@ -353,7 +355,11 @@ impl RawModel {
         let found = threads::run_owned(py, n_threads, report.as_ref(), move |watch| {
             let (embedding, passed) = embed(saved.model(), &batch, None, watch)?;
             let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
-            Ok((trained.readout.predict(&embedding)?, passed))
+            let mut values = trained.decide(&embedding)?;
+            if trained.model.config.level == Level::Graph {
+                blank_empty(&mut values, batch.iter());
+            }
+            Ok((values, passed))
         })?;
         let (values, passed) = found.map_err(refused)?;
         Ok((values.into_pyarray(py), passed.told(py)))
@@ -425,20 +431,26 @@ impl RawModel {
         let found = threads::run_owned(py, 1, None, move |watch| {
             let Saved::Trained(trained) = &*saved else { return Err(Unreadable::Untrained.into()) };
             let (embedding, bad) = trained.model.embed_possible(&batch, |done| watch.at(done))?;
-            Ok((trained.readout.predict(&embedding)?, bad))
+            let mut values = trained.decide(&embedding)?;
+            if trained.model.config.level == Level::Graph {
+                let good = |graph: &usize| bad.iter().all(|(at, _)| at != graph);
+                let good = (0..batch.len()).filter(good).map(|graph| batch.graph(graph));
+                blank_empty(&mut values, good);
+            }
+            Ok((values, bad))
         })?;
         let (values, bad) = found.map_err(refused)?;
         let bad = bad.into_iter().map(|(graph, error)| (graph, error.to_string())).collect();
         Ok((values.into_pyarray(py), bad))
     }
 
-    /// Numbers in a row of decision values.
+    /// The length of a row of decision values.
     #[getter]
     fn columns(&self) -> PyResult<usize> {
         Ok(self.trained()?.readout.task().num_columns())
     }
 
-    /// Its options as they were before some were chosen.
+    /// Its options before some were chosen.
     #[getter]
     fn asked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match &*self.0 {
@@ -504,7 +516,7 @@ impl RawModel {
         (features.attributes(), !features.labels().is_empty())
     }
 
-    /// Numbers in a graph's vector.
+    /// The length of a graph's vector.
     #[getter]
     fn width(&self) -> usize {
         self.0.model().width()
@@ -582,14 +594,27 @@ impl RawModel {
         Ok(self.trained()?.probabilities(decisions.as_array()).map_err(refused)?.into_pyarray(py))
     }
 
-    /// The classes that cannot be ruled out.
+    /// The classes that cannot be ruled out, on average or for the graphs of each class.
+    #[pyo3(signature = (decisions, coverage, per_class=false))]
     fn sets<'py>(
         &self,
         py: Python<'py>,
         decisions: PyReadonlyArray2<'_, f64>,
         coverage: f64,
+        per_class: bool,
     ) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        Ok(self.trained()?.sets(decisions.as_array(), coverage).map_err(refused)?.into_pyarray(py))
+        let (trained, decisions) = (self.trained()?, decisions.as_array());
+        let sets = match per_class {
+            true => trained.sets_per_class(decisions, coverage),
+            false => trained.sets(decisions, coverage),
+        };
+        Ok(sets.map_err(refused)?.into_pyarray(py))
+    }
+
+    /// A note about these sets, if the user should know more.
+    fn note_of_sets(&self, coverage: f64, per_class: bool) -> PyResult<Option<String>> {
+        let asked = Asked { coverage: Some(coverage), per_class, ..Asked::default() };
+        asked.note(self.trained()?).map_err(refused)
     }
 
     /// Lower and upper ends of intervals around numbers.
@@ -602,24 +627,26 @@ impl RawModel {
         Ok(self.trained()?.intervals(predictions.as_array(), coverage).map_err(refused)?.into_pyarray(py))
     }
 
-    /// The threshold of a target, and its expected precision and recall.
-    #[pyo3(signature = (target, precision=None, recall=None))]
+    /// The threshold of a target for one of its two classes, and the expected precision and
+    /// recall.
+    #[pyo3(signature = (target, precision=None, recall=None, class_=1))]
     fn threshold(
         &self,
         target: usize,
         precision: Option<f64>,
         recall: Option<f64>,
+        class_: usize,
     ) -> PyResult<(f64, f64, f64)> {
         let wanted = match (precision, recall) {
             (Some(precision), None) => Wanted::Precision(precision),
             (None, Some(recall)) => Wanted::Recall(recall),
             _ => return Err(PyValueError::new_err("expected precision= or recall=")),
         };
-        let found = self.trained()?.threshold(target, wanted).map_err(refused)?;
+        let found = self.trained()?.threshold_of(target, class_, wanted).map_err(refused)?;
         Ok((found.threshold, found.precision, found.recall))
     }
 
-    /// Whether all graphs it was trained on had the same vector.
+    /// Whether all training graphs had the same vector.
     #[getter]
     fn is_blind(&self) -> PyResult<bool> {
         Ok(self.trained()?.readout.is_blind())
@@ -663,7 +690,7 @@ impl RawModel {
         py.detach(|| models::write(&path, &bytes)).map_err(dataset::exception)
     }
 
-    /// The model of a file.
+    /// Loads a model from a file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = threads::run_owned(py, 0, None, move |_| models::read(&path))?;
@@ -681,6 +708,12 @@ impl RawModel {
         let bytes = PyBytes::new(py, &self.0.to_bytes().map_err(refused)?);
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (bytes,)))
     }
+}
+
+/// Graphs without vertices have no decision values: their rows become NaN.
+fn blank_empty<'a>(values: &mut Array2<f64>, graphs: impl Iterator<Item = GraphRef<'a>>) {
+    let rows = values.outer_iter_mut().zip(graphs).filter(|(_, graph)| graph.num_vertices() == 0);
+    rows.for_each(|(mut row, _)| row.fill(f64::NAN));
 }
 
 /// The class of each row of decision values.

@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use stepwell::graph::GraphBatch;
 use stepwell_cli::{Chemistry, MoleculeTable};
-use stepwell_data::Dataset;
+use stepwell_data::{Dataset, Known};
 
 use crate::batch::RawBatch;
 use crate::dataset::parts;
@@ -21,6 +21,8 @@ struct Found<'py> {
     y: Option<Values<'py>>,
     /// Whether several targets are 0 and 1.
     binary: bool,
+    /// The rows whose targets `y` holds, if others have none.
+    known: Option<Vec<usize>>,
     target_names: Vec<String>,
     ids: Option<Vec<String>>,
     split: Option<Vec<String>>,
@@ -62,19 +64,40 @@ fn drawn(py: Python<'_>, molecules: &Dataset) -> PyResult<Option<Vec<[f64; 2]>>>
 }
 
 fn found(py: Python<'_>, table: &MoleculeTable) -> PyResult<Dataset> {
-    let MoleculeTable { path, smiles, targets, groups, split, features, errors, processes, verbose } = table;
-    let columns = (smiles, targets, groups, split);
+    let MoleculeTable {
+        path,
+        smiles,
+        targets,
+        groups,
+        split,
+        ids,
+        features,
+        errors,
+        only,
+        processes,
+        verbose,
+    } = table;
+    let columns = (smiles, targets, groups, split, ids);
     let module = py.import("stepwell.molecules._command")?;
-    let found = module.call_method1("read", (path, columns, features, errors, processes, verbose))?;
+    let arguments = (path, columns, features, errors, processes, verbose, only);
+    let found = module.call_method1("read", arguments)?;
     let found: Found<'_> = found.extract()?;
+    let graphs = GraphBatch::clone(&found.graphs.get().batch);
+    let targets = Values::written(found.y, found.binary);
+    let (targets, some_classes) = match found.known {
+        Some(rows) => Known { rows, targets }.spread(graphs.len()),
+        None => (targets, None),
+    };
     Ok(Dataset {
         name: found.name,
-        graphs: GraphBatch::clone(&found.graphs.get().batch),
-        targets: Values::written(found.y, found.binary),
+        graphs,
+        targets,
+        some_classes,
         target_names: found.target_names,
         ids: found.ids,
         parts: found.split.map(parts).transpose()?,
         groups: found.groups,
+        group_name: groups.clone().unwrap_or_default(),
         molecules: Some(features.clone()),
         notes: found.notes,
         ..Dataset::default()

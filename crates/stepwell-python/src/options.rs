@@ -96,7 +96,7 @@ pub(crate) fn config(given: &Bound<'_, PyDict>) -> PyResult<ModelConfig> {
     ModelConfig::default().overlay(&given).map_err(refused)
 }
 
-/// All options a configuration has.
+/// All options of a configuration.
 pub(crate) fn all<'py>(py: Python<'py>, config: &ModelConfig) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     for option in options() {
@@ -148,7 +148,7 @@ pub(crate) fn refused(error: Error) -> PyErr {
         error => PyValueError::new_err(error.to_string()),
     };
     if let Some(graph) = blamed {
-        // An exception without the attribute is still one.
+        // If the attribute cannot be set, the exception is still raised.
         let _ = Python::attach(|py| exception.value(py).setattr("graph", graph));
     }
     exception

@@ -1,4 +1,4 @@
-//! Pictures, and the figures behind them.
+//! Pictures, and the numbers behind them.
 
 use std::path::PathBuf;
 
@@ -143,14 +143,14 @@ type Explained<'py> =
 /// The contributions of the vertices of one graph to the decision value of `column`, of the
 /// graph or of one vertex.
 #[pyfunction]
-#[pyo3(signature = (model, graph, column, coordinates, names, vertex=None))]
+#[pyo3(signature = (model, graph, column, coordinates, name, vertex=None))]
 pub fn plot_explanation<'py>(
     py: Python<'py>,
     model: &RawModel,
     graph: &RawGraph,
     column: usize,
     coordinates: Option<PyReadonlyArray2<'_, f64>>,
-    names: (String, String),
+    name: String,
     vertex: Option<usize>,
 ) -> PyResult<Explained<'py>> {
     model.trained()?;
@@ -167,7 +167,7 @@ pub fn plot_explanation<'py>(
             Some(vertex) => trained.explain_vertex(&graphs, 0, vertex, |done| watch.at(done))?,
             None => trained.explain(&graphs, &pyramid, |done| watch.at(done))?.swap_remove(0),
         };
-        let (name, what) = names;
+        let what = explanation::question(trained, column);
         let subject = Subject {
             name: &name,
             graph: graphs.graph(0),
@@ -189,11 +189,11 @@ pub fn plot_explanation<'py>(
     Ok((RawPicture(picture), shares.intercept, shares.decision, levels, vertices))
 }
 
-/// The picture, how many targets are known, accuracy and RMSE on these.
+/// The picture, the number of known targets, and accuracy and RMSE on them.
 type Drawn = (RawPicture, usize, Option<f64>, Option<f64>);
 
-/// A graph whose vertices have the colour of what a model predicts, beside what is known of
-/// some: these vertices, and their targets.
+/// Draws a graph with its vertices coloured by prediction, beside the known targets of some
+/// vertices.
 #[pyfunction]
 pub fn plot_predictions(
     py: Python<'_>,

@@ -33,7 +33,7 @@ pub(crate) fn parse(options: &Bound<'_, PyDict>) -> PyResult<Pooling> {
     Ok(pooling)
 }
 
-/// A coarse graph, `S`, which vertices were kept, and notes.
+/// A coarse graph, `S`, the kept vertices, and notes.
 type RawLevel<'py> = (RawGraph, Csr<'py>, Option<Bound<'py, PyArray1<i64>>>, Vec<(&'static str, usize)>);
 
 /// Pools a graph repeatedly.
@@ -97,7 +97,7 @@ fn csr<'py>(py: Python<'py>, of_one: &Assignments) -> Csr<'py> {
     (of_one.values().to_vec().into_pyarray(py), columns.into_pyarray(py), starts.into_pyarray(py))
 }
 
-/// A cut's sides and its value.
+/// The sides and the value of a cut.
 #[pyfunction]
 pub fn maxcut<'py>(py: Python<'py>, graph: &RawGraph) -> PyResult<(Bound<'py, PyArray1<bool>>, f64)> {
     let (batch, index) = (graph.batch.clone(), graph.index);

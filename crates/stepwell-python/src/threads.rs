@@ -129,7 +129,7 @@ fn pool(threads: usize) -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> 
     Ok(pool)
 }
 
-/// Keeps a pool that may still be at work from being used again.
+/// Prevents reuse of a pool that may still be working.
 fn give_up(pool: &Arc<ThreadPool>) {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     pools.retain(|(_, known)| !Arc::ptr_eq(known, pool));

@@ -1,4 +1,5 @@
-"""The same random examples every time, so that a failure is never luck; and real datasets where they are."""
+"""Makes random examples reproducible, so that no failure is due to chance, and finds real
+datasets."""
 
 import os
 from pathlib import Path

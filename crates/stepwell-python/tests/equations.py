@@ -1,4 +1,4 @@
-"""The model's equations, written down with dense matrices: what tests compare with."""
+"""The model's equations with dense matrices, as a reference for tests."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def normalized(A):
 
 
 def fixed_point(operator, drive, W):
-    """The states that ``tanh(operator H W + drive)`` leaves as they are."""
+    """The states ``H`` that satisfy ``H = tanh(operator H W + drive)``."""
     H = np.zeros_like(drive)
     for _ in range(10_000):
         before, H = H, np.tanh(operator @ H @ W + drive)

@@ -1,4 +1,5 @@
-"""Graphs in rows of Arrow data, against the same graphs as arrays, as files and on the command line."""
+"""Graphs in rows of Arrow data, compared with the same graphs as arrays, as files and on the
+command line."""
 
 import os
 import subprocess
@@ -100,9 +101,9 @@ def test_rows_are_the_graphs_they_describe(parts, tmp_path):
     table, graphs = pa.table(rows), as_graphs(rows)
     expected = PyramidalReservoir(**MODEL).fit_transform(graphs)
     assert np.array_equal(PyramidalReservoir(**MODEL).fit_transform(table), expected)
-    # The same bits as the command line has, in its precision.
+    # Bit-identical to the command line, in its precision.
     assert np.array_equal(embedded_by_the_command(table, tmp_path), expected.astype(np.float32))
-    # A model is for graphs in any form.
+    # A model accepts graphs in any form.
     fitted = PyramidalReservoir(**MODEL).fit(graphs)
     assert np.array_equal(fitted.transform(table[20:30]), expected[20:30])
     assert np.array_equal(PyramidalReservoir(**MODEL).fit(table).transform(graphs[3:9]), expected[3:9])
@@ -167,7 +168,7 @@ def test_attributes_are_scaled_unless_raw(tmp_path):
 
 def bad_rows():
     good = {"num_nodes": [2, 2, 2], "src": [[0], [0], [0]], "dst": [[1], [1], [1]]}
-    yield {**good, "dst": [[1], [7], [1]]}, "graph 1: edge 0 joins vertex 7, but the graph has 2 vertices"
+    yield {**good, "dst": [[1], [7], [1]]}, "graph 1: edge 0 joins vertex 7, but the graph has 2 vertices, numbered from 0"
     yield {**good, "src": [[0], [0], [-4]]}, "graph 2: expected a list of integers from 0 to 4294967295 in 'src', found -4"
     yield {**good, "src": [[0], [0, 1], [0]]}, "graph 1: expected 2 numbers in 'dst', as many as in 'src', found 1"
     yield {**good, "num_nodes": [2, None, 2]}, "graph 1: expected a non-negative integer in 'num_nodes', found null"

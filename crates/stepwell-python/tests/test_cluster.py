@@ -1,4 +1,4 @@
-"""What workers of a cluster do, run one after the other in this process."""
+"""The work of a cluster's workers, run serially in this process."""
 
 import importlib
 import importlib.util
@@ -22,14 +22,14 @@ MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
 
 
 class Serial:
-    """A cluster of one: pieces of a table, each with a worker of its own."""
+    """A serial cluster: pieces of a table, each with a worker of its own."""
 
     def __init__(self, table, cut=7):
         self._table, self._cut = table, cut
         self.first = table[:1].to_pylist()[0] if len(table) else None
 
     def pieces(self):
-        # Backwards, since no order is promised.
+        # In reverse, because no order is guaranteed.
         starts = range(0, len(self._table), self._cut)
         return [self._table[start : start + self._cut] for start in reversed(starts)]
 
@@ -227,7 +227,7 @@ def test_what_is_not_installed_is_said(name, needs):
         importlib.import_module(f"stepwell.{name}")
 
 
-#: The default model but for its size: fewer landmarks than graphs, so that they are drawn.
+#: The default model in a smaller size: fewer landmarks than graphs, so that they are sampled.
 ACCURATE = dict(units=8, stacks=2, landmarks=40)
 
 
@@ -236,7 +236,7 @@ def bytes_of(model):
 
 
 def written(table, path, *options):
-    """The model that the command line makes of the same rows."""
+    """The model that the command line trains on the same rows."""
     pq.write_table(table, path / "graphs.parquet")
     arguments = ["train", path / "graphs.parquet", "-m", path / "model", "--units", 8, "--stacks", 2, "--landmarks", 40]
     code = "import sys; from stepwell._command import main; sys.exit(main())"
@@ -246,7 +246,8 @@ def written(table, path, *options):
 
 
 def assert_same(found, expected, table):
-    """The same choices, landmarks, scales and penalties; decision values up to rounding."""
+    """Checks for the same choices, landmarks, scales and penalties, and for decision values equal
+    up to rounding."""
     assert found._model.choices == expected._model.choices and len(found._model.choices) == 3
     assert found._model.options == expected._model.options
     assert found.feature_map_ == expected.feature_map_
@@ -285,7 +286,7 @@ def test_the_default_model_is_that_of_one_machine(kind, parts, tmp_path):
     assert_same(found, written(table, tmp_path, *flags), table)
     if local_targets is not None:
         assert_same(found, estimator(**ACCURATE).fit(table, local_targets(table)), table)
-    # The same rows by other workers, in another order, and then in other pieces.
+    # The same rows on other workers, in another order, and then in other pieces.
     assert bytes_of(cluster.train(serial, estimator(**ACCURATE), y=y)) == bytes_of(found)
     order = np.random.default_rng(3).permutation(len(table))
     assert_same(cluster.train(Serial(table.take(order), cut=50), estimator(**ACCURATE), y=y), found, table)
@@ -295,7 +296,7 @@ def test_the_default_model_is_that_of_one_machine(kind, parts, tmp_path):
 
 
 def test_chosen_columns_of_structure_are_surveyed_again():
-    # What tells the classes apart are triangles, which the default model sees only if it is given them.
+    # The classes differ in triangles, which the default model sees only if it is given them.
     rng = np.random.default_rng(0)
     rows = []
     for at in range(240):
@@ -312,8 +313,8 @@ def test_chosen_columns_of_structure_are_surveyed_again():
 
 @pytest.mark.filterwarnings("ignore:level")
 def test_landmarks_are_drawn_again_where_graphs_cannot_be_embedded():
-    table = make_table(120, 6, "labels")  # whose map does not depend on how many graphs there are
-    # Classes are counted before graphs are embedded, and would decide on metric and weights.
+    table = make_table(120, 6, "labels")  # its feature map does not depend on the number of graphs
+    # Classes are counted before graphs are embedded, and would determine metric and weights.
     options = dict(units=8, landmarks=40, pool="ndp", fill_budget=3, choose=(), metric="accuracy", class_weight=None)
     probe = PyramidalReservoir(units=8, pool="ndp", fill_budget=3).fit(table)
     _, bad = probe._model.embed_possible(as_batch(table))
@@ -349,7 +350,8 @@ def test_what_is_drawn_travels():
 
 
 def several(table, seed=5):
-    """The same rows with two targets of 0 and 1 that have gaps, also as one column of lists."""
+    """The same rows with two targets of 0 and 1 with missing values, also as one column of
+    lists."""
     rng = np.random.default_rng(seed)
     size = np.array(table["size"].to_pylist())
     gap = lambda values, share: [None if lot < share else value for value, lot in zip(values, rng.random(len(size)))]

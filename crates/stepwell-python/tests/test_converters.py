@@ -1,4 +1,4 @@
-"""Graphs of other libraries and tables of edges, against networkx and SciPy."""
+"""Graphs of other libraries and tables of edges, compared with networkx and SciPy."""
 
 import pickle
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ MODEL = dict(units=8, spectral_radius=0.5, max_iter=200)
 
 
 def weighted(seed, directed=False, n=12):
-    """A networkx graph whose vertices are called all sorts of things."""
+    """A networkx graph whose vertices have names of all types."""
     graph = nx.gnp_random_graph(n, 0.3, seed=seed, directed=directed)
     rng = np.random.default_rng(seed)
     nx.set_edge_attributes(graph, {edge: float(rng.random()) for edge in graph.edges}, "weight")
@@ -61,7 +61,7 @@ def test_networkx_attributes_by_name():
 
 
 def bonded(seed, directed=False, n=12):
-    """A networkx graph whose edges carry two categories and three numbers."""
+    """A networkx graph whose edges have two categories and three numbers."""
     graph = weighted(seed, directed, n)
     rng = np.random.default_rng(seed)
     for _, _, held in graph.edges(data=True):
@@ -70,7 +70,7 @@ def bonded(seed, directed=False, n=12):
 
 
 def check_edges(made, graph):
-    """What our graph says of its entries is what networkx says of its edges."""
+    """Checks that the data of our entries equal the data of networkx's edges."""
     vertices, entries = list(graph), made.adjacency.tocoo()
     assert entries.nnz == nx.to_scipy_sparse_array(graph).nnz
     for row, column, label, numbers in zip(entries.row, entries.col, made.edge_label, made.edge_attr):
@@ -107,7 +107,7 @@ def test_unused_strings_of_edges_are_reported():
     with pytest.raises(ValueError, match=r"edge \(0, 1\): expected an attribute 'length', found none"):
         as_graph(graph, edge_attr=["length"])
     nx.set_edge_attributes(graph, {(0, 1): [1.0], (1, 2): [1.0, 2.0]}, "length")
-    with pytest.raises(ValueError, match=r"edge \(1, 2\): expected 1 numbers, as the edges before it, found 2"):
+    with pytest.raises(ValueError, match=r"edge \(1, 2\): expected 1 numbers, like the edges before it, found 2"):
         as_graph(graph, edge_attr="length")
     parallel = nx.MultiGraph([(0, 1, {"bond": 1}), (0, 1, {"bond": 2})])
     with pytest.raises(ValueError, match="edges 0 and 1 of the list both join 0 and 1, with different labels"):
@@ -130,7 +130,7 @@ def test_lists_of_networkx_graphs():
 
 
 class Tensor:
-    """As much of a tensor as is looked at."""
+    """The part of a tensor's interface that is used."""
 
     def __init__(self, values):
         self.values = np.asarray(values)
@@ -326,7 +326,7 @@ def wrong_things():
     nx.set_node_attributes(kinds, "C", "kind")
     yield lambda: PyramidalReservoir().fit([path, half]), ValueError, "graph 1: vertex 1: expected an attribute 'x', found none"
     yield lambda: PyramidalReservoir().fit([text]), TypeError, r"graph 0: edge \(0, 1\): attribute 'weight': expected a number, found 'heavy'"
-    yield lambda: as_graph(ragged), ValueError, "vertex 1: expected 1 features, as the vertices before it, found 2"
+    yield lambda: as_graph(ragged), ValueError, "vertex 1: expected 1 features, like the vertices before it, found 2"
     yield lambda: as_graph(kinds, label="kind"), TypeError, "vertex 0: attribute 'kind': expected an integer, found 'C'"
     yield lambda: as_graph(path, weight="cost"), ValueError, "weight: expected an attribute 'cost' of the edges, found none"
     yield lambda: as_graph(sp.eye_array(2), label="a"), TypeError, "label: .* has no named attributes"

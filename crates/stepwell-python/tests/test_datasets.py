@@ -89,7 +89,7 @@ def test_the_graphs_are_a_sequence():
     assert dataset.graphs[np.array([1, 3])] == [dataset.graphs[1], dataset.graphs[3]]
     assert len(dataset.graphs[dataset.split == "train"]) == (dataset.split == "train").sum()
     assert pickle.loads(pickle.dumps(dataset)).graphs == list(dataset.graphs)
-    with pytest.raises(IndexError, match="graph 12 of 12"):
+    with pytest.raises(IndexError, match="graph 12: expected a position from 0 to 11"):
         dataset.graphs[12]
 
 

@@ -1,4 +1,4 @@
-"""Where vectors are computed, on machines without a GPU."""
+"""The choice of device, on machines without a GPU."""
 import warnings
 
 import numpy as np

@@ -1,4 +1,5 @@
-"""What edges carry: gated reservoirs against the equation written in NumPy, and through files and estimators."""
+"""Edge data: gated reservoirs compared with the equation in NumPy, and through files and
+estimators."""
 
 import json
 import pickle
@@ -28,7 +29,7 @@ def random_graph(seed, *, labels=0, attributes=0, weighted=False, directed=False
 
 
 def gates(graph, labels, frequencies, phases):
-    """The gate of every entry of the matrix, by definition."""
+    """The gate of every matrix entry, by definition."""
     found = np.ones((graph.adjacency.nnz, labels.shape[1] or frequencies.shape[1]))
     if graph.edge_label is not None:
         columns, first = graph.edge_label.reshape(len(found), -1).T, 0
@@ -43,7 +44,7 @@ def gates(graph, labels, frequencies, phases):
 
 
 def solution(graph, model):
-    """States of the last block: Jacobi sweeps to the end."""
+    """The states of the last block, by Jacobi sweeps to convergence."""
     A = graph.adjacency.tocsr()
     row, column = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)), A.indices
     out, into = np.asarray(A.sum(1)).ravel(), np.asarray(A.sum(0)).ravel()
@@ -101,11 +102,11 @@ def test_bonds_tell_molecules_apart():
 def test_unknown_labels_are_counted():
     train = [Graph([[0, 1], [1, 2]], edge_label=labels) for labels in ([1, 2], [2, 2])]
     model = PyramidalReservoir(edge_gate="signs").fit(train)
-    with pytest.warns(UserWarning, match="^1 edges have a label that no training graph has"):
+    with pytest.warns(UserWarning, match="^1 edge has a label that no training graph has"):
         model.transform([Graph([[0, 1], [1, 2]], edge_label=[1, 7])])
     with pytest.raises(ValueError, match="edge labels: the model expects graphs with 1 per edge, but these have none"):
         model.transform([Graph([[0, 1], [1, 2]])])
-    # Without edges there is nothing to carry.
+    # Without edges, there is no edge data.
     assert model.transform([Graph(np.zeros((2, 0), int), num_nodes=2)]).shape == (1, 50)
 
 

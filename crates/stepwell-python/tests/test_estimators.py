@@ -1,9 +1,10 @@
-"""Classifier and regressor: scikit-learn's manners and scikit-learn's numbers."""
+"""Classifier and regressor: scikit-learn's conventions and scikit-learn's numbers."""
 
 import inspect
 import io
 import pickle
 import pydoc
+import warnings
 from collections.abc import Sequence
 
 import joblib
@@ -24,6 +25,7 @@ from stepwell import (
     PyramidalReservoir,
     PyramidalReservoirClassifier,
     PyramidalReservoirRegressor,
+    coarsen,
     make_benchmark,
 )
 
@@ -73,7 +75,7 @@ def test_the_regressor_is_a_ridge_regression_on_embeddings(y):
     model = PyramidalReservoirRegressor.from_preset("paper", alpha=0.5, **QUICK).fit(GRAPHS, y)
     vectors = model.transform(GRAPHS)
     peer = Ridge(alpha=0.5, solver="svd").fit(vectors, y)
-    # One column has the shape of one target: a saved model does not know how y was passed.
+    # One column has the shape of one target, because a saved model does not record the shape of y.
     shape = np.squeeze(y).shape
     assert model.coef_.shape == (*shape[1:], 12)
     assert np.shape(model.intercept_) == shape[1:]
@@ -102,7 +104,7 @@ def test_random_features_help_where_lines_do_not():
     assert more.score(GRAPHS[:45], square[:45]) > plain.score(GRAPHS[:45], square[:45])
 
 
-# Manners
+# Conventions
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -136,7 +138,7 @@ def test_parameters_round_trip(kind):
     assert "units" in model._repr_html_()
 
 
-#: scikit-learn's own checks of what does not depend on X being an array.
+#: scikit-learn's own checks that do not depend on X being an array.
 CHECKS = [
     "check_estimator_cloneable",
     "check_estimator_repr",
@@ -170,7 +172,7 @@ def test_fitting_leaves_parameters_alone_and_can_be_repeated(kind):
     assert np.array_equal(clone(model).fit(GRAPHS, target(kind)).transform(GRAPHS), first)
 
 
-#: A change of every parameter that a fitted model could follow.
+#: A change of every parameter that a fitted model could wrongly react to.
 CHANGES = {
     "aggregate": ["sum", "max"],
     "blocks": 3,
@@ -283,7 +285,7 @@ def test_the_random_state():
     assert not np.array_equal(fitted(3), fitted(4))
 
 
-# Graphs in scikit-learn's hands
+# Graphs in scikit-learn's tools
 
 
 def as_array(graphs):
@@ -339,7 +341,7 @@ def test_a_search_over_processes():
     assert np.array_equal(search.predict(GRAPHS), alone.predict(GRAPHS))
 
 
-# Words
+# Messages
 
 
 class Terminal(io.StringIO):
@@ -360,7 +362,7 @@ def test_progress(kind, monkeypatch):
 
 
 def test_progress_on_a_terminal(monkeypatch):
-    for doublings in range(20):  # however fast the machine is, in the end it is to be seen at work
+    for doublings in range(20):  # on any machine, the work eventually takes long enough to observe
         terminal = Terminal()
         monkeypatch.setattr("sys.stderr", terminal)
         slow = PyramidalReservoir(units=100, blocks=1, fixed_sweeps=250 << doublings, verbose=1).fit(GRAPHS)
@@ -421,7 +423,7 @@ def test_what_is_wrong_is_said(make, kind, words):
         (SIZES[:-1], "one per graph, found 59"),
         (np.full(60, np.nan), "NaN"),
         (np.zeros((60, 2, 2)), "dim"),
-        (WORDS, "convert"),
+        (WORDS, "expected numbers, found 'round'"),
         (np.zeros((60, 0)), "targets: expected 1, found 0"),
     ],
 )
@@ -429,3 +431,55 @@ def test_what_is_wrong_with_numbers_is_said(y, words):
     with pytest.raises(ValueError) as caught:
         PyramidalReservoirRegressor.from_preset("paper", **QUICK).fit(GRAPHS, y)
     assert words in str(caught.value)
+
+
+def test_an_option_that_is_set_is_not_chosen():
+    ds = make_benchmark("b-easy-small")
+    graphs, y = ds.graphs[:120], ds.y[:120]
+    small = dict(units=8, landmarks=40)
+    free = PyramidalReservoirClassifier(**small).fit(graphs, y)
+    assert sorted(free.chosen_) == ["gaussian_width", "structure", "wl_weight"]
+    assert free.gaussian_width is None
+    # A value that equals the preset's is a value, too.
+    held = PyramidalReservoirClassifier(**small, gaussian_width=1.0, structure=()).fit(graphs, y)
+    assert sorted(held.chosen_) == ["wl_weight"]
+    assert held._model.options["gaussian_width"] == 1.0 and held._model.options["structure"] == []
+    both = PyramidalReservoirClassifier(**small, gaussian_width=1.0, choose="gaussian-width").fit(graphs, y)
+    assert sorted(both.chosen_) == ["gaussian_width"]
+    preset = PyramidalReservoirClassifier.from_preset("accurate", **small)
+    assert preset.get_params() == PyramidalReservoirClassifier(**small).get_params()
+    again = pickle.loads(pickle.dumps(free))
+    assert again.chosen_ == free.chosen_ and again.get_params() == free.get_params()
+
+
+def test_ignored_edges_are_reported_once_by_fit():
+    ring = [[0, 1, 2, 3], [1, 2, 3, 0]]
+    graphs = [Graph(ring, labels=[0, 0, i % 2, 0], edge_label=[0, 1, 0, 1]) for i in range(20)]
+    y = np.arange(20) % 2
+    model = PyramidalReservoirClassifier.from_preset("paper", units=5, spectral_radius=0.5)
+    with pytest.warns(UserWarning, match="ignores labels of edges; pass edge_gate='signs'") as seen:
+        model.fit(graphs, y)
+    assert len(seen) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(graphs)
+
+
+def test_directed_graphs_are_pooled_with_a_warning():
+    graphs = [Graph([[0, 1, 2, 3], [1, 2, 3, 0]], directed=True)]
+    with pytest.warns(UserWarning, match="a directed graph was pooled as if undirected"):
+        coarsen(graphs[0], "graclus", levels=1)
+    with pytest.warns(UserWarning, match="a directed graph was pooled as if undirected"):
+        PyramidalReservoir(pool="graclus", units=5, spectral_radius=0.5).fit_transform(graphs)
+
+
+def test_wrong_targets_and_poolings_are_named():
+    graphs = make_benchmark("b-easy-small").graphs[:20]
+    with pytest.raises(ValueError, match="y: expected 20 values, one per graph, found 5"):
+        PyramidalReservoirClassifier().fit(graphs, [1] * 5)
+    with pytest.raises(ValueError, match="graphs: expected at least one, found none"):
+        PyramidalReservoirClassifier().fit([], [])
+    with pytest.raises(ValueError, match="y: expected numbers, found 'a'; use a classifier"):
+        PyramidalReservoirRegressor().fit(graphs, ["a"] * 20)
+    with pytest.raises(TypeError, match="pool: expected the name of a pooling, found a function"):
+        PyramidalReservoir(pool=lambda graph: graph).fit(graphs)

@@ -1,4 +1,4 @@
-"""The examples of the documentation work as they stand."""
+"""The examples in the documentation work as printed."""
 
 import doctest
 import importlib
@@ -12,7 +12,7 @@ FOUND = pkgutil.walk_packages(stepwell.__path__, "stepwell.", onerror=lambda nam
 MODULES = [module.name.removeprefix("stepwell.") for module in FOUND if module.name != "stepwell._stepwell"]
 
 
-# What some modules are for, and need not be there.
+# Optional packages that some modules need.
 EXTRAS = {"duckdb": "duckdb", "polars": "polars", "ray": "ray", "spark": "pyspark"}
 
 

@@ -1,4 +1,5 @@
-"""Contributions of vertices: they add up, and they point at what makes the difference."""
+"""Contributions of vertices: they add up, and they point at the vertices that make the
+difference."""
 
 import networkx as nx
 import numpy as np
@@ -12,7 +13,7 @@ TRAIN, TEST = slice(0, None, 2), slice(1, 60, 3)
 
 
 def added(model, graphs):
-    """Intercept and contributions of each graph together."""
+    """The sum of intercept and contributions of each graph."""
     intercepts, contributions = model.explain(graphs)
     assert [len(each) for each in contributions] == [graph.num_nodes for graph in graphs]
     assert np.ptp(intercepts, axis=0).max() == 0
@@ -51,7 +52,7 @@ def test_contributions_add_up_on_real_graphs(name):
 
 
 def planted(rng, with_motif):
-    """A random tree with a wheel hanging on it, or with another random tree of that size."""
+    """A random tree with a wheel attached, or with another random tree of the same size."""
     tree = nx.random_labeled_tree(14, seed=int(rng.integers(2**31)))
     other = nx.wheel_graph(6) if with_motif else nx.random_labeled_tree(6, seed=int(rng.integers(2**31)))
     both = nx.disjoint_union(tree, other)

@@ -1,4 +1,4 @@
-"""Graphs from SciPy matrices and edge arrays, against SciPy and networkx."""
+"""Graphs from SciPy matrices and edge arrays, compared with SciPy and networkx."""
 
 import pickle
 
@@ -64,7 +64,7 @@ def test_pickles():
 
 
 def carrying(seed, n=12, directed=False, columns=1):
-    """A networkx graph whose edges carry bonds and lengths, and the same as ours."""
+    """A networkx graph whose edges have bonds and lengths, and the same graph as ours."""
     made = nx.gnp_random_graph(n, 0.4, seed=seed, directed=directed)
     rng = np.random.default_rng(seed)
     for _, _, held in made.edges(data=True):

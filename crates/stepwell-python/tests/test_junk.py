@@ -1,4 +1,4 @@
-"""Whatever is thrown at the package, what comes back is an answer or a plain exception."""
+"""Any input to the package gives a result or an ordinary exception."""
 
 import pickle
 import subprocess
@@ -82,7 +82,7 @@ nearly_graphs = st.one_of(
 
 @st.composite
 def extreme_graphs(draw):
-    """Graphs in form, with any numbers that there are."""
+    """Well-formed graphs with arbitrary numbers."""
     size = draw(st.integers(0, 6))
     magnitude = st.sampled_from([0.0, 5e-324, 1e-300, 1e-30, 1.0, 3.0, 1e30, 3e38, 1e40, 1e300, 1.7e308])
     half = np.triu(draw(hnp.arrays(np.float64, (size, size), elements=magnitude)))
@@ -95,7 +95,7 @@ nearly_lists = st.one_of(things, st.lists(nearly_graphs, max_size=4), st.lists(e
 
 
 def harmless(work):
-    """Runs it; fails for anything but an answer, a TypeError or a ValueError."""
+    """Runs the work; fails unless it returns, or raises a TypeError or ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -169,7 +169,7 @@ def test_the_position_is_named(bad, position):
 
 
 def _broken(form, part, value):
-    """A valid matrix of a format, one of whose arrays was changed behind SciPy's back."""
+    """A valid matrix of a format, with one array changed behind SciPy's back."""
     matrix = getattr(sp, f"{form}_matrix")(np.ones((4, 4)))
     array = np.array(getattr(matrix, part))
     array[tuple(-1 for _ in array.shape)] = value
@@ -198,7 +198,7 @@ def test_matrices_that_lie_about_themselves_are_refused(form, part, value):
         setattr(matrix, part, getattr(matrix, part)[:1])
     else:
         matrix = _broken(form, part, value)
-    # In a process of its own: what this is about is a segmentation fault.
+    # In a separate process, because the failure would be a segmentation fault.
     code = "import pickle, sys, stepwell\ntry:\n    stepwell.Graph(pickle.load(sys.stdin.buffer))\nexcept ValueError as error:\n    print(error)"
     done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(matrix), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

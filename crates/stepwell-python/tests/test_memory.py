@@ -1,10 +1,12 @@
-"""One memory budget, and names of files that are not text."""
+"""The memory budget, and file names that are not valid UTF-8."""
 
 import os
 import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import stepwell
@@ -16,11 +18,12 @@ import numpy as np
 import stepwell
 
 assert stepwell.memory_budget() == 400 << 20
-path, line = sys.argv[1:]
+path, line, row = sys.argv[1:]
 rows, columns = np.triu_indices(4, 1)
 graphs = [stepwell.Graph([rows, columns]) for _ in range(4)]
 for work in (
     lambda: stepwell.load_dataset(line),
+    lambda: stepwell.load_dataset(row),
     lambda: stepwell.load(path),
     lambda: stepwell.PyramidalReservoir(units=9000).fit(graphs),
 ):
@@ -32,21 +35,26 @@ for work in (
 
 
 def test_what_exceeds_the_budget_is_a_memory_error(tmp_path):
-    model, line = tmp_path / "model.safetensors", tmp_path / "line.jsonl"
+    model, line, row = (tmp_path / name for name in ("model.safetensors", "line.jsonl", "row.parquet"))
     with open(model, "wb") as file:
         file.truncate(1 << 38)
     zeros = ",0" * (24 << 20)
     line.write_text(f'{{"num_nodes": 2, "src": [0{zeros}], "dst": [1{zeros}]}}\n')
+    # One row of equal edges: run lengths of a few bytes, half a gigabyte of graph.
+    ends = pa.array([np.zeros(12 << 20, dtype=np.int8)])
+    pq.write_table(pa.table({"num_nodes": [2], "src": ends, "dst": ends}), row)
+    assert row.stat().st_size < 1 << 20
     environment = {**os.environ, "STEPWELL_MEMORY": "400M"}
     done = subprocess.run(
-        [sys.executable, "-c", LITTLE, str(model), str(line)], capture_output=True, text=True, env=environment, timeout=60
+        [sys.executable, "-c", LITTLE, str(model), str(line), str(row)], capture_output=True, text=True, env=environment, timeout=60
     )
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
-    assert len(said) == 3, said
-    for message, start in zip(said, (f"{line}, line 1: a line: ", f"{model}: the file: 768.0 GB", "the weights of the reservoirs: "), strict=True):
+    starts = (f"{line}, line 1: a line: ", f"{row}: one row: ", f"{model}: the file: needs 768.0 GB", "the weights of the reservoirs: ")
+    assert len(said) == len(starts), said
+    for message, start in zip(said, starts, strict=True):
         assert message.startswith(start), message
-        assert " of memory needed, " in message and "left; raise it by --memory or STEPWELL_MEMORY" in message
+        assert " of memory, but only " in message and "left; raise the budget with --memory or STEPWELL_MEMORY" in message
 
 
 def test_a_budget_that_is_none_is_refused():

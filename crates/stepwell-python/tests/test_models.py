@@ -22,12 +22,12 @@ from stepwell import (
 )
 
 SMALL = make_benchmark("b-easy-small", graphs_per_class=20)
-#: Models of earlier versions, and what these predicted.
+#: Models of earlier versions, and their predictions.
 OLD = Path(__file__).parents[3] / "testdata" / "models"
 
 
 def run(*arguments):
-    """Runs the command; answers with its standard output."""
+    """Runs the command and returns its standard output."""
     code = "import sys; from stepwell._command import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -39,7 +39,7 @@ def rows_of(text):
 
 
 def carrying(seed=0, count=40):
-    """Graphs whose vertices carry numbers and labels."""
+    """Graphs whose vertices have attributes and labels."""
     rng = np.random.default_rng(seed)
     graphs = []
     for _ in range(count):
@@ -196,7 +196,7 @@ def test_constant_features_carry_nothing():
     with pytest.warns(UserWarning, match="all 2 vertex features are constant and were ignored"):
         model = PyramidalReservoirClassifier(units=10).fit(constant, y)
     assert model.score(constant, y) == bare.score(shapes + paths, y) == 1.0
-    # The same landmarks, but drawn in another order: graphs with attributes are other graphs.
+    # The same landmarks, but sampled in another order: graphs with attributes are different graphs.
     np.testing.assert_allclose(model.decision_function(constant), bare.decision_function(shapes + paths), atol=1e-12)
 
 
@@ -268,7 +268,7 @@ def test_targets_of_several_kinds_are_refused():
     for y, kind, words in [
         ([1, "a"] * 20, TypeError, "numbers and strings"),
         (np.array([2**63, 1] * 20, dtype=np.uint64), ValueError, "below 2\\*\\*63"),
-        ([1.0, float("nan")] * 20, ValueError, "found NaN for graph 1"),
+        ([1.0, float("nan")] * 20, ValueError, "at least two classes, found 1 class"),
     ]:
         with pytest.raises(kind, match=words):
             PyramidalReservoirClassifier(units=3).fit(carrying(), np.array(y, dtype=object) if "a" in y else y)

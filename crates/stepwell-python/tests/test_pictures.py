@@ -1,4 +1,4 @@
-"""Pictures and what they show: beside scikit-learn, dense matrices and an XML parser."""
+"""Pictures and their contents, compared with scikit-learn, dense matrices and an XML parser."""
 
 import pickle
 import xml.etree.ElementTree as ET
@@ -29,11 +29,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["\"'><script>alert(1)</script>", "x" * 10_000, "]]>&lt;\x00\x07\u202e", "<!-- ä中🐉 -->\n\r\t"]
 
 
-# What the planes are.
+# The planes.
 
 
 def clouds(classes, rows, columns, seed):
-    """Correlated points around a centre for each class, on scales that differ."""
+    """Correlated points around a centre for each class, on different scales."""
     rng = np.random.default_rng(seed)
     y = rng.integers(classes, size=rows)
     mixed = rng.normal(size=(rows, columns)) @ rng.normal(size=(columns, columns))
@@ -71,8 +71,8 @@ def test_principal_components_are_those_of_scikit_learn(which):
 
 
 def discriminants(X, y):
-    """Scikit-learn's, on the scale of its version 1.9: those before divide the
-    variance inside classes by the number of rows less that of classes."""
+    """Scikit-learn's discriminants, on the scale of its version 1.9: earlier versions divide the
+    variance inside classes by the number of rows minus the number of classes."""
     points = LinearDiscriminantAnalysis().fit(X, y).transform(X)
     means = np.array([points[y == label].mean(0) for label in y])
     return points[:, :2] / np.sqrt(np.mean((points - means)[:, 0] ** 2))
@@ -106,7 +106,7 @@ def test_constant_and_repeated_columns():
     same_up_to_sign(plot_embedding(wide, method="pca").points, pca)
 
 
-# Where decision values come from.
+# The parts of decision values.
 
 POOLINGS = {
     "none": {},
@@ -131,7 +131,7 @@ GRAPHS = some_graphs()
 
 
 def contributions(model, graph, pool, how, column):
-    """What each vertex adds, level by level, from the equations."""
+    """The contribution of each vertex, level by level, from the equations."""
     blocks, aggregates = model.blocks, model.aggregate
     levels = coarsen(graph, pool, levels=blocks, **how) if pool != "none" else []
     coef = np.vstack([-model.coef_[0], model.coef_[0]]) if len(model.coef_) == 1 else model.coef_
@@ -212,14 +212,14 @@ def test_explanations_of_regressions_and_what_is_refused():
         found = plot_explanation(model, GRAPHS[0])
         assert abs(found.intercept + found.vertices.sum() - model.predict(GRAPHS[:1])[0]) < 1e-6 * np.abs(y).max(), more
     classifier = PyramidalReservoirClassifier.from_preset(**settings).fit(GRAPHS, np.where(y > 9, "large", "small"))
-    assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: class ")
+    assert plot_explanation(classifier, GRAPHS[0]).title.startswith("graph: toward class ")
     with pytest.raises(ValueError, match="label: expected one of large, small, found 'huge'"):
         plot_explanation(classifier, GRAPHS[0], "huge")
     with pytest.raises(TypeError, match="model: expected a Stepwell classifier or regressor"):
         plot_explanation(PyramidalReservoir(), GRAPHS[0])
 
 
-# What pictures are.
+# The files of pictures.
 
 
 def parsed(svg):

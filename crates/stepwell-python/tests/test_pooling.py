@@ -1,4 +1,4 @@
-"""Coarsening as a user meets it: what comes back, odd graphs, what is refused."""
+"""Coarsening through the public interface: results, unusual graphs, errors."""
 
 import warnings
 
@@ -22,7 +22,7 @@ def complete(n):
 
 
 def check_levels(graph, pool, levels):
-    """What must hold of any pooling of any graph."""
+    """Checks the properties of any pooling of any graph."""
     below = graph.adjacency
     if graph.directed:
         below = (below + below.T) / 2
@@ -127,7 +127,7 @@ def test_options_do_what_they_say():
     far, near = (coarsen(graph, "kmis", 1, k=k)[0].A.shape[0] for k in (3, 1))
     assert far < near
     assert coarsen(graph, "ndp", levels=0) == []
-    # Deferred, the second level is made from all links of the first.
+    # With "deferred", the second level is made from all links of the first.
     first, second = coarsen(graph, "ndp", levels=2, delta=0.3, sparsify="deferred")
     exact = coarsen(graph, "ndp", levels=2, delta=0)
     assert abs(first.A - weak).max() == 0

@@ -1,4 +1,4 @@
-"""Poolings against SciPy, scikit-learn and networkx."""
+"""Poolings compared with SciPy, scikit-learn and networkx."""
 
 import warnings
 
@@ -18,7 +18,7 @@ from stepwell._stepwell import nmf_factors
 
 
 def symmetric(n, degree, rng, weighted=True, loops=False):
-    """A random symmetric matrix with about that many entries per row."""
+    """A random symmetric matrix with about ``degree`` entries per row."""
     upper = np.triu(rng.random((n, n)) < degree / n, 0 if loops else 1)
     values = np.where(upper, rng.uniform(0.1, 2, (n, n)) if weighted else 1.0, 0.0)
     return sp.csr_matrix(np.triu(values) + np.triu(values, 1).T)
@@ -72,7 +72,7 @@ def schur(adjacency, keep):
 
 
 def choice_of_kept(adjacency, seed):
-    """Random vertices, one at least in every component."""
+    """Random vertices, at least one in every component."""
     rng = np.random.default_rng(seed)
     keep = rng.random(adjacency.shape[0]) < 0.5
     _, labels = connected_components(adjacency)
@@ -204,7 +204,7 @@ def gains(adjacency):
 
 
 def check_matching(adjacency, level):
-    """Whether the clusters are a maximal matching; its weight beside the best."""
+    """Checks that the clusters are a maximal matching, and compares its weight with the optimum."""
     clusters = level.S.tocsc()
     sizes = np.diff(clusters.indptr)
     assert set(sizes) <= {1, 2} and (np.diff(level.S.indptr) == 1).all(), "a partition into singles and pairs"
@@ -255,7 +255,7 @@ def cut_value(adjacency, side):
 
 
 def top_eigenpairs(adjacency):
-    """The two largest eigenvalues of I - Ã and the vector of the first."""
+    """The two largest eigenvalues of I - Ã, and the eigenvector of the first."""
     n = adjacency.shape[0]
     degrees = np.asarray(adjacency.sum(1)).ravel()
     scale = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

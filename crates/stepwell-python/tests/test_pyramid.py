@@ -1,4 +1,4 @@
-"""Pyramids against the paper's equations, written with dense NumPy matrices."""
+"""Pyramids compared with the paper's equations, in dense NumPy matrices."""
 
 import pickle
 import warnings
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*(no cluster|lost all)"),
 ]
 
-#: What each pooling is asked for, by the model and by ``coarsen`` alike.
+#: The options of each pooling, for the model and for ``coarsen``.
 POOLINGS = {
     "none": {},
     "graclus": {},
@@ -51,7 +51,7 @@ GRAPHS = some_graphs()
 
 
 def carried(S, H, by_max):
-    """``S^T H``, or the largest of each cluster."""
+    """``S^T H``, or the maximum of each cluster."""
     if not by_max:
         return S.T @ H
     return np.array([H[S[:, cluster] > 0].max(0) for cluster in range(S.shape[1])])

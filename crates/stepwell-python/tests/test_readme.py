@@ -1,4 +1,4 @@
-"""The README's Python example works as it stands."""
+"""The Python example of the README works as printed."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The readout against scikit-learn's ridge regression."""
+"""The readout compared with scikit-learn's ridge regression."""
 
 import pickle
 
@@ -30,7 +30,7 @@ def far_and_uneven(rng):
 
 
 def long_sums(rng):
-    """Like embeddings: sums over graphs of many sizes."""
+    """Vectors like embeddings: sums over graphs of many sizes."""
     return rng.uniform(20, 200, size=(80, 1)) * rng.normal(1, 0.1, size=(80, 20))
 
 
@@ -67,14 +67,14 @@ def close(found, right):
 
 
 def fit_of(options, x, y):
-    """A readout in the making, for these rows."""
+    """A partially fitted readout for these rows."""
     census = RawCensus(y.shape[1], False)
     census.observe(y)
     return RawReadoutFit(options, x.shape[1], census=census)
 
 
 def gathered_in_parts(fit, parts):
-    """A readout of rows that lie in several places, and the errors it was chosen by."""
+    """A readout of rows in several places, and the errors that chose its penalty."""
     errors = None
     while True:
         sent, all_rows = pickle.loads(pickle.dumps(fit)), None
@@ -198,7 +198,7 @@ def test_random_features_are_a_layer_in_front():
 @pytest.mark.parametrize("count", [25, 200])
 def test_landmarks_are_a_kernel_in_front(count):
     rng = np.random.default_rng(11)
-    x = np.column_stack([tall(rng), np.full(90, 0.3)])  # the last says nothing
+    x = np.column_stack([tall(rng), np.full(90, 0.3)])  # the last column carries no information
     y = np.sin(2 * x[:, :1])
     readout = RawReadout.fit({"alpha": 0.01, "landmarks": count, "seed": 5}, x, y)
     mean, scale, points = readout.landmarks

@@ -1,4 +1,4 @@
-"""Reservoirs against the paper's equations written in NumPy."""
+"""Reservoirs compared with the paper's equations in NumPy."""
 
 import pickle
 
@@ -23,7 +23,8 @@ def normalized(adjacency, directed=False):
 
 
 def fixed_point(operator, drive, W, tol=1e-12, max_iter=10_000, leak=1.0):
-    """Jacobi sweeps until the Frobenius norm of the change, leak aside, is below tol, and their number."""
+    """Jacobi sweeps until the Frobenius norm of the change, before the leak, is below tol, and
+    their number."""
     state = np.zeros_like(drive)
     for sweep in range(1, max_iter + 1):
         new = np.tanh(operator @ state @ W + drive)
@@ -35,7 +36,7 @@ def fixed_point(operator, drive, W, tol=1e-12, max_iter=10_000, leak=1.0):
 
 
 def stack(graph, weights, **how):
-    """States of every block, and sweeps."""
+    """The states of every block, and the sweeps."""
     operator, x, states, sweeps = normalized(graph.adjacency, graph.directed), graph.features, [], []
     for W, V in weights:
         x, count = fixed_point(operator, x @ V, W, **how)
@@ -136,7 +137,8 @@ def test_a_vector_does_not_depend_on_company_threads_or_renaming():
     model = PyramidalReservoir(units=16, max_iter=500).fit(graphs)
     together, sweeps = model.transform(graphs), model.iterations_
     for position, graph in enumerate(graphs):
-        # Alone; beside an unweighted star that is lifted; beside one-hot, dense and weighted mates.
+        # Alone; beside an unweighted star that is lifted; beside one-hot, dense and weighted
+        # graphs.
         for mates in ([], ["alike vertices"], ["one-hot"], ["random", "weighted"]):
             vector = model.transform([GRAPHS[mate] for mate in mates] + [graph])[-1]
             assert np.array_equal(vector, together[position])

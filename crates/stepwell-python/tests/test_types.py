@@ -1,4 +1,4 @@
-"""Types that are written down twice say the same."""
+"""Types that are declared twice agree."""
 
 import inspect
 from pathlib import Path
@@ -31,12 +31,14 @@ def test_every_option_is_a_parameter_with_its_default():
     for name, group, annotation, doc in option_table():
         assert group in ("Model", "Pooling", "Readout") and annotation and doc.endswith(".")
         assert check_options({name: paper[name]}) == paper, name
-        if name == "level":  # what the class says
+        if name == "level":  # fixed by the class
             continue
         of_vertices = name in _options.OF_VERTICES
         value = (of_nodes if of_vertices else known)[_options.spelled(name)]
         if of_vertices:
             assert value == vertices[name], name
+        elif name in _options.CHOSEN:
+            assert value is None, name
         elif name != "class_weight":
             assert (list(value) if isinstance(value, tuple) else value) == accurate[name], name
         with pytest.raises(ValueError, match=f"^{name}: expected "):

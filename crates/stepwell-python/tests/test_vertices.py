@@ -1,4 +1,4 @@
-"""Predictions for vertices, held against scikit-learn and the equations."""
+"""Predictions for vertices, compared with scikit-learn and the equations."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def labels(graph):
-    """Whether the neighbours' first feature is positive on the whole."""
+    """Whether the sum of the neighbours' first feature is positive."""
     return (graph.adjacency @ graph.features[:, 0] > 0).astype(int)
 
 
@@ -77,7 +77,7 @@ def test_unknown_targets_and_masks(graph, labels):
         model = PyramidalReservoirNodeClassifier(**SMALL).fit(graph, unknown)
         np.testing.assert_array_equal(model.decision_function(graph), expected)
         assert model.classes_.tolist() == [0, 1]
-    # With a mask -1 is a class.
+    # With a mask, -1 is a class.
     signs = PyramidalReservoirNodeClassifier(**SMALL).fit(graph, 2 * labels - 1, mask=mask)
     assert signs.classes_.tolist() == [-1, 1]
     np.testing.assert_array_equal(signs.decision_function(graph), expected)
@@ -144,14 +144,14 @@ def test_models_go_to_files_and_to_the_command_line(tmp_path, graph, labels):
 
 
 def test_a_graph_that_has_grown_is_predicted_without_training():
-    """New vertices behind the end of a path, whose classes their neighbours decide."""
+    """New vertices after the end of a path, whose neighbours determine their classes."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(400, 2))
     path = lambda n: Graph([range(n - 1), range(1, n)], x[:n])
     around = np.convolve(x[:, 0], [1, 0, 1], mode="same")
     model = PyramidalReservoirNodeClassifier(units=50, random_state=0).fit(path(300), (around[:300] > 0).astype(int))
     before, after = model.decision_function(path(300)), model.decision_function(path(400))
-    # Five steps are what six sweeps see, and a degree more of the last vertex is one more step.
+    # Six sweeps reach five steps, and the larger degree of the last vertex adds one.
     np.testing.assert_allclose(after[:293], before[:293], atol=1e-4)
     assert abs(after[293:300] - before[293:]).max() > 1e-3
     assert ((after > 0) == (around > 0))[300:].mean() > 0.85
@@ -162,7 +162,7 @@ def test_what_is_wrong_is_said(graph, labels):
     for y, mask, told in (
         (labels[:5], None, "y: expected 60 values for graph 0, one per vertex, found 5"),
         (np.full(60, -1), None, "y: expected a known target of at least one vertex"),
-        (None, None, "y: expected the targets of vertices, found none"),
+        (None, None, "y: expected the targets of vertices, as y="),
     ):
         with pytest.raises(ValueError, match=told.split("(")[0]):
             model.fit(graph, y, mask=mask)
@@ -190,7 +190,8 @@ def test_roles_in_a_club():
 
 
 def wordy(n=80, width=60):
-    """A graph whose vertices carry words, few of many, and a class that their neighbours decide."""
+    """A graph whose vertices have words, a few of many, and a class that their neighbours
+    determine."""
     rng = np.random.default_rng(5)
     words = (sp.random(n, width, 0.05, random_state=rng) + sp.eye(n, width)).tocsr()
     words.data[:] = 1 + rng.random(len(words.data))
@@ -243,7 +244,7 @@ def test_sparse_features_come_from_many_sides(tmp_path):
     edges = np.stack(matrix.nonzero())
     data = types.SimpleNamespace(edge_index=edges, x=words, num_nodes=80, y=y, edge_attr=None)
     np.testing.assert_array_equal(model.decision_function(data), expected)
-    # A sparse tensor, by its looks.
+    # An object with the interface of a sparse tensor.
     part = lambda values: lambda: values
     tensor = types.SimpleNamespace(
         layout="torch.sparse_csr",
@@ -255,7 +256,7 @@ def test_sparse_features_come_from_many_sides(tmp_path):
     tensor.detach = tensor.cpu = tensor.to_sparse_csr = lambda: tensor
     data.x = tensor
     np.testing.assert_array_equal(model.decision_function(data), expected)
-    # With one-hot rows: the same as labels in an array.
+    # One-hot rows give the same result as labels in an array.
     hot = sp.csr_matrix((np.ones(80), (np.arange(80), np.arange(80) % 40)), shape=(80, 40))
     rows = [PyramidalReservoirNodeClassifier(units=10, random_state=0).fit((matrix, x), y).transform((matrix, x))
             for x in (hot, hot.toarray())]
@@ -288,7 +289,8 @@ def test_explanations_are_those_of_lines_in_place_of_tanh(graph, labels, landmar
     assert intercept.shape == (2,) and added.shape == (60, 2)
     decision = model.decision_function(graph)[vertex]
     np.testing.assert_allclose(intercept + added.sum(axis=0), [-decision, decision], atol=1e-9)
-    # With slopes held fixed, every row is linear in the inputs: one vertex at a time, for a linear readout.
+    # With fixed slopes, every row is linear in the inputs: one vertex at a time, for a linear
+    # readout.
     x = graph.features / np.sqrt((graph.features**2).sum(axis=1).mean())
     degree = np.maximum(np.asarray(graph.adjacency.sum(axis=1)).ravel(), 1e-300)
     spread = sp.diags(degree**-0.5) @ graph.adjacency @ sp.diags(degree**-0.5)
@@ -315,16 +317,15 @@ def test_explanations_are_those_of_lines_in_place_of_tanh(graph, labels, landmar
 def test_pictures_of_vertices(graph, labels):
     model = PyramidalReservoirNodeClassifier(**SMALL).fit(graph, labels)
     picture = stepwell.plot_explanation(model, graph, vertex=4, name="a graph")
-    assert picture.title == f"vertex 4 of a graph: class {model.predict(graph)[4]}"
+    assert picture.title == "vertex 4 of a graph: toward class 1"  # the second of two classes
     intercept, added = model.explain(graph, 4)
-    column = int(model.predict(graph)[4])
-    np.testing.assert_allclose(picture.vertices, added[:, column])
+    np.testing.assert_allclose(picture.vertices, added[:, 1])
     assert abs(picture.decision - picture.intercept - picture.vertices.sum()) < 1e-9
-    with pytest.raises(TypeError, match="vertex: expected the vertex to explain"):
+    with pytest.raises(TypeError, match="vertex: the model predicts vertices; expected the vertex to explain"):
         stepwell.plot_explanation(model, graph)
     said = stepwell.plot_predictions(model, graph, labels, mask=np.arange(60) < 20)
     assert said.known == 20 and said.accuracy == (model.predict(graph) == labels)[:20].mean()
-    assert said.svg.count("<circle") >= 120 and "not known" in said.html
+    assert said.svg.count("<circle") >= 120 and "target unknown" in said.html
     assert stepwell.plot_predictions(model, graph).known == 0
     numbers = PyramidalReservoirNodeRegressor(**SMALL).fit(graph, graph.features[:, 1])
     said = stepwell.plot_predictions(numbers, graph, graph.features[:, 1])

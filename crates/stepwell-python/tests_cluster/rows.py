@@ -1,4 +1,4 @@
-"""Rows of graphs for the tests, and what is compared."""
+"""Rows of graphs for the tests, and comparisons."""
 
 import os
 import pickle
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from stepwell import PyramidalReservoirClassifier, PyramidalReservoirRegressor, _cluster, _files
 
-#: The default model but for its size: fewer landmarks than graphs, so that they are drawn.
+#: The default model in a smaller size: fewer landmarks than graphs, so that they are sampled.
 ACCURATE = dict(units=8, stacks=2, landmarks=50)
 
 
@@ -41,7 +41,7 @@ def make_table(count, seed, **parts):
         if "labels" in parts:
             row["node_label"] = rng.integers(0, 4, n)
         if "bonds" in parts:
-            # By the ends, so that an edge drawn twice carries the same.
+            # Determined by the ends, so that an edge drawn twice has the same data.
             low, high = np.minimum(row["src"], row["dst"]), np.maximum(row["src"], row["dst"])
             row["edge_label"] = np.stack([(low + high) % 3, low % 2], axis=1).tolist()
             row |= {"edge_attr": (high - low).astype(float), "edge_attr_dim": 1}
@@ -69,7 +69,7 @@ def expected_by_id(table, vectors):
 
 
 def with_several(table):
-    """The same rows with two targets of 0 and 1 in columns of their own, null for some rows."""
+    """The same rows with two target columns of 0 and 1, null for some rows."""
     rng = np.random.default_rng(6)
     gaps = lambda values: [None if lot < 0.2 else int(value) for value, lot in zip(values, rng.random(len(table)))]
     size = np.array(table["size"].to_pylist())
@@ -77,7 +77,7 @@ def with_several(table):
     return table.append_column("high", pa.array(high)).append_column("large", pa.array(gaps(size > np.median(size))))
 
 
-#: What is predicted: an estimator, its targets, and the flags of the command line.
+#: The tasks: an estimator, its targets, and the flags of the command line.
 TARGETS = {
     "strings": (PyramidalReservoirClassifier, "y", []),
     "numbers": (PyramidalReservoirRegressor, "size", ["--target", "size"]),
@@ -86,7 +86,8 @@ TARGETS = {
 
 
 class OneWorker:
-    """A cluster of one worker, in this process, that sums up row groups as others do."""
+    """A cluster of one worker in this process, which sums row groups in the same order as
+    others."""
 
     def __init__(self, folder):
         groups = _files.RowGroups([str(folder)])
@@ -101,7 +102,8 @@ def bytes_of(model):
 
 
 def assert_same(found, expected, table):
-    """The same choices, landmarks, scales and penalties; decision values up to rounding."""
+    """Checks for the same choices, landmarks, scales and penalties, and for decision values equal
+    up to rounding."""
     assert found._model.choices == expected._model.choices and len(found._model.choices) == 3
     assert found._model.options == expected._model.options
     assert found.feature_map_ == expected.feature_map_
@@ -122,7 +124,7 @@ def command(*arguments):
 
 
 def trained_by_command(table, path, *flags):
-    """The file of the model that the command line makes of all rows."""
+    """The model file that the command line trains on all rows."""
     pq.write_table(table, path / "all.parquet")
     size = [text for name, value in ACCURATE.items() for text in (f"--{name}", value)]
     command("train", path / "all.parquet", "-m", path / "by-command", *size, *flags)
@@ -130,7 +132,7 @@ def trained_by_command(table, path, *flags):
 
 
 class Killer(threading.Thread):
-    """Kills one process whose command line begins as told, as soon as there is one."""
+    """Kills one process whose command line begins with the given text, as soon as there is one."""
 
     def __init__(self, title):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""Graphs of the real libraries, where the quick tests know only their looks."""
+"""Graphs of the real libraries, which the quick tests only imitate."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Ray, with real worker processes: the same vectors, whatever happens to them."""
+"""Ray with real worker processes: the same vectors, whatever happens to the workers."""
 
 import os
 import signal
@@ -61,7 +61,7 @@ def test_files_and_datasets_give_the_vectors_of_one_machine(graphs, tmp_path):
     data = ray.data.read_parquet(str(folder))
     ids, vectors = by_id(as_table(stepwell.ray.embed(data, PyramidalReservoir(**MODEL, pool="ndp"))))
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
-    # From files to files; fitted once, used as often as need be.
+    # From files to files; fitted once, used repeatedly.
     fitted = stepwell.ray.fit([folder / f"part-{at}.parquet" for at in (2, 0, 1)], model)
     assert fitted.feature_map_ == model.feature_map_, "the same map to the bit"
     stepwell.ray.embed(str(folder), fitted).write_parquet(str(tmp_path / "out"))
@@ -199,7 +199,7 @@ def test_several_targets_with_gaps_are_those_of_one_machine(tmp_path):
     assert found.target_names_ == ["high", "large"]
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
-    # Through a file, and by all workers, with the same bits.
+    # Through a file, and on all workers, bit-identical.
     found.save(tmp_path / "model")
     found = stepwell.load(tmp_path / "model")
     answers = pa.Table.from_pylist(stepwell.ray.predict(str(folder), found).take_all()).sort_by("id")
@@ -210,7 +210,7 @@ def test_several_targets_with_gaps_are_those_of_one_machine(tmp_path):
 
 @pytest.fixture
 def small_sums(monkeypatch):
-    """Many sums to merge, of few graphs."""
+    """Creates many sums to merge, of few graphs each."""
     monkeypatch.setattr(_files, "SUMMED_ROWS", 20)
 
 
@@ -222,7 +222,7 @@ def test_the_default_model_is_that_of_one_machine(kind, tmp_path, small_sums):
     folder = write_files(tmp_path / "files", table, rows=20)
     found = stepwell.ray.train(str(folder), estimator(**ACCURATE), y=y)
     assert_same(found, stepwell.load(trained_by_command(table, tmp_path, *flags)), table)
-    # However many workers there are, the same bytes.
+    # The same bytes for any number of workers.
     assert bytes_of(_cluster.train(OneWorker(folder), estimator(**ACCURATE), y=y)) == bytes_of(found)
     assert bytes_of(stepwell.ray.train(str(folder), estimator(**ACCURATE), y=y, concurrency=1)) == bytes_of(found)
     # The same rows in other blocks and another order.

@@ -1,4 +1,4 @@
-"""Spark, with real worker processes: the same vectors, whatever happens to them."""
+"""Spark with real worker processes: the same vectors, whatever happens to the workers."""
 
 import os
 import sys
@@ -148,7 +148,7 @@ def test_a_row_that_cannot_be_used_is_named_or_counted(spark, broken):
     ids, vectors = by_id(found.filter(pa.compute.is_null(found["error"])))
     expected = expected_by_id(good, model.fit_transform(good))
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
-    # Where Spark does not know the file, the row's own name must do.
+    # If Spark does not know the file, the row's id must suffice.
     with pytest.raises(Exception, match=r"row 'graph-3-(102|156)': "):
         stepwell.spark.embed(df.mapInArrow(lambda batches: batches, df.schema), model).toArrow()
 
@@ -190,7 +190,7 @@ def test_several_targets_with_gaps_are_those_of_one_machine(spark, tmp_path):
     assert found.target_names_ == ["high", "large"]
     assert np.allclose(found.coef_, local.coef_, rtol=1e-8, atol=1e-8)
     assert np.allclose(found.predict_proba(table), local.predict_proba(table), atol=1e-6)
-    # Through a file, and by all workers, with the same bits.
+    # Through a file, and on all workers, bit-identical.
     found.save(tmp_path / "model")
     found = stepwell.load(tmp_path / "model")
     answers = stepwell.spark.predict(spark.read.parquet(str(folder)), found).toArrow().sort_by("id")
@@ -201,7 +201,7 @@ def test_several_targets_with_gaps_are_those_of_one_machine(spark, tmp_path):
 
 @pytest.fixture
 def small_sums(monkeypatch):
-    """Many sums to merge, of few graphs."""
+    """Creates many sums to merge, of few graphs each."""
     monkeypatch.setattr(_files, "SUMMED_ROWS", 20)
 
 
@@ -213,7 +213,7 @@ def test_the_default_model_is_that_of_one_machine(spark, kind, tmp_path, small_s
     folder = write_files(tmp_path / "files", table, rows=20)
     found = stepwell.spark.train(str(folder), estimator(**ACCURATE), y=y)
     assert_same(found, stepwell.load(trained_by_command(table, tmp_path, *flags)), table)
-    # However many workers there are, the same bytes.
+    # The same bytes for any number of workers.
     assert bytes_of(_cluster.train(OneWorker(folder), estimator(**ACCURATE), y=y)) == bytes_of(found)
 
 

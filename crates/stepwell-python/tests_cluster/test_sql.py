@@ -1,4 +1,4 @@
-"""Models in the queries of DuckDB and Polars, beside the command line."""
+"""Models in queries of DuckDB and Polars, compared with the command line."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from rows import make_table
 
-from stepwell import PyramidalReservoirClassifier, PyramidalReservoirRegressor
+from stepwell import PyramidalReservoir, PyramidalReservoirClassifier, PyramidalReservoirRegressor
 
 duckdb = pytest.importorskip("duckdb")
 pl = pytest.importorskip("polars")
@@ -19,7 +19,7 @@ import stepwell.polars  # noqa: E402
 
 @pytest.fixture(scope="module", params=["three classes", "two classes", "integers", "numbers"])
 def case(request, tmp_path_factory):
-    """A file of graphs, a file of a model, and what the command line says of them."""
+    """A file of graphs, a model file, and the output of the command line for them."""
     folder = tmp_path_factory.mktemp("sql")
     table = make_table(3000, 4, x=True, bonds=True)
     names = table["y"].to_pylist()
@@ -40,7 +40,7 @@ def case(request, tmp_path_factory):
 
 
 def values(column):
-    """Truth values are text in the command's files."""
+    """Converts booleans, which are text in the command's files."""
     return [str(value).lower() if isinstance(value, bool) else value for value in column]
 
 
@@ -55,10 +55,38 @@ def test_duckdb_says_what_the_command_says(case):
     if "scores" in expected.column_names:
         found = con.sql(f"SELECT stepwell_scores(g) FROM read_parquet('{data}') g").fetchall()
         assert [row[0] for row in found] == expected["scores"].to_pylist()
-    # A second model, and rows that are made in the query.
+    # A second model, and rows created in the query.
     stepwell.duckdb.register(con, saved, name="other")
     query = f"SELECT other_predict(g) FROM (SELECT * EXCLUDE (y, size) FROM read_parquet('{data}')) g LIMIT 5"
     assert values(row[0] for row in con.sql(query).fetchall()) == expected["prediction"].to_pylist()[:5]
+
+
+def test_duckdb_replaces_a_model_of_the_same_name(case):
+    data, saved, expected = case
+    con = duckdb.connect()
+    first = stepwell.duckdb.register(con, saved)
+    assert stepwell.duckdb.register(con, saved) == first
+    found = con.sql(f"SELECT stepwell_predict(g) FROM read_parquet('{data}') g LIMIT 5").fetchall()
+    assert values(row[0] for row in found) == expected["prediction"].to_pylist()[:5]
+    # A model that only embeds leaves no function of the one before.
+    table = pq.read_table(data)
+    bare = PyramidalReservoir(units=4).fit(table)
+    assert stepwell.duckdb.register(con, bare) == ["stepwell_embed"]
+    with pytest.raises(duckdb.Error, match="stepwell_predict"):
+        con.sql(f"SELECT stepwell_predict(g) FROM read_parquet('{data}') g").fetchall()
+
+
+def test_probabilities_are_those_of_the_estimator(case):
+    data, saved, expected = case
+    con = duckdb.connect()
+    made = stepwell.duckdb.register(con, saved)
+    assert ("stepwell_proba" in made) == ("scores" in expected.column_names)
+    if "stepwell_proba" not in made:
+        return
+    proba = stepwell.load(saved).predict_proba(pq.read_table(data)).tolist()
+    found = con.sql(f"SELECT stepwell_proba(g) FROM read_parquet('{data}') g").fetchall()
+    assert [row[0] for row in found] == proba
+    assert pl.read_parquet(data).select(stepwell.polars.proba(saved))["proba"].to_list() == proba
 
 
 def test_duckdb_refuses_what_is_no_row(case):

@@ -17,7 +17,7 @@ use stepwell_data::vectors::{ArrowWriter, Block, Key, Shape, VectorWriter};
 
 use crate::Refusal;
 use crate::query::{Ask, Endpoint, Format};
-use crate::rows::Piece;
+use crate::rows::{Id, Piece};
 
 /// The response to a request.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ pub(crate) struct Writer<'a> {
     out: Sink,
     arrow: Option<Box<ArrowWriter<Sink>>>,
     /// Bad rows that are not written yet, with id and reason.
-    bad: BTreeMap<u64, (String, String)>,
+    bad: BTreeMap<u64, (Id, String)>,
     answer: Answer,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds a row without a result. `id` names the row.
-    pub fn bad(&mut self, row: u64, id: String, reason: String) {
+    pub fn bad(&mut self, row: u64, id: Id, reason: String) {
         self.answer.skipped += 1;
         self.bad.insert(row, (id, reason));
     }
@@ -108,6 +108,13 @@ impl<'a> Writer<'a> {
     /// Writes the results for the graphs of a piece.
     pub fn piece(&mut self, piece: &Piece, said: &Said) -> Result<(), Refusal> {
         self.answer.graphs += piece.rows.len();
+        let note = match said {
+            Said::Predictions(_) => self.ask.asked.note(self.ask.entry.trained()?).ok().flatten(),
+            _ => None,
+        };
+        let advice = if self.ask.asked.per_class { "" } else { "; per_class=1 covers every class" };
+        let note = note.map(|note| note + advice);
+        self.answer.notes.extend(note.filter(|note| !self.answer.notes.contains(note)));
         for note in &piece.notes {
             if !self.answer.notes.contains(note) {
                 self.answer.notes.push(note.clone());
@@ -123,7 +130,8 @@ impl<'a> Writer<'a> {
         let written = match (&mut self.arrow, said) {
             (None, _) => self.lines(piece, said, columns.as_ref()),
             (Some(arrow), said) => {
-                let mut keys = vec![Key::Text(&piece.ids)];
+                let ids: Vec<String> = piece.ids.iter().map(|id| id.text().to_owned()).collect();
+                let mut keys = vec![Key::Text(&ids)];
                 keys.extend(columns.iter().flat_map(Columns::keys));
                 let rows = match (said, &columns) {
                     (Said::Vectors(vectors), _) => vectors.view(),
@@ -160,7 +168,9 @@ impl<'a> Writer<'a> {
                     Column::Whole(values) => serde_json::to_writer(&mut *out, &values[at])?,
                     Column::Real(values) => serde_json::to_writer(&mut *out, &values[at])?,
                     Column::Text(values) => serde_json::to_writer(&mut *out, &values[at])?,
-                    Column::Json(values) => out.extend_from_slice(values[at].as_bytes()),
+                    Column::Json(values) => {
+                        out.extend_from_slice(values[at].as_deref().unwrap_or("null").as_bytes());
+                    }
                 }
             }
             match (said, columns) {
@@ -179,7 +189,7 @@ impl<'a> Writer<'a> {
     fn bad_before(&mut self, row: u64) -> io::Result<()> {
         #[derive(Serialize)]
         struct Bad<'a> {
-            id: &'a str,
+            id: &'a Id,
             error: &'a str,
         }
         while let Some(first) = self.bad.first_entry().filter(|first| *first.key() < row) {
@@ -204,6 +214,11 @@ impl<'a> Writer<'a> {
 /// Writes a named list of numbers.
 fn list(name: &str, values: ArrayView1<'_, f64>, single: bool, out: &mut Vec<u8>) -> io::Result<()> {
     write!(out, ",\"{name}\":")?;
+    // A graph without vertices has no prediction.
+    if !values.is_empty() && values.iter().all(|value| value.is_nan()) {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
     let mut separator = b'[';
     for &value in values {
         out.push(separator);

@@ -241,11 +241,18 @@ async fn graphs(
     if skipped > 0 {
         response.headers_mut().insert("stepwell-skipped", skipped.into());
     }
-    let notes: String = notes.join("; ").chars().flat_map(char::escape_default).take(1000).collect();
+    let notes: String = notes.join("; ").chars().flat_map(in_header).take(1000).collect();
     if let Some(value) = HeaderValue::from_str(&notes).ok().filter(|_| !notes.is_empty()) {
         response.headers_mut().insert("stepwell-note", value);
     }
     Ok(response)
+}
+
+/// A character as a header can hold it: printable ASCII as such, others escaped.
+fn in_header(character: char) -> impl Iterator<Item = char> {
+    let plain = character == ' ' || character.is_ascii_graphic();
+    let escaped = (!plain).then(|| character.escape_default());
+    plain.then_some(character).into_iter().chain(escaped.into_iter().flatten())
 }
 
 /// Reserves bytes of a body from the budget of all bodies, until dropped.

@@ -2,7 +2,8 @@
 //!
 //! One thread (`server`) talks to the clients and never computes. It receives a
 //! request's body within the limits and puts it into a queue. Workers take requests
-//! from the queue, small ones together; they parse, embed and write on a thread pool.
+//! from the queue, small ones together; they parse, embed and write. Small and large
+//! requests compute on two thread pools, so that large ones do not delay small ones.
 //! The service checks everything in a request before it uses it: the file readers parse
 //! the bodies, and a rejected request gets the reason.
 //!
@@ -41,7 +42,7 @@ pub struct Options {
     pub token: Option<String>,
     /// The limits of a request.
     pub limits: Limits,
-    /// Number of threads that compute.
+    /// Number of threads that compute small requests, and of those that compute large ones.
     pub threads: usize,
     /// Logs only warnings and errors.
     pub quiet: bool,

@@ -79,7 +79,7 @@ fn paths() -> Table {
     let rows = [
         (
             "POST /predict",
-            "a prediction per graph; proba=1 adds probabilities, coverage=0.9 adds sets or intervals, precision=0.9 or recall=0.9 moves the threshold",
+            "a prediction per graph; proba=1 adds probabilities, coverage=0.9 adds sets or intervals, per_class=1 covers every class, precision=0.9 or recall=0.9 moves the threshold for class=",
         ),
         ("POST /embed", "a vector per graph"),
         (

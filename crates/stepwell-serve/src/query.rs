@@ -6,7 +6,8 @@ use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
 use stepwell::readout::Wanted;
-use stepwell_data::predictions::{Asked, thresholds};
+use stepwell_data::predictions::{Asked, class_of, thresholds};
+use stepwell_data::quote;
 
 use crate::Refusal;
 use crate::registry::{Entry, Registry};
@@ -35,7 +36,9 @@ impl Endpoint {
     /// The names of its parameters.
     fn parameters(self) -> &'static [&'static str] {
         match self {
-            Self::Predict => &["model", "skip_bad", "proba", "coverage", "precision", "recall"],
+            Self::Predict => {
+                &["model", "skip_bad", "proba", "coverage", "per_class", "precision", "recall", "class"]
+            }
             Self::Embed => &["model", "skip_bad"],
             Self::Explain => &["model", "skip_bad", "class"],
         }
@@ -93,16 +96,16 @@ impl Ask {
             form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
         let known = endpoint.parameters();
         for (at, (name, _)) in given.iter().enumerate() {
-            let shown = name.escape_debug();
+            let shown = quote(name.as_bytes());
             if !known.contains(&name.as_str()) {
                 let known = known.join(", ");
                 return Err(Refusal::bad(format!(
-                    "unknown parameter '{shown}'; {} accepts {known}",
+                    "unknown parameter {shown}; {} accepts {known}",
                     endpoint.path()
                 )));
             }
             if given[..at].iter().any(|(other, _)| other == name) {
-                return Err(Refusal::bad(format!("parameter '{shown}' is given twice")));
+                return Err(Refusal::bad(format!("parameter {shown} is given twice")));
             }
         }
         let value =
@@ -118,15 +121,20 @@ impl Ask {
             entry,
         };
         ask.asked.coverage = share("coverage", value("coverage"))?;
+        ask.asked.per_class = flag("per_class", value("per_class"))?;
         if let (Some(_), Some(_)) = (value("precision"), value("recall")) {
             return Err(Refusal::bad("pass precision= or recall=, not both"));
         }
         let wanted = share("precision", value("precision"))?.map(Wanted::Precision);
         if let Some(wanted) = wanted.or(share("recall", value("recall"))?.map(Wanted::Recall)) {
-            let found = thresholds(ask.entry.trained()?, wanted);
+            let model = ask.entry.trained()?;
+            let class = value("class").map_or(Ok(1), |name| class_of(model, name));
+            let found = class.and_then(|class| thresholds(model, class, wanted));
             ask.asked.thresholds = found.map_err(|error| Refusal::bad(error.to_string()))?;
+        } else if let (Some(_), Endpoint::Predict) = (value("class"), endpoint) {
+            return Err(Refusal::bad("class= names the class to find; pass precision= or recall= with it"));
         }
-        if let Some(name) = value("class") {
+        if let (Some(name), Endpoint::Explain) = (value("class"), endpoint) {
             ask.class = Some(class(&ask.entry, name)?);
         }
         if endpoint != Endpoint::Embed {
@@ -141,7 +149,7 @@ fn flag(name: &str, value: Option<&str>) -> Result<bool, Refusal> {
         Some("1" | "true" | "") => Ok(true),
         None | Some("0" | "false") => Ok(false),
         Some(other) => {
-            Err(Refusal::bad(format!("{name}: expected 1 or 0, found '{}'", other.escape_debug())))
+            Err(Refusal::bad(format!("{name}: expected 1 or 0, found {}", quote(other.as_bytes()))))
         }
     }
 }
@@ -149,7 +157,8 @@ fn flag(name: &str, value: Option<&str>) -> Result<bool, Refusal> {
 fn share(name: &str, value: Option<&str>) -> Result<Option<f64>, Refusal> {
     let Some(text) = value else { return Ok(None) };
     let number = text.parse::<f64>().ok().filter(|number| *number > 0.0 && *number < 1.0);
-    let wrong = || format!("{name}: expected a number between 0 and 1, found '{}'", text.escape_debug());
+    let found = quote(text.as_bytes());
+    let wrong = || format!("{name}: expected a number above 0 and below 1, found {found}");
     number.map(Some).ok_or_else(|| Refusal::bad(wrong()))
 }
 
@@ -166,9 +175,8 @@ fn media_type(text: &str) -> String {
 fn input(headers: &HeaderMap) -> Result<Format, Refusal> {
     let wrong = |reason: String| Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason);
     if let Some(encoding) = headers.get(CONTENT_ENCODING).filter(|value| *value != "identity") {
-        let found = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
-        let reason = format!("Content-Encoding: expected none, found '{}'", found.escape_debug());
-        return Err(wrong(reason));
+        let found = quote(encoding.as_bytes());
+        return Err(wrong(format!("Content-Encoding: expected none, found {found}")));
     }
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(Format::JsonLines) };
     let found = media_type(&String::from_utf8_lossy(value.as_bytes()));
@@ -179,7 +187,7 @@ fn input(headers: &HeaderMap) -> Result<Format, Refusal> {
         return Ok(Format::JsonLines);
     }
     let expected = format!("Content-Type: expected {} or {ARROW}", JSON[0]);
-    Err(wrong(format!("{expected}, found '{}'", found.escape_debug())))
+    Err(wrong(format!("{expected}, found {}", quote(found.as_bytes()))))
 }
 
 /// The format of the response: the first one that the client accepts, or else the
@@ -200,6 +208,6 @@ fn output(headers: &HeaderMap, input: Format, endpoint: Endpoint) -> Result<Form
         }
     }
     let arrow = if endpoint == Endpoint::Explain { String::new() } else { format!(" or {ARROW}") };
-    let expected = format!("Accept: responses are {}{arrow}", JSON[0]);
+    let expected = format!("Accept: expected {}{arrow}", JSON[0]);
     Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, expected))
 }

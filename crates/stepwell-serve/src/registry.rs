@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stepwell::model::{Model, Saved, TrainedModel};
 use stepwell_data::models::{self, Card};
-use stepwell_data::{Expected, Result};
+use stepwell_data::{Expected, Result, quote};
 
 use crate::Refusal;
 
@@ -59,7 +59,7 @@ impl Registry {
                 Err(Refusal::bad(format!("several models are served; add ?model= with one of {}", names())))
             }
             (Some(name), all) => all.iter().find(|entry| entry.name == name).ok_or_else(|| {
-                let reason = format!("model: expected one of {}, found '{}'", names(), name.escape_debug());
+                let reason = format!("model: expected one of {}, found {}", names(), quote(name.as_bytes()));
                 Refusal::new(hyper::StatusCode::NOT_FOUND, reason)
             }),
         }

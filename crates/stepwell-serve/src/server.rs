@@ -1,6 +1,8 @@
 //! Runs the service from start to shutdown.
 
+use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_io_timeout::TimeoutStream;
 
@@ -22,7 +24,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::registry::Registry;
-use crate::work::work;
+use crate::work::{Pools, work};
 use crate::{Error, Options};
 
 /// How long the service still accepts requests after the signal to stop. Responses tell
@@ -34,9 +36,12 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// once it accepts connections.
 pub fn run(options: &Options, ready: impl FnOnce(SocketAddr)) -> Result<(), Error> {
     let registry = Registry::read(&options.models)?;
-    let pool = rayon::ThreadPoolBuilder::new().thread_name(|at| format!("compute {at}"));
-    let pool = pool.num_threads(options.threads).build()?;
-    let workers = pool.current_num_threads() + 1;
+    let pool = |name: &'static str| {
+        let pool = rayon::ThreadPoolBuilder::new().thread_name(move |at| format!("{name} {at}"));
+        pool.num_threads(options.threads).build()
+    };
+    let pools = Pools { large: pool("large")?, small: pool("small")? };
+    let workers = pools.large.current_num_threads() + 1;
     let shared = Arc::new(Shared {
         registry: RwLock::new(Arc::new(registry)),
         limits: options.limits,
@@ -50,10 +55,10 @@ pub fn run(options: &Options, ready: impl FnOnce(SocketAddr)) -> Result<(), Erro
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = thread::scope(|scope| {
         for at in 0..workers {
-            let (shared, pool) = (&shared, &pool);
+            let (shared, pools) = (&shared, &pools);
             thread::Builder::new()
                 .name(format!("worker {at}"))
-                .spawn_scoped(scope, move || work(shared, pool))?;
+                .spawn_scoped(scope, move || work(shared, pools))?;
         }
         let served = runtime.block_on(serve(options, &shared, ready));
         shared.queue.close();
@@ -64,7 +69,13 @@ pub fn run(options: &Options, ready: impl FnOnce(SocketAddr)) -> Result<(), Erro
 }
 
 async fn serve(options: &Options, shared: &Arc<Shared>, ready: impl FnOnce(SocketAddr)) -> Result<(), Error> {
-    let refused = |source| Error::Listen { address: options.listen.clone(), source };
+    let address = &options.listen;
+    let refused = |source| Error::Listen { address: address.clone(), source };
+    if !address.contains(':') {
+        let port: u16 = address.parse().unwrap_or(8080);
+        let reason = format!("expected HOST:PORT, such as 127.0.0.1:{port}");
+        return Err(refused(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+    }
     let mut signals = Signals::new()?;
     let listener = TcpListener::bind(&options.listen).await.map_err(refused)?;
     let address = listener.local_addr()?;
@@ -76,13 +87,15 @@ async fn serve(options: &Options, shared: &Arc<Shared>, ready: impl FnOnce(Socke
         shared.log.warning("no token", json!({ "address": address.to_string(), "reason": reason }));
     }
     ready(address);
+    let wanted = Arc::new(Notify::new());
+    tokio::spawn(reload(options.models.clone(), shared.clone(), wanted.clone()));
     let connections = Arc::new(Semaphore::new(options.limits.connections));
     let graceful = GracefulShutdown::new();
     loop {
         tokio::select! {
             (permit, stream) = accept(&listener, &connections, shared) => spawn(stream, permit, shared, &graceful),
             signal = signals.next() => match signal {
-                Signal::Reload => reload(options, shared),
+                Signal::Reload => wanted.notify_one(),
                 Signal::Stop => break,
             },
         }
@@ -160,25 +173,34 @@ fn spawn(stream: TcpStream, permit: OwnedSemaphorePermit, shared: &Arc<Shared>, 
     });
 }
 
+/// Reloads all models whenever that is `wanted`, one reload after the other: the last one starts
+/// after the last signal, so it reads the newest files. Signals that arrive during a reload cause
+/// one more.
+async fn reload(models: Vec<(String, PathBuf)>, shared: Arc<Shared>, wanted: Arc<Notify>) {
+    loop {
+        wanted.notified().await;
+        let (models, shared) = (models.clone(), shared.clone());
+        // A reload that panics leaves the models as they are, and the next one still runs.
+        let _ = tokio::task::spawn_blocking(move || reload_now(&models, &shared)).await;
+    }
+}
+
 /// Reloads all models. If one cannot be read, all stay as they are.
-fn reload(options: &Options, shared: &Arc<Shared>) {
-    let (models, shared) = (options.models.clone(), shared.clone());
-    tokio::task::spawn_blocking(move || {
-        let read = Registry::read(&models);
-        shared.metrics.reloaded(read.is_ok());
-        match read {
-            Ok(registry) => {
-                let sums = registry.0.iter().map(|entry| (entry.name.clone(), json!(entry.card.sha256)));
-                let sums: serde_json::Map<String, serde_json::Value> = sums.collect();
-                *shared.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
-                shared.log.info("reloaded", json!({ "sha256": sums }));
-            }
-            Err(error) => {
-                let reason = format!("{error}; the previous models stay in use");
-                shared.log.error("reload failed", json!({ "error": reason }));
-            }
+fn reload_now(models: &[(String, PathBuf)], shared: &Shared) {
+    let read = Registry::read(models);
+    shared.metrics.reloaded(read.is_ok());
+    match read {
+        Ok(registry) => {
+            let sums = registry.0.iter().map(|entry| (entry.name.clone(), json!(entry.card.sha256)));
+            let sums: serde_json::Map<String, serde_json::Value> = sums.collect();
+            *shared.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+            shared.log.info("reloaded", json!({ "sha256": sums }));
         }
-    });
+        Err(error) => {
+            let reason = format!("{error}; the previous models stay in use");
+            shared.log.error("reload failed", json!({ "error": reason }));
+        }
+    }
 }
 
 /// A signal to the process.
@@ -198,7 +220,7 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -221,7 +243,7 @@ struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    fn new() -> io::Result<Self> {
         Ok(Self)
     }
 

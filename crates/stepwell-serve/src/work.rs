@@ -10,59 +10,67 @@ use serde::Serialize;
 use serde_json::json;
 use stepwell::graph::GraphBatch;
 use stepwell::reservoir::Embedding;
+use stepwell_data::{counted, quote};
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::explanation::{Explained, Shares};
 
 use crate::answer::{Answer, Said, Writer};
 use crate::http::Shared;
 use crate::query::{Ask, Endpoint};
-use crate::queue::Job;
-use crate::rows::{Found, Piece, Rows};
+use crate::queue::{Job, LARGE_VERTICES};
+use crate::rows::{Bad, Found, Id, Piece, Rows};
 use crate::{Limits, Refusal};
 
+/// The threads that compute. A thread of a pool that waits for a part of its own work may take up
+/// work of another request, so large requests would delay small ones in the same pool.
+pub(crate) struct Pools {
+    pub large: ThreadPool,
+    pub small: ThreadPool,
+}
+
 /// Processes the queue until it is closed and empty.
-pub(crate) fn work(shared: &Shared, pool: &ThreadPool) {
+pub(crate) fn work(shared: &Shared, pools: &Pools) {
     while let Some(batch) = shared.queue.take() {
         let jobs: Vec<Job> = batch.jobs.into_iter().filter(|job| !job.is_abandoned()).collect();
         if !jobs.is_empty() {
             shared.metrics.batches.fetch_add(1, Ordering::Relaxed);
             shared.metrics.batched.fetch_add(jobs.len() as u64, Ordering::Relaxed);
             jobs.iter().for_each(Job::start);
-            answer(jobs, shared, pool);
+            answer(jobs, batch.large, shared, pools);
         }
         shared.queue.done(batch.large);
     }
 }
 
 /// Answers requests, together if possible.
-fn answer(jobs: Vec<Job>, shared: &Shared, pool: &ThreadPool) {
-    let limits = shared.limits;
-    if jobs.len() == 1 || jobs[0].ask.endpoint == Endpoint::Explain {
-        for job in jobs {
-            let answer = guarded(shared, || alone(&job, read(&job, limits)?, pool));
-            job.reply(answer);
-        }
-        return;
-    }
+fn answer(jobs: Vec<Job>, large: bool, shared: &Shared, pools: &Pools) {
+    let pool = if large { &pools.large } else { &pools.small };
+    let single = jobs.len() == 1;
     let mut together: Vec<(Job, Box<Piece>)> = Vec::new();
     for job in jobs {
-        let found = guarded(shared, || read(&job, limits)?.collect::<Result<Vec<Found>, Refusal>>());
-        match found {
-            Err(refusal) => job.reply(Err(refusal)),
-            Ok(found) => match <[Found; 1]>::try_from(found) {
-                Ok([Found::Piece(mut piece)]) => {
-                    note_unknown(&job.ask, &mut piece);
-                    together.push((job, piece));
-                }
-                Ok([bad]) => {
-                    let answer = guarded(shared, || alone(&job, [Ok(bad)], pool));
-                    job.reply(answer);
-                }
-                Err(found) => {
-                    let answer = guarded(shared, || alone(&job, found.into_iter().map(Ok), pool));
-                    job.reply(answer);
-                }
-            },
+        // Nothing is computed before the whole request is found to be valid.
+        let mut found = match guarded(shared, || read(&job, shared.limits)) {
+            Ok(found) => found,
+            Err(refusal) => {
+                job.reply(Err(refusal));
+                continue;
+            }
+        };
+        if !large && found.iter().map(Found::vertices).sum::<usize>() > LARGE_VERTICES {
+            shared.queue.push_as_large(job);
+            continue;
+        }
+        let joins = !single && job.ask.endpoint != Endpoint::Explain;
+        match found.pop() {
+            Some(Found::Piece(mut piece)) if joins && found.is_empty() => {
+                note_unknown(&job.ask, &mut piece);
+                together.push((job, piece));
+            }
+            last => {
+                found.extend(last);
+                let answer = guarded(shared, || alone(&job, found, pool));
+                job.reply(answer);
+            }
         }
     }
     let said = guarded(shared, || joint(&together, pool));
@@ -76,15 +84,23 @@ fn answer(jobs: Vec<Job>, shared: &Shared, pool: &ThreadPool) {
                 writer.finish()
             }
             // One of them caused the error; processing each alone shows which.
-            Err(_) => alone(&job, [Ok(Found::Piece(piece.clone()))], pool),
+            Err(_) => alone(&job, vec![Found::Piece(piece.clone())], pool),
         });
         first += piece.rows.len();
         job.reply(answer);
     }
 }
 
-fn read(job: &Job, limits: Limits) -> Result<Rows, Refusal> {
-    Rows::new(&job.ask, job.body.clone(), limits)
+/// All graphs of a request.
+fn read(job: &Job, limits: Limits) -> Result<Vec<Found>, Refusal> {
+    let mut all = Vec::new();
+    for found in Rows::new(&job.ask, job.body.clone(), limits)? {
+        all.push(found?);
+        if job.is_abandoned() {
+            return Err(Refusal::busy("nobody waits for the response"));
+        }
+    }
+    Ok(all)
 }
 
 /// Runs `work` and turns a panic into an error, so that the request is answered and the
@@ -100,17 +116,13 @@ fn guarded<T>(shared: &Shared, work: impl FnOnce() -> Result<T, Refusal>) -> Res
 }
 
 /// Answers one request.
-fn alone(
-    job: &Job,
-    found: impl IntoIterator<Item = Result<Found, Refusal>>,
-    pool: &ThreadPool,
-) -> Result<Answer, Refusal> {
+fn alone(job: &Job, found: Vec<Found>, pool: &ThreadPool) -> Result<Answer, Refusal> {
     let ask = &job.ask;
     let going = || if job.is_abandoned() { Break(()) } else { Continue(()) };
     let mut writer = Writer::new(ask)?;
     for found in found {
-        match found? {
-            Found::Bad(row, reason) => writer.bad(row, row.to_string(), reason),
+        match found {
+            Found::Bad(Bad { row, id, reason }) => writer.bad(row, id, reason),
             Found::Piece(mut piece) => {
                 note_unknown(ask, &mut piece);
                 let (said, bad) = pool.install(|| said(ask, &piece, going))?;
@@ -132,7 +144,7 @@ fn said(
     going: impl Fn() -> ControlFlow<()> + Sync,
 ) -> Result<(Said, Vec<(usize, String)>), Refusal> {
     let named = |error: stepwell::Error| match error.graph().and_then(|graph| piece.ids.get(graph)) {
-        Some(id) => Refusal::bad(format!("graph '{}': {error}", id.escape_debug())),
+        Some(id) => Refusal::bad(format!("graph {}: {error}", quote(id.text().as_bytes()))),
         None => refused(error),
     };
     if ask.endpoint == Endpoint::Explain {
@@ -144,16 +156,21 @@ fn said(
     } else {
         (model.embed(&piece.graphs, |_| going()).map_err(named)?, Vec::new())
     };
-    let bad = bad.into_iter().map(|(graph, error)| (graph, error.to_string())).collect();
-    Ok((read_out(ask, embedding)?, bad))
+    let bad: Vec<(usize, String)> =
+        bad.into_iter().map(|(graph, error)| (graph, error.to_string())).collect();
+    let empty = piece.graphs.iter().enumerate().filter(|(graph, _)| bad.iter().all(|(at, _)| at != graph));
+    let empty: Vec<bool> = empty.map(|(_, graph)| graph.num_vertices() == 0).collect();
+    Ok((read_out(ask, embedding, &empty)?, bad))
 }
 
-/// Predictions, or the vectors themselves.
-fn read_out(ask: &Ask, embedding: Embedding) -> Result<Said, Refusal> {
+/// Predictions, or the vectors themselves. `empty` marks graphs without vertices, which have no
+/// prediction.
+fn read_out(ask: &Ask, embedding: Embedding, empty: &[bool]) -> Result<Said, Refusal> {
     match ask.endpoint {
         Endpoint::Embed => Ok(Said::Vectors(embedding.vectors)),
         _ => {
-            let predictions = ask.entry.trained()?.read(embedding).map_err(refused)?;
+            let mut predictions = ask.entry.trained()?.read(embedding).map_err(refused)?;
+            predictions.blank(empty);
             Ok(Said::Predictions(Box::new(predictions)))
         }
     }
@@ -168,7 +185,8 @@ fn joint(together: &[(Job, Box<Piece>)], pool: &ThreadPool) -> Result<Said, Refu
     }
     let abandoned = || together.iter().all(|(job, _)| job.is_abandoned());
     let going = |_| if abandoned() { Break(()) } else { Continue(()) };
-    pool.install(|| read_out(ask, ask.entry.model().embed(&graphs, going).map_err(refused)?))
+    let empty: Vec<bool> = graphs.iter().map(|graph| graph.num_vertices() == 0).collect();
+    pool.install(|| read_out(ask, ask.entry.model().embed(&graphs, going).map_err(refused)?, &empty))
 }
 
 fn explained(
@@ -178,22 +196,20 @@ fn explained(
 ) -> Result<Said, Refusal> {
     #[derive(Serialize)]
     struct Line<'a> {
-        id: &'a str,
+        id: &'a Id,
         #[serde(flatten)]
-        explained: Explained<'a>,
+        explained: Explained,
     }
     let trained = ask.entry.trained()?;
     let pyramid = trained.model.coarsen(graphs, |_| going()).map_err(refused)?;
     let explanations = trained.explain(graphs, &pyramid, |_| going()).map_err(refused)?;
     let predicted = trained.predict(graphs, |_| going()).map_err(refused)?.classes;
-    let names = trained.classes.names();
-    let name = |class: usize| names.get(class).map(String::as_str);
     let line = |(index, explanation): (usize, &stepwell::model::Explanation)| {
-        let id: &str = &ids[index];
+        let id = &ids[index];
         let prediction = predicted.get(index).copied();
-        let column = ask.class.or(prediction).unwrap_or(0);
+        let column = ask.class.unwrap_or_else(|| trained.column_to_explain(prediction));
         let subject = Subject {
-            name: id,
+            name: id.text(),
             graph: graphs.graph(index),
             coordinates: None,
             molecules: trained.model.molecules.as_deref(),
@@ -202,10 +218,7 @@ fn explained(
         };
         let wrong = |error: &dyn std::fmt::Display| Refusal::bad(error.to_string());
         let shares = Shares::of(&subject, explanation, column).map_err(|error| wrong(&error))?;
-        let several = trained.readout.task().num_targets() > 1;
-        let target = several.then(|| trained.target(column));
-        let explained =
-            Explained { target, ..Explained::new(&shares, name(column), prediction.and_then(name)) };
+        let explained = Explained::new(trained, &shares, column, prediction);
         serde_json::to_vec(&Line { id, explained }).map_err(|error| wrong(&error))
     };
     explanations.iter().enumerate().map(line).collect::<Result<_, Refusal>>().map(Said::Explanations)
@@ -215,12 +228,13 @@ fn explained(
 fn note_unknown(ask: &Ask, piece: &mut Piece) {
     let features = &ask.entry.model().features;
     let counts = [
-        (features.unknown_labels(&piece.graphs), "vertices"),
-        (features.edges().unknown_labels(&piece.graphs), "edges"),
+        (features.unknown_labels(&piece.graphs), "vertex"),
+        (features.edges().unknown_labels(&piece.graphs), "edge"),
     ];
     for (count, of) in counts {
         if count > 0 {
-            piece.notes.push(format!("{count} {of} have a label the model was not trained on"));
+            let have = if count == 1 { "has" } else { "have" };
+            piece.notes.push(format!("{} {have} a label the model was not trained on", counted(count, of)));
         }
     }
     if let Some(carried) = features.ignored_of_edges(&piece.graphs) {

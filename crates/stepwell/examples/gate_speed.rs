@@ -1,10 +1,10 @@
-//! What gates cost: the same sweeps with and without them, taking turns, on one thread.
+//! Measures the cost of gates: alternates the same sweeps with and without gates, on one thread.
 //!
 //! `cargo run --release -p stepwell --example gate_speed [-- EDGES]`
 //!
-//! First 500 graphs like those of NCI1 (30 vertices, 33 edges), with four edge labels,
-//! or with two attributes; then one graph of a million edges (or as many as are asked
-//! for) with an attribute each, and the memory that its sweeps needed beside the graph.
+//! First 500 graphs like those of NCI1 (30 vertices, 33 edges), with four edge labels, with two
+//! attributes, or with both. Then one graph of a million edges (or EDGES) with one attribute per
+//! edge, and the memory that its sweeps need in addition to the graph.
 
 use std::ops::ControlFlow::Continue;
 use std::time::Instant;
@@ -26,7 +26,7 @@ fn graphs(count: usize, vertices: usize, edges: usize, kind: Kind) -> GraphBatch
     let mut builder = BatchBuilder::default();
     for _ in 0..count {
         let mut ends = std::collections::BTreeSet::new();
-        // A tree, and some edges more.
+        // A tree, plus some edges.
         (1..vertices as u32).for_each(|v| {
             ends.insert((stream.below(v as usize) as u32, v));
         });
@@ -81,7 +81,8 @@ impl Case {
     }
 }
 
-/// The median over turns of the gated time divided by the plain one, and the plain one.
+/// The median, over turns, of the gated time divided by the plain time, and the plain time of that
+/// turn.
 fn compare(graphs: &GraphBatch, solver: Solver, units: usize, turns: usize) -> (f64, f64) {
     let plain = Case::new(graphs, EdgeGate::None, solver, units);
     let gated = Case::new(graphs, EdgeGate::Signs, solver, units);
@@ -95,7 +96,7 @@ fn compare(graphs: &GraphBatch, solver: Solver, units: usize, turns: usize) -> (
     ratios[turns / 2]
 }
 
-/// The most memory this process has had, in MB, where the system tells.
+/// The peak memory of this process in MB, if the system reports it.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,14 +1,13 @@
-//! How fast the fused sweep is with each instruction set the processor has.
+//! Measures the speed of the fused sweep with each instruction set of the processor.
 //!
 //! `cargo run --release -p stepwell --example kernel_speed [-- UNITS…]`
 //!
-//! Instruction sets take turns, run by run, on one thread; `ratio` is the median
-//! over the rounds of the AVX2 (or portable) path's time divided by this one's.
-//! Useful work of a sweep is `2·N·H² + 2·nnz·H` operations; the peak is a loop
-//! of nothing but fused multiply-adds of the widest vectors, the best of runs
-//! before and after each line. Rates are those of each path's best run. The
-//! first sweep starts from zero and multiplies little: it is in the times, not
-//! in the work.
+//! Runs alternate between instruction sets, on one thread. `ratio` is the median, over the rounds,
+//! of the time of the AVX2 (or portable) path divided by the time of this path. The useful work of
+//! a sweep is `2·N·H² + 2·nnz·H` operations. The peak is the rate of a loop of fused multiply-adds
+//! with the widest vectors: the best of the runs before and after each line. Rates are those of
+//! each path's best run. The first sweep starts from zero and multiplies little, so it counts in
+//! the times but not in the work.
 
 use std::ops::ControlFlow::Continue;
 use std::time::Instant;
@@ -55,7 +54,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Operations per second of the fastest loop there is, in f32.
+/// The peak rate: operations per second of a loop of fused multiply-adds, in f32.
 fn peak() -> f64 {
     const ROUNDS: usize = 200_000;
     let runs: Vec<f64> = (0..20)
@@ -74,7 +73,7 @@ mod peak {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    /// Sums that do not wait for each other.
+    /// Independent sums: enough to hide the latency of a multiply-add.
     const CHAINS: usize = 12;
 
     macro_rules! chains {
@@ -95,9 +94,9 @@ mod peak {
     chains!(avx512, "avx512f", _mm512_set1_ps _mm512_fmadd_ps _mm512_cvtss_f32);
     chains!(avx2, "avx2,fma", _mm256_set1_ps _mm256_fmadd_ps _mm256_cvtss_f32);
 
-    /// How many operations it made.
+    /// Returns the number of operations performed.
     pub fn multiply_add(rounds: usize) -> usize {
-        // SAFETY: the processor has what was detected.
+        // SAFETY: each call follows a check that the processor has its instructions.
         let (result, lanes) = unsafe {
             if is_x86_feature_detected!("avx512f") {
                 (avx512(black_box(rounds)), 16)
@@ -115,7 +114,7 @@ mod peak {
 mod peak {
     use std::hint::black_box;
 
-    /// How many operations it made.
+    /// Returns the number of operations performed.
     pub fn multiply_add(rounds: usize) -> usize {
         let factor = black_box(0.5f32);
         let mut sums = [black_box(0.25); 96];
@@ -142,7 +141,8 @@ fn main() {
     for precision in [Precision::F32, Precision::F64] {
         for solver in [Solver::GaussSeidel, Solver::Jacobi] {
             for &units in &chosen {
-                // Runs of a few milliseconds find the quiet moments of a busy machine.
+                // Short runs of a few milliseconds are more likely to hit quiet moments of a busy
+                // machine.
                 let sweeps = 50_000 / (units * units) + 5;
                 let options = ModelConfig {
                     blocks: 1,

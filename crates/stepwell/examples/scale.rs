@@ -1,11 +1,10 @@
-//! One graph of ever more vertices, and two threads against two processes.
+//! Measures one graph of growing size, and compares two threads with two processes.
 //!
 //! `cargo run --release -p stepwell --example scale [-- LARGEST]`
 //!
-//! A grid of random labels with 10³ to LARGEST (10⁷) vertices at H = 32: time
-//! of a vertex-sweep on one thread, of preparation, and the most memory the
-//! process ever held. Then a batch of small graphs on two threads, against two
-//! processes of one thread each that run at the same time.
+//! A grid with random labels, 10³ to LARGEST (10⁷) vertices and H = 32: the time per vertex and
+//! sweep on one thread, the preparation time, and the peak memory of the process. Then a batch of
+//! small graphs on two threads, compared with two concurrent processes of one thread each.
 
 use std::ops::ControlFlow::Continue;
 use std::process::Command;
@@ -46,7 +45,7 @@ fn inputs(batch: &GraphBatch) -> Inputs {
     FeatureMap::fit(batch, &FeatureOptions::default()).and_then(|map| map.apply(batch)).expect("labels")
 }
 
-/// Seconds of a piece of work, and what it made.
+/// The seconds a piece of work takes, and its result.
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let made = work();
@@ -57,7 +56,7 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads").install(work)
 }
 
-/// Mebibytes at the highest point so far, where the system tells.
+/// The peak memory in MiB, if the system reports it.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
@@ -97,7 +96,7 @@ fn one_graph(largest: usize) {
     }
 }
 
-/// Small graphs per second on so many threads.
+/// The number of small graphs per second with `threads` threads.
 fn rate(threads: usize) -> f64 {
     let batch = grids(4000, 150);
     let options = ModelConfig { spectral_radius: 0.5.into(), ..Default::default() };

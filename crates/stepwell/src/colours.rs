@@ -98,14 +98,14 @@ impl Colours {
         (0..more.len()).for_each(|graph| self.push(more.colours(graph), more.counts(graph)));
     }
 
-    /// The colours of some of the graphs.
+    /// The colours of the graphs at these positions.
     pub fn select(&self, graphs: &[usize]) -> Self {
         let (all, mut some) = (self.view(), Self::default());
         graphs.iter().for_each(|&graph| some.push(all.colours(graph), all.counts(graph)));
         some
     }
 
-    /// All graphs.
+    /// A view of all graphs.
     pub fn view(&self) -> ColourRows<'_> {
         ColourRows { starts: &self.starts, colours: &self.colours, counts: &self.counts }
     }
@@ -127,7 +127,7 @@ impl<'a> ColourRows<'a> {
         self.starts[self.starts.len() - 1] - self.starts[0]
     }
 
-    /// The colours of some of the graphs.
+    /// A view of a range of graphs.
     pub fn of(self, graphs: Range<usize>) -> Self {
         Self { starts: &self.starts[graphs.start..=graphs.end], ..self }
     }
@@ -137,7 +137,7 @@ impl<'a> ColourRows<'a> {
         &self.colours[self.starts[graph]..self.starts[graph + 1]]
     }
 
-    /// The count of each of them.
+    /// The count of each of its distinct colours.
     pub fn counts(self, graph: usize) -> &'a [u32] {
         &self.counts[self.starts[graph]..self.starts[graph + 1]]
     }
@@ -158,7 +158,7 @@ fn met(graphs: &GraphBatch, graph: GraphRef<'_>, inputs: &Inputs, kinds: &[u64],
     refined(graph, first, rounds, (kind_of, kinds))
 }
 
-/// The same, given the first colours.
+/// Refines given first colours.
 fn refined(
     graph: GraphRef<'_>,
     first: Vec<u64>,

@@ -1,26 +1,26 @@
-//! What can be wrong with input to the library.
+//! The errors that invalid input to the library causes.
 
 use std::fmt;
 
-/// Why a graph, a batch or a matrix was refused.
+/// Why a graph, a batch or a matrix was rejected.
 ///
-/// Not converging is a result, not an error; see the convergence status of a
-/// reservoir's answer.
+/// Failure to converge is a result, not an error: see
+/// [`Convergence`](crate::reservoir::Convergence).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An edge names a vertex the graph does not have.
-    #[error("edge {edge} joins vertex {vertex}, but the graph has {num_vertices} vertices")]
+    #[error("edge {edge} joins vertex {vertex}, but the graph has {num_vertices} {}, numbered from 0", vertices(*num_vertices))]
     VertexOutOfRange {
         /// Position in the list of edges, from 0.
         edge: usize,
         /// The vertex found.
         vertex: u64,
-        /// How many vertices there are.
+        /// The number of vertices of the graph.
         num_vertices: usize,
     },
     /// An edge weight is negative, infinite or not a number.
-    #[error("edge {edge} has weight {weight}; expected a finite number that is not negative")]
+    #[error("edge {edge} has weight {weight}; expected a finite number of at least 0")]
     BadWeight {
         /// Position in the list of edges, from 0.
         edge: usize,
@@ -28,34 +28,34 @@ pub enum Error {
         weight: f64,
     },
     /// The weight of a row of training data is negative, infinite or not a number.
-    #[error("row {row} has weight {weight}; expected a finite number that is not negative")]
+    #[error("row {row} has weight {weight}; expected a finite number of at least 0")]
     BadRowWeight {
-        /// Which row, from 0.
+        /// The row, from 0.
         row: usize,
         /// The weight found.
         weight: f64,
     },
     /// A graph has a class that is not among those of a model or dataset.
-    #[error("row {row} has class {name}, which is not one of the classes")]
+    #[error("row {row} has class {name}, which is not among the known classes")]
     UnknownClass {
-        /// Which row, from 0.
+        /// The row, from 0.
         row: usize,
         /// The class found.
         name: String,
     },
-    /// Nothing can be learnt of a target.
+    /// A target that no model can learn.
     #[error("target '{name}': expected {expected}, found {found}")]
     BadTarget {
         /// Its name, or its position from 0.
         name: String,
-        /// What it should have.
+        /// The requirement.
         expected: String,
-        /// What it has.
+        /// The value found.
         found: String,
     },
-    /// The weights at a vertex are too large to be added up.
+    /// The sum of the edge weights at a vertex overflows.
     #[error(
-        "the weights of vertex {vertex}'s edges, {weight:e} among them, overflow when added up; scale them down"
+        "the edge weights of vertex {vertex} overflow when added up (one is {weight:e}); scale the weights down"
     )]
     WeightsOverflow {
         /// The vertex.
@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
-        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or list the smaller vertex first every time to add the weights up"
+        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or, to add the weights up, always list the smaller vertex first"
     )]
     AsymmetricWeight {
         /// One end.
@@ -77,8 +77,8 @@ pub enum Error {
         /// Summed weight as listed the other way.
         backward: f64,
     },
-    /// An edge is listed twice, or in both directions of an undirected graph, and
-    /// carries something else each time.
+    /// An edge is listed twice, or in both directions of an undirected graph, with different labels
+    /// or attributes.
     #[error(
         "edges {first} and {second} of the list both join {source_vertex} and {target_vertex}, with different {what}; {advice}"
     )]
@@ -89,11 +89,11 @@ pub enum Error {
         source_vertex: u32,
         /// The other end.
         target_vertex: u32,
-        /// Position in the list of edges, from 0.
+        /// Position of one entry in the list of edges, from 0.
         first: usize,
-        /// Position in the list of edges, from 0.
+        /// Position of the other entry in the list of edges, from 0.
         second: usize,
-        /// What to do about it.
+        /// What the user can do.
         advice: &'static str,
     },
     /// An attribute is infinite or not a number.
@@ -101,93 +101,94 @@ pub enum Error {
     BadValue {
         /// The name of the quantity.
         what: &'static str,
-        /// What it belongs to: a vertex or an edge.
+        /// The kind of item: a vertex or an edge.
         item: &'static str,
-        /// Which one, from 0.
+        /// The item's index, from 0.
         index: usize,
         /// The value found.
         value: f64,
     },
-    /// Two things that must be of one length are not.
+    /// Two lengths that must be equal differ.
     #[error("{what}: expected {expected}, found {found}")]
     Length {
-        /// What was counted.
+        /// The items counted.
         what: &'static str,
-        /// How many there should be.
+        /// The expected number.
         expected: usize,
-        /// How many there are.
+        /// The number found.
         found: usize,
     },
-    /// A graph lacks what the graphs before it in the batch have, or has more.
+    /// A graph differs from the earlier ones in a property that all must share: labels, attributes,
+    /// targets or pooling.
     #[error("{what}: the graphs before this one have {expected}, this one has {found}")]
     Mixed {
-        /// The part of the graph that differs.
+        /// The property that differs.
         what: &'static str,
-        /// As in the graphs before.
+        /// The value for the earlier graphs.
         expected: String,
-        /// As in this graph.
+        /// The value for this graph.
         found: String,
     },
-    /// Vertices carry something else than what a model was made for.
+    /// Vertices or edges carry other labels or attributes than the model was trained on.
     #[error("{what}: the model expects graphs with {expected}, but these have {found}")]
     Unfit {
-        /// What vertices carry.
+        /// The kind of label or attribute.
         what: &'static str,
-        /// In the graphs the model was made for.
+        /// The value for the graphs the model was fitted on.
         expected: String,
-        /// In these.
+        /// The value for these graphs.
         found: String,
     },
-    /// More vertices, edges or columns than an index can count.
+    /// A number of vertices, edges or columns exceeds its limit.
     #[error("{what}: {found} is more than the limit of {limit}")]
     TooLarge {
-        /// What was counted.
+        /// The items counted.
         what: &'static str,
         /// The largest number allowed.
         limit: u64,
         /// The number found.
         found: u64,
     },
-    /// Something needs more memory than may be taken.
+    /// An allocation would exceed the memory budget.
     #[error(
-        "{what}: {} of memory needed, but {} of the budget of {} left; raise it by --memory or STEPWELL_MEMORY", Bytes(*needed), Bytes(*left), Bytes(*budget)
+        "{what}: needs {} of memory, but only {} of the budget of {} are left; raise the budget with --memory or STEPWELL_MEMORY", Bytes(*needed), Bytes(*left), Bytes(*budget)
     )]
     Memory {
-        /// What needs it.
+        /// The purpose of the allocation.
         what: &'static str,
-        /// Bytes it needs.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes that may still be taken.
+        /// Bytes left in the budget.
         left: u64,
-        /// Bytes that may be taken in all.
+        /// The whole budget in bytes.
         budget: u64,
     },
-    /// Offsets or the columns of a row are out of order.
+    /// Offsets, or the columns of a row, do not ascend.
     #[error("{what} must ascend, but the one at position {position} does not")]
     NotAscending {
-        /// What must ascend.
+        /// The values that must ascend.
         what: &'static str,
-        /// Which of them does not, from 0.
+        /// Position of the first value that does not, from 0.
         position: usize,
     },
     /// A list of positions is not a permutation of the vertices.
     #[error("not a permutation of {num_vertices} vertices: position {position} holds {found}")]
     NotAPermutation {
-        /// How many vertices there are.
+        /// The number of vertices.
         num_vertices: usize,
         /// The first position that is out of range or repeated.
         position: usize,
-        /// What it holds.
+        /// The value at that position.
         found: usize,
     },
-    /// An option of a model has a value it cannot have.
+    /// An option has a value that is not allowed.
     #[error("{name}: expected {expected}, found {found}")]
     BadOption {
-        /// The option, as users write it.
+        /// The option, as the user writes it.
         name: &'static str,
-        /// The values it may have.
+        /// The allowed values.
         expected: String,
-        /// The value it has.
+        /// The value found.
         found: String,
     },
     /// No option of a model has this name.
@@ -199,48 +200,54 @@ pub enum Error {
     /// A matrix has the wrong number of rows or columns.
     #[error("{what} of stack {stack}, block {block}: expected {} x {}, found {} x {}", expected.0, expected.1, found.0, found.1)]
     Shape {
-        /// Which matrix.
+        /// The name of the matrix.
         what: &'static str,
-        /// Which of the parallel models, from 0.
+        /// The stack, from 0.
         stack: usize,
-        /// Which block of it, from 0.
+        /// The block within the stack, from 0.
         block: usize,
-        /// Rows and columns it should have.
+        /// The expected number of rows and columns.
         expected: (usize, usize),
-        /// Rows and columns it has.
+        /// The number of rows and columns found.
         found: (usize, usize),
     },
     /// Eigenvalues or singular values could not be computed.
-    #[error("the {what} of a {size} x {size} matrix could not be computed")]
+    #[error(
+        "could not compute the {what} of a {size} x {size} matrix; scale very large inputs or weights down{}",
+        or_alpha(what)
+    )]
     NoDecomposition {
-        /// What was to be computed.
+        /// The decomposition.
         what: &'static str,
-        /// Rows of the matrix.
+        /// The number of rows of the matrix.
         size: usize,
     },
-    /// A number is too large for the precision the states are computed in.
-    #[error("{what} of graph {graph} is {value:e}, too large for precision {precision}")]
+    /// A number overflows in the precision of the states.
+    #[error(
+        "{what} of graph {graph} is {value:e}, too large for precision {precision}; scale it down{}",
+        or_f64(precision)
+    )]
     TooLargeForPrecision {
         /// The precision: f32 or f64.
         precision: &'static str,
-        /// What the number is.
+        /// The name of the quantity.
         what: &'static str,
         /// The graph it belongs to, from 0.
         graph: usize,
-        /// The number.
+        /// The value.
         value: f64,
     },
-    /// A device could not do what it was asked for.
+    /// A device failed.
     #[error("{device}: {problem}")]
     Device {
         /// The device.
         device: String,
-        /// What went wrong, and what to do about it.
+        /// The failure, and what the user can do.
         problem: String,
     },
-    /// States of a graph are not numbers.
+    /// States of a graph are infinite or NaN.
     #[error(
-        "the states of graph {graph} are not finite: its weights or inputs are too large for precision {precision}; scale them down, or normalize"
+        "the states of graph {graph} are not finite: its weights or inputs are too large for precision {precision}; scale them down, or normalise the adjacency (the default)"
     )]
     NotFinite {
         /// The precision: f32 or f64.
@@ -253,29 +260,32 @@ pub enum Error {
     Pooling {
         /// The graph's position in its batch, from 0.
         graph: usize,
-        /// Which of the poolings on top of each other, from 1.
+        /// The number of the pooling, from 1.
         level: usize,
-        /// What was wrong.
+        /// The underlying error.
         source: Box<Error>,
     },
-    /// Bytes that should be a model are not.
+    /// Bytes that are not a valid model.
     #[error(transparent)]
     Unreadable(Box<Unreadable>),
+    /// A model could not be written.
+    #[error("the model cannot be written: {0}")]
+    Unwritable(String),
     /// The progress callback asked to stop.
     #[error("stopped on request")]
     Cancelled,
-    /// Eliminating vertices would join more pairs of the others than allowed.
+    /// Eliminating vertices would join more pairs of the remaining ones than the budget allows.
     #[error(
-        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise the budget or make the reduction approximate"
+        "dropping {dropped} of {num_vertices} vertices joins at least {found} pairs of the others, more than the fill budget of {budget}; raise --fill-budget or add --approximate (in Python: fill_budget=, approximate=True)"
     )]
     FillBudget {
         /// The graph's position in its batch.
         graph: usize,
-        /// How many vertices were to be dropped.
+        /// The number of vertices to drop.
         dropped: usize,
-        /// How many vertices the graph has.
+        /// The number of vertices of the graph.
         num_vertices: usize,
-        /// Pairs found to be needed when the budget was exceeded.
+        /// The number of pairs counted when the budget was exceeded.
         found: u64,
         /// The pairs allowed.
         budget: u64,
@@ -283,7 +293,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same about another graph of the batch, where one is to blame.
+    /// The same error with another graph position, if it refers to one graph.
     pub(crate) fn of_graph(mut self, position: usize) -> Self {
         if let Self::TooLargeForPrecision { graph, .. }
         | Self::NotFinite { graph, .. }
@@ -295,7 +305,7 @@ impl Error {
         self
     }
 
-    /// The graph of the batch that is to blame, where it is one of them.
+    /// The position in the batch of the graph that caused the error, if a single graph did.
     pub fn graph(&self) -> Option<usize> {
         match self {
             Self::TooLargeForPrecision { graph, .. }
@@ -307,15 +317,34 @@ impl Error {
     }
 }
 
-/// The library's result.
+/// The result type of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error unless there are as many as there should be.
+/// Returns an error unless the two lengths are equal.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
 }
 
-/// Bytes as a person reads them.
+/// The error for rows of which there are none.
+pub(crate) fn no_rows(name: &'static str) -> Error {
+    Error::BadOption { name, expected: "at least one".into(), found: "none".into() }
+}
+
+fn vertices(count: usize) -> &'static str {
+    if count == 1 { "vertex" } else { "vertices" }
+}
+
+/// Advice that helps only a regression.
+fn or_alpha(what: &str) -> &'static str {
+    if what == "ridge regression" { ", or use a larger alpha" } else { "" }
+}
+
+/// Advice that helps only at single precision.
+fn or_f64(precision: &str) -> &'static str {
+    if precision == "f32" { ", or use precision f64" } else { "" }
+}
+
+/// A number of bytes, displayed with a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bytes(pub u64);
 
@@ -331,48 +360,50 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Why bytes are not a model.
+/// Why bytes cannot be read as a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreadable {
-    /// Not a safetensors file, or not a whole one.
-    #[error("not a safetensors file ({0}): not a model, or a truncated one")]
+    /// Not a safetensors file, or a truncated one.
+    #[error("not a safetensors file ({0}): either this is not a model, or the file is truncated")]
     NotSafetensors(String),
-    /// Another program's file.
+    /// A safetensors file of another program.
     #[error("a safetensors file, but not a model of Stepwell: its metadata has no key 'stepwell'")]
     NotAModel,
-    /// Written by a later version.
+    /// Written by a newer version.
     #[error(
         "written by Stepwell {version} in format {found}; this version reads up to format {known}: upgrade to read it"
     )]
     Newer {
-        /// The format found.
+        /// The format of the file.
         found: u32,
-        /// The program that wrote it.
+        /// The version that wrote it.
         version: String,
-        /// The newest format this program reads.
+        /// The newest format that this version reads.
         known: u32,
     },
-    /// There is no readout in it.
+    /// The file has no readout.
     #[error("a model without a readout: it embeds graphs but cannot predict; train it first")]
     Untrained,
-    /// The header cannot be understood.
+    /// The header is malformed.
     #[error("the header of the model is broken: {0}")]
     Header(String),
-    /// Some bytes are not what was written.
-    #[error("the {0} of the model were changed after it was written: their checksum differs")]
+    /// A checksum differs.
+    #[error(
+        "the {0} of the model were changed after it was written: their checksum differs; copy the file again, or retrain the model"
+    )]
     Changed(&'static str),
-    /// A tensor is missing or has another shape.
+    /// A tensor is missing or has the wrong shape.
     #[error("tensor '{name}': expected {expected}, found {found}")]
     Tensor {
         /// Its name.
         name: String,
-        /// What should be there.
+        /// The expected tensor.
         expected: String,
-        /// What is.
+        /// The tensor found.
         found: String,
     },
-    /// The parts do not fit each other.
+    /// The parts are inconsistent.
     #[error("the parts of the model are inconsistent: {0}")]
     Parts(#[from] Error),
 }

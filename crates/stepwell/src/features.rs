@@ -1,16 +1,16 @@
-//! From what vertices carry to the model's input `X`.
+//! Turns vertex labels and attributes into the model's input `X`.
 //!
-//! A [`FeatureMap`] is fitted once, without graph labels, on the graphs it is
-//! given, and stored with the model: it z-scores the attributes, gives every
-//! vertex label a column of its own, and can add columns read off the
-//! structure. Vertices that carry nothing get their z-scored degree. Attributes
-//! that are one-hot rows are labels in disguise and are not scaled. The
-//! resulting [`Inputs`] keep one-hot rows as integers, since a one-hot row
-//! times `V` is a row of `V`. Wide attributes that are mostly 0 are kept by their
-//! non-zeros: memory and the time of `X V` are proportional to these. Z-scoring such a
-//! row divides its non-zeros by the scales and subtracts `mean / scale` from every
-//! column, which is one constant row for all vertices. What edges carry is learnt in the
-//! same way, where it is asked for.
+//! A [`FeatureMap`] is fitted once, without targets, on the training graphs and stored with the
+//! model. It z-scores the attributes, gives every vertex label its own one-hot column, and can add
+//! columns computed from the structure. Vertices without labels and attributes get their z-scored
+//! degree. Attributes that are one-hot rows are treated like labels and are not scaled. The
+//! resulting [`Inputs`] store one-hot rows as integers, because a one-hot row times `V` is a row of
+//! `V`.
+//!
+//! Wide attributes that are mostly 0 are stored as sparse rows: memory and the time of `X V` are
+//! proportional to the number of non-zeros. Z-scoring a sparse row divides its non-zeros by the
+//! scales and subtracts `mean / scale` from every column, which is one constant row for all
+//! vertices. On request, the map fits labels and attributes of edges in the same way.
 //!
 //! ```
 //! use stepwell::features::{FeatureMap, FeatureOptions};
@@ -38,7 +38,7 @@ use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, GraphRef, SparseRows, VertexAttributes};
 use crate::memory;
 
-/// A column (or five) computed from a vertex's place in the graph.
+/// A column (or five) computed from a vertex's position in the graph.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StructuralFeature {
@@ -46,7 +46,7 @@ pub enum StructuralFeature {
     Degree,
     /// `ln(1 + degree)`.
     LogDegree,
-    /// The share of pairs of neighbours that are neighbours themselves.
+    /// The fraction of pairs of neighbours that are neighbours themselves.
     Clustering,
     /// The degree and the minimum, maximum, mean and standard deviation of the
     /// neighbours' degrees (5 columns; 0 without neighbours).
@@ -54,7 +54,7 @@ pub enum StructuralFeature {
 }
 
 impl StructuralFeature {
-    /// How many columns it adds.
+    /// The number of columns it adds.
     pub fn width(self) -> usize {
         match self {
             Self::LocalDegreeProfile => 5,
@@ -62,7 +62,7 @@ impl StructuralFeature {
         }
     }
 
-    /// Its columns for one graph, unscaled, vertex after vertex.
+    /// Its columns for one graph, unscaled, stored by row (one row per vertex).
     pub fn columns(self, graph: GraphRef<'_>) -> Vec<f64> {
         match self {
             Self::Degree => graph.degrees(),
@@ -73,35 +73,35 @@ impl StructuralFeature {
     }
 }
 
-/// What goes into `X` and how it is scaled.
+/// The columns of `X` and their scaling.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeatureOptions {
-    /// Leave attributes as they are instead of z-scoring them. Structural
-    /// columns are z-scored in any case.
+    /// Use attributes as they are instead of z-scoring them. Structural columns are always
+    /// z-scored.
     pub raw: bool,
-    /// Divide attributes by one number, the root mean square of the length of their rows,
-    /// instead of z-scoring them. One-hot rows are left as they are: their length is 1.
+    /// Divide attributes by one number, the root mean square length of their rows, instead of
+    /// z-scoring them. One-hot rows are left unchanged: their length is 1.
     #[serde(skip_serializing_if = "is_false")]
     pub by_length: bool,
-    /// Columns added behind the attributes.
+    /// Structural columns, appended to the attributes.
     pub structure: Vec<StructuralFeature>,
-    /// Columns of vertices that carry neither attributes nor labels, where
-    /// `structure` is empty; when this is too, [`StructuralFeature::Degree`].
+    /// Structural columns for vertices without attributes and labels, if `structure` is empty. If
+    /// this is empty, too, [`StructuralFeature::Degree`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bare_structure: Vec<StructuralFeature>,
-    /// Learn what edges carry, too.
+    /// Also fit labels and attributes of edges.
     pub edges: bool,
 }
 
-/// How many columns the inputs of a model have.
+/// The numbers of input columns of a model.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct InputShape {
     /// Columns of `X`, F.
     pub features: usize,
-    /// Labels of edges that have a gate.
+    /// Number of edge labels with a gate.
     pub edge_labels: usize,
-    /// Attributes of edges.
+    /// Number of edge attributes.
     pub edge_attributes: usize,
 }
 
@@ -111,16 +111,16 @@ impl From<usize> for InputShape {
     }
 }
 
-/// Columns that are kept by their non-zeros.
+/// The sparse columns: only the non-zeros are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseInputs {
     rows: SparseRows,
-    /// Added to every row; empty if it is 0.
+    /// Added to every row; empty if it is 0 in all columns.
     shift: Vec<f64>,
 }
 
 impl SparseInputs {
-    /// What rows have beside the shift.
+    /// The rows without the shift.
     pub fn rows(&self) -> &SparseRows {
         &self.rows
     }
@@ -130,7 +130,7 @@ impl SparseInputs {
         &self.shift
     }
 
-    /// Appends one row, written out.
+    /// Appends one complete row, zeros included.
     fn extend_with_row(&self, vertex: usize, out: &mut Vec<f64>) {
         let begin = out.len();
         out.extend_from_slice(&self.shift);
@@ -139,7 +139,7 @@ impl SparseInputs {
         columns.iter().zip(values).for_each(|(&column, value)| out[begin + column as usize] += value);
     }
 
-    /// The column of the 1 in every row, if every row is one 1 among zeros.
+    /// The column of the 1 in every row, if all rows are one-hot.
     fn one_hot_columns(&self) -> Option<Vec<u32>> {
         if !self.shift.is_empty() || self.rows.width() < 2 {
             return None;
@@ -152,22 +152,22 @@ impl SparseInputs {
     }
 }
 
-/// The model's input: a sparse part, a dense part and a one-hot part, one behind the
-/// other; and what edges carry.
+/// The model's input: a sparse, a dense and a one-hot part, in this order, and the inputs of the
+/// edges.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
     sparse: Option<SparseInputs>,
     dense_width: usize,
     dense: Vec<f64>,
     one_hot_width: usize,
-    /// Labels of a vertex, each with its own columns.
+    /// Number of labels per vertex, each with its own columns.
     labels: usize,
     one_hot: Vec<u32>,
     edges: EdgeInputs,
 }
 
 impl Inputs {
-    /// A dense part alone, as it is. Rows that are all one-hot are kept as
+    /// Inputs with only a dense part, unscaled. If all rows are one-hot, they are stored as
     /// integers: the same `X`, the same bits, less work.
     pub fn from_rows(width: usize, rows: Vec<f64>) -> Result<Self> {
         let found = if width == 0 { rows.len() } else { rows.len() % width };
@@ -181,8 +181,8 @@ impl Inputs {
         Ok(Self::new(width, rows, 0, 0, Vec::new()))
     }
 
-    /// Rows `range` of each part, one after the other, without what edges carry. All
-    /// parts must have one width; the answer names the first that differs.
+    /// Concatenates rows `range` of each part, without the edge inputs. All parts must have the
+    /// same width; the error names the first part that differs.
     pub fn concat<'a>(
         parts: impl IntoIterator<Item = (&'a Inputs, std::ops::Range<usize>)> + Clone,
     ) -> Result<Self, WidthDiffers> {
@@ -218,7 +218,7 @@ impl Inputs {
         Ok(whole)
     }
 
-    /// Appends one vertex's whole row of `X`, the one-hot part written out.
+    /// Appends one vertex's complete row of `X`, including the one-hot columns.
     pub fn extend_with_row(&self, vertex: usize, rows: &mut Vec<f64>) {
         if let Some(sparse) = &self.sparse {
             sparse.extend_with_row(vertex, rows);
@@ -231,8 +231,8 @@ impl Inputs {
         }
     }
 
-    /// A dense part and a one-hot part (of width 0 if there is none). Dense
-    /// rows that are all one-hot and stand alone become integers.
+    /// A dense part and a one-hot part (of width 0 if there is none). If there is no one-hot part
+    /// and all dense rows are one-hot, they are stored as integers.
     fn new(
         dense_width: usize,
         dense: Vec<f64>,
@@ -250,8 +250,8 @@ impl Inputs {
         Self { sparse: None, dense_width, dense, one_hot_width, labels, one_hot, edges }
     }
 
-    /// The same with a sparse part in front. If it stands alone and all its rows are
-    /// one-hot, it becomes integers, too.
+    /// Adds a sparse part in front. If there is no other part and all its rows are one-hot, they
+    /// are stored as integers, too.
     fn with_sparse(mut self, sparse: SparseInputs) -> Self {
         if self.width() == 0
             && let Some(one_hot) = sparse.one_hot_columns()
@@ -263,8 +263,8 @@ impl Inputs {
         self
     }
 
-    /// The [`one_hot`](Self::one_hot) entry of a vertex whose row is all zeros,
-    /// since its label was not among those the map was fitted on.
+    /// The [`one_hot`](Self::one_hot) entry of a vertex whose label the map was not fitted on: its
+    /// one-hot row is all zeros.
     pub const NO_COLUMN: u32 = u32::MAX;
 
     /// Columns of `X`, F.
@@ -282,7 +282,7 @@ impl Inputs {
         self.sparse.as_ref()
     }
 
-    /// Columns of the dense part, behind the sparse ones; the one-hot columns follow.
+    /// Columns of the dense part, between the sparse and the one-hot columns.
     pub fn dense_width(&self) -> usize {
         self.dense_width
     }
@@ -297,19 +297,18 @@ impl Inputs {
         &self.dense[vertex * self.dense_width..(vertex + 1) * self.dense_width]
     }
 
-    /// The dense part, row after row.
+    /// The dense part, stored by row.
     pub fn dense(&self) -> &[f64] {
         &self.dense
     }
 
-    /// Labels of a vertex, each with columns of its own in the one-hot part.
+    /// Number of labels per vertex, each with its own columns in the one-hot part.
     pub fn labels(&self) -> usize {
         self.labels
     }
 
-    /// Each vertex's columns of the one-hot part, one for each of its
-    /// [`labels`](Self::labels), or [`NO_COLUMN`](Self::NO_COLUMN); empty when there is
-    /// no such part.
+    /// The one-hot columns of all vertices, [`labels`](Self::labels) per vertex, or
+    /// [`NO_COLUMN`](Self::NO_COLUMN) for an unknown label. Empty if there is no one-hot part.
     pub fn one_hot(&self) -> &[u32] {
         &self.one_hot
     }
@@ -319,13 +318,13 @@ impl Inputs {
         &self.one_hot[vertex * self.labels..(vertex + 1) * self.labels]
     }
 
-    /// What edges carry.
+    /// The inputs of the edges.
     pub fn edges(&self) -> &EdgeInputs {
         &self.edges
     }
 }
 
-/// Inputs of several widths cannot be joined.
+/// Inputs of different widths cannot be concatenated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WidthDiffers {
     /// The first part that differs from part 0.
@@ -340,23 +339,23 @@ pub struct WidthDiffers {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Written")]
 pub struct FeatureMap {
-    /// Attributes that become columns.
+    /// Number of attributes that become columns.
     attributes: usize,
-    /// Attributes that vertices carry and that do not: they never changed.
+    /// Number of attributes that do not become columns, because they were constant.
     #[serde(skip_serializing_if = "is_zero")]
     ignored: usize,
-    /// What the attributes are called, where they have names.
+    /// The names of the attributes, if they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
     structure: Vec<StructuralFeature>,
-    /// Whether inputs keep the attributes by their non-zeros.
+    /// Whether inputs store the attributes as sparse rows.
     #[serde(skip_serializing_if = "is_false")]
     sparse: bool,
     /// Subtracted from each attribute and structural column.
     means: Vec<f64>,
-    /// Divides each of them; so much where a column is constant that nothing is left of it.
+    /// Divisor of each of these columns; `f64::MAX` for a constant column, so that it vanishes.
     scales: Vec<f64>,
-    /// For each label of a vertex those that have a one-hot column, ascending.
+    /// For each label position, the labels with a one-hot column, ascending.
     labels: Vec<Vec<i32>>,
     #[serde(skip_serializing_if = "EdgeMap::is_empty")]
     edges: EdgeMap,
@@ -370,7 +369,7 @@ fn is_zero(value: &usize) -> bool {
     *value == 0
 }
 
-/// A map as it stands in a file, where its parts need not fit each other.
+/// A map as read from a file, before its parts are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -397,7 +396,7 @@ enum WrittenLabels {
     Several(Vec<Vec<i32>>),
 }
 
-/// Means are numbers, scales positive ones.
+/// Checks that means are finite, and scales finite and positive.
 fn check_scales(means: &[f64], scales: &[f64]) -> Result<()> {
     let unusable = |x: f64, scale: bool| !x.is_finite() || scale && x <= 0.0;
     let columns = means.iter().zip(scales).enumerate();
@@ -452,50 +451,50 @@ impl FeatureMap {
         Ok(fit.finish())
     }
 
-    /// The map whose inputs are so many attributes, as they are.
+    /// The map that returns `attributes` attributes unchanged.
     pub fn as_given(attributes: usize) -> Self {
         Self { attributes, means: vec![0.0; attributes], scales: vec![1.0; attributes], ..Self::default() }
     }
 
-    /// Attributes that every vertex must carry.
+    /// The number of attributes that every vertex must carry.
     pub fn attributes(&self) -> usize {
         self.attributes + self.ignored
     }
 
-    /// Attributes that were the same on all vertices the map was fitted on, where
-    /// all of them were: they are ignored.
+    /// The number of attributes that are ignored, because all attributes were the same on all
+    /// vertices that the map was fitted on.
     pub fn ignored(&self) -> usize {
         self.ignored
     }
 
-    /// What the attributes that become columns are called, where they have names.
+    /// The names of the attributes that become columns, if they have names.
     pub fn attribute_names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether inputs keep the attributes by their non-zeros: there are at least 32, and at
-    /// most a tenth of those it was fitted on were not 0. What form graphs keep them in does
-    /// not matter.
+    /// Whether inputs store the attributes as sparse rows: there are at least 32 of them, and at
+    /// most a tenth of the values that the map was fitted on were not 0. It does not matter whether
+    /// graphs store them as dense or sparse rows.
     pub fn is_sparse(&self) -> bool {
         self.sparse
     }
 
-    /// Columns that are read off the structure.
+    /// The structural columns.
     pub fn structure(&self) -> &[StructuralFeature] {
         &self.structure
     }
 
-    /// For each label of a vertex those that have a column, in the order of the columns.
+    /// For each label position, the labels with a column, in the order of the columns.
     pub fn labels(&self) -> &[Vec<i32>] {
         &self.labels
     }
 
-    /// What it makes of edges.
+    /// The part that reads edges.
     pub fn edges(&self) -> &EdgeMap {
         &self.edges
     }
 
-    /// How many vertices of a batch have a label without a column.
+    /// The number of vertices of a batch that have a label without a column.
     pub fn unknown_labels(&self, batch: &GraphBatch) -> usize {
         let unknown = |row: &[i32]| {
             row.iter().zip(&self.labels).any(|(label, known)| known.binary_search(label).is_err())
@@ -504,7 +503,7 @@ impl FeatureMap {
         labels.map_or(0, |labels| labels.values.chunks_exact(labels.width).filter(|row| unknown(row)).count())
     }
 
-    /// What the edges of a batch carry and the map does not use, in words.
+    /// The name of the edge data of a batch that the map ignores, if any.
     pub fn ignored_of_edges(&self, batch: &GraphBatch) -> Option<&'static str> {
         if batch.num_entries() == 0 || !self.edges.is_empty() {
             return self.edges.misses_attributes(batch).then_some("attributes");
@@ -517,12 +516,12 @@ impl FeatureMap {
         }
     }
 
-    /// Columns of the inputs it makes, F.
+    /// Columns of its inputs, F.
     pub fn width(&self) -> usize {
         self.means.len() + self.one_hot_width()
     }
 
-    /// Columns of all inputs it makes.
+    /// The numbers of columns of all its inputs.
     pub fn shape(&self) -> InputShape {
         InputShape {
             features: self.width(),
@@ -535,8 +534,8 @@ impl FeatureMap {
         self.labels.iter().map(Vec::len).sum()
     }
 
-    /// `X` for all vertices of a batch. Labels the map was not fitted on give
-    /// a row of zeros in the one-hot part.
+    /// Computes `X` for all vertices of a batch. Labels that the map was not fitted on become rows
+    /// of zeros in the one-hot part.
     pub fn apply(&self, batch: &GraphBatch) -> Result<Inputs> {
         let found = batch.vertex_attributes().map_or(0, VertexAttributes::width);
         if batch.num_vertices() > 0 && found != self.attributes() {
@@ -550,7 +549,7 @@ impl FeatureMap {
         if batch.num_vertices() > 0 && self.labels.len() != found {
             let (mut expected, mut told) = (format!("{} per vertex", self.labels.len()), found.to_string());
             if found == 0 {
-                (expected, told) = (format!("{} different ones", self.one_hot_width()), "none".into());
+                (expected, told) = (format!("{} distinct labels", self.one_hot_width()), "none".into());
             }
             return Err(Error::Unfit { what: "vertex labels", expected, found: told });
         }
@@ -588,14 +587,14 @@ impl FeatureMap {
         }
     }
 
-    /// The first column that inputs keep dense.
+    /// The index of the first dense column.
     fn first_dense(&self) -> usize {
         if self.sparse { self.attributes } else { 0 }
     }
 
-    /// The attributes, scaled, by their non-zeros.
+    /// The scaled attributes as sparse rows.
     fn sparse_part(&self, batch: &GraphBatch, order: Option<&[usize]>) -> SparseInputs {
-        // Where each column of the batch goes.
+        // The target column of each column of the batch.
         let goes_to = order.map(|order| {
             let mut places = vec![0; order.len()];
             order.iter().enumerate().for_each(|(to, &from)| places[from] = to as u32);
@@ -622,8 +621,8 @@ impl FeatureMap {
         SparseInputs { rows, shift }
     }
 
-    /// Where the batch has each column the map was fitted on, if they are named and
-    /// in another order there.
+    /// The position in the batch of each attribute that the map was fitted on, if the attributes
+    /// have names and their order differs.
     fn order(&self, batch: &GraphBatch) -> Result<Option<Vec<usize>>> {
         let found = match batch.attribute_names() {
             Some(names) if !self.names.is_empty() && names != self.names => names,
@@ -638,7 +637,7 @@ impl FeatureMap {
         })
     }
 
-    /// Attributes, unless they are sparse, and structural columns side by side, unscaled.
+    /// The attributes (unless they are sparse) and the structural columns side by side, unscaled.
     fn dense(&self, batch: &GraphBatch, order: Option<&[usize]>) -> Vec<f64> {
         let first = self.first_dense();
         let width = self.means.len() - first;
@@ -674,8 +673,8 @@ impl FeatureMap {
     }
 }
 
-/// The column of the 1 in every row, if every row is one 1 among zeros. Rows
-/// of one number are not meant: a constant column says nothing.
+/// The column of the 1 in every row, if all rows are one-hot. Rows of a single number do not count
+/// as one-hot: a constant column carries no information.
 fn one_hot_columns(dense: &[f64], width: usize) -> Option<Vec<u32>> {
     if width < 2 || width > u32::MAX as usize {
         return None;
@@ -683,7 +682,7 @@ fn one_hot_columns(dense: &[f64], width: usize) -> Option<Vec<u32>> {
     dense.chunks_exact(width).map(|row| one_hot_column(row).map(|column| column as u32)).collect()
 }
 
-/// The column of the 1 in a row of one 1 among zeros.
+/// The column of the 1, if the row is one-hot.
 fn one_hot_column(row: &[f64]) -> Option<usize> {
     let one = row.iter().position(|&x| x == 1.0)?;
     let zeros = row.iter().filter(|&&x| x == 0.0).count();
@@ -699,9 +698,9 @@ fn put(rows: &mut [f64], width: usize, column: usize, values: &[f64], values_wid
     }
 }
 
-/// Watts and Strogatz' coefficient of every vertex: weights, directions of
-/// triangles and self loops aside, the share of a vertex's pairs of neighbours
-/// that are joined. 0 for vertices with fewer than two neighbours.
+/// The clustering coefficient of Watts and Strogatz for every vertex: the fraction of its pairs of
+/// neighbours that are joined, ignoring weights, directions of triangles and self loops. 0 for
+/// vertices with fewer than two neighbours.
 pub fn clustering_coefficients(graph: GraphRef<'_>) -> Vec<f64> {
     let others = |v: usize| graph.neighbours(v).iter().map(|&u| u as usize).filter(move |&u| u != v);
     let joined =
@@ -776,7 +775,7 @@ mod tests {
             fit.observe(&batch.select(&[index])).unwrap();
         }
         assert_eq!(fit.finish(), whole);
-        // The columns' means and deviations by their definition.
+        // The means and deviations of the columns, by definition.
         let column = [1.0, 2.0, 3.0, 6.0];
         let mean: f64 = column.iter().sum::<f64>() / 4.0;
         let variance = column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 4.0;

@@ -1,10 +1,9 @@
-//! Graphs in, vectors out, nothing trained but a linear readout.
+//! Embeds graphs as vectors with reservoir networks and trains only a linear readout.
 //!
-//! Stepwell implements the Pyramidal Reservoir Graph Neural Network of
-//! Bianchi, Gallicchio and Micheli. Vertices carry states;
-//! `H <- tanh(Ã H W + X V)` with fixed random `W` and `V` is iterated to its
-//! fixed point. This crate does the computing: it reads no file, prints
-//! nothing, looks at no environment variable, and never panics on user data.
+//! Stepwell implements the Pyramidal Reservoir Graph Neural Network of Bianchi, Gallicchio and
+//! Micheli. Every vertex has a state, and `H <- tanh(Ã H W + X V)` with fixed random `W` and `V` is
+//! iterated to its fixed point. This crate only computes: it reads no files or environment
+//! variables, prints nothing, and never panics on user data.
 //!
 //! ```
 //! use std::ops::ControlFlow::Continue;
@@ -24,16 +23,14 @@
 //! # Ok::<(), stepwell::Error>(())
 //! ```
 //!
-//! Start at [`model`]: graphs in, vectors or classes out,
-//! with everything a model can be in one [`config::ModelConfig`]. Underneath,
-//! in the order in which data flows: the graphs everything is built on
-//! ([`graph`]), the map from what vertices carry to the input `X`
-//! ([`features`]), coarsenings ([`pool`]) and the pyramids made of them
-//! ([`pyramid`]), the classes of vertices that must have equal states
-//! ([`lift`]), the fixed points themselves ([`reservoir`]), what is to be
-//! predicted ([`targets`]), the regression that learns it ([`readout`]), the planes they are looked at in ([`projection`]),
-//! and what can be proved ([`theory`]). Every random number comes from a named
-//! stream ([`rng`]).
+//! Start with [`model`], which turns graphs into vectors or predictions; one
+//! [`config::ModelConfig`] holds all its options. The other modules, in the order in which data
+//! flows: graphs ([`graph`]), the map from labels and attributes to the input `X` ([`features`]),
+//! poolings ([`pool`]) and pyramids of pooled graphs ([`pyramid`]), classes of vertices that must
+//! have equal states ([`lift`]), the fixed points ([`reservoir`]), the targets to predict
+//! ([`targets`]), the regression that learns them ([`readout`]), projections for pictures
+//! ([`projection`]), and proven bounds ([`theory`]). Every random number comes from a named stream
+//! ([`rng`]).
 
 pub mod colours;
 pub mod config;
@@ -57,7 +54,7 @@ pub mod theory;
 
 pub use error::{Error, Result, Unreadable};
 pub use kernel::{instruction_set, instruction_sets, use_instruction_set};
-/// The matrices in signatures are of this version.
+/// The version of ndarray whose matrices appear in signatures.
 pub use ndarray;
 
 #[cfg(doctest)]

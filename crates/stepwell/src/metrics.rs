@@ -1,7 +1,7 @@
-//! How good predictions are, by the names people know.
+//! Metrics of predictions.
 //!
-//! All are those of scikit-learn, weighted rows included. For some predictions a
-//! metric has no value (the area under a curve without positives): that is `None`.
+//! All metrics follow scikit-learn, including row weights. A metric that is undefined for some
+//! predictions (the area under a curve without positives) is `None`.
 //!
 //! ```
 //! use ndarray::array;
@@ -25,31 +25,31 @@ use ndarray::ArrayView2;
 use crate::config::Metric;
 use crate::targets::{Task, decode_classes};
 
-/// What is true of some rows.
+/// The true targets of some rows.
 #[derive(Clone, Copy, Debug)]
 pub enum Truth<'a> {
-    /// Their classes, and how many classes there are.
+    /// The class of each row, and the number of classes.
     Classes(&'a [usize], usize),
-    /// Their numbers.
+    /// The number of each row.
     Numbers(&'a [f64]),
 }
 
-/// The predictions of one target, and the truth.
+/// The predictions and the truth of one target.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
-    /// What is true.
+    /// The true targets.
     pub truth: Truth<'a>,
-    /// Decision values, a column for each class or, of two, one for the second; or
-    /// predicted numbers, in one column.
+    /// Decision values: one column per class or, for two classes, one column for the second. For
+    /// numbers: the predictions, in one column.
     pub decisions: ArrayView2<'a, f64>,
     /// The probability of every class; log loss and Brier score need it.
     pub probabilities: Option<ArrayView2<'a, f64>>,
-    /// How much each row counts.
+    /// The weight of each row.
     pub weights: Option<&'a [f64]>,
 }
 
 impl Metric {
-    /// All that can be asked for where targets are of this kind.
+    /// All metrics that exist for this task.
     pub fn of_task(task: Task) -> &'static [Self] {
         match task {
             Task::Classification { .. } | Task::Binary { .. } => &[
@@ -65,7 +65,7 @@ impl Metric {
         }
     }
 
-    /// The metric that `auto` stands for, given how many rows each class has.
+    /// Replaces `auto` by the metric it stands for, given the number of rows of each class.
     pub fn or_default(self, task: Task, counts: &[u64]) -> Self {
         match (self, task) {
             (Self::Auto, Task::Regression { .. }) => Self::Rmse,
@@ -78,7 +78,7 @@ impl Metric {
         }
     }
 
-    /// Whether more is better.
+    /// Whether larger values are better.
     pub fn is_gain(self) -> bool {
         !matches!(self, Self::LogLoss | Self::Brier | Self::Rmse | Self::Mae)
     }
@@ -88,7 +88,7 @@ impl Metric {
         if self.is_gain() { value > than } else { value < than }
     }
 
-    /// Whether it is a share, which people read as per cent.
+    /// Whether it is a fraction, which is displayed as a percentage.
     pub fn is_share(self) -> bool {
         matches!(
             self,
@@ -96,7 +96,24 @@ impl Metric {
         )
     }
 
-    /// What people call it.
+    /// The name that users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Accuracy => "accuracy",
+            Self::BalancedAccuracy => "balanced-accuracy",
+            Self::MacroF1 => "macro-f1",
+            Self::RocAuc => "roc-auc",
+            Self::AveragePrecision => "average-precision",
+            Self::LogLoss => "log-loss",
+            Self::Brier => "brier",
+            Self::Rmse => "rmse",
+            Self::Mae => "mae",
+            Self::R2 => "r2",
+        }
+    }
+
+    /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -113,7 +130,7 @@ impl Metric {
         }
     }
 
-    /// A value of it as people read it.
+    /// Formats a value for people.
     pub fn shown(self, value: f64) -> String {
         match self {
             metric if metric.is_share() => format!("{:.1} %", 100.0 * value),
@@ -124,8 +141,8 @@ impl Metric {
 }
 
 impl Judged<'_> {
-    /// The value of a metric. None where it has none: for these rows, without
-    /// probabilities, or for this kind of target.
+    /// The value of a metric. `None` if it is undefined for these rows, needs probabilities that
+    /// are missing, or does not exist for this kind of target.
     pub fn metric(&self, metric: Metric) -> Option<f64> {
         let value = match self.truth {
             Truth::Classes(truth, num_classes) => self.of_classes(metric, truth, num_classes)?,
@@ -138,7 +155,7 @@ impl Judged<'_> {
         self.weights.map_or(1.0, |weights| weights[row])
     }
 
-    /// The weighted mean of something over all rows.
+    /// The weighted mean of a quantity over all rows.
     fn mean(&self, of: impl Fn(usize) -> f64) -> f64 {
         let (mut sum, mut total) = (0.0, 0.0);
         for row in 0..self.decisions.nrows() {
@@ -181,7 +198,7 @@ impl Judged<'_> {
             }
             Metric::LogLoss => {
                 let probabilities = self.probabilities?;
-                // What rounding may make of a probability that is all but 0.
+                // Rounding may turn a tiny probability into 0, whose logarithm is infinite.
                 self.mean(|row| -probabilities[(row, truth[row])].max(f64::EPSILON).ln())
             }
             Metric::Brier => {
@@ -191,7 +208,7 @@ impl Judged<'_> {
                         |(class, &p): (usize, &f64)| (p - f64::from(u8::from(class == truth[row]))).powi(2);
                     probabilities.row(row).iter().enumerate().map(class).sum::<f64>()
                 };
-                // Of two classes, the second alone says it all.
+                // With two classes, both terms are equal; scikit-learn counts only one.
                 self.mean(distance) / if num_classes == 2 { 2.0 } else { 1.0 }
             }
             _ => return None,
@@ -210,8 +227,8 @@ impl Judged<'_> {
         counts
     }
 
-    /// Of two classes, the metric of the second; of more, the mean over those that
-    /// have one.
+    /// With two classes, the metric of the second class. With more, the mean over the classes for
+    /// which it is defined.
     fn one_against_rest(
         &self,
         truth: &[usize],
@@ -229,14 +246,14 @@ impl Judged<'_> {
     }
 }
 
-/// The mean over targets that have a value, if any has.
+/// The mean over the targets whose value is known; `None` if there are none.
 pub fn mean(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     let (sum, count) =
         values.into_iter().flatten().fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Weights of rows by class.
+/// Sums of row weights by class.
 struct Counts {
     right: Vec<f64>,
     actual: Vec<f64>,
@@ -244,7 +261,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// The mean of a share over the classes for which there is one.
+    /// The mean of a ratio over the classes with a nonzero denominator `of`.
     fn mean(&self, times: f64, of: impl Fn(usize) -> f64) -> f64 {
         let occurring: Vec<usize> = (0..self.right.len()).filter(|&class| of(class) > 0.0).collect();
         let sum = occurring.iter().map(|&class| times * self.right[class] / of(class)).sum::<f64>();
@@ -252,15 +269,15 @@ impl Counts {
     }
 }
 
-/// Positives and negatives by falling score, those of equal scores together.
+/// Positives and negatives by descending score. Rows with equal scores form one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// The score, and the weights of positives and negatives that have it.
+    /// Each distinct score, with the weights of its positives and negatives.
     pub steps: Vec<(f64, f64, f64)>,
 }
 
 impl Ranked {
-    /// Of scores, and what else is known of their rows.
+    /// Ranks scores. The functions return whether a row is positive, and its weight.
     pub fn new(
         scores: impl Iterator<Item = f64>,
         is_positive: impl Fn(usize) -> bool,
@@ -284,8 +301,8 @@ impl Ranked {
         self.steps.iter().fold((0.0, 0.0), |(high, low), step| (high + step.1, low + step.2))
     }
 
-    /// The share of pairs of a positive and a negative in which the positive has
-    /// the higher score, ties counting half.
+    /// The fraction of pairs of a positive and a negative in which the positive has the higher
+    /// score. Ties count half.
     pub fn roc_auc(&self) -> Option<f64> {
         let (positives, negatives) = self.totals();
         let (mut above, mut area) = (0.0, 0.0);
@@ -322,13 +339,22 @@ mod tests {
         Judged { truth: Truth::Classes(truth, classes), decisions, probabilities: None, weights: None }
     }
 
+    #[test]
+    fn names_are_those_that_the_option_accepts() {
+        let tasks = [Task::Classification { num_classes: 2 }, Task::Regression { targets: 1 }];
+        for metric in tasks.into_iter().flat_map(Metric::of_task).chain([&Metric::Auto]) {
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
+        }
+    }
+
     fn close(found: Option<f64>, expected: f64) {
         assert!((found.unwrap() - expected).abs() < 1e-15, "{found:?}, not {expected}");
     }
 
     #[test]
     fn classes_by_hand() {
-        // Class 0: 2 of 3 right, predicted 3 times; class 1: 1 of 2, predicted twice; class 2 nowhere.
+        // Class 0: 2 of 3 correct, predicted 3 times; class 1: 1 of 2, predicted twice; class 2
+        // does not occur.
         let found = [0, 0, 1, 0, 1];
         let decisions =
             Array2::from_shape_fn((5, 3), |(row, class)| f64::from(u8::from(found[row] == class)));
@@ -338,7 +364,7 @@ mod tests {
         close(judged.metric(Metric::MacroF1), (4.0 / 6.0 + 2.0 / 4.0) / 2.0);
         assert_eq!(judged.metric(Metric::LogLoss), None, "there are no probabilities");
         assert_eq!(judged.metric(Metric::Rmse), None, "classes are not numbers");
-        // A row counts as often as its weight says.
+        // A row counts as many times as its weight.
         let weighted = Judged { weights: Some(&[1.0, 0.0, 2.0, 1.0, 1.0]), ..judged };
         close(weighted.metric(Metric::Accuracy), 2.0 / 5.0);
     }

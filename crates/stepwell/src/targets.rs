@@ -1,4 +1,4 @@
-//! What is to be predicted of graphs: a class each, or a row of values each.
+//! Targets of graphs: one class per graph, or one row of numbers.
 //!
 //! ```
 //! use stepwell::targets::{Labels, Targets};
@@ -39,7 +39,7 @@ pub enum Labels {
     Text(Vec<String>),
 }
 
-/// Does the same with the list of any type.
+/// Evaluates the same expression for the list of any type.
 macro_rules! each {
     ($labels:expr, $values:ident => $work:expr) => {
         match $labels {
@@ -52,33 +52,33 @@ macro_rules! each {
 }
 
 impl Labels {
-    /// No class at all: what a regression has.
+    /// No classes, as in a regression.
     pub const NONE: Self = Self::Int(Vec::new());
 
-    /// How many there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         each!(self, values => values.len())
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One of them as a string.
+    /// One name as a string.
     ///
     /// # Panics
-    /// When there is none at that position, as indexing a slice does.
+    /// If the position does not exist, as for a slice.
     pub fn name(&self, index: usize) -> String {
         each!(self, values => values[index].to_string())
     }
 
-    /// All of them as strings.
+    /// All names as strings.
     pub fn names(&self) -> Vec<String> {
         (0..self.len()).map(|index| self.name(index)).collect()
     }
 
-    /// Each of them once, ascending as their type ascends.
+    /// The distinct names, in the ascending order of their type.
     pub fn distinct(&self) -> Self {
         fn sorted<T: Clone>(values: &[T], order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
             let mut names = values.to_vec();
@@ -94,8 +94,8 @@ impl Labels {
         }
     }
 
-    /// The position of each among `classes`, which ascend. Names of another type
-    /// are compared as strings. A class that is missing is an error.
+    /// The position of each name in `classes`, which must ascend. Names of another type are
+    /// compared as strings. A name that is not in `classes` is an error.
     pub fn codes(&self, classes: &Self) -> Result<Vec<usize>> {
         let unknown = |row: usize| Error::UnknownClass { row, name: self.name(row) };
         let found: Vec<Option<usize>> = match (self, classes) {
@@ -111,10 +111,10 @@ impl Labels {
         found.into_iter().enumerate().map(|(row, code)| code.ok_or_else(|| unknown(row))).collect()
     }
 
-    /// Those at some positions.
+    /// The names at these positions.
     ///
     /// # Panics
-    /// When there is no such position, as indexing a slice does.
+    /// If a position does not exist, as for a slice.
     pub fn select(&self, positions: &[usize]) -> Self {
         fn chosen<T: Clone>(values: &[T], positions: &[usize]) -> Vec<T> {
             positions.iter().map(|&position| values[position].clone()).collect()
@@ -127,7 +127,7 @@ impl Labels {
         }
     }
 
-    /// Adds more of the same kind; those of another are handed back.
+    /// Appends names of the same type. Returns names of another type unchanged.
     fn append(&mut self, more: Self) -> Option<Self> {
         match (self, more) {
             (Self::Int(mine), Self::Int(more)) => mine.extend(more),
@@ -139,13 +139,12 @@ impl Labels {
         None
     }
 
-    /// Whether the list can name classes in the order of their positions: every
-    /// name once, ascending.
+    /// Whether the list can name classes by position: distinct and ascending.
     pub(crate) fn are_classes(&self) -> bool {
         *self == self.distinct()
     }
 
-    /// The numbers that names are, where they are numbers.
+    /// The names as floats, if they are numbers.
     fn numbers(&self) -> Option<Vec<f64>> {
         match self {
             Self::Int(values) => Some(values.iter().map(|&value| value as f64).collect()),
@@ -176,7 +175,7 @@ fn compare(a: &f64, b: &f64) -> Ordering {
     if a == b { Ordering::Equal } else { a.total_cmp(b) }
 }
 
-/// The order of rows: that of the first numbers that differ.
+/// Compares rows by the first values that differ.
 fn in_order(mine: ArrayView1<'_, f64>, theirs: ArrayView1<'_, f64>) -> Ordering {
     let orders = mine.iter().zip(theirs).map(|(a, b)| compare(a, b));
     orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
@@ -186,15 +185,15 @@ fn search<T>(values: &[T], names: &[T], order: impl Fn(&T, &T) -> Ordering) -> V
     values.iter().map(|value| names.binary_search_by(|name| order(name, value)).ok()).collect()
 }
 
-/// What is known about graphs and to be predicted of others.
+/// The known targets of graphs.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub enum Targets {
-    /// Nothing.
+    /// No targets.
     #[default]
     None,
     /// The class of every graph.
     Classes(Labels),
-    /// Numbers, a row per graph and a column per target. NaN means unknown.
+    /// Numbers, one row per graph and one column per target. NaN means unknown.
     Numbers(Array2<f64>),
     /// The same for binary targets, 0 or 1.
     Binary(Array2<f64>),
@@ -212,7 +211,7 @@ impl Targets {
         Self::Classes(Labels::Int(values))
     }
 
-    /// How many graphs they are of; 0 when nothing is known.
+    /// Number of graphs with a row of targets; 0 without targets.
     pub fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -221,12 +220,12 @@ impl Targets {
         }
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The classes, where graphs have one each.
+    /// The class of each graph, if the targets are classes.
     pub fn labels(&self) -> Option<&Labels> {
         match self {
             Self::Classes(labels) => Some(labels),
@@ -234,15 +233,15 @@ impl Targets {
         }
     }
 
-    /// Each graph's class as a position in the list of class names, which ascend
-    /// as their type does. Nothing where graphs have no class.
+    /// Each graph's class as a position in the list of class names, which ascend as their type
+    /// does. `None` if the targets are not classes.
     pub fn classes(&self) -> Option<(Vec<usize>, Vec<String>)> {
         let labels = self.labels()?;
         let names = labels.distinct();
         Some((labels.codes(&names).expect("every label is among the distinct ones"), names.names()))
     }
 
-    /// The only column of numbers, where there is one.
+    /// The column of numbers, if there is exactly one.
     pub fn column(&self) -> Option<Vec<f64>> {
         match self {
             Self::Numbers(values) if values.ncols() == 1 => Some(values.iter().copied().collect()),
@@ -250,8 +249,8 @@ impl Targets {
         }
     }
 
-    /// The order of the target of a graph and that of another graph among others of the same
-    /// kind. Targets that are unknown come last.
+    /// Compares the target of a graph with that of another graph in `others`, which must be of the
+    /// same kind. Unknown targets come last.
     pub(crate) fn order(&self, graph: usize, others: &Self, other: usize) -> Ordering {
         match (self, others) {
             (Self::Classes(Labels::Int(mine)), Self::Classes(Labels::Int(theirs))) => {
@@ -273,7 +272,7 @@ impl Targets {
         }
     }
 
-    /// Whether anything is known of a graph.
+    /// Whether at least one target of a graph is known.
     pub(crate) fn is_known(&self, graph: usize) -> bool {
         match self {
             Self::None => false,
@@ -284,8 +283,8 @@ impl Targets {
         }
     }
 
-    /// The kind of all targets in few rows: each class once, or one row of numbers. Appended to
-    /// those of other graphs, they tell the classes of all graphs.
+    /// A summary of all targets in few rows: each class once, or one row of numbers. Appended to
+    /// the summaries of other graphs, it gives the classes of all graphs.
     pub fn kinds(&self) -> Self {
         match self {
             Self::Classes(labels) => Self::Classes(labels.distinct()),
@@ -294,10 +293,10 @@ impl Targets {
         }
     }
 
-    /// Those of some graphs.
+    /// The targets of some graphs.
     ///
     /// # Panics
-    /// When there is no such graph, as indexing a slice does.
+    /// If a graph does not exist, as for a slice.
     pub fn select(&self, graphs: &[usize]) -> Self {
         match self {
             Self::None => Self::None,
@@ -307,7 +306,7 @@ impl Targets {
         }
     }
 
-    /// How many there are of a graph: 1 for a class, 0 when nothing is known.
+    /// Number of targets per graph: 1 for classes, 0 without targets.
     pub fn width(&self) -> usize {
         match self {
             Self::None => 0,
@@ -316,9 +315,9 @@ impl Targets {
         }
     }
 
-    /// Adds those of more graphs. Integers and binary labels become floats
-    /// where either are; anything else of another kind is refused. Whether there were graphs without
-    /// a target is for the caller to know.
+    /// Appends the targets of more graphs. If one side has floats, integers and binary labels
+    /// become floats; other mixtures are errors. The caller must keep track of graphs without
+    /// targets.
     pub fn append(&mut self, more: Self) -> Result<()> {
         match (&mut *self, more) {
             (Self::None, more) => {
@@ -355,7 +354,7 @@ impl Targets {
         }
     }
 
-    /// The same as numbers, for a regression. Strings are refused.
+    /// Converts to numbers, for a regression. Rejects strings.
     pub fn into_numbers(self) -> Result<Self> {
         match self {
             Self::Classes(labels) => match labels.numbers() {
@@ -370,8 +369,8 @@ impl Targets {
         }
     }
 
-    /// How many distinct numbers there are, where floats look like the
-    /// names of classes: few, and all of them integers.
+    /// The number of distinct values, if floats look like class names: few values, all of them
+    /// integers.
     pub fn look_like_classes(&self) -> Option<usize> {
         const FEW: usize = 20;
         let mut met = Vec::new();
@@ -386,7 +385,7 @@ impl Targets {
         (2..=FEW).contains(&met.len()).then_some(met.len())
     }
 
-    /// What they are, in words.
+    /// The name of the kind, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::None => "no targets",
@@ -418,7 +417,7 @@ mod tests {
         let texts: Labels = ["2", "10"].into_iter().collect();
         assert_eq!(texts.codes(&Labels::Int(vec![2, 10])).unwrap(), [0, 1], "compared as text");
         let unknown = Labels::Int(vec![3]).codes(&Labels::Int(vec![1, 2])).unwrap_err();
-        assert_eq!(unknown.to_string(), "row 0 has class 3, which is not one of the classes");
+        assert_eq!(unknown.to_string(), "row 0 has class 3, which is not among the known classes");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use stepwell::pyramid::Level;
-use stepwell_data::{Dataset, LevelSummary, Untargeted, files};
+use stepwell_data::{Dataset, LevelSummary, Untargeted, counted, files};
 
 use super::stats::describe_notes;
 use crate::BadUsage;
@@ -53,7 +53,7 @@ struct CoarseningSummary {
     notes: Vec<String>,
 }
 
-/// `S` of one graph.
+/// The entries of `S` for one graph.
 #[derive(Serialize)]
 struct Entries {
     id: String,
@@ -98,13 +98,13 @@ impl Coarsen {
             });
         }
         terminal.notes("note", &notes);
-        let (graphs, out) = (dataset.len(), self.out.display());
-        terminal.note(&format!("pooled {graphs} graphs in {seconds:.2} s and wrote {out}"));
+        let (graphs, out) = (counted(dataset.len(), "graph"), self.out.display());
+        terminal.note(&format!("pooled {graphs} in {seconds:.2} s and wrote {out}"));
         Ok(())
     }
 }
 
-/// Takes the level, which may be most of the memory, and frees it.
+/// Consumes the level, which may be most of the memory, and frees it.
 fn write_level(dataset: &Dataset, level: Level, number: usize, folder: &Path) -> Result<()> {
     let path = folder.join(format!("assignment{number}.jsonl"));
     let mut out = BufWriter::new(File::create(&path).with_context(|| path.display().to_string())?);

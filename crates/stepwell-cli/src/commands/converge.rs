@@ -3,7 +3,7 @@ use clap::Args;
 use serde::Serialize;
 use stepwell::config::ModelConfig;
 use stepwell::model::Model;
-use stepwell_data::Untargeted;
+use stepwell_data::{Untargeted, counted};
 use stepwell_lab::convergence::{BlockConvergence, ConvergenceStudy};
 use stepwell_lab::table::{Cell, Column, Table};
 
@@ -15,9 +15,9 @@ use crate::terminal::{Terminal, shown};
 
 /// Compare the proved bounds on convergence with measurements
 ///
-/// Prints for every block the contraction factor K, the bound T on sweeps of the paper's
-/// theorem, the measured sweeps, and a bound on the distance to the fixed point. If K is 1 or
-/// more there is no bound, though most such iterations converge.
+/// Prints for every block the contraction factor K, the paper's bound T on the number of
+/// sweeps, the measured sweeps, and a bound on the distance to the fixed point. If K is 1 or
+/// more, there is no bound, though most such iterations converge.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell converge MUTAG --spectral-radius 0.4
@@ -84,5 +84,5 @@ fn describe(summary: &ConvergenceSummary) -> String {
         ("distance ≤", |block| optional(block.distance_max, |distance| format!("{distance:.1e}"))),
     ];
     let table = shown(&Table::of("", &summary.blocks, &columns));
-    format!("{}, {} graphs\n{table}", summary.dataset, summary.graphs)
+    format!("{}, {}\n{table}", summary.dataset, counted(summary.graphs, "graph"))
 }

@@ -3,14 +3,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use stepwell_data::{Place, Untargeted, catalog, jsonl};
+use stepwell_data::{Place, ReadOptions, Untargeted, catalog, counted, jsonl};
 
 use crate::args::Input;
 use crate::terminal::Terminal;
 
 /// Write a dataset in another format
 ///
-/// The extension of OUT is the format: .jsonl, .parquet or .zip (TU Dortmund layout). A
+/// The extension of OUT selects the format: .jsonl, .parquet or .zip (TU Dortmund layout). A
 /// name without an extension is a folder of text files (TU Dortmund layout); - writes JSON
 /// lines to standard output. OUT is written completely or not at all.
 #[derive(Args, Debug)]
@@ -18,6 +18,7 @@ use crate::terminal::Terminal;
   stepwell convert MUTAG mutag.parquet
   stepwell convert graphs.jsonl graphs.zip --lossy
   stepwell convert mols.csv mols.parquet --smiles smiles --target logS
+  stepwell convert tox21.csv tox21.parquet --smiles smiles --target NR-AR,NR-ER --groups scaffold
   stepwell convert b-easy - | head -n 1")]
 pub struct Convert {
     #[command(flatten)]
@@ -25,6 +26,11 @@ pub struct Convert {
 
     /// Where to write
     out: PathBuf,
+
+    /// Column with groups (scaffolds, patients) to keep, under the same name. With --smiles,
+    /// 'scaffold' groups molecules by their scaffold
+    #[arg(long, value_name = "COLUMN")]
+    groups: Option<String>,
 
     /// Drop what OUT's format cannot hold, instead of failing
     #[arg(long)]
@@ -34,7 +40,8 @@ pub struct Convert {
 impl Convert {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         self.input.is_not(&self.out)?;
-        let dataset = terminal.load(&self.input, Untargeted::Refuse)?;
+        let reading = ReadOptions { groups: self.groups.clone(), ..self.input.reading(Untargeted::Keep) };
+        let dataset = terminal.load_with(&self.input, &reading)?;
         if self.out.as_os_str() == "-" {
             let stdout = io::BufWriter::new(io::stdout().lock());
             let mut out = jsonl::Writer::new(stdout, Place::file("standard output"));
@@ -51,7 +58,7 @@ impl Convert {
         if !lost.is_empty() {
             terminal.note(&format!("note: not written: {}", lost.join(", ")));
         }
-        terminal.note(&format!("wrote {} graphs to {out}", dataset.len()));
+        terminal.note(&format!("wrote {} to {out}", counted(dataset.len(), "graph")));
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use stepwell::readout::Sample;
 use stepwell::reservoir::Embedding;
 use stepwell::targets::{Encoded, Targets, decode_classes};
 use stepwell_data::synthetic::{self, BenchmarkOptions};
-use stepwell_data::{Dataset, LevelSummary, Part};
+use stepwell_data::{Dataset, LevelSummary, Part, counted};
 use stepwell_lab::metrics::mean_and_std;
 use stepwell_lab::picture::figures::{Cloud, CloudRow};
 use stepwell_lab::report::{self as page, Architecture};
@@ -24,11 +24,11 @@ use crate::terminal::{Terminal, table};
 
 /// See it work: classify the paper's B-easy benchmark with four architectures
 ///
-/// Generates 1800 graphs of three classes, turns them into vectors with the
-/// accurate preset, unpooled and with each of the paper's three poolings between
-/// its blocks, trains a readout on the training part and reports its accuracy on
-/// the test part. "Accuracy per second" divides the accuracy by the time to prepare, embed
-/// and train, without pooling. Also writes demo.html, demo.json and demo.csv to a folder.
+/// Generates 1800 graphs of three classes and turns them into vectors with the preset
+/// accurate: without pooling, and with each of the paper's three poolings between blocks.
+/// Trains a readout on the training part and reports its accuracy on the test part.
+/// "Accuracy per second" divides the accuracy by the time to prepare, embed and train; the
+/// time to pool does not count. Also writes demo.html, demo.json and demo.csv to a folder.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   stepwell demo --seed 7 --out results")]
@@ -42,14 +42,14 @@ pub struct Demo {
     seed: u64,
 }
 
-/// Weights are drawn this often; accuracies are means.
+/// The number of draws of the weights; accuracies are means over them.
 const DRAWS: u64 = 3;
 
 /// The pooling of each architecture, and its name.
 const ARCHITECTURES: [(Pool, &str); 4] =
     [(Pool::None, "none"), (Pool::Graclus, "graclus"), (Pool::Nmf, "nmf"), (Pool::Ndp, "ndp")];
 
-/// What goes to demo.json.
+/// The contents of demo.json.
 #[derive(Serialize)]
 struct DemoResult {
     dataset: String,
@@ -145,9 +145,8 @@ impl Split {
         Ok(right.count() as f64 / self.test.len().max(1) as f64)
     }
 
-    /// All graphs as points of the plane in which classes lie farthest apart. Of
-    /// their vectors only the sums of one stack's last states are looked at: with
-    /// more columns than graphs there is a plane for any classes.
+    /// All graphs as points in the plane that separates the classes best. Uses only the sums of one
+    /// stack's last states: with more columns than graphs, some plane separates any classes.
     fn points(&self, vectors: &Array2<f64>, config: &ModelConfig) -> Result<Vec<[f64; 2]>> {
         let units = config.units.get(config.blocks - 1).context("units of the last block")?;
         let first = (config.blocks - 1) * config.aggregate.len() * units;
@@ -165,7 +164,7 @@ fn measure(
     name: &'static str,
     terminal: &Terminal,
 ) -> Result<(Architecture, Vec<[f64; 2]>)> {
-    // Pooling and preparing depend on nothing that is drawn: once is enough.
+    // Pooling and preparing do not depend on the weights, so once is enough.
     let training = dataset.graphs.select(&split.train);
     let targets = Encoded::new(&split.targets.select(&split.train))?;
     let (config, _) = terminal.busy(&format!("{name}, choosing options"), || {
@@ -263,11 +262,15 @@ fn describe(result: &DemoResult) -> String {
 fn summary(result: &DemoResult) -> String {
     let DemoResult { dataset, graphs, blocks, units, threads, draws, .. } = result;
     format!(
-        "{dataset}: {graphs} graphs, {blocks} blocks of {units} units, {threads} threads, {draws} draws of the weights"
+        "{dataset}: {}, {} of {units} units, {}, {} of the weights",
+        counted(*graphs, "graph"),
+        counted(*blocks, "block"),
+        counted(*threads, "thread"),
+        counted(*draws as usize, "draw")
     )
 }
 
-/// A bar of up to twelve characters, in eighths of one.
+/// A bar of up to twelve characters, in steps of an eighth of a character.
 fn bar(share: f64) -> String {
     let eighths = (96.0 * share.clamp(0.0, 1.0)).round() as usize;
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];

@@ -7,7 +7,6 @@ use serde::Serialize;
 use stepwell::config::Level;
 use stepwell::pool::Pool;
 use stepwell::pyramid::Pyramid;
-use stepwell_data::Untargeted;
 use stepwell_lab::picture::Subject;
 use stepwell_lab::picture::predicted::{self, Compared, Predicted};
 use stepwell_lab::picture::pyramid::{LevelFigures, draw};
@@ -23,12 +22,12 @@ use crate::terminal::Terminal;
 /// Draw one graph and its coarse levels side by side
 ///
 /// Positions come from the dataset or from a force-directed layout; molecules are drawn as
-/// chemists do. Colours are labels, attributes or degrees. If a pooling selects vertices,
-/// those it drops are hollow; if it merges vertices, those that become one share a patch.
-/// Every level shows its size and the value of the cut.
+/// structural formulas. Colours show labels, attributes or degrees. If a pooling selects
+/// vertices, those it drops are hollow; if it merges vertices, those that become one share a
+/// patch. Every level shows its size and the value of the cut.
 ///
-/// With a model of vertices (-m), colours are its predictions; the same graph is drawn next to
-/// it with the known targets.
+/// With a model of vertices (-m), draws the graph twice: coloured by the model's predictions,
+/// and by the known targets.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell draw MUTAG --graph 7 -o graph.svg
@@ -77,14 +76,12 @@ impl Draw {
         if let Some(path) = &self.model {
             ensure!(
                 pooling.is_none(),
-                anyhow!(
-                    "--pool: a model's predictions are drawn on the graph itself; leave out --pool or -m"
-                )
-                .context(BadUsage)
+                anyhow!("--pool: a model's predictions are drawn on the graph itself; remove --pool or -m")
+                    .context(BadUsage)
             );
             return self.draw_predictions(path, terminal);
         }
-        let chosen = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
+        let chosen = self.graph.load(&self.input, terminal)?;
         let (name, dataset) = (chosen.id(0), &chosen);
         let pyramid = match &pooling {
             Some(pooling) => terminal.coarsen(None, &dataset.graphs, pooling, self.pool.levels)?,
@@ -122,7 +119,7 @@ impl Draw {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         self.input.molecules.fit(&model.model)?;
-        let dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
+        let dataset = self.graph.load(&self.input, terminal)?;
         let name = dataset.id(0);
         let predictions = terminal.busy("predicting", || model.predict(&dataset.graphs, |_| Continue(())))?;
         let known = dataset.vertices.as_ref().map(|all| all.known.clone()).unwrap_or_default();

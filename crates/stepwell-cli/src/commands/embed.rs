@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
@@ -10,24 +11,24 @@ use serde::Serialize;
 use serde_json::json;
 use stepwell::config::{Level, Precision};
 use stepwell::model::Model;
-use stepwell::reservoir::Prepared;
+use stepwell::reservoir::{Embedding, Prepared};
 use stepwell::targets::{Labels, Targets};
 use stepwell_data::cache::PyramidCache;
 use stepwell_data::vectors::{Block, CsvWriter, Key, NpyWriter, ParquetWriter, Partial, Shape, VectorWriter};
-use stepwell_data::{Dataset, Expected, Source, Survey, Untargeted, files, models};
+use stepwell_data::{Dataset, Expected, Source, Survey, Untargeted, counted, files, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, DeviceArg, Input, on_device};
 use crate::embedding::{Embedder, Tally, ids};
-use crate::model::ModelArgs;
+use crate::model::{ModelArgs, without_effect};
 use crate::output::{Kept, Output, ResumeArg};
+use crate::pipeline::Piece;
 use crate::terminal::Terminal;
 
 /// Turn every graph into a vector
 ///
-/// Without -o, prints comma-separated values: id,e0,e1,…
-/// .jsonl and .parquet files are read in pieces and may be larger than memory.
-/// Graphs on standard input are embedded as they arrive if a model (-m) fixes the scale of
+/// Without -o, prints comma-separated values (id,e0,e1,…). Files .jsonl and .parquet are read
+/// in pieces and may be larger than memory. Graphs on standard input are embedded as they arrive if a model (-m) fixes the scale of
 /// the features; without a model all graphs are read first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -47,8 +48,8 @@ pub struct Embed {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Embed with the options, weights and feature scales of a saved model, a file of
-    /// 'stepwell train' or of save() in Python
+    /// Embed with the options, weights and feature scales of a saved model, written by
+    /// 'stepwell train' or by save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: Option<PathBuf>,
 
@@ -73,11 +74,11 @@ pub struct Embed {
     options: ModelArgs,
 }
 
-/// What was done.
+/// The summary of the command.
 #[derive(Debug, Default, Serialize)]
 struct EmbeddingSummary {
     units: usize,
-    /// Numbers in a vector.
+    /// The length of a vector.
     columns: usize,
     seconds: f64,
     #[serde(flatten)]
@@ -102,7 +103,7 @@ impl Embed {
             return Err(anyhow!(refusal).context(BadUsage));
         }
         let with_targets = format == Format::Parquet && !self.nodes;
-        // Nothing need be known of all graphs before the first is embedded.
+        // No property of all graphs is needed before the first one is embedded.
         let at_once = saved.is_some() && !with_targets;
         let (mut source, survey) = if at_once {
             (terminal.open_once(&self.input, Untargeted::Keep)?, Survey::default())
@@ -119,7 +120,10 @@ impl Embed {
                 source.expected = Some(Expected::from(saved.model()));
                 saved.into_model()
             }
-            None => Model::new(config, survey.features.clone())?,
+            None => {
+                terminal.notes("note", &without_effect(&config));
+                Model::new(config, survey.features.clone())?
+            }
         };
         if model.config.level == Level::Vertex && !self.nodes {
             let refusal =
@@ -154,10 +158,9 @@ impl Embed {
                 terminal.creating(path, || files::write_whole::<anyhow::Error>(path, write))?;
                 partial.map_or(Ok(()), Partial::finish)?;
                 let EmbeddingSummary { columns, seconds, tally: Tally { graphs, .. }, .. } = report;
+                let (graphs, columns) = (counted(graphs, "graph"), counted(columns, "column"));
                 let path = path.display();
-                terminal.note(&format!(
-                    "embedded {graphs} graphs with {columns} columns in {seconds:.2} s, wrote {path}"
-                ));
+                terminal.note(&format!("embedded {graphs} with {columns} in {seconds:.2} s, wrote {path}"));
                 report
             }
         };
@@ -173,15 +176,17 @@ impl Embed {
             Some("csv") => Ok(Format::Csv),
             Some("parquet") => Ok(Format::Parquet),
             Some("npy") if self.nodes => {
-                bail!("--nodes writes the graph and vertex of every state: use .csv or .parquet")
+                bail!(
+                    "--nodes also writes the graph and vertex of every state, which .npy cannot hold; use .csv or .parquet"
+                )
             }
             Some("npy") => Ok(Format::Npy),
-            _ => bail!("{}: expected an output file .npy, .csv or .parquet", path.display()),
+            _ => bail!("{}: expected an output file that ends in .npy, .csv or .parquet", path.display()),
         }
     }
 }
 
-/// How vectors are written.
+/// The output format of vectors.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Format {
     Csv,
@@ -195,9 +200,9 @@ struct Work {
     model: Model,
     cache: Option<PyramidCache>,
     kept: Option<Kept>,
-    /// Whether states of vertices are wanted.
+    /// Whether to write states of vertices.
     nodes: bool,
-    /// Whether targets, if there are any, are written beside the vectors.
+    /// Whether to write targets, if there are any, beside the vectors.
     with_targets: bool,
 }
 
@@ -230,20 +235,31 @@ impl Work {
         let mut output = Output::new(writer, self.kept.as_ref(), terminal)?;
         let (model, config) = (&self.model, &self.model.config);
         let mut embedder = Embedder::new(model, self.cache.clone(), terminal);
-        let mut seen = 0;
+        let (mut seen, done) = (0, output.done);
+        // The graphs before a piece; nothing if an earlier run has embedded the piece.
+        let mut before = |piece: &Dataset| {
+            seen += piece.len();
+            (seen > done).then_some(seen - piece.len())
+        };
         terminal.counting("embedding", |progress| {
+            if !self.nodes {
+                let take = |_: &mut Embedder<'_>, piece: Piece<'_>, found: Result<Embedding>| {
+                    let (embedding, seen) = (found?, piece.before + piece.dataset.len());
+                    let mut write = |block: &Block<'_>| output.write(block, seen);
+                    self.write_vectors(&piece.dataset, piece.before, embedding.vectors.view(), &mut write)?;
+                    output.flush()
+                };
+                let pass = |push: &mut dyn FnMut(Piece<'_>) -> Result<()>| {
+                    let visit = |dataset: Cow<'_, Dataset>| match before(&dataset) {
+                        Some(before) => push(Piece { dataset, before, rows: None }),
+                        None => Ok(()),
+                    };
+                    self.source.visit_pieces(visit, Err)
+                };
+                return embedder.embed_pieces(progress, pass, take);
+            }
             self.source.visit(|piece| {
-                let before = seen;
-                seen += piece.len();
-                if seen <= output.done {
-                    return Ok(());
-                }
-                let mut write = |block: &Block<'_>| output.write(block, seen);
-                if !self.nodes {
-                    let embedding = embedder.embed_piece(piece, before, None, progress)?;
-                    self.write_vectors(piece, before, embedding.vectors.view(), &mut write)?;
-                    return output.flush();
-                }
+                let Some(before) = before(piece) else { return Ok(()) };
                 let pyramid = embedder.coarsen(&piece.graphs, progress)?;
                 let prepared = embedder.prepare(&piece.graphs, pyramid, progress)?;
                 let clock = Instant::now();
@@ -251,6 +267,7 @@ impl Work {
                 let (tables, runs) = model.states(&prepared, done)?;
                 embedder.tally.embed_seconds += clock.elapsed().as_secs_f64();
                 embedder.tally.add(&runs);
+                let mut write = |block: &Block<'_>| output.write(block, before + piece.len());
                 self.write_states(piece, before, &prepared, &tables, &mut write)?;
                 output.flush()
             })

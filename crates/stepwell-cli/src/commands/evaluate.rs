@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,35 +7,36 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use flate2::read::MultiGzDecoder;
 use serde_json::Map;
-use stepwell::config::{EdgeGate, Level, Metric, ModelConfig, Preset};
+use stepwell::config::{Choose, EdgeGate, Level, Metric, ModelConfig, Preset, typed};
 use stepwell::features::FeatureMap;
-use stepwell_data::{Dataset, ReadOptions, Untargeted, files};
+use stepwell_data::{Dataset, ReadOptions, Untargeted, counted, files, quote};
 use stepwell_lab::baselines::Baseline;
-use stepwell_lab::metrics::{Values, cell, heading, spread_cell};
+use stepwell_lab::metrics::{Values, cell, heading, mean_cell, spread_cell};
 use stepwell_lab::report::{FoldRow, evaluation, fold_table};
+use stepwell_lab::results::chosen;
 use stepwell_lab::run::Run;
 use stepwell_lab::splits::{self, Fold, rare_classes};
 use stepwell_lab::subject::Subject;
 use stepwell_lab::targets::graphs_of;
 
-use super::train::real_classes;
+use super::train::{many_classes, real_classes};
 use crate::BadUsage;
 use crate::args::{DeviceArg, Input};
-use crate::embedding::note_ignored;
-use crate::model::{PRESETS, named};
-use crate::options::typed;
+use crate::embedding::{note_ignored, unconverged};
+use crate::model::{PRESETS, named, without_effect};
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, FoldOfSeed, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
 /// Score a model on held-out graphs
 ///
-/// Evaluates the model that 'stepwell train' makes with the same options. Every fold trains
-/// features, weights and readout on its training and validation graphs, and scores them on its
-/// test graphs. If the dataset has a split, that split is the only fold, unless --folds,
-/// --groups or --splits is given.
+/// Evaluates the model that 'stepwell train' makes with the same options. In every fold, fits
+/// features and trains a readout on the training and validation graphs, and scores the model
+/// on the test graphs. If the dataset has a split, that split is the only fold, unless
+/// --folds, --groups or --splits is given.
 ///
 /// With --level vertex, vertices take the place of graphs. Every split in 'node_split' is a
-/// fold. Folds of --folds divide the vertices of one graph, or whole graphs if there are several.
+/// fold. --folds divides the vertices of a single graph into folds; if there are several
+/// graphs, it divides the graphs.
 ///
 /// Reports every metric the targets allow, with its spread over folds. The headline is
 /// --metric. By default it is accuracy for classes, ROC-AUC for two classes of very different
@@ -61,11 +63,12 @@ pub struct Evaluate {
     #[command(flatten)]
     input: Input,
 
-    /// Splits from a file in the fair-comparison format, .json or .json.gz
+    /// Read splits from a file in the format of the fair comparison of graph networks (Errica et
+    /// al.), .json or .json.gz
     #[arg(long, value_name = "FILE", conflicts_with = "folds")]
     splits: Option<PathBuf>,
 
-    /// Column of a .jsonl or .parquet file with groups (scaffolds, patients); a group is never
+    /// Column of a .jsonl, .parquet or .csv file with groups (scaffolds, patients); a group is never
     /// split between folds, or between training and validation graphs. With --smiles,
     /// 'scaffold' groups molecules by their scaffold
     #[arg(long, value_name = "COLUMN", conflicts_with = "splits")]
@@ -115,10 +118,24 @@ impl Evaluate {
         if searches && self.baseline.is_none() && !config.choose.is_empty() {
             let kept: Vec<&str> = config.choose.iter().map(|choose| choose.option()).collect();
             terminal.note(&format!(
-                "note: --configs searches instead of choosing by leave-one-out: {} stay as they are (--choose none)",
+                "note: with --configs, leave-one-out chooses no options: {} stay as they are, as with --choose none",
                 kept.join(", ")
             ));
             config.choose.clear();
+        }
+        if self.baseline.is_none() {
+            terminal.notes("note", &without_effect(&config));
+        }
+        let other = [
+            (self.groups.is_some(), "--groups"),
+            (self.evaluated.protocol.folds.is_some(), "--folds"),
+            (self.splits.is_some(), "--splits"),
+        ];
+        if let Some((_, other)) = other.iter().find(|(given, _)| *given && self.input.molecules.splits()) {
+            let refusal = format!(
+                "--smiles-split cannot be combined with {other}, which makes other folds; remove one of them"
+            );
+            return Err(anyhow!(refusal).context(BadUsage));
         }
         let device = self.device.open(&self.input.sources, terminal)?;
         let level = config.level;
@@ -147,7 +164,7 @@ impl Evaluate {
             *all =
                 std::mem::take(all).into_numbers().with_context(|| dataset.name.clone()).context(BadUsage)?;
         }
-        // What a map that knows nothing of edges ignores is all that they carry.
+        // A feature map that ignores edges reports everything that the edges carry.
         let carried = FeatureMap::default().ignored_of_edges(&dataset.graphs);
         if let Some(carried) =
             carried.filter(|_| self.baseline.is_none() && config.edge_gate == EdgeGate::None)
@@ -166,7 +183,7 @@ impl Evaluate {
         };
         let subject = match (self.baseline, preset) {
             (Some(baseline), _) => Subject::Baseline(baseline),
-            // What the paper's tables call it.
+            // The name in the paper's tables.
             (None, Preset::Paper) if searches => Subject::Model("reservoir".into(), Box::new(config)),
             (None, preset) => {
                 let name = serde_json::to_value(preset)?.as_str().unwrap_or("model").to_owned();
@@ -196,12 +213,12 @@ impl Evaluate {
             crate::report::write(&path, &evaluation(&Run::read(folder)?, &crate::report::provenance()))?;
             terminal.note(&format!("wrote {}", path.display()));
         }
-        terminal.notes("note", &self.remarks(&found, &dataset, level));
+        terminal.notes("note", &self.remarks(&found, &dataset, &subject));
         if self.json { terminal.json(&found) } else { terminal.print(&describe(&found, level)) }
     }
 
-    /// The folds that are given: in a file, or by the dataset itself. Says what
-    /// a person may not expect of them.
+    /// The given folds, from a file or from the dataset itself. Prints notes about surprising
+    /// properties.
     fn folds(
         &self,
         dataset: &Dataset,
@@ -210,12 +227,12 @@ impl Evaluate {
         terminal: &Terminal,
     ) -> Result<Option<Vec<Fold>>> {
         if let Some(path) = &self.splits {
-            // Splits name graphs by their position among all.
+            // Splits refer to graphs by their position among all graphs.
             ensure!(
                 dataset.left_out == 0,
-                "{}: {} graphs have no target, so the positions in {} do not match; give these graphs a target, or remove --splits",
+                "{}: {} without a target, so the positions in {} do not match; give every graph a target, or remove --splits",
                 dataset.name,
-                dataset.left_out,
+                counted(dataset.left_out, "graph"),
                 path.display()
             );
             return read_splits(path, dataset.len()).map(Some);
@@ -238,9 +255,16 @@ impl Evaluate {
             ));
             return Ok(Some(vec![fold]));
         }
+        if let Some(note) = self.groups.as_ref().and_then(|_| uneven_groups(dataset, folds)) {
+            terminal.note(&note);
+        }
         if let Some((classes, names)) = dataset.targets.classes().filter(|_| self.groups.is_none()) {
             match rare_classes(&classes, folds) {
                 0 => {}
+                1 => terminal.note(&format!(
+                    "note: 1 of {} classes has fewer than {folds} graphs: some folds have none of them",
+                    names.len()
+                )),
                 rare => terminal.note(&format!(
                     "note: {rare} of {} classes have fewer than {folds} graphs: some folds have none of them",
                     names.len()
@@ -250,9 +274,17 @@ impl Evaluate {
         Ok(None)
     }
 
-    /// What a person may not expect, or should try next.
-    fn remarks(&self, found: &EvaluationResult, dataset: &Dataset, level: Level) -> Vec<String> {
+    /// Remarks about surprising results, and suggestions.
+    fn remarks(&self, found: &EvaluationResult, dataset: &Dataset, subject: &Subject) -> Vec<String> {
         let mut remarks = Vec::new();
+        let config = match subject {
+            Subject::Model(_, config) => Some(&**config),
+            Subject::Baseline(_) => None,
+        };
+        let level = config.map_or(Level::Graph, |config| config.level);
+        if let Some((share, config)) = found.converged.filter(|&share| share < 1.0).zip(config) {
+            remarks.push(unconverged(share, config));
+        }
         let targets = match dataset.vertices.as_ref().filter(|_| level == Level::Vertex) {
             Some(all) => &all.known.targets,
             None => &dataset.targets,
@@ -260,6 +292,7 @@ impl Evaluate {
         if let Some(values) = targets.look_like_classes().filter(|_| !self.regression) {
             remarks.push(real_classes(values, level));
         }
+        remarks.extend(many_classes(targets, level).filter(|_| !self.regression));
         match found.folds_without_value() {
             0 => {}
             folds => remarks.push(format!(
@@ -275,25 +308,57 @@ impl Evaluate {
             let count = found.folds.iter().filter(without).count();
             if count > 0 {
                 remarks.push(format!(
-                    "target '{name}' has no value in {count} of {} folds: no training {items}, or no test {items}, have a known one",
+                    "target '{name}' has no value in {count} of {} folds: it is unknown for all of their training {items}, or for all of their test {items}",
                     found.folds.len(),
                     items = level.items()
                 ));
             }
         }
-        let better = found.baselines.iter().filter(|simple| simple.is_better(found));
+        let ahead = |simple: &&EvaluationResult| {
+            simple.standard_errors_better(found).is_some_and(|errors| errors > 2.0)
+        };
+        let better = found.baselines.iter().filter(ahead);
         if let Some(best) = better.reduce(|best, next| if next.is_better(best) { next } else { best }) {
             remarks.push(format!(
-                "the baseline '{}' is better here ({}): try other inputs (--structure log-degree,clustering) or another preset",
-                best.model, figure(best)
+                "the baseline '{}' is better here, by more than two standard errors ({}){}",
+                best.model,
+                figure(best),
+                config.map_or_else(String::new, |config| advice(config, found.title()))
             ));
         }
         remarks
     }
 }
 
-/// The splits of vertices that a dataset comes with, or that of its graphs; nothing where
-/// there are none.
+/// A note if a group is so large that its fold is much larger than the others.
+fn uneven_groups(dataset: &Dataset, folds: usize) -> Option<String> {
+    let mut sizes = BTreeMap::new();
+    dataset.groups.iter().flatten().for_each(|group| *sizes.entry(group.as_str()).or_insert(0) += 1);
+    let (name, largest) = sizes.into_iter().max_by_key(|&(_, size)| size)?;
+    let graphs = dataset.len();
+    let name = match name {
+        "" if dataset.molecules.is_some() => "molecules without rings".to_owned(),
+        name => quote(name.as_bytes()),
+    };
+    (5 * largest * folds > 6 * graphs).then(|| {
+        format!("note: the largest group ({name}) has {largest} of {graphs} graphs, and all of them are in one of {folds} folds")
+    })
+}
+
+/// Suggestions for a model that a baseline beats: options that it does not use yet, and that
+/// leave-one-out does not compare.
+fn advice(config: &ModelConfig, preset: &str) -> String {
+    let mut all = Vec::new();
+    if config.structure.is_empty() && !config.choose.contains(&Choose::Structure) {
+        all.push("--structure log-degree,clustering");
+    }
+    if preset != "accurate" {
+        all.push("--preset accurate");
+    }
+    if all.is_empty() { String::new() } else { format!("; try {}", all.join(" or ")) }
+}
+
+/// The vertex splits of a dataset, or the split of its graphs; `None` without a split.
 fn folds_of_vertices(dataset: &Dataset, terminal: &Terminal) -> Option<Vec<Fold>> {
     let all = dataset.vertices.as_ref()?;
     let known = &all.known.rows;
@@ -319,7 +384,7 @@ fn folds_of_vertices(dataset: &Dataset, terminal: &Terminal) -> Option<Vec<Fold>
 fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
     /// Far more than the splits of any dataset.
     const MOST: u64 = 1 << 27;
-    /// What a byte may become: a number of eight bytes takes two of them.
+    /// Memory per byte of text: a number of eight bytes takes two bytes of text.
     const MADE_OF_BYTE: u64 = 9;
     let named = || path.display().to_string();
     let file = File::open(path).with_context(named)?;
@@ -331,7 +396,7 @@ fn read_splits(path: &Path, graphs: usize) -> Result<Vec<Fold>> {
 }
 
 fn describe(found: &EvaluationResult, level: Level) -> String {
-    // Folds are counted anew for every seed.
+    // Folds are numbered per seed.
     let each_seed = found.folds.iter().filter(|fold| fold.seed == found.seed).count().max(1);
     let rows: Vec<FoldRow<'_>> = found
         .folds
@@ -348,7 +413,8 @@ fn describe(found: &EvaluationResult, level: Level) -> String {
     let subject = match (found.model.as_str(), found.blocks) {
         (baseline, 0) => format!("baseline {baseline}"),
         (_, blocks) => {
-            format!("{}{}, pooling {}, {blocks} blocks", found.title(), changes(found), found.pool)
+            let blocks = counted(blocks, "block");
+            format!("{}{}, pooling {}, {blocks}", found.title(), changes(found), found.pool)
         }
     };
     let folds = shown(&fold_table(&rows, found.metric));
@@ -358,6 +424,9 @@ fn describe(found: &EvaluationResult, level: Level) -> String {
         figure(found),
         protocol(found, level.items())
     );
+    if let Some(words) = chosen(found.folds.iter().map(|fold| &fold.result)) {
+        text += &format!("\nChosen by leave-one-out: {words}.");
+    }
     let simple = found.baselines.iter().map(|simple| (simple.model.as_str(), &simple.metrics));
     let all: Vec<(&str, &Spreads)> = std::iter::once((found.title(), &found.metrics)).chain(simple).collect();
     text += &format!("\n\n{}", by_metric("model", found.metric, &all));
@@ -373,7 +442,7 @@ fn describe(found: &EvaluationResult, level: Level) -> String {
     }
 }
 
-/// The options that differ from the preset, but for those the subject's line has anyway.
+/// The options that differ from the preset, without those already in the subject's line.
 fn changes(found: &EvaluationResult) -> String {
     let others =
         found.options.iter().filter(|(name, _)| !matches!(name.as_str(), "pool" | "blocks" | "level"));
@@ -381,7 +450,7 @@ fn changes(found: &EvaluationResult) -> String {
     if all.is_empty() { String::new() } else { format!(" with {}", all.join(", ")) }
 }
 
-/// How the scores came about: folds and their sizes, draws, the search.
+/// Describes the protocol: folds and their sizes, draws, the search.
 fn protocol(found: &EvaluationResult, items: &str) -> String {
     let size = |part: usize| {
         let sizes = || found.sizes.iter().map(|sizes| sizes[part]);
@@ -390,32 +459,31 @@ fn protocol(found: &EvaluationResult, items: &str) -> String {
             (least, most) => format!("{least} to {most}"),
         }
     };
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let scored = if found.on_validation { "validation" } else { "test" };
     let mut words = vec![
         format!(
             "{} with {} training, {} validation and {} test {items}",
-            plural(found.sizes.len(), "fold"),
+            counted(found.sizes.len(), "fold"),
             size(0),
             size(1),
             size(2)
         ),
-        format!("{} of the weights", plural(found.initialisations, "draw")),
+        format!("{} of the weights", counted(found.initialisations, "draw")),
     ];
     if found.configurations > 0 {
         let searched = found.searched.join(", ");
-        words.push(format!("{} of {searched}", plural(found.configurations, "configuration")));
+        words.push(format!("{} of {searched}", counted(found.configurations, "configuration")));
     }
     words.push(format!("scored on the {scored} {items}"));
     let mut seeds: Vec<u64> = found.folds.iter().map(|fold| fold.seed).collect();
     seeds.dedup();
     if seeds.len() > 1 {
-        words.push(plural(seeds.len(), "repeat"));
+        words.push(counted(seeds.len(), "repeat"));
     }
     format!("Protocol: {}.", words.join("; "))
 }
 
-/// A line for each of some names, a column for each metric, the headline first.
+/// A line for each name and a column for each metric, the headline first.
 fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
     let mut metrics: Vec<Metric> = all.iter().flat_map(|(_, found)| found.0.keys().copied()).collect();
     metrics.sort_by_key(|&metric| (metric != headline, metric));
@@ -432,10 +500,8 @@ fn by_metric(what: &str, headline: Metric, all: &[(&str, &Spreads)]) -> String {
 }
 
 fn mean_and_std(metric: Metric, spread: &Spread) -> String {
-    match spread.std {
-        Some(std) => spread_cell(metric, spread.mean, std).text,
-        None => cell(metric, spread.mean).text,
-    }
+    let folds = spread.folds.unwrap_or(spread.all);
+    mean_cell(metric, spread.mean, spread.std, (folds, spread.all)).text
 }
 
 fn figure(found: &EvaluationResult) -> String {
@@ -443,5 +509,11 @@ fn figure(found: &EvaluationResult) -> String {
     let unit = if found.metric.is_share() { " %" } else { "" };
     let over =
         if found.folds.len() == 1 && headline.std.is_some() { " over draws of the weights" } else { "" };
-    format!("{} {}{unit}{over}", found.metric.title(), mean_and_std(found.metric, headline))
+    let folds =
+        headline.folds.map_or_else(String::new, |folds| format!(" ({folds} of {} folds)", headline.all));
+    let value = match headline.std.filter(|_| headline.folds != Some(1)) {
+        Some(std) => spread_cell(found.metric, headline.mean, std).text,
+        None => cell(found.metric, headline.mean).text,
+    };
+    format!("{} {value}{unit}{over}{folds}", found.metric.title())
 }

@@ -7,9 +7,9 @@ use serde::Serialize;
 use stepwell::config::Level;
 use stepwell::model::TrainedModel;
 use stepwell::targets::{Targets, Task};
-use stepwell_data::Untargeted;
+use stepwell_data::counted;
 use stepwell_lab::picture::Subject;
-use stepwell_lab::picture::explanation::{Explained, Shares, draw, draw_vertex};
+use stepwell_lab::picture::explanation::{Explained, Shares, draw, draw_vertex, question};
 
 use crate::BadUsage;
 use crate::args::Input;
@@ -21,8 +21,8 @@ use crate::terminal::{Terminal, table};
 ///
 /// A decision value is an intercept plus a contribution of every vertex. The intercept of a
 /// model with landmarks is the decision value of a graph with the mean vector of the training
-/// graphs; integrated gradients divide the difference among the vertices, and vertices of a
-/// Weisfeiler–Lehman colour share its contribution equally. For the aggregate max, a unit's
+/// graphs; integrated gradients divide the difference from it among the vertices, and vertices
+/// of a Weisfeiler–Lehman colour share its contribution equally. For the aggregate max, a unit's
 /// contribution belongs to the vertex with the maximum. The picture divides the
 /// contribution of a coarse vertex among the vertices it stands for.
 ///
@@ -46,12 +46,13 @@ pub struct Explain {
     #[arg(long, value_name = "VERTEX")]
     vertex: Option<usize>,
 
-    /// A saved model: a file of 'stepwell train' or of save() in Python
+    /// A saved model, written by 'stepwell train' or by save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
-    /// The class whose decision value is explained (default: the predicted one); of several
-    /// targets, the target, by name or position from 0 (default: the first)
+    /// The class whose decision value is explained (default: the second of two classes, or else
+    /// the predicted one); with several targets, the target to explain, by name or by position
+    /// from 0 (default: the first)
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
 
@@ -66,10 +67,10 @@ struct ExplainedGraph<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     vertex: Option<usize>,
     #[serde(flatten)]
-    explained: Explained<'a>,
+    explained: Explained,
 }
 
-/// Vertices in the table.
+/// The number of vertices in the table.
 const LISTED: usize = 12;
 
 impl Explain {
@@ -77,7 +78,7 @@ impl Explain {
         self.picture.check()?;
         let model = read_model(&self.model)?;
         self.input.molecules.fit(&model.model)?;
-        let mut dataset = self.graph.choose(&terminal.load(&self.input, Untargeted::Keep)?)?;
+        let mut dataset = self.graph.load(&self.input, terminal)?;
         if dataset.molecules.is_none() {
             dataset.molecules.clone_from(&model.model.molecules);
         }
@@ -143,11 +144,7 @@ impl Explain {
             }
             return terminal.print(&describe(&title, &shares, what, prediction, &known));
         }
-        let question = match (&target, class) {
-            (Some(target), _) => format!("target {target}"),
-            (None, Some(class)) => format!("class {class}"),
-            (None, None) => "the prediction".to_owned(),
-        };
+        let question = question(&model, column);
         let picture = match vertex {
             Some(vertex) => draw_vertex(&subject, &shares, vertex, &question)?,
             None => draw(&subject, &shares, &question)?,
@@ -156,11 +153,11 @@ impl Explain {
             dataset: &dataset.name,
             graph: &name,
             vertex,
-            explained: Explained { target: target.clone(), ..Explained::new(&shares, class, prediction) },
+            explained: Explained::new(&model, &shares, column, predicted),
         })
     }
 
-    /// The vertex to explain, where the model predicts vertices.
+    /// The vertex to explain, if the model predicts vertices.
     fn vertex_of(&self, model: &TrainedModel, count: usize) -> Result<Option<usize>> {
         match (model.model.config.level, self.vertex) {
             (Level::Graph, None) => Ok(None),
@@ -169,22 +166,23 @@ impl Explain {
             (Level::Vertex, found) => {
                 let last = count.saturating_sub(1);
                 let found = found.map_or("none".to_owned(), |vertex| vertex.to_string());
-                let why = "since the model predicts vertices";
-                Err(anyhow!("--vertex: expected a vertex from 0 to {last}, {why}, found {found}"))
+                Err(anyhow!(
+                    "--vertex: the model predicts vertices; expected a vertex from 0 to {last}, found {found}"
+                ))
             }
         }
     }
 
-    /// The column of the class asked for, or of the one predicted.
+    /// The column of the requested class, or the default one.
     fn column(&self, model: &TrainedModel, predicted: Option<usize>) -> Result<usize> {
         match &self.class {
             Some(name) => model.column(name).map_err(|error| anyhow!("--{error}").context(BadUsage)),
-            None => Ok(predicted.unwrap_or(0)),
+            None => Ok(model.column_to_explain(predicted)),
         }
     }
 }
 
-/// What is known of a graph or vertex, in words; of several targets, of one of them.
+/// The known target of a graph or vertex, in words; of several targets, one of them.
 fn known(targets: &Targets, at: usize, target: Option<usize>) -> String {
     match (targets, target) {
         (Targets::None, _) => String::new(),
@@ -215,7 +213,7 @@ fn describe(
     let what = what.unwrap_or_else(|| "prediction".to_owned());
     let mut parts = vec![vec!["intercept".to_owned(), String::new(), format!("{:.6}", shares.intercept)]];
     for (level, values) in &shares.levels {
-        let vertices = format!("{} vertices", values.len());
+        let vertices = counted(values.len(), "vertex");
         parts.push(vec![format!("level {level}"), vertices, format!("{:.6}", values.iter().sum::<f64>())]);
     }
     parts.push(vec![what, String::new(), format!("{:.6}", shares.decision)]);

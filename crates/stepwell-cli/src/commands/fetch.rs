@@ -3,6 +3,7 @@ use clap::Args;
 
 use crate::terminal::Terminal;
 use stepwell_data::catalog::{Catalog, Location};
+use stepwell_data::counted;
 
 /// Download a dataset into the cache
 ///
@@ -37,7 +38,7 @@ impl Fetch {
             }
             location => ensure!(
                 matches!(location, Location::Path(_)) && !self.name.contains(['/', '\\']),
-                "'{}' is not the name of a dataset to download",
+                "'{}' is not the name of a dataset to download; 'stepwell datasets' lists names",
                 self.name
             ),
         }
@@ -45,7 +46,7 @@ impl Fetch {
             catalog.fetch(&self.name, self.sha256.as_deref(), progress)
         })?;
         let dataset = stepwell_data::catalog::read(&path)?;
-        terminal.note(&format!("{}: {} graphs in {}", self.name, dataset.len(), path.display()));
+        terminal.note(&format!("{}: {} in {}", self.name, counted(dataset.len(), "graph"), path.display()));
         Ok(())
     }
 }

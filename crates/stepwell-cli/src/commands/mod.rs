@@ -1,4 +1,4 @@
-//! One file per command: its arguments and what it does.
+//! One file per command, with its arguments and its implementation.
 
 mod coarsen;
 mod completions;

@@ -17,7 +17,7 @@ use crate::terminal::{Terminal, table};
   stepwell model model.safetensors
   stepwell model model.safetensors --json")]
 pub struct Model {
-    /// A saved model: a file of 'stepwell train' or of save() in Python
+    /// A saved model, written by 'stepwell train' or by save() in Python
     #[arg(value_name = "FILE")]
     file: PathBuf,
 

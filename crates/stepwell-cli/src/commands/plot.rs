@@ -12,14 +12,14 @@ use stepwell_lab::picture::embedding::{Method, Vectors, plot};
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, ids};
-use crate::model::ModelArgs;
+use crate::model::{ModelArgs, without_effect};
 use crate::picture::PictureArgs;
 use crate::terminal::Terminal;
 
 /// Draw all graphs as points in a plane
 ///
-/// Embeds the graphs and projects their vectors to the plane, by linear discriminants (lda,
-/// which separates classes) or principal components (pca). Colours are classes, or fifths of
+/// Embeds the graphs and projects their vectors onto a plane, by linear discriminants (lda,
+/// which separates classes) or principal components (pca). Colours show classes, or fifths of
 /// numeric targets. A page (.html) zooms, names the graph under the pointer, and hides
 /// classes by a click in the legend.
 #[derive(Args, Debug)]
@@ -57,9 +57,10 @@ struct PlottedPoints {
     dataset: String,
     method: &'static str,
     graphs: usize,
-    /// Of each axis: its share of the variance between classes (discriminants) or of all.
+    /// For each axis, its share of the variance: between classes for discriminants, otherwise of
+    /// all variance.
     explained: Vec<f64>,
-    /// Where each graph lies.
+    /// The position of each graph.
     points: Vec<[f64; 2]>,
 }
 
@@ -75,9 +76,12 @@ impl Plot {
                 source.expected = Some(Expected::from(saved.model()));
                 saved.into_model()
             }
-            None => Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?,
+            None => {
+                terminal.notes("note", &without_effect(&config));
+                Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?
+            }
         };
-        model.expect_graphs("plot").context(BadUsage)?;
+        model.expect_graphs("be plotted").context(BadUsage)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model, cache, terminal);
         let (mut numbers, mut targets) = (Vec::new(), Targets::None);

@@ -13,23 +13,25 @@ use stepwell::config::{Level, Metric};
 use stepwell::model::TrainedModel;
 use stepwell::readout::Wanted;
 use stepwell::reservoir::Embedding;
-use stepwell_data::predictions::{Asked, Columns, thresholds};
+use stepwell_data::predictions::{Asked, Columns, class_name, class_of, thresholds};
 use stepwell_data::vectors::{Block, CsvWriter, Key, ParquetWriter, Partial, VectorWriter};
-use stepwell_data::{Dataset, Error, Expected, Source, Untargeted, files};
+use stepwell_data::{Dataset, Error, Expected, Source, Untargeted, counted, files};
 
 use crate::BadUsage;
 use crate::args::{Caching, DeviceArg, Input, PartArg, on_device};
 use crate::embedding::{Embedder, Tally, blamed, ids};
 use crate::model::read_model;
 use crate::output::{Output, ResumeArg};
+use crate::pipeline::Piece;
 use crate::score::{Metrics, Score};
 use crate::terminal::Terminal;
 
 /// Predict the graphs of a dataset with a saved model
 ///
-/// Writes a row per graph: id, prediction and, for classes, score_<class>. Several targets
-/// have prediction_<target> and score_<target> each. A model trained with --level vertex
-/// writes a row per vertex: graph, vertex, prediction and the rest.
+/// Writes a row per graph: id, prediction and, for classes, score_<class>. With several
+/// targets, each has prediction_<target> and score_<target>. A model trained with --level
+/// vertex writes a row per vertex: graph, vertex, prediction and the other columns. A graph
+/// without vertices has no prediction: its cells are empty.
 ///
 /// --proba adds calibrated probabilities. --coverage adds sets of classes, or intervals, that
 /// contain the truth with that probability. If the dataset has targets, metrics are
@@ -43,14 +45,15 @@ use crate::terminal::Terminal;
   stepwell predict MUTAG -m mutag.safetensors
   stepwell predict new.parquet -m model.safetensors -o predictions.csv --skip-bad
   stepwell predict new.jsonl -m model.safetensors --proba --coverage 0.9
-  stepwell predict screen.parquet -m hits.safetensors --precision 0.8 -o hits.csv
+  stepwell predict screen.parquet -m hits.safetensors --coverage 0.9 --per-class
+  stepwell predict screen.parquet -m hits.safetensors --precision 0.8 --class active -o hits.csv
   stepwell predict cora.npz -m cora.safetensors --part test --proba
   stepwell predict b-hard --part test -m model.safetensors --json")]
 pub struct Predict {
     #[command(flatten)]
     input: Input,
 
-    /// A saved model: a file of 'stepwell train' or of save() in Python
+    /// A saved model, written by 'stepwell train' or by save() in Python
     #[arg(short, long, value_name = "FILE")]
     model: PathBuf,
 
@@ -68,14 +71,23 @@ pub struct Predict {
     #[arg(long, value_name = "SHARE")]
     coverage: Option<f64>,
 
-    /// Two classes, or targets of 0 and 1: choose the threshold of the second class, or of 1,
-    /// whose leave-one-out precision is at least this share
+    /// Let sets contain the truth with that probability for the graphs of every class, however
+    /// rare, instead of on average; a class with too few training graphs is in every set
+    #[arg(long, requires = "coverage")]
+    per_class: bool,
+
+    /// Choose the threshold so that --class is found with at least this leave-one-out precision.
+    /// Needs two classes, or targets of 0 and 1
     #[arg(long, value_name = "SHARE", conflicts_with = "recall")]
     precision: Option<f64>,
 
-    /// The same for the recall
+    /// Choose the threshold so that --class is found with at least this leave-one-out recall
     #[arg(long, value_name = "SHARE")]
     recall: Option<f64>,
+
+    /// The class to find with --precision or --recall (default: the second of two classes, or 1)
+    #[arg(long, value_name = "CLASS")]
+    class: Option<String>,
 
     /// Skip and report rows of .jsonl and .parquet files that are broken or do not fit the model
     #[arg(long)]
@@ -102,7 +114,7 @@ pub struct Predict {
 struct PredictionSummary {
     dataset: String,
     skipped: usize,
-    /// The first [`LISTED`] of them: where they are, and what is wrong.
+    /// The first [`LISTED`] skipped rows: their locations and faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped_rows: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,10 +128,10 @@ struct PredictionSummary {
     tally: Tally,
 }
 
-/// Skipped rows that notes describe.
+/// The most skipped rows described in notes.
 const NOTED: usize = 3;
 
-/// Skipped rows that JSON describes.
+/// The most skipped rows described in JSON.
 const LISTED: usize = 10_000;
 
 impl Predict {
@@ -130,7 +142,8 @@ impl Predict {
                 Some("csv") => false,
                 Some("parquet") => true,
                 _ => {
-                    let refusal = format!("{}: expected an output file .csv or .parquet", path.display());
+                    let refusal =
+                        format!("{}: expected an output file that ends in .csv or .parquet", path.display());
                     return Err(anyhow!(refusal).context(BadUsage));
                 }
             },
@@ -187,22 +200,38 @@ impl Predict {
         if self.json { terminal.json(&report) } else { Ok(()) }
     }
 
-    /// What predictions come with. Says which thresholds are used.
+    /// The requested additions to predictions. Prints the thresholds in use.
     fn asked(&self, model: &TrainedModel, terminal: &Terminal) -> Result<Asked> {
         let wanted = self.precision.map(Wanted::Precision).or(self.recall.map(Wanted::Recall));
-        let thresholds = wanted.map_or(Ok(Vec::new()), |wanted| thresholds(model, wanted))?;
+        ensure!(
+            self.class.is_none() || wanted.is_some(),
+            "--class names the class to find with --precision or --recall; pass one of them"
+        );
+        let class = self.class.as_ref().map_or(Ok(1), |name| class_of(model, name));
+        let thresholds = match wanted {
+            Some(wanted) => thresholds(model, class?, wanted)?,
+            None => Vec::new(),
+        };
         for (target, found) in thresholds.iter().enumerate() {
             let name =
                 if thresholds.len() > 1 { format!("{}: ", model.target(target)) } else { String::new() };
+            let (class, relation) =
+                (class_name(model, found.class), if found.class == 0 { "≤" } else { "≥" });
             terminal.note(&format!(
-                "{name}threshold {:.4}: leave-one-out precision {:.3}, recall {:.3}",
+                "{name}class {class} if decision value {relation} {:.4}: leave-one-out precision {:.3}, recall {:.3}",
                 found.threshold, found.precision, found.recall
             ));
         }
-        Ok(Asked { proba: self.proba, coverage: self.coverage, thresholds })
+        let asked =
+            Asked { proba: self.proba, coverage: self.coverage, per_class: self.per_class, thresholds };
+        if let Some(note) = asked.note(model)? {
+            let advice = if self.per_class { "" } else { "; --per-class covers every class" };
+            terminal.note(&format!("note: {note}{advice}"));
+        }
+        Ok(asked)
     }
 
-    /// The vertices that are predicted, where the model is one of vertices.
+    /// The vertices to predict, if the model predicts vertices.
     fn vertices(&self, piece: &Dataset, level: Level) -> Option<Vec<usize>> {
         let count = piece.graphs.num_vertices();
         (level == Level::Vertex).then(|| match &piece.vertices {
@@ -224,6 +253,8 @@ impl Predict {
             "command": "predict",
             "proba": self.proba,
             "coverage": self.coverage,
+            "per_class": self.per_class,
+            "class": self.class,
             "precision": self.precision,
             "recall": self.recall,
             "skip_bad": self.skip_bad,
@@ -233,8 +264,8 @@ impl Predict {
         let mut output = Output::new(writer, kept.as_ref(), terminal)?;
         let cache = self.caching.pyramids(&self.input.sources).filter(|_| source.is_whole());
         let mut embedder = Embedder::new(&model.model, cache, terminal);
-        let mut score = Score::default();
-        let (mut skipped, mut skipped_rows, mut seen) = (0, Vec::new(), 0);
+        let (mut score, mut blank) = (Score::default(), 0);
+        let (mut skipped, mut skipped_rows) = (0, Vec::new());
         let mut skip = |what: String| {
             skipped += 1;
             if skipped <= NOTED {
@@ -245,76 +276,98 @@ impl Predict {
             }
         };
         let skip = std::cell::RefCell::new(&mut skip);
+        let done = output.done;
         terminal.counting("predicting", |progress| {
-            source.visit_good(
-                |piece| {
-                    piece.notes.iter().for_each(|text| terminal.note(&format!("note: {text}")));
-                    let mut piece = Cow::Borrowed(piece);
-                    let before = seen;
-                    seen += piece.len();
-                    if seen <= output.done {
-                        return Ok(());
-                    }
-                    let mut vertices = self.vertices(&piece, level);
-                    let embedding = match embedder.embed_piece(&piece, before, vertices.as_deref(), progress)
-                    {
-                        Err(error) if self.skip_bad && blamed(&error).is_some() => {
-                            let (embedding, bad) = embedder.embed_alone(&piece.graphs, progress)?;
-                            let names = ids(&piece, before);
-                            for (graph, error) in &bad {
-                                skip.borrow_mut()(format!(
-                                    "graph '{}' of {}: {error}",
-                                    names[*graph], piece.name
-                                ));
-                            }
-                            let rest = (0..piece.len()).filter(|graph| bad.iter().all(|(at, _)| at != graph));
-                            let named = Dataset { ids: Some(names), ..piece.into_owned() };
-                            piece = Cow::Owned(named.select(&rest.collect::<Vec<_>>()));
-                            vertices = self.vertices(&piece, level);
-                            match &vertices {
-                                // All of their vertices were embedded.
-                                Some(rows) => Embedding {
-                                    vectors: embedding.vectors.select(Axis(0), rows),
-                                    ..embedding
-                                },
-                                None => embedding,
-                            }
+            let mut seen = 0;
+            let pass = |push: &mut dyn FnMut(Piece<'_>) -> Result<()>| {
+                source.visit_pieces(
+                    |dataset: Cow<'_, Dataset>| {
+                        dataset.notes.iter().for_each(|text| terminal.note(&format!("note: {text}")));
+                        let before = seen;
+                        seen += dataset.len();
+                        if seen <= done {
+                            return Ok(());
                         }
-                        embedding => embedding?,
-                    };
-                    let predictions = model.read(embedding)?;
-                    score.add(model, &predictions, &piece, vertices.as_deref())?;
-                    let columns = Columns::new(model, &predictions, asked)?;
-                    let mut ids = ids(&piece, before);
-                    let mut places = Vec::new();
-                    if let Some(rows) = &vertices {
-                        (ids, places) = places_of(rows, piece.graphs.vertex_offsets(), &ids);
+                        let rows = self.vertices(&dataset, level);
+                        push(Piece { dataset, before, rows })
+                    },
+                    |error: Error| {
+                        if !self.skip_bad {
+                            return Err(error);
+                        }
+                        skip.borrow_mut()(error.to_string());
+                        Ok(())
+                    },
+                )
+            };
+            embedder.embed_pieces(progress, pass, |embedder, piece, embedding| {
+                let Piece { dataset: mut piece, before, rows: mut vertices } = piece;
+                let seen = before + piece.len();
+                let embedding = match embedding {
+                    Err(error) if self.skip_bad && blamed(&error).is_some() => {
+                        let (embedding, bad) = embedder.embed_alone(&piece.graphs, progress)?;
+                        let names = ids(&piece, before);
+                        for (graph, error) in &bad {
+                            skip.borrow_mut()(format!(
+                                "graph '{}' of {}: {error}",
+                                names[*graph], piece.name
+                            ));
+                        }
+                        let rest = (0..piece.len()).filter(|graph| bad.iter().all(|(at, _)| at != graph));
+                        let rest: Vec<usize> = rest.collect();
+                        let named = Dataset { ids: Some(names), ..piece.into_owned() };
+                        piece = Cow::Owned(named.select(&rest));
+                        vertices = self.vertices(&piece, level);
+                        match &vertices {
+                            // All vertices of these graphs were embedded.
+                            Some(rows) => {
+                                Embedding { vectors: embedding.vectors.select(Axis(0), rows), ..embedding }
+                            }
+                            None => embedding,
+                        }
                     }
-                    let of = [Key::Text(&ids)].into_iter();
-                    let vertex = vertices.is_some().then_some(Key::Whole(&places));
-                    let keys = of.chain(vertex).chain(columns.keys()).collect();
-                    output.write(&Block { keys, rows: columns.scores() }, seen)?;
-                    output.flush()
-                },
-                |error: Error| {
-                    if !self.skip_bad {
-                        return Err(error);
-                    }
-                    skip.borrow_mut()(error.to_string());
-                    Ok(())
-                },
-            )
+                    embedding => embedding?,
+                };
+                let mut predictions = model.read(embedding)?;
+                if level == Level::Graph {
+                    blank += predictions.blank_empty(&piece.graphs);
+                }
+                score.add(model, &predictions, &piece, vertices.as_deref())?;
+                let columns = Columns::new(model, &predictions, asked)?;
+                let mut ids = ids(&piece, before);
+                let mut places = Vec::new();
+                if let Some(rows) = &vertices {
+                    (ids, places) = places_of(rows, piece.graphs.vertex_offsets(), &ids);
+                }
+                let of = [Key::Text(&ids)].into_iter();
+                let vertex = vertices.is_some().then_some(Key::Whole(&places));
+                let keys = of.chain(vertex).chain(columns.keys()).collect();
+                output.write(&Block { keys, rows: columns.scores() }, seen)?;
+                output.flush()
+            })
         })?;
         if skipped > 0 {
             let more = if skipped > NOTED { "; --json lists them" } else { "" };
-            terminal.note(&format!("skipped {skipped} rows that are broken or do not fit the model{more}"));
+            let rows = match skipped {
+                1 => "1 row that is broken or does not fit the model".to_owned(),
+                many => format!("{many} rows that are broken or do not fit the model"),
+            };
+            terminal.note(&format!("skipped {rows}{more}"));
             ensure!(embedder.tally.graphs > 0, "{}: no graph fits the model", source.name);
         }
+        if blank > 0 {
+            let (graphs, their) = match blank {
+                1 => ("one graph has", "its prediction is"),
+                _ => ("graphs have", "their predictions are"),
+            };
+            let count = if blank == 1 { String::new() } else { format!("{blank} ") };
+            terminal.note(&format!("note: {count}{graphs} no vertices: {their} blank"));
+        }
         if score.strange > 0 {
+            let item = if level == Level::Vertex { "vertex" } else { "graph" };
             terminal.note(&format!(
-                "note: {} {} have a class unknown to the model (known: {})",
-                score.strange,
-                level.items(),
+                "note: {} of a class unknown to the model (known: {})",
+                counted(score.strange, item),
                 shortened(&model.classes.names())
             ));
         }
@@ -326,7 +379,7 @@ impl Predict {
                 if score.missing.len() == 1 { "it" } else { "them" }
             ));
         }
-        // What an earlier run predicted is written, but was not compared here.
+        // Predictions of an earlier run are written, but were not scored here.
         let (without, known, beyond) = (score.without, score.known(), score.beyond);
         let mut quality = score.finish(model, &asked.thresholds)?;
         if output.done > 0 && known > 0 {
@@ -359,7 +412,7 @@ impl Predict {
     }
 }
 
-/// The graph of every vertex, by its name, and its place there.
+/// The graph of every vertex, by name, and the vertex's position in it.
 fn places_of(rows: &[usize], offsets: &[usize], names: &[String]) -> (Vec<String>, Vec<i64>) {
     let place = |&row: &usize| {
         let graph = offsets.partition_point(|&first| first <= row) - 1;

@@ -30,7 +30,7 @@ use crate::terminal::Terminal;
 /// simple baselines too. Then times the winners, one after the other on one thread. An
 /// interrupted run is resumed by the same command; 'stepwell runs' shows its progress.
 /// After every cell, writes tables to OUT/tables (Markdown, CSV, JSON) and all of them to
-/// OUT/report.html. The paper's figures come last, in OUT/figures.
+/// OUT/report.html. Draws the paper's charts last, in OUT/figures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell reproduce --out runs/paper
@@ -47,7 +47,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 
-    /// Datasets [all of the paper's that can be found]
+    /// Datasets to evaluate [all of the paper's that can be found]
     #[arg(long, value_delimiter = ',')]
     datasets: Vec<String>,
 
@@ -71,7 +71,7 @@ pub struct Reproduce {
 }
 
 const POOLS: [Pool; 4] = [Pool::None, Pool::Graclus, Pool::Nmf, Pool::Ndp];
-/// Poolings of Table 4.
+/// The number of poolings in Table 4.
 const LEVELS: usize = 2;
 
 impl Reproduce {
@@ -115,7 +115,7 @@ impl Reproduce {
             work.cells(&dataset)?;
             found.push(name);
         }
-        // Times come last and together, so that they are taken under the same circumstances.
+        // Times come last and together, so that they are measured under the same conditions.
         if !self.no_times && self.shard.is_none() {
             for name in &found {
                 if let Some(dataset) = work.load(name)? {
@@ -146,7 +146,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// A dataset; nothing where it was not asked for by name and cannot be had.
+    /// Loads a dataset; `None` if it was not requested by name and is unavailable.
     fn load(&self, name: &str) -> Result<Option<Dataset>> {
         let Sources { data_dir, offline } = &self.command.sources;
         let sources = Sources { data_dir: data_dir.clone(), offline: *offline };
@@ -173,7 +173,7 @@ impl Work<'_> {
         crate::report::write(&out.join("report.html"), &page)
     }
 
-    /// Sizes of the graphs, for Tables 1 and 4.
+    /// Records the sizes of the graphs, for Tables 1 and 4.
     fn statistics(&self, dataset: &Dataset) -> Result<()> {
         let wanted = |table: u8| self.command.tables.contains(&table);
         if !wanted(1) && !wanted(4) || self.command.shard.is_some_and(|(this, _)| this > 0) {
@@ -210,12 +210,12 @@ impl Work<'_> {
             cache: self.cache.as_ref(),
             run: &self.run,
             terminal: self.terminal,
-            // Its records say which processor they were measured on.
+            // The records name the processor they were measured on.
             device: Device::processor(),
         }
     }
 
-    /// What is evaluated: four architectures for each table, and the baselines.
+    /// The subjects: four architectures for each table, and the baselines.
     fn subjects(&self) -> Vec<Subject> {
         let blocks = self.command.tables.iter().filter(|table| matches!(table, 2 | 3));
         let models = blocks.flat_map(|&blocks| {
@@ -260,10 +260,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Times of all cells that have none yet.
+    /// Measures the times of all cells that have none yet.
     fn times(&self, dataset: &Dataset) -> Result<()> {
         let evaluator = self.evaluator(dataset);
-        // One seed is enough for the clock.
+        // One seed is enough for times.
         let Some(protocol) = self.protocols.first() else { return Ok(()) };
         let known = self.known()?.cells;
         for subject in self.subjects() {
@@ -277,7 +277,7 @@ impl Work<'_> {
             }
             let units: Vec<_> = state.units.values().cloned().collect();
             self.terminal.busy(&format!("timing {key}"), || -> Result<()> {
-                // Before there is another pyramid: large ones take gigabytes.
+                // Before another pyramid exists: large ones take gigabytes.
                 let missing = state.making.is_none();
                 let making = missing.then(|| self.making(&evaluator, &subject, protocol)).transpose()?;
                 let pyramid = || evaluator.pyramid(&subject, self.cache.as_ref());
@@ -294,7 +294,7 @@ impl Work<'_> {
         self.write_tables()
     }
 
-    /// Pools and prepares anew, on one thread.
+    /// Pools and prepares again, on one thread.
     fn making(&self, evaluator: &Evaluator<'_>, subject: &Subject, protocol: &Protocol) -> Result<Making> {
         on_one_thread(|| {
             let clock = Instant::now();
@@ -310,7 +310,7 @@ impl Work<'_> {
         Ok(self.run.write_measurement(PaperRecord::Measured { experiment, at, seconds })?)
     }
 
-    /// Times that show how the cost grows.
+    /// Measures how the cost grows.
     fn experiments(&self) -> Result<()> {
         let known = self.known()?.paper.measured;
         let missing = |experiment, at| !known.contains_key(&(experiment, at));
@@ -333,7 +333,7 @@ impl Work<'_> {
 }
 
 fn shard(text: &str) -> Result<(usize, usize), String> {
-    let wrong = || "expected I/N with I below N, as 0/3".to_owned();
+    let wrong = || "expected I/N with I below N, such as 0/3".to_owned();
     let (this, of) = text.split_once('/').ok_or_else(wrong)?;
     let (this, of): (usize, usize) = (this.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
     if this < of { Ok((this, of)) } else { Err(wrong()) }

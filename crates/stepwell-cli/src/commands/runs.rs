@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
 use stepwell::config::Metric;
-use stepwell_lab::metrics::{cell, heading, mean_and_std, spread_cell};
+use stepwell_lab::metrics::{heading, mean_and_std, mean_cell};
 use stepwell_lab::run::{CellKey, Run};
 
 use crate::terminal::{Terminal, table};
@@ -30,17 +30,20 @@ struct CellProgress {
     pool: String,
     blocks: usize,
     seed: u64,
-    /// Passes done, and all there are.
+    /// The number of finished passes, and of all passes.
     done: usize,
     units: usize,
-    /// What results are reported by.
+    /// The metric that results are reported by.
     metric: Metric,
-    /// Its values in the folds that are done.
+    /// Its values in the finished folds.
     folds: Vec<f64>,
-    /// Its spread over draws of the weights, in the first of them.
+    /// The number of finished folds, with and without a value.
+    #[serde(skip)]
+    finished: usize,
+    /// Its spread over draws of the weights, in the first finished fold.
     #[serde(skip)]
     over_draws: Option<f64>,
-    /// Folds whose times were taken.
+    /// The number of folds with measured times.
     timed: usize,
 }
 
@@ -61,6 +64,7 @@ impl Runs {
                 done: state.done(),
                 units: state.all_units,
                 folds: state.folds.values().filter_map(|fold| fold.quality.get(state.headline())).collect(),
+                finished: state.folds.len(),
                 over_draws: state.folds.values().next().and_then(|fold| fold.std.get(state.headline())),
                 timed: state.times.len(),
             })
@@ -70,11 +74,10 @@ impl Runs {
         }
         let lines = rows.iter().map(|row| {
             let (mean, over_folds) = mean_and_std(&row.folds);
-            let value = match (row.folds.len(), row.over_draws) {
-                (0, _) => "-".to_owned(),
-                (1, None) => cell(row.metric, mean).text,
-                (1, Some(std)) => spread_cell(row.metric, mean, std).text,
-                _ => spread_cell(row.metric, mean, over_folds).text,
+            let std = if row.folds.len() > 1 { Some(over_folds) } else { row.over_draws };
+            let value = match row.folds.len() {
+                0 => "-".to_owned(),
+                count => mean_cell(row.metric, mean, std, (count, row.finished)).text,
             };
             vec![
                 row.dataset.clone(),

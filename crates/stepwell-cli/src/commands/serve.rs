@@ -11,7 +11,7 @@ use stepwell_serve::{Limits, Options};
 use crate::BadUsage;
 use crate::terminal::Terminal;
 
-/// No token is longer, in bytes.
+/// The longest token, in bytes.
 const LONGEST_TOKEN: u64 = 1 << 16;
 
 /// Serve predictions, vectors and explanations over HTTP
@@ -108,12 +108,16 @@ impl Serve {
         };
         let Some(token) = given else { return Ok(None) };
         let token = token.trim();
-        ensure!(!token.is_empty(), anyhow!("the token is empty").context(BadUsage));
+        if token.is_empty() {
+            let place =
+                self.token_file.as_deref().map_or("STEPWELL_TOKEN".into(), |path| path.display().to_string());
+            return Err(anyhow!("{place}: the token is empty").context(BadUsage));
+        }
         Ok(Some(token.to_owned()))
     }
 }
 
-/// The token in the bytes of a file.
+/// The path that starts at byte `at` of an argument.
 #[cfg(unix)]
 fn cut(given: &OsStr, at: usize) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
@@ -131,7 +135,7 @@ fn named(given: &OsStr) -> Result<(String, PathBuf)> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         !name.is_empty() && name.chars().all(plain)
     };
-    // A name is text; its file need not be.
+    // A name is UTF-8; its path need not be.
     let bytes = given.as_encoded_bytes();
     let before = bytes.iter().position(|&byte| byte == b'=').map_or(&[][..], |end| &bytes[..end]);
     if let Ok(name) = std::str::from_utf8(before)
@@ -144,7 +148,7 @@ fn named(given: &OsStr) -> Result<(String, PathBuf)> {
     let name = Path::new(given).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     ensure!(
         good(&name),
-        "--model: '{name}' cannot be a name in an address; give one of letters, digits, '-', '_' and '.', as in name={}",
+        "--model: '{name}' cannot be a name in a URL; choose a name of letters, digits, '-', '_' and '.', as in name={}",
         given.display()
     );
     Ok((name, given.into()))

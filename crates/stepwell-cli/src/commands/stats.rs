@@ -6,7 +6,7 @@ use serde::Serialize;
 use stepwell::graph::GraphBatch;
 use stepwell::pool::{Notes, Pool, Pooling, padded_size};
 use stepwell::pyramid::{Pyramid, coarsen};
-use stepwell_data::{Dataset, LevelSummary, Part, Summary, TargetSummary, Untargeted};
+use stepwell_data::{Dataset, LevelSummary, Part, Summary, TargetSummary, Untargeted, counted};
 use stepwell_lab::paper::table4;
 
 use crate::BadUsage;
@@ -17,13 +17,14 @@ use crate::terminal::{Terminal, table};
 /// Describe a dataset: sizes, classes, features, split
 ///
 /// Undirected edges are counted once, without self loops; nnz counts the stored entries of the
-/// adjacency matrix. rho is the mean spectral radius of the normalised adjacency, bipartite
-/// the share of graphs with a bipartite component. Labels of vertices and edges are counted by
+/// adjacency matrix. rho is the mean spectral radius of the normalised adjacency, and
+/// bipartite is the share of graphs with a bipartite component. Labels of vertices and edges are counted by
 /// distinct values, attributes by columns. Numeric and binary targets have a row each.
 ///
-/// With --pool, also describes the coarse graphs, next to the figures of the paper's Table 4
-/// if it has the dataset (it counts stored entries). The paper's Graclus pads its levels with
-/// fake vertices, which Stepwell does not make; 'with fakes' is the padded size.
+/// With --pool, also describes the coarse graphs, next to the figures of the paper's Table 4,
+/// if the table has the dataset. That table counts stored entries. The paper's Graclus pads
+/// its levels with fake vertices, which Stepwell does not make; 'with fakes' is the padded
+/// size.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell stats MUTAG
@@ -56,7 +57,7 @@ impl Stats {
         let mut summary = Summary::of(&dataset);
         if self.self_loops {
             dataset.graphs = with_self_loops(&dataset.graphs)?;
-            // The loops added carry nothing, so that none of the edges can.
+            // Added loops carry no labels or attributes, so no edge can keep its own.
             summary = Summary { carried: summary.carried, ..Summary::of(&dataset) };
         }
         let oddities = Oddities::of(&dataset);
@@ -91,7 +92,7 @@ struct DatasetStatistics {
     oddities: Oddities,
 }
 
-/// What only some datasets have, and their users should know.
+/// Properties that only some datasets have, and that users should know.
 #[derive(Serialize)]
 struct Oddities {
     /// Graphs without vertices.
@@ -102,21 +103,21 @@ struct Oddities {
     weighted: bool,
     /// Graphs of each part of a fixed split: train, validation, test.
     split: Option<[usize; 3]>,
-    /// What is known of vertices.
+    /// The targets of vertices, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     node_targets: Option<NodeTargets>,
 }
 
-/// What is to be predicted of vertices.
+/// The targets and splits of vertices.
 #[derive(Serialize)]
 struct NodeTargets {
-    /// Vertices with a target.
+    /// The number of vertices with a target.
     known: usize,
-    /// How many classes they are of, if they have classes.
+    /// The number of classes, if the targets are classes.
     classes: Option<usize>,
-    /// Targets of a vertex.
+    /// The number of targets per vertex.
     columns: usize,
-    /// Vertices of each part of every split: train, validation, test.
+    /// The number of vertices in each part of every split: train, validation, test.
     splits: Vec<[usize; 3]>,
 }
 
@@ -135,7 +136,7 @@ impl NodeTargets {
 
     fn lines(&self) -> Vec<String> {
         let kind = match (self.classes, self.columns) {
-            (Some(classes), _) => format!(", {classes} classes"),
+            (Some(classes), _) => format!(", {}", counted(classes, "class")),
             (None, columns) if columns > 1 => format!(", {columns} targets"),
             _ => String::new(),
         };
@@ -188,9 +189,8 @@ fn with_self_loops(graphs: &GraphBatch) -> Result<GraphBatch> {
     Ok(looped)
 }
 
-/// The sizes that the paper's Graclus has, with fake vertices: its trees are
-/// full from the last matching down, and it matches once more than it pools
-/// between blocks.
+/// The sizes in the paper's Graclus, with fake vertices: its trees are full from the last matching
+/// down, and it matches once more than the number of poolings between blocks.
 fn pad(
     summaries: &mut [LevelSummary],
     graphs: &GraphBatch,
@@ -209,31 +209,31 @@ fn pad(
     Ok(())
 }
 
-/// What a person should know about a pooling.
+/// Notes about a pooling, for the user.
 pub fn describe_notes(notes: &Notes) -> Vec<String> {
     [
-        (notes.symmetrized, "directed graphs were made undirected"),
-        (notes.vertices_lost, "vertices are in no cluster"),
-        (notes.without_edges, "coarse graphs lost all their edges"),
-        (notes.cuts_improved, "cuts were below one half and were improved by moving vertices"),
-        (notes.fill_dropped, "small links were dropped during elimination"),
+        (notes.symmetrized, ["directed graph was", "directed graphs were"], "made undirected"),
+        (notes.vertices_lost, ["vertex is", "vertices are"], "in no cluster"),
+        (notes.without_edges, ["coarse graph lost all its", "coarse graphs lost all their"], "edges"),
+        (
+            notes.cuts_improved,
+            ["cut was below one half and was", "cuts were below one half and were"],
+            "improved by moving vertices",
+        ),
+        (notes.fill_dropped, ["small link was", "small links were"], "dropped during elimination"),
     ]
     .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} {what}"))
+    .filter(|(count, ..)| *count > 0)
+    .map(|(count, [one, many], what)| format!("{count} {} {what}", if count == 1 { one } else { many }))
     .collect()
 }
 
-/// A count of labels; where there are several per vertex or edge, that too.
+/// A count of labels, with the number per vertex or edge if there are several.
 fn in_columns(labels: String, columns: usize) -> String {
     if columns > 1 { format!("{labels} in {columns} columns") } else { labels }
 }
 
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// What is known of each target.
+/// A table of the statistics of each target.
 fn targets_in_a_table(targets: &[TargetSummary]) -> Option<String> {
     let first = targets.first()?;
     let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.4}"));
@@ -291,6 +291,8 @@ fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
         lines.push(format!("  no target    {}", counted(summary.untargeted, "graph")));
     }
     lines.extend(targets_in_a_table(&summary.targets));
+    let printed = |level: &LevelSummary| table4(&summary.dataset, pool, level.level);
+    let in_paper = pool != "none" && summary.levels.iter().skip(1).any(|level| printed(level).is_some());
     let rows = summary.levels.iter().map(|level| {
         let mut row = vec![
             level.level.to_string(),
@@ -303,8 +305,8 @@ fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
         if pool == "graclus" {
             row.push(level.avg_padded_vertices.map_or("-".to_owned(), |size| format!("{size:.2}")));
         }
-        if pool != "none" {
-            let printed = table4(&summary.dataset, pool, level.level);
+        if in_paper {
+            let printed = printed(level);
             let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
             row.push(figure(printed.and_then(|row| row.vertices)));
             row.push(figure(printed.and_then(|row| row.edges)));
@@ -315,7 +317,7 @@ fn describe(summary: &Summary, oddities: &Oddities, pool: &str) -> String {
     if pool == "graclus" {
         header.push("with fakes");
     }
-    if pool != "none" {
+    if in_paper {
         header.extend(["paper N", "paper M"]);
     }
     lines.push(table(&header, rows));

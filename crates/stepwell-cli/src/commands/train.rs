@@ -1,24 +1,25 @@
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use ndarray::ArrayView2;
 use serde::Serialize;
-use stepwell::config::{Level, Metric, ModelConfig, Preset};
+use stepwell::config::{Level, Metric, ModelConfig, Preset, typed};
 use stepwell::metrics::{Judged, Truth};
 use stepwell::model::{Choice, Drawn, Model, TrainedModel, choose_on};
 use stepwell::readout::{Assessment, Sample};
 use stepwell::targets::{Encoded, Labels, Targets, Task};
 use stepwell_data::vectors::Spilled;
-use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, files, models};
+use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, counted, files, models};
 
 use crate::BadUsage;
 use crate::args::{Caching, DeviceArg, Input, PartArg, on_device};
 use crate::embedding::{Embedder, Tally};
-use crate::model::{ModelArgs, PRESETS, ReadoutArgs};
-use crate::options::typed;
+use crate::model::{ModelArgs, PRESETS, ReadoutArgs, without_effect};
+use crate::pipeline::Piece;
 use crate::terminal::Terminal;
 
 /// Train a readout and save the whole model in one file
@@ -79,27 +80,27 @@ pub struct Train {
 #[derive(Serialize)]
 struct TrainingSummary {
     dataset: String,
-    /// Their names; none when numbers, or several targets, are predicted.
+    /// The names of the classes; empty if numbers or several targets are predicted.
     classes: Vec<String>,
     columns: usize,
-    /// That of every target, or the one that all have.
+    /// The penalty of every target, or the one that all share.
     alpha: OneOrEach,
-    /// What alpha and class weights were chosen by.
+    /// The metric that selected alpha and the class weights.
     metric: Metric,
-    /// Its leave-one-out value, a mean over targets.
+    /// Its leave-one-out value, averaged over targets.
     leave_one_out: Option<f64>,
-    /// The share of balanced class weights that was chosen, if there is one target: 0 for none.
+    /// The chosen share of balanced class weights, if there is one target: 0 for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     balance: Option<f64>,
-    /// Whether rows cannot be predicted without themselves.
+    /// Whether leave-one-out predictions are impossible.
     #[serde(skip)]
     unknown: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<TargetSummary>,
-    /// Options that were chosen, and from what.
+    /// The chosen options, and their candidates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     choices: Vec<Choice>,
-    /// On the graphs it was trained on: no promise for others.
+    /// Accuracy on the training graphs: no estimate for other graphs.
     #[serde(skip_serializing_if = "Option::is_none")]
     training_accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,10 +121,10 @@ enum OneOrEach {
 #[derive(Serialize)]
 struct TargetSummary {
     name: String,
-    /// Graphs that it is known of.
+    /// The number of graphs with a known target.
     known: u64,
     alpha: f64,
-    /// The share of balanced class weights that was chosen: 0 for none.
+    /// The chosen share of balanced class weights: 0 for none.
     balance: f64,
     leave_one_out: Option<f64>,
 }
@@ -131,6 +132,7 @@ struct TargetSummary {
 impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
+        terminal.notes("note", &without_effect(&config));
         let start = Instant::now();
         let device = self.device.open(&self.input.sources, terminal)?;
         files::check_writable(&self.model)?;
@@ -140,7 +142,7 @@ impl Train {
         (source.part, source.level) = (self.part.get(), level);
         let (config, choices) = self.chosen(&mut source, config, terminal)?;
         let survey = terminal.survey(&source, true, &config)?;
-        check_targets(level, &survey, &source.name)?;
+        check_targets(level, &survey, &source)?;
         let molecules = self.input.molecules.feature_set();
         let model = Model { molecules, ..Model::new(config, survey.features)? };
         let model = on_device(model, device, terminal);
@@ -149,20 +151,27 @@ impl Train {
         let mut embedder = Embedder::new(&model, cache, terminal);
         let (mut vectors, mut targets, mut keys) = (Spilled::new(model.width()), Targets::None, Vec::new());
         terminal.counting("embedding", |progress| {
-            source.visit(|piece| {
-                let before = embedder.tally.graphs;
-                if level == Level::Graph {
-                    let embedding = embedder.embed_piece(piece, before, None, progress)?;
-                    vectors.append(embedding).context("keeping vectors")?;
-                    keys.extend(piece.graphs.keys());
-                    return Ok::<(), anyhow::Error>(targets.append(piece.targets.clone())?);
-                }
-                let Some(known) = learnt(piece, source.part).filter(|known| !known.rows.is_empty()) else {
-                    return Ok(());
+            let mut seen = 0;
+            let pass = |push: &mut dyn FnMut(Piece<'_>) -> Result<()>| {
+                let visit = |dataset: Cow<'_, Dataset>| {
+                    let (before, rows) = (seen, vertices_learnt(&dataset, level, source.part));
+                    if rows.as_ref().is_some_and(Vec::is_empty) {
+                        return Ok(());
+                    }
+                    seen += dataset.len();
+                    push(Piece { dataset, before, rows })
                 };
-                let embedding = embedder.embed_piece(piece, before, Some(&known.rows), progress)?;
-                vectors.append(embedding).context("keeping vectors")?;
-                let all = piece.graphs.vertex_keys();
+                source.visit_pieces(visit, Err)
+            };
+            embedder.embed_pieces(progress, pass, |_, piece, embedding| {
+                vectors.append(embedding?).context("keeping vectors")?;
+                let Piece { dataset, .. } = piece;
+                if level == Level::Graph {
+                    keys.extend(dataset.graphs.keys());
+                    return Ok(targets.append(dataset.targets.clone())?);
+                }
+                let Some(known) = learnt(&dataset, source.part) else { return Ok(()) };
+                let all = dataset.graphs.vertex_keys();
                 keys.extend(known.rows.iter().map(|&vertex| all[vertex]));
                 Ok(targets.append(known.targets)?)
             })
@@ -174,12 +183,16 @@ impl Train {
             survey.has_parts
         };
         if splits && source.part.is_none() {
-            terminal.note("note: trained on all parts of the dataset's split; pass --part train to use one");
+            terminal.note("note: trained on all parts of the dataset's split; pass --part train to use only the training part");
         }
         let tally = embedder.tally;
         match level {
             Level::Graph => {
-                ensure!(tally.graphs == targets.len(), "{}: some graphs have no target ('y')", source.name);
+                ensure!(
+                    tally.graphs == targets.len(),
+                    "{}: some graphs have no target ('y'); remove them, or give them one",
+                    source.name
+                );
             }
             Level::Vertex => ensure!(
                 !targets.is_empty(),
@@ -192,6 +205,9 @@ impl Train {
         }
         if let Some(values) = targets.look_like_classes().filter(|_| !self.regression) {
             terminal.note(&format!("note: {}", real_classes(values, level)));
+        }
+        if let Some(note) = many_classes(&targets, level) {
+            terminal.note(&format!("note: {note}"));
         }
         let (columns, ignored) = (model.width(), model.features.ignored());
         let targets = Encoded::named(&targets, survey.target_names).with_context(|| source.name.clone())?;
@@ -252,7 +268,7 @@ impl Train {
         if self.json { terminal.json(&report) } else { Ok(()) }
     }
 
-    /// Decides the options that leave-one-out chooses, on some of the graphs.
+    /// Chooses options by leave-one-out, on some of the graphs.
     fn chosen(
         &self,
         source: &mut Source,
@@ -276,7 +292,7 @@ impl Train {
         if self.regression || matches!(kinds, Targets::Numbers(_)) {
             targets = targets.into_numbers().with_context(|| source.name.clone()).context(BadUsage)?;
         }
-        // Whatever is wrong with targets is said of all of them, later.
+        // Errors in the targets are reported later, for all of them.
         let classes = kinds.labels().filter(|_| !self.regression).map_or(Labels::NONE, Labels::distinct);
         let Ok(targets) = Encoded::with_classes(&targets, classes) else {
             return Ok((ModelConfig { choose: Vec::new(), ..config }, Vec::new()));
@@ -301,8 +317,11 @@ impl Train {
     }
 }
 
-/// Whether there is anything to learn from.
-fn check_targets(level: Level, survey: &Survey, name: &str) -> Result<()> {
+/// Checks that there are targets to learn from.
+fn check_targets(level: Level, survey: &Survey, Source { name, part, .. }: &Source) -> Result<()> {
+    if let Some(part) = part.filter(|_| survey.graphs + survey.left_out == 0) {
+        bail!("{name}: no row is in part {}", part.name());
+    }
     match level {
         Level::Graph => ensure!(
             survey.has_targets,
@@ -315,13 +334,31 @@ fn check_targets(level: Level, survey: &Survey, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The vertices of a piece that are learnt from, and their targets.
+/// The training vertices of a piece, and their targets.
 fn learnt(piece: &Dataset, part: Option<Part>) -> Option<Known> {
     let vertices = piece.vertices.as_ref()?;
     Some(part.map_or_else(|| vertices.known.clone(), |part| vertices.of_part(part).known))
 }
 
-/// What to say of targets that are classes, it seems, but not stored as such.
+/// Their positions, if the model is one of vertices.
+fn vertices_learnt(piece: &Dataset, level: Level, part: Option<Part>) -> Option<Vec<usize>> {
+    let rows = || learnt(piece, part).map_or_else(Vec::new, |known| known.rows);
+    (level == Level::Vertex).then(rows)
+}
+
+/// The note about integers that look like numbers to predict: many classes, or few graphs of each.
+pub fn many_classes(targets: &Targets, level: Level) -> Option<String> {
+    let labels = targets.labels().filter(|labels| matches!(labels, Labels::Int(_)))?;
+    let (rows, classes) = (targets.len(), labels.distinct().len());
+    let many = classes > 20 || (classes > 5 && rows < 5 * classes);
+    many.then(|| {
+        let each = rows as f64 / classes as f64;
+        let items = level.items();
+        format!("targets are {classes} classes with {each:.1} {items} each on average; if these integers are numbers, pass --regression")
+    })
+}
+
+/// The note about targets that look like classes but are stored as floats.
 pub fn real_classes(values: usize, level: Level) -> String {
     let column = if level == Level::Vertex { "node_y" } else { "y" };
     format!(
@@ -329,7 +366,7 @@ pub fn real_classes(values: usize, level: Level) -> String {
     )
 }
 
-/// What was found for each of several targets.
+/// The results of each of several targets.
 fn each_target(trained: &TrainedModel, targets: &Encoded) -> Vec<TargetSummary> {
     let census = targets.census();
     let Some(found) = trained.readout.assessments().filter(|found| found.len() > 1) else {
@@ -345,7 +382,7 @@ fn each_target(trained: &TrainedModel, targets: &Encoded) -> Vec<TargetSummary> 
     found.iter().enumerate().map(summary).collect()
 }
 
-/// How well the graphs it was trained on are predicted, if there is one target: accuracy, or R².
+/// The quality of predictions on the training graphs, if there is one target: accuracy, or R².
 fn fitted(values: ArrayView2<'_, f64>, targets: &Encoded) -> (Option<f64>, Option<f64>) {
     let judged = |truth| Judged { truth, decisions: values, probabilities: None, weights: None };
     match (targets.task(), targets.codes(), targets.values()) {
@@ -366,12 +403,12 @@ fn chosen_value(choice: &Choice) -> String {
 fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
     let TrainingSummary { columns, alpha, seconds, tally: Tally { graphs, vertices, .. }, .. } = report;
     let learnt = match vertices {
-        0 => format!("{graphs} graphs"),
-        vertices => format!("{vertices} vertices of {graphs} graph{}", if *graphs == 1 { "" } else { "s" }),
+        0 => counted(*graphs, "graph"),
+        vertices => format!("{} of {}", counted(*vertices, "vertex"), counted(*graphs, "graph")),
     };
     let kind = match (report.targets.len(), report.classes.len()) {
         (0, 0) => String::new(),
-        (0, classes) => format!(", {classes} classes"),
+        (0, classes) => format!(", {}", counted(classes, "class")),
         (targets, _) => format!(", {targets} targets"),
     };
     let alpha = match alpha {
@@ -389,12 +426,13 @@ fn describe(report: &TrainingSummary, path: &std::path::Path) -> String {
             format!("leave-one-out {mean}{} {}", report.metric.title(), report.metric.shown(value))
         }
         None if report.unknown => {
-            "no leave-one-out value: a training graph alone determines a part of the readout".to_owned()
+            "no leave-one-out value: some part of the readout depends on a single training graph".to_owned()
         }
         None => format!("leave-one-out {} has no value: targets do not vary", report.metric.title()),
     };
     format!(
-        "{learnt}, {columns} columns{kind}{alpha}{weights}: {fit}; wrote {} after {seconds:.2} s",
+        "{learnt}, {}{kind}{alpha}{weights}: {fit}; wrote {} after {seconds:.2} s",
+        counted(*columns, "column"),
         path.display()
     )
 }

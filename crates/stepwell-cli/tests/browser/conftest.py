@@ -1,4 +1,4 @@
-"""Pages as they come from the program, in a browser that watches them."""
+"""Generates pages with the program and opens them in a browser that records errors and requests."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = ROOT / "target" / "release" / "stepwell"
-#: Where screenshots go, to be looked at.
+#: The folder for screenshots, for inspection.
 SHOTS = ROOT / "target" / "browser"
 
 HOSTILE = ["\"'><script>alert(1)</script>", "x" * 10_000, "]]>&lt;\u202e", "<!-- ä中🐉 -->\n\t"]
@@ -23,7 +23,7 @@ def stepwell(*arguments):
 
 
 def served(*models):
-    """The page of a service."""
+    """The page of a running service."""
     command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", *(word for model in models for word in ("-m", model))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
         address = json.loads(service.stderr.readline())["address"]
@@ -35,7 +35,7 @@ def served(*models):
 
 
 def hostile_rows(path):
-    """Paths and rings whose ids and classes nobody should have."""
+    """Paths and rings with hostile ids and classes."""
     with path.open("w") as out:
         for index in range(40):
             n = 4 + index // 4
@@ -67,7 +67,7 @@ def pages(tmp_path_factory):
         "hostile-graph": ["draw", rows, "--graph", 0, "--pool", "graclus"],
         "explanation": ["explain", "b-easy-small", "--graph", 17, "-m", model],
     }
-    # Five thousand graphs: small ones, of six classes.
+    # Five thousand small graphs of six classes.
     with (folder / "points.jsonl").open("w") as out:
         for index in range(5000):
             n, kind = 3 + index % 17, index % 6
@@ -79,7 +79,7 @@ def pages(tmp_path_factory):
     for name, command in commands.items():
         made[name] = folder / f"{name}.html"
         stepwell(*command, "-q", "-o", made[name])
-    # Reports: of a dataset that the paper has figures for, by its name, and of the benchmark.
+    # Reports: of a dataset in the paper's tables, by its name, and of the benchmark.
     stepwell("convert", "-q", "b-hard-small", folder / "NCI1.jsonl")
     few = ["--configs", 2, "--inits", 1, "--folds", 3, "--units", 6, "-q"]
     sets = f"{folder / 'NCI1.jsonl'},b-easy-small"
@@ -102,7 +102,7 @@ def browser():
     flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     with sync_playwright() as driver:
-        # A new profile each time, which the driver throws away.
+        # A new profile each time, which the driver discards.
         chromium = driver.chromium.launch(executable_path=os.environ["CHROMIUM"], args=flags)
         yield chromium
         chromium.close()
@@ -110,7 +110,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, pages):
-    """Opens a page of that name; whatever it complains of or asks for fails the test."""
+    """Opens a page by name; any error message or network request of the page fails the test."""
     opened = []
 
     def open_page(name, width=1280, height=900, scheme="light"):

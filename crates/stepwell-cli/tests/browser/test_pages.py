@@ -1,4 +1,4 @@
-"""Every page in a browser: nothing complains, nothing is fetched, everything answers."""
+"""Every page in a browser: no error, no network request, and everything responds."""
 
 import time
 
@@ -9,7 +9,7 @@ PAGES = ["lda", "pca", "points", "hostile", "ndp", "graclus", "nmf", "deep", "al
 POINTS = ["lda", "pca", "points", "hostile"]
 WIDTHS = {"wide": 1280, "narrow": 640}
 
-#: Texts of a picture that lie on each other or stick out, in its own coordinates.
+#: The texts of a picture that overlap or stick out, in its own coordinates.
 CROWDED = """() => {
   const found = [];
   for (const svg of document.querySelectorAll("svg.stepwell")) {
@@ -56,7 +56,7 @@ def test_pointing_says_what_it_is(open_page, name):
     hint = page.locator("#hint")
     assert hint.is_visible()
     assert hint.text_content().split()[0] in ("graph", "vertex")
-    if name not in ("points", "large"):  # there another one may lie on top of it
+    if name not in ("points", "large"):  # another mark may lie on top of it
         assert hint.text_content() == text
     box = hint.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 1280
@@ -107,7 +107,7 @@ def test_zooming_keeps_up(open_page, name):
     for _ in range(4):
         page.get_by_role("button", name="zoom in").click()
         page.evaluate("() => new Promise(requestAnimationFrame)")
-    # Generous: it is to tell a picture that answers from one that hangs.
+    # Generous: it only distinguishes a responsive picture from a hanging one.
     assert time.monotonic() - start < 10
     moved = place()
     assert (moved["x"], moved["y"]) != (first["x"], first["y"])

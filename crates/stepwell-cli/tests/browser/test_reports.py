@@ -1,4 +1,4 @@
-"""Reports in a browser: long pages with many tables and charts, parts of which open."""
+"""Reports in a browser: long pages with many tables and charts, and collapsible parts."""
 
 import pytest
 from conftest import SHOTS
@@ -18,7 +18,7 @@ def test_nothing_is_cut_off_or_overlaps(open_page, name, width, scheme):
     assert page.evaluate(CROWDED) == []
     overflow = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.evaluate(overflow) <= 0, "the page itself does not scroll sideways"
-    # What is wider than its box can be scrolled to.
+    # Elements wider than their box can be scrolled into view.
     hidden = """() => [...document.querySelectorAll("main *")].filter((e) => !e.closest("svg, .table, .picture")
       && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.tagName)"""
     assert page.evaluate(hidden) == []
@@ -26,7 +26,8 @@ def test_nothing_is_cut_off_or_overlaps(open_page, name, width, scheme):
 
 
 def shoot(page, name):
-    """A long page in pieces: a busy machine's browser gives up on one picture of all."""
+    """Takes screenshots of a long page in pieces: on a busy machine, the browser fails on a single
+    one."""
     width, height = page.evaluate("() => [innerWidth, document.documentElement.scrollHeight]")
     for part, top in enumerate(range(0, height, 3000)):
         clip = {"x": 0, "y": top, "width": width, "height": min(3000, height - top)}
@@ -49,11 +50,11 @@ def test_every_chart_answers(open_page, name):
         mark = chart.locator(".marks > *:has(> title)").last
         text = mark.locator("title").text_content()
         mark.scroll_into_view_if_needed()
-        # In the middle of a cloud there may be nothing; its marks are asked themselves.
+        # The middle of a cloud may be empty, so events go directly to its marks.
         mark.dispatch_event("pointermove", {"bubbles": True, "clientX": 300, "clientY": 300})
         assert hint.is_visible() and hint.text_content() == text
         if chart.locator(".marks[data-series]").count() == 0:
-            continue  # Marks that belong to no series have no entry that hides them.
+            continue  # Marks without a series have no legend entry that hides them.
         entry = chart.locator(".legend .entry").first
         series = entry.get_attribute("data-series")
         marks = chart.locator(f'.marks[data-series="{series}"]')

@@ -186,22 +186,25 @@ fn embedding_reports_and_takes_options_from_a_file() {
     assert!(failure(&["embed", "ring:9", "--config", &config], 2).contains("unitz"));
     assert!(failure(&["embed", "ring:9", "--leak", "0"], 2).contains("--leak"));
     let together = failure(&["embed", "ring:9", "--blocks", "3", "--units", "4,5"], 2);
-    assert!(together.contains("--units: expected one value, or 3 of them, one per block"), "{together}");
+    assert!(together.contains("--units: expected one value, or a list of 3, one per block"), "{together}");
     fs::write(&config, "units = [4, 6]\n").unwrap();
     let together = failure(&["embed", "ring:9", "--config", &config, "--blocks", "3"], 2);
-    assert!(together.contains("model.toml: units: expected one value, or 3 of them"), "{together}");
-    // Options of the readout are no exception: the file's and the flags' are one model.
+    assert!(
+        together.contains("model.toml: units: expected one value, or a list of 3, one per block"),
+        "{together}"
+    );
+    // Options of the readout are no exception: a file and flags give the same model.
     fs::write(&config, "landmarks = 9\n").unwrap();
     let model = folder.path().join("model.safetensors").display().to_string();
     let train = ["train", "b-easy-small", "-m", &model, "--config", &config, "--random-features", "5"];
     let together = failure(&train, 2);
-    assert!(together.contains("model.toml: landmarks: expected 0 with random features"), "{together}");
+    assert!(together.contains("model.toml: landmarks: expected 0 if random_features is given"), "{together}");
     failure(&["embed", "ring:9", "--solver", "newton"], 2);
 }
 
 #[test]
 fn options_come_from_a_pipe_and_flags_turn_off_what_a_preset_has() {
-    // 'evaluate' asks the options twice: what is searched, and what the model is.
+    // 'evaluate' uses the options twice: for the search space and for the model.
     let evaluate = ["evaluate", "b-easy-small", "--configs", "1", "--inits", "1", "--folds", "2", "--json"];
     let done = stepwell()
         .args(evaluate)

@@ -1,4 +1,4 @@
-//! Replays the corpus of the fuzz targets of runs, splits and options.
+//! Replays the corpus of the fuzz targets for runs, splits and options.
 
 use std::fs;
 use std::path::Path;

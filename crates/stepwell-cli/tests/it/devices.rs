@@ -1,14 +1,14 @@
-//! `--device` where there is no GPU, as on most machines.
+//! `--device` without a GPU, as on most machines.
 
 use stepwell_cuda::{Choice, device};
 
 use super::stepwell;
 
-/// Whether there is a GPU; says so.
+/// Whether there is a GPU; prints a note if there is one.
 fn there_is_a_gpu() -> bool {
     let found = device(Choice::Cuda, None).is_ok();
     if found {
-        eprintln!("there is a GPU: what happens without one is not tested");
+        eprintln!("skipped: this machine has a GPU, and the test needs a machine without one");
     }
     found
 }

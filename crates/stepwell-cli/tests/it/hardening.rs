@@ -1,4 +1,4 @@
-//! What must not happen: mixed outputs, work lost without a word, files left behind.
+//! Failures that must not happen: mixed outputs, silently lost work, files left behind.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{Folder, failure, output, stepwell};
 
-/// The program as a process of its own, to be sent signals.
+/// Starts the program as a process that can receive signals.
 fn started(folder: &Folder, arguments: &[&str]) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("stepwell"));
     command.env_remove("STEPWELL_DATA").env("STEPWELL_CACHE", folder.at("cache"));
@@ -20,7 +20,8 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Waits until a file has some bytes; whether it came to that before the program ended.
+/// Waits until a file has more than `bytes` bytes. Returns whether that happened before the program
+/// ended.
 fn grows_beyond(child: &mut Child, path: &str, bytes: u64) -> bool {
     let clock = Instant::now();
     while clock.elapsed() < Duration::from_secs(60) {
@@ -35,7 +36,7 @@ fn grows_beyond(child: &mut Child, path: &str, bytes: u64) -> bool {
     false
 }
 
-/// Graphs with a split, again and again, some seconds of work.
+/// Repeated graphs with a split: several seconds of work.
 fn with_split(folder: &Folder) -> String {
     let text = output(&["convert", "b-easy-small", "-"]);
     let path = folder.at("split.jsonl");
@@ -43,7 +44,7 @@ fn with_split(folder: &Folder) -> String {
     path
 }
 
-/// Names that begin with the program's own prefix.
+/// Names that begin with the program's temporary prefix.
 fn left_over(folder: &Folder) -> Vec<String> {
     let names = fs::read_dir(folder.at("")).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.into_string().unwrap());
@@ -91,7 +92,7 @@ fn what_was_interrupted_is_resumed_with_the_same_data_and_options_only() {
     stepwell().args(begun).assert().success();
     stepwell().args(["predict", &data, "-m", &model, "--part", "train", "-o", &whole]).assert().success();
     assert_eq!(fs::read(&out).unwrap(), fs::read(&whole).unwrap());
-    // On purpose, something else begins anew.
+    // With --restart, a different command starts over.
     fs::write(&partial, &kept).unwrap();
     stepwell().args(["predict", &data, "-m", &other, "-o", &out, "--resume", "--restart"]).assert().success();
     stepwell().args(["predict", &data, "-m", &other, "-o", &whole]).assert().success();
@@ -99,7 +100,7 @@ fn what_was_interrupted_is_resumed_with_the_same_data_and_options_only() {
     assert_eq!(left_over(&folder), Vec::<String>::new());
 }
 
-/// The same for what is generated or unpacked, and held in memory.
+/// The same for datasets that are generated or unpacked, and held in memory.
 #[test]
 fn datasets_that_are_no_files_of_rows_are_told_apart() {
     let folder = Folder::new();
@@ -232,7 +233,7 @@ fn names_do_not_reach_the_terminal_as_commands() {
     assert!(!said.contains('\u{1b}'), "{said:?}");
 }
 
-/// A dataset gives the same vectors through every format it can be converted to.
+/// A dataset gives the same vectors in every format it can be converted to.
 #[test]
 fn vectors_do_not_depend_on_the_format() {
     let folder = Folder::new();
@@ -246,7 +247,7 @@ fn vectors_do_not_depend_on_the_format() {
         )
     };
     fs::write(&first, (0..12).map(line).collect::<String>()).unwrap();
-    // Ids are positions everywhere; a folder and an archive are called by their own name.
+    // Ids are positions in every format; a folder and an archive are named after themselves.
     let expected = output(&["embed", &first, "--units", "5", "--precision", "f64"]);
     let mut from = first;
     for name in ["second.parquet", "third.zip", "fourth.jsonl", "fifth", "sixth.parquet"] {
@@ -269,7 +270,7 @@ fn what_never_ends_and_what_memory_cannot_hold_is_refused() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("the weights of the reservoirs: ") && said.contains(" GB of memory needed"),
+        said.contains("the weights of the reservoirs: needs ") && said.contains(" GB of memory"),
         "{said}"
     );
 }
@@ -293,12 +294,13 @@ fn one_memory_budget_governs_readers_and_models() {
     ] {
         let said = failure(arguments, code);
         assert!(
-            said.contains(" of memory needed, ") && said.contains(" left; raise it by --memory"),
+            said.contains(" of memory, but only ")
+                && said.contains(" are left; raise the budget with --memory"),
             "{said}"
         );
     }
     stepwell().args(["stats", &line, "--memory", "1G"]).assert().success();
-    // The environment names one as well; a flag wins.
+    // A flag takes precedence over the environment variable.
     let stats = |memory: &str, more: &[&str]| {
         let done =
             stepwell().args(["stats", &line]).args(more).env("STEPWELL_MEMORY", memory).output().unwrap();
@@ -312,7 +314,7 @@ fn one_memory_budget_governs_readers_and_models() {
     assert!(said.contains("expected a size such as 4G, 512M or 1.5GB, found '4X'"), "{said}");
 }
 
-/// Names of files are bytes; not all of them are text.
+/// File names are bytes, and not always UTF-8.
 #[cfg(target_os = "linux")]
 #[test]
 fn paths_that_are_no_text_work_everywhere() {

@@ -1,4 +1,4 @@
-//! The program as a person or a script meets it.
+//! Tests the program from outside, as a user or a script runs it.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -10,6 +10,7 @@ mod hardening;
 mod manners;
 mod models;
 mod molecules;
+mod notes;
 mod pictures;
 mod pooling;
 mod readme;
@@ -24,10 +25,10 @@ use std::sync::LazyLock;
 
 use assert_cmd::Command;
 
-/// The program, knowing no dataset of this machine and never going online.
+/// The program, without access to datasets of this machine or the network.
 fn stepwell() -> Command {
     let mut command = Command::cargo_bin("stepwell").unwrap();
-    // One for every run of the tests: what an older program has pooled must not be found.
+    // A new cache for every test run, so that pyramids of an older program are not found.
     static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cache");
         let _ = std::fs::remove_dir_all(&folder);
@@ -38,25 +39,25 @@ fn stepwell() -> Command {
     command
 }
 
-/// What it prints on standard output; it must succeed.
+/// Its standard output; it must succeed.
 fn output(arguments: &[&str]) -> String {
     let done = stepwell().args(arguments).assert().success();
     String::from_utf8(done.get_output().stdout.clone()).unwrap()
 }
 
-/// What it says on standard error when it fails with this code.
+/// Its standard error when it fails with this code.
 fn failure(arguments: &[&str], code: i32) -> String {
     let done = stepwell().args(arguments).assert().code(code);
     assert!(done.get_output().stdout.is_empty(), "a failure prints no data");
     String::from_utf8(done.get_output().stderr.clone()).unwrap()
 }
 
-/// The JSON object it prints.
+/// Its output as JSON.
 fn json(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&output(arguments)).unwrap()
 }
 
-/// A folder of a test's own.
+/// A temporary folder for one test.
 struct Folder(tempfile::TempDir);
 
 impl Folder {

@@ -30,7 +30,7 @@ fn the_environment_chooses_the_instruction_set() {
         let done = stepwell().env("STEPWELL_ISA", isa).args(arguments).assert().success();
         String::from_utf8(done.get_output().stdout.clone()).unwrap()
     };
-    // Portable is everywhere; on some processors nothing else is.
+    // Every processor supports 'portable'; some support nothing else.
     assert!(vectors("portable").lines().count() > 1);
     assert_eq!(vectors("").lines().count(), vectors("portable").lines().count());
     let done = stepwell().env("STEPWELL_ISA", "sse9").args(["stats", "b-easy-small"]).assert().code(1);
@@ -81,7 +81,7 @@ fn quiet_is_quiet_and_a_pipe_sees_no_bar() {
     let done = stepwell().args(["convert", "ring:5", &out, "--quiet"]).assert().success();
     assert!(done.get_output().stderr.is_empty());
     let done = stepwell().args(["convert", "ring:5", &out]).assert().success();
-    assert_eq!(String::from_utf8_lossy(&done.get_output().stderr), format!("wrote 1 graphs to {out}\n"));
+    assert_eq!(String::from_utf8_lossy(&done.get_output().stderr), format!("wrote 1 graph to {out}\n"));
 }
 
 #[test]

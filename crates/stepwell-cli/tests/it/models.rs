@@ -79,7 +79,7 @@ fn a_graph_that_does_not_fit_is_named_or_skipped() {
     let ids: Vec<&str> = table.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(ids, ["0", "2"], "rows keep their place");
     let words = String::from_utf8(done.get_output().stderr.clone()).unwrap();
-    assert!(words.contains("skipped 1 rows"), "{words}");
+    assert!(words.contains("skipped 1 row that is broken or does not fit"), "{words}");
     let summary = json(&[&predict[..], &["--skip-bad", "--json"]].concat());
     assert_eq!((summary["graphs"].as_u64(), summary["skipped"].as_u64()), (Some(2), Some(1)));
 }
@@ -96,7 +96,7 @@ fn a_graph_that_fails_later_is_named_or_skipped_too() {
     };
     fs::write(at("train.jsonl"), (0..8).map(|n| row(f64::from(n))).collect::<String>()).unwrap();
     stepwell().args(["train", &at("train.jsonl"), "-m", &at("m.safetensors")]).assert().success();
-    // Too large for 32 bits, which only the embedding finds out.
+    // Too large for 32 bits, which only the embedding detects.
     fs::write(at("new.jsonl"), [1.0, 1e300, 2.0, 1e301, 5.0].map(row).concat()).unwrap();
     let predict = ["predict", &at("new.jsonl"), "-m", &at("m.safetensors")];
     let refusal = failure(&predict, 1);
@@ -113,9 +113,9 @@ fn a_graph_that_fails_later_is_named_or_skipped_too() {
 fn poolings_tell_what_happened_in_every_command() {
     let done = stepwell().args(["embed", "star:50", "--pool", "ndp", "--delta", "5"]).assert().success();
     let words = String::from_utf8(done.get_output().stderr.clone()).unwrap();
-    assert!(words.contains("coarse graphs lost all their edges"), "{words}");
+    assert!(words.contains("note: 1 coarse graph lost all its edges"), "{words}");
     let refusal = failure(&["embed", "path:5", "--input-scaling", "1e300"], 1);
-    assert!(refusal.contains("precision: expected f64, to hold the weights"), "{refusal}");
+    assert!(refusal.contains("precision: expected f64 (f32 cannot hold the weights)"), "{refusal}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn graphs_become_points() {
         "three classes, two axes"
     );
     assert_eq!(figures["points"].as_array().unwrap().len(), 300);
-    // Without classes there is only one of the planes.
+    // Without classes, only one of the planes is possible.
     assert!(failure(&["plot", "ring:5", "--method", "lda"], 1).contains("lda needs classes"));
     assert!(output(&["plot", "ring:5"]).contains("nothing else varies"));
 }
@@ -58,7 +58,7 @@ fn a_picture_of_another_kind_is_refused_before_any_work() {
 
 #[test]
 fn a_graph_and_its_levels_are_drawn() {
-    // A grid has two sides, and all its edges lie between them.
+    // A grid is bipartite: all its edges lie between the two sides.
     let figures = json(&["draw", "grid:6x7", "--pool", "ndp", "--levels", "1", "--json"]);
     let levels = figures["levels"].as_array().unwrap();
     let of = |level: usize, name: &str| levels[level][name].as_f64();
@@ -111,7 +111,7 @@ fn a_prediction_is_taken_apart() {
         assert!((decision - row[2 + class].parse::<f64>().unwrap()).abs() < 1e-9, "as predict says");
         let vertices = numbers(&told["vertices"]);
         assert!((vertices.iter().sum::<f64>() - parts).abs() < 1e-9);
-        assert_eq!(told["prediction"].as_str(), Some(row[1]));
+        assert_eq!(told["prediction"].as_i64(), row[1].parse().ok(), "an integer, as in training");
     }
     let text = output(&explain);
     assert!(text.contains("graph 17 of b-easy-small: predicted") && text.contains("intercept"), "{text}");
@@ -132,6 +132,6 @@ fn a_prediction_is_taken_apart() {
     assert!(output(&explain).contains("prediction"));
     assert!(
         failure(&[&explain[..], &["--class", "1"]].concat(), 2)
-            .contains("this model predicts one number and has no classes")
+            .contains("no class (this model predicts one number)")
     );
 }

@@ -1,4 +1,4 @@
-//! The README's commands work as they stand.
+//! The commands in the README work as printed.
 
 use super::stepwell;
 
@@ -10,7 +10,7 @@ fn the_commands_of_the_readme_work() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = 0;
     for line in lines {
-        // What follows # is for the reader, what follows | for the shell; MUTAG is on no machine by itself.
+        // Text after # is for the reader, after | for the shell; MUTAG is not on every machine.
         let command = line.split(['#', '|']).next().unwrap_or_default();
         if command.contains("MUTAG") {
             continue;

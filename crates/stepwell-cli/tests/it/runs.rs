@@ -1,4 +1,4 @@
-//! Evaluations and reproductions: ended, shared, killed, refused.
+//! Evaluations and reproductions that are interrupted, shared, killed or refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ fn an_evaluation_goes_on_where_it_was() {
     assert_eq!(first["accuracy_mean"], fresh["accuracy_mean"]);
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
     assert!(page.contains("Evaluation on b-easy-small") && page.contains("stepwell evaluate b-easy-small"));
-    // Two passes are lost, and made again.
+    // Two lost passes are computed again.
     let path = format!("{out}/records/run.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let kept: Vec<&str> = text.lines().take(5).collect();
@@ -40,7 +40,7 @@ fn an_evaluation_goes_on_where_it_was() {
         other.contains("b-easy-small none L=2: this run was started with leak = 1.0, not 0.5; use"),
         "{other}"
     );
-    // A record that was changed is named, and nothing is written over.
+    // The error names a changed record, and nothing is overwritten.
     let changed = text.replacen("\"configuration\":1", "\"configuration\":2", 1);
     fs::write(&path, &changed).unwrap();
     let refused = failure(&with_records, 1);
@@ -59,7 +59,8 @@ fn baselines_and_seeds_stand_beside_the_model() {
     let accuracy = |index: usize| baselines[index]["accuracy_mean"].as_f64().unwrap();
     let names: Vec<&str> = baselines.iter().map(|report| report["model"].as_str().unwrap()).collect();
     assert_eq!(names, ["majority", "features", "degree-profile", "wl", "wl-oa"]);
-    // Three classes of 100: nothing but guessing without the structure, in the benchmark's design.
+    // Three classes of 100: by design of the benchmark, only guessing is possible without the
+    // structure.
     assert!((accuracy(0) - 1.0 / 3.0).abs() < 0.01, "{}", accuracy(0));
     assert!(accuracy(3) > accuracy(0) + 0.1, "labels and structure together tell the classes");
     let one = json(&["evaluate", "b-hard-small", "--json", "--baseline", "features", "--folds", "3"]);
@@ -67,14 +68,14 @@ fn baselines_and_seeds_stand_beside_the_model() {
     assert!(failure(&["evaluate", "b-hard-small", "--baseline", "deep"], 2).contains("majority"));
 }
 
-/// The records and tables of a run, those with times aside.
+/// The records and tables of a run, except those with times.
 fn kept(out: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for folder in ["records", "tables"] {
         for entry in fs::read_dir(Path::new(out).join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            // What was being written when the program was killed has no name yet.
+            // A file that was being written when the program was killed still has a temporary name.
             if !["times", "claims", "."].iter().any(|other| name.starts_with(other)) {
                 found.insert(name, fs::read_to_string(&path).unwrap());
             }
@@ -94,7 +95,7 @@ fn a_model_is_evaluated_as_train_makes_it() {
         (&found["model"], &found["pool"], &found["blocks"]),
         (&"accurate".into(), &"none".into(), &3.into())
     );
-    assert_eq!(found["features_fitted_on"], "training graphs of each fold");
+    assert_eq!(found["features_fitted_on"], "training and validation graphs of each fold");
     let graphs = json(&["stats", "b-easy-small", "--json"])["graphs"].as_u64().unwrap();
     assert_eq!(found["options"], serde_json::json!({ "units": 6 }));
     assert_eq!((&found["initialisations"], &found["on_validation"]), (&2.into(), &false.into()));
@@ -123,9 +124,13 @@ fn a_model_is_evaluated_as_train_makes_it() {
     {
         let other = json(&[&evaluate[..], options].concat());
         assert_ne!(accuracies(&other), accuracies(&found), "{options:?}");
-        assert_eq!(other["features_fitted_on"], found["features_fitted_on"]);
+        let fitted_on = match options {
+            ["--on-validation"] => "training graphs of each fold",
+            _ => "training and validation graphs of each fold",
+        };
+        assert_eq!(other["features_fitted_on"], fitted_on);
     }
-    // Any preset is searched where that is asked for.
+    // Any preset can be searched.
     let searched = json(&[&evaluate[..], &["--configs", "2"]].concat());
     assert_eq!((&searched["model"], &searched["configurations"]), (&"accurate".into(), &2.into()));
     assert_eq!(searched["features_fitted_on"], "all graphs, without labels");
@@ -144,7 +149,7 @@ fn a_model_is_evaluated_as_train_makes_it() {
     assert!(failure(&searching, 2).contains("--on-validation cannot be combined with --configs"));
 }
 
-/// Paths and rings, a line each; with the parts of a split, if there are any.
+/// Paths and rings, one per line, with the parts of a split if given.
 fn rows(path: &str, classes: &[&str], parts: Option<&[&str]>) {
     let mut text = String::new();
     for (index, class) in classes.iter().enumerate() {
@@ -234,7 +239,7 @@ fn threads_and_shards_change_no_byte() {
     let of_reservoirs = |cell: &&serde_json::Value| cell["model"] == "reservoir";
     let mut some = cells.as_array().unwrap().iter().filter(of_reservoirs);
     assert!(some.all(|cell| cell["done"] == 1 && cell["folds"].as_array().unwrap().is_empty()), "{cells}");
-    // Whoever finds all passes done judges the winners.
+    // The process that finds all passes finished evaluates the winners.
     reproduce(&shared, &["--shard", "1/3"]);
     reproduce(&shared, &["--shard", "2/3"]);
     reproduce(&shared, &[]);
@@ -269,7 +274,7 @@ fn figures_are_drawn_once() {
         let text = fs::read_to_string(figure(name)).unwrap();
         assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"), "{name}");
     }
-    // One that is there stays; one that is not whole is drawn again.
+    // An existing figure is kept; an incomplete one is drawn again.
     let bound = fs::read_to_string(figure("bound.svg")).unwrap();
     let mine = fs::read_to_string(figure("embeddings.svg")).unwrap().replacen("</desc>", ", mine</desc>", 1);
     fs::write(figure("embeddings.svg"), &mine).unwrap();
@@ -301,7 +306,7 @@ fn killed_at_any_moment_a_run_loses_nothing() {
         let mut child = command.args(arguments(&killed)).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(stream.uniform_in(10.0, 250.0) as u64));
         ended_alive += usize::from(child.try_wait().unwrap().is_some());
-        // SIGKILL: nothing in the program can prepare for it.
+        // SIGKILL: the program cannot prepare for it.
         let _ = child.kill();
         child.wait().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Files larger than memory, standard input, and work that is killed.
+//! Files larger than memory, standard input, and interrupted work.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use stepwell::rng::Stream;
 
 use super::{Folder, failure, output, stepwell};
 
-/// Many graphs in a file: those of a small dataset again and again.
+/// Many graphs in a file: a small dataset, repeated.
 fn many(folder: &Folder, times: usize) -> String {
     let text = output(&["convert", "b-easy-small", "-"]);
     let path = folder.at("many.jsonl");
@@ -78,7 +78,7 @@ fn predictions_of_a_stream_are_those_of_a_file() {
             stepwell().args([command, "-", flag, &model]).write_stdin(text.clone()).assert().success();
         assert_eq!(String::from_utf8(piped.get_output().stdout.clone()).unwrap(), from_file);
     }
-    // A bad row on the way is named, or left out.
+    // A bad row is named, or skipped.
     let broken = text.replacen("\"num_nodes\"", "\"nodes\"", 1);
     let refused =
         stepwell().args(["predict", "-", "-m", &model]).write_stdin(broken.clone()).assert().code(1);
@@ -116,7 +116,8 @@ fn a_slow_producer_gets_each_answer_at_once() {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         let mut answers = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        // Each line is written only when the one before is answered, one in two parts.
+        // Each line is written only after the response to the previous one; one line comes in two
+        // parts.
         for (index, line) in text.lines().take(20).enumerate() {
             let (first, second) = line.split_at(if index % 2 == 0 { line.len() } else { line.len() / 2 });
             input.write_all(first.as_bytes()).unwrap();
@@ -134,7 +135,7 @@ fn a_slow_producer_gets_each_answer_at_once() {
     }
 }
 
-/// Paths and rings in a file of lines, each with what `more` says of it.
+/// Paths and rings as JSON lines, each with the keys that `more` returns.
 fn lines(folder: &Folder, name: &str, count: usize, more: impl Fn(usize) -> String) -> String {
     let line = |at: usize| {
         let n = 4 + at % 5;
@@ -175,7 +176,7 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     assert!(unwritten.contains("targets not written: some graphs have no target"), "{unwritten}");
     told(&["embed", &known, "-o", &b]);
     assert!(fs::metadata(&a).unwrap().len() < fs::metadata(&b).unwrap().len(), "there is no column y");
-    // A row that cannot be used says nothing of targets.
+    // A row that cannot be used does not count as one without a target.
     let bad = folder.at("bad.jsonl");
     let text = fs::read_to_string(&known).unwrap();
     let (first, rest) = text.split_at(text.match_indices('\n').nth(4).unwrap().0 + 1);
@@ -204,9 +205,10 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     assert!(trained.contains("28 graphs, "), "{trained}");
     let (_, evaluated) = told(&["evaluate", &some, "--folds", "2", "--units", "3", "--preset", "paper"]);
     assert_eq!(evaluated.matches("skipping 2 graphs without a target").count(), 1, "{evaluated}");
-    let refused = failure(&["convert", &some, &a], 1);
+    stepwell().args(["convert", &some, &a]).assert().success();
+    let refused = failure(&["coarsen", &some, "--pool", "graclus", "-o", &a], 1);
     assert!(refused.contains("line 8: expected a string in 'y'"), "{refused}");
-    assert!(refused.contains("'embed' and 'predict' accept rows without a class"), "{refused}");
+    assert!(refused.contains("give every row a class"), "{refused}");
     let summary = super::json(&["stats", &some, "--json"]);
     assert_eq!((&summary["graphs"], &summary["classes"]), (&30.into(), &2.into()));
     assert_eq!(summary["untargeted"], 2);
@@ -214,6 +216,18 @@ fn graphs_without_a_target_are_embedded_and_predicted() {
     let none = lines(&folder, "none.jsonl", 4, |_| String::new());
     assert!(failure(&["train", &none, "-m", &model], 1).contains("no graph has a target ('y')"));
     assert!(failure(&["evaluate", &none], 1).contains("no graph has a target ('y')"));
+
+    // Rows with a part but no target, and a part without rows.
+    let parts = lines(&folder, "parts.jsonl", 4, |_| ",\"split\":\"train\"".into());
+    let refused = failure(&["train", &parts, "--part", "train", "-m", &model], 1);
+    assert!(refused.contains("no graph has a target ('y')"), "{refused}");
+    let trained = lines(&folder, "trained.jsonl", 4, |at| format!(",\"split\":\"train\",\"y\":{}", at % 2));
+    for data in [&parts, &trained] {
+        let refused = failure(&["train", data, "--part", "validation", "-m", &model], 1);
+        assert!(refused.contains("no row is in part validation"), "{refused}");
+    }
+    let refused = failure(&["train", &some, "--part", "train", "-m", &model], 1);
+    assert!(refused.contains("the dataset has no split"), "{refused}");
 }
 
 #[test]
@@ -286,7 +300,7 @@ fn graphs_may_be_called_by_numbers_and_have_no_vertices() {
     assert_eq!(output(&["embed", &parquet, "--units", "2"]), rows);
     let wider = text + &graph(10, 1, "[1]", 1);
     fs::write(&data, wider).unwrap();
-    assert!(failure(&["stats", &data], 1).contains("line 4: expected 2 per row in 'x'"));
+    assert!(failure(&["stats", &data], 1).contains("line 4: expected 2 numbers per vertex in 'x'"));
 }
 
 #[test]

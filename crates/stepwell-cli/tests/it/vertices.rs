@@ -4,8 +4,8 @@ use std::fs;
 
 use super::{Folder, failure, json, output, stepwell};
 
-/// Wheels of growing size whose hubs, rims and handles are to be told apart; every fifth
-/// vertex is of an unknown class.
+/// Wheels of growing size with hubs, rims and handles as classes; every fifth vertex has an unknown
+/// class.
 fn wheels(folder: &Folder, name: &str, graphs: usize, split: bool) -> String {
     let mut text = String::new();
     for graph in 0..graphs {
@@ -58,7 +58,7 @@ fn vertices_are_trained_and_predicted() {
     assert!(header.ends_with("score_handle,score_hub,score_rim"), "{header}");
     let first = lines.next().unwrap();
     assert!(first.starts_with("w0,0,hub,"), "{first}");
-    // A part is its vertices alone, and they are scored.
+    // --part selects vertices only, and they are scored.
     let tested = json(&["predict", &data, "-m", &model, "--part", "test", "--json"]);
     let all = json(&["predict", &data, "-m", &model, "--json"]);
     assert!(tested["vertices"].as_u64().unwrap() * 2 < all["vertices"].as_u64().unwrap());
@@ -87,7 +87,7 @@ fn vertices_are_evaluated_by_masks_and_folds() {
     let masks = evaluate(&wheels(&folder, "m.jsonl", 12, true), &[]);
     assert_eq!((masks["folds"].as_array().unwrap().len(), &masks["model"]), (1, &"vertices".into()));
     assert!(masks["accuracy_mean"].as_f64().unwrap() > 0.9, "{masks}");
-    // Over graphs where there are several, over vertices where there is one.
+    // Folds divide graphs if there are several, and vertices if there is one.
     let bare = wheels(&folder, "b.jsonl", 12, false);
     assert_eq!(evaluate(&bare, &["--folds", "3"])["folds"].as_array().unwrap().len(), 3);
     let one = wheels(&folder, "o.jsonl", 1, false);
@@ -111,7 +111,7 @@ fn vertices_are_explained_and_their_predictions_drawn() {
     let mut train = vec!["train", &data, "-m", &model, "--quiet"];
     train.extend(SMALL);
     stepwell().args(&train).assert().success();
-    // Contributions and intercept are the decision value, which is the score that is predicted.
+    // Contributions and intercept add up to the decision value, which is the predicted score.
     let why = json(&["explain", &data, "-m", &model, "--graph", "w3", "--vertex", "2", "--json"]);
     assert_eq!((&why["graph"], &why["vertex"], &why["prediction"]), (&"w3".into(), &2.into(), &"rim".into()));
     let added: f64 = why["vertices"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
@@ -133,9 +133,9 @@ fn vertices_are_explained_and_their_predictions_drawn() {
     for (arguments, refusal) in [
         (
             &["--vertex", "99"][..],
-            "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found 99",
+            "--vertex: the model predicts vertices; expected a vertex from 0 to 12, found 99",
         ),
-        (&[], "--vertex: expected a vertex from 0 to 12, since the model predicts vertices, found none"),
+        (&[], "--vertex: the model predicts vertices; expected a vertex from 0 to 12, found none"),
     ] {
         let refused = failure(&[&["explain", &data, "-m", &model][..], arguments].concat(), 2);
         assert!(refused.contains(refusal), "{refused}");
@@ -146,7 +146,7 @@ fn vertices_are_explained_and_their_predictions_drawn() {
     assert_eq!((&drawn["vertices"], &drawn["known"]), (&15.into(), &12.into()));
     assert!(drawn["accuracy"].as_f64().unwrap() > 0.9, "{drawn}");
     let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains("predicted: hub") && page.contains("not known"));
+    assert!(page.contains("predicted: hub") && page.contains("target unknown"));
     let refused = failure(&["draw", &data, "-m", &model, "--pool", "ndp"], 2);
     assert!(refused.contains("--pool: a model's predictions are drawn on the graph itself"), "{refused}");
 }

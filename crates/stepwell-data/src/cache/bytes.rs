@@ -1,4 +1,4 @@
-//! Little-endian arrays, hashed on their way out and in.
+//! Little-endian arrays, hashed while they are written and read.
 
 use std::io::{self, Read, Write};
 
@@ -10,10 +10,10 @@ use crate::memory;
 /// Bytes of a SHA-256.
 pub(super) const DIGEST: usize = 32;
 
-/// Bytes converted and hashed at a time: little enough to stay in the cache.
+/// Bytes converted and hashed at a time: few enough to stay in the CPU cache.
 const CHUNK: usize = 1 << 14;
 
-/// A number of fixed size in a file.
+/// A fixed-size number in a file.
 pub(super) trait Word<const SIZE: usize>: Copy {
     fn to_bytes(self) -> [u8; SIZE];
     fn from_bytes(bytes: [u8; SIZE]) -> Self;
@@ -41,14 +41,14 @@ impl Word<8> for usize {
         (self as u64).to_le_bytes()
     }
 
-    /// What this machine cannot count becomes the largest it can, which is no
-    /// valid size or offset of anything.
+    /// A value too large for this machine becomes the largest `usize`, which is never a valid size
+    /// or offset.
     fn from_bytes(bytes: [u8; 8]) -> Self {
         u64::from_le_bytes(bytes).try_into().unwrap_or(Self::MAX)
     }
 }
 
-/// Where arrays go.
+/// Writes arrays to an output.
 pub(super) struct Sink<W> {
     out: W,
     digest: Sha256,
@@ -71,36 +71,36 @@ impl<W: Write> Sink<W> {
         Ok(())
     }
 
-    /// How many there are, then all of them.
+    /// Writes the number of items, then the items.
     pub fn array<T: Word<SIZE>, const SIZE: usize>(&mut self, words: &[T]) -> io::Result<()> {
         self.words(&[words.len()])?;
         self.words(words)
     }
 
-    /// Whether there is an array, then the array.
+    /// Writes whether the array exists, then the array.
     pub fn optional<T: Word<SIZE>, const SIZE: usize>(&mut self, words: Option<&[T]>) -> io::Result<()> {
         self.words(&[u8::from(words.is_some())])?;
         words.map_or(Ok(()), |words| self.array(words))
     }
 
-    /// The hash of all that went through, and what it went to.
+    /// Returns the hash of everything written, and the output.
     pub fn finish(self) -> ([u8; DIGEST], W) {
         (self.digest.finalize().into(), self.out)
     }
 }
 
-/// Where arrays come from: bytes that end with a seal on those before.
+/// Reads arrays from bytes that end with a seal on the bytes before it.
 pub(super) struct Source<R> {
     input: R,
     digest: Sha256,
     place: Place,
     at: u64,
-    /// Bytes before the hash that were not read yet.
+    /// Unread bytes before the hash.
     left: u64,
 }
 
 impl<R: Read> Source<R> {
-    /// All `length` bytes of `input`.
+    /// Reads all `length` bytes of `input`.
     pub fn new(input: R, length: u64, place: Place) -> Self {
         let left = length.saturating_sub(DIGEST as u64);
         Self { input, digest: Sha256::new(), place, at: 0, left }
@@ -116,7 +116,8 @@ impl<R: Read> Source<R> {
         let needed = needed.ok_or_else(missing)?;
         memory::ask(&place, "a cached pyramid", needed)?;
         let mut words = Vec::new();
-        // No more than the bytes that are there; yet a sparse file may be long without having any.
+        // The count is bounded by the length of the file; but a sparse file can be long without
+        // holding data.
         words.try_reserve_exact(count).map_err(|_| missing())?;
         let mut buffer = [0; CHUNK];
         while words.len() < count {
@@ -133,19 +134,19 @@ impl<R: Read> Source<R> {
         Ok(words)
     }
 
-    /// A word that stands alone.
+    /// Reads a single word.
     pub fn word<T: Word<SIZE>, const SIZE: usize>(&mut self, what: &str) -> Result<T> {
         let word = self.words(1, what)?;
         word.first().copied().ok_or_else(|| self.malformed(what, "nothing"))
     }
 
-    /// What [`Sink::array`] wrote.
+    /// Reads an array written by [`Sink::array`].
     pub fn array<T: Word<SIZE>, const SIZE: usize>(&mut self, what: &str) -> Result<Vec<T>> {
         let count = self.word(what)?;
         self.words(count, what)
     }
 
-    /// What [`Sink::optional`] wrote.
+    /// Reads an array written by [`Sink::optional`].
     pub fn optional<T: Word<SIZE>, const SIZE: usize>(&mut self, what: &str) -> Result<Option<Vec<T>>> {
         if self.flag(what)? { self.array(what).map(Some) } else { Ok(None) }
     }
@@ -158,10 +159,10 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Whether this was all, and what stands at the end is what `seal` makes of the hash.
+    /// Checks that nothing is left to read and that the file ends with the `seal` of the hash.
     pub fn finish(mut self, seal: impl FnOnce(&[u8; DIGEST]) -> [u8; DIGEST]) -> Result<()> {
         if self.left > 0 {
-            return Err(self.malformed("the end", format!("{} more bytes", self.left)));
+            return Err(self.malformed("the end of the file", format!("{} more bytes", self.left)));
         }
         let mut found = [0; DIGEST];
         let read = self.input.read_exact(&mut found);
@@ -169,11 +170,12 @@ impl<R: Read> Source<R> {
         if seal(&self.digest.finalize().into()) == found {
             Ok(())
         } else {
-            Err(Error::malformed(self.place, "bytes written by this user", "other bytes (wrong seal)"))
+            let (expected, found) = ("a cache file written by this user", "another (its signature is wrong)");
+            Err(Error::malformed(self.place, expected, found))
         }
     }
 
-    /// Something malformed just before the bytes to be read next.
+    /// An error about the bytes just before the next ones.
     pub fn malformed(&self, expected: impl Into<String>, found: impl Into<String>) -> Error {
         Error::malformed(self.place.byte(self.at), expected, found)
     }

@@ -1,9 +1,9 @@
-//! What a file of a pyramid holds, from the first byte to the last.
+//! The layout of a pyramid file, from the first byte to the last.
 //!
-//! A magic line, the format, the key and the number of levels; then, level by
-//! level, the arrays of the graphs, of the matrices and of what was kept, and
-//! the notes; at the end the [`Seal`] on everything before it. An array is its
-//! length and its items, all little-endian, sizes and offsets in 64 bits.
+//! A magic line, the format, the key and the number of levels come first. Each level follows: the
+//! arrays of the graphs, of the matrices and of the kept vertices, and the notes. The file ends
+//! with the [`Seal`] on everything before it. An array is its length and its items, all
+//! little-endian; sizes and offsets take 64 bits.
 
 use std::io::{self, Read, Write};
 
@@ -43,7 +43,7 @@ fn write_level(sink: &mut Sink<impl Write>, level: &Level) -> io::Result<()> {
     sink.words(&[cuts_improved, vertices_lost, without_edges, fill_dropped, symmetrized])
 }
 
-/// The structure of graphs: their labels and attributes are left out.
+/// Writes the structure of graphs, without labels and attributes.
 pub(super) fn write_graphs(sink: &mut Sink<impl Write>, graphs: &GraphBatch) -> io::Result<()> {
     let directed: Vec<u8> = graphs.directed().iter().map(|&directed| u8::from(directed)).collect();
     sink.array(&directed)?;
@@ -53,7 +53,7 @@ pub(super) fn write_graphs(sink: &mut Sink<impl Write>, graphs: &GraphBatch) -> 
     sink.optional(graphs.weights())
 }
 
-/// Reads `length` bytes and believes none of them.
+/// Reads `length` bytes and trusts none of them.
 pub(super) fn read(
     input: impl Read,
     length: u64,
@@ -102,7 +102,7 @@ fn read_level(source: &mut Source<impl Read>, levels: usize) -> Result<Level> {
             .map_err(|error| source.refused(error))?;
     let kept = source.optional("kept vertices")?;
     let mut note = || {
-        // Notes are added up over the levels.
+        // Notes are summed over the levels, so the sum must not overflow.
         let (count, limit): (usize, usize) = (source.word("notes")?, usize::MAX / levels.max(1));
         if count <= limit {
             Ok(count)

@@ -1,10 +1,9 @@
-//! Pyramids kept on disk, so that the same graphs are pooled once.
+//! Caches pyramids on disk, so that the same graphs are pooled only once.
 //!
-//! A file is found by a [`key`] that says what was pooled and how: one file
-//! per structure of the graphs, settings of the pooling, number of levels and
-//! [`FORMAT`]. A file ends with a hash made with a secret of the cache, which only its
-//! owner can read. A file that is broken, forged or another's is never used; the
-//! pyramid is then built again and a warning says why.
+//! A [`key`] identifies each file: one file per graph structure, pooling options, number of levels
+//! and [`FORMAT`]. A file ends with a keyed hash; the cache holds the secret, which only its owner
+//! can read. A file that is broken, forged or written by someone else is never used: the pyramid is
+//! built again, and a warning gives the reason.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -41,16 +40,16 @@ use crate::files;
 use bytes::Sink;
 use seal::Seal;
 
-/// The version of the files' layout, which is part of their names.
+/// The version of the file layout, which is part of the file names.
 pub const FORMAT: u32 = 2;
 
-/// The version of what poolings give, which is part of a pyramid's [`key`]. It grows when a
-/// pooling gives other results, and with it the fingerprints of all runs change.
+/// The version of the poolings' results, which is part of a pyramid's [`key`]. Increment it when a
+/// pooling's results change; this changes the fingerprints of all runs.
 const RESULTS: u32 = 1;
 
-/// What a pyramid is found by: a SHA-256 of the graphs' structure and
-/// weights (not of labels and attributes, which poolings do not see), the
-/// pooling, the number of levels and the version of their results, in hexadecimal.
+/// The cache key of a pyramid, in hexadecimal: a SHA-256 of the structure and weights of the
+/// graphs, the pooling, the number of levels and the version of the results. Labels and attributes
+/// are excluded because poolings ignore them.
 pub fn key(graphs: &GraphBatch, pooling: &Pooling, levels: usize) -> String {
     let mut sink = Sink::new(io::sink());
     let settings = serde_json::to_vec(pooling).expect("settings are plain numbers and names");
@@ -62,14 +61,14 @@ pub fn key(graphs: &GraphBatch, pooling: &Pooling, levels: usize) -> String {
     sink.finish().0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A folder of pyramids.
+/// A folder of cached pyramids.
 #[derive(Clone, Debug)]
 pub struct PyramidCache {
     folder: PathBuf,
 }
 
 impl PyramidCache {
-    /// The folder need not exist yet.
+    /// Uses `folder`, which need not exist yet.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
@@ -78,9 +77,8 @@ impl PyramidCache {
         self.folder.join(format!("{key}.{FORMAT}.pyramid"))
     }
 
-    /// The pyramid of that [`key`], if there is one. It is an error when its
-    /// file cannot be read, is not whole and unchanged, or does not hold
-    /// `levels` levels that stand on `graphs`.
+    /// Loads the pyramid with that [`key`], if there is one. Returns an error if its file cannot be
+    /// read, is truncated or changed, or does not hold `levels` levels on top of `graphs`.
     pub fn load(&self, key: &str, graphs: &GraphBatch, levels: usize) -> Result<Option<Pyramid>> {
         let path = self.path(key);
         let file = match File::open(&path) {
@@ -96,8 +94,8 @@ impl PyramidCache {
         layout::read(input, length, place, key, levels, graphs, &seal).map(Some)
     }
 
-    /// Keeps a pyramid under its [`key`]. The file appears whole or not at
-    /// all, also when others write the same one.
+    /// Stores a pyramid under its [`key`]. The file appears whole or not at all, even if other
+    /// processes write the same one.
     pub fn store(&self, key: &str, pyramid: &Pyramid) -> Result<()> {
         let (path, seal) = (self.path(key), Seal::make(&self.folder)?);
         files::write_whole(&path, |out| {
@@ -106,9 +104,8 @@ impl PyramidCache {
     }
 }
 
-/// Takes a pyramid from the cache, or builds it and puts it there; without a
-/// cache it is just built. The sentences returned with it say why a file was
-/// not used or could not be written: to be printed as warnings.
+/// Loads a pyramid from the cache, or builds and stores it; without a cache, only builds it. Also
+/// returns warnings to print: why a file was not used or could not be written.
 pub fn coarsen(
     cache: Option<&PyramidCache>,
     graphs: &GraphBatch,

@@ -1,9 +1,9 @@
-//! The seal of a cached pyramid, which only the same user's Stepwell can make.
+//! The seal of a cached pyramid, which only the same user can create.
 //!
-//! A checksum shows that a file was damaged, but anyone can put a new one on a file that was
-//! changed. So the hash at the end of a file is made with a secret, which lies in the cache
-//! where only its owner can read it, and with the key of the graphs that were pooled. Who
-//! cannot read the secret cannot use the cache, nor put anything there that is believed.
+//! A checksum detects damage, but anyone who changes a file can also replace its checksum. So the
+//! hash at the end of a file also covers a secret and the key of the pooled graphs. The secret lies
+//! in the cache, where only its owner can read it. Someone who cannot read the secret can neither
+//! use the cache nor add a file that is accepted.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ const NAME: &str = "seal";
 pub(super) struct Seal([u8; DIGEST]);
 
 impl Seal {
-    /// That of a folder; nothing if it has none yet.
+    /// Opens the secret of a folder; `None` if it has none yet.
     pub fn open(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(NAME);
         let io = |source| Error::io(&path, source);
@@ -43,8 +43,8 @@ impl Seal {
         Ok(Some(Self(secret)))
     }
 
-    /// That of a folder, made if it has none yet. Of several processes that make one at the
-    /// same time, all get the same.
+    /// Opens the secret of a folder, creating it if there is none. Processes that create it at the
+    /// same time all get the same secret.
     pub fn make(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         let io = |source| Error::io(&path, source);
@@ -60,13 +60,13 @@ impl Seal {
         Self::open(folder)?.ok_or_else(gone)
     }
 
-    /// What stands at the end of a file with that key and that hash of all before.
+    /// The seal at the end of a file, for its key and the hash of everything before.
     pub fn on(&self, key: &str, hash: &[u8; DIGEST]) -> [u8; DIGEST] {
         let inner = Sha256::new().chain_update(key).chain_update(hash).finalize();
         Sha256::new().chain_update(self.0).chain_update(inner).finalize().into()
     }
 
-    /// One that is known, for tests.
+    /// A fixed secret, for tests.
     #[cfg(test)]
     pub fn known() -> Self {
         Self([7; DIGEST])

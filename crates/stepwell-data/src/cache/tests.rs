@@ -15,15 +15,15 @@ fn go_on(_: usize) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Random graphs, some directed or with weights, between ones of no vertex,
-/// one vertex and no edge.
+/// Random graphs, some directed or weighted, mixed with graphs of no vertex, of one vertex and of
+/// no edge.
 fn graphs(seed: u64, weighted: bool) -> GraphBatch {
     let mut stream = Stream::new(seed, "cache test", [0, 0]);
     let mut builder = BatchBuilder::default();
     for (n, edges) in [(0, 0), (9, 14), (1, 0), (5, 0), (12, 30), (1, 1), (2, 1), (8, 7), (0, 0)] {
         let mut end = || stream.below(n) as u32;
         let pairs = (0..edges).map(|_| (end(), end()));
-        // In one direction, so that the weights of repeats add up.
+        // In one direction only, so that the weights of repeated edges add up.
         let (sources, targets): (Vec<u32>, Vec<u32>) = pairs.map(|(a, b)| (a.min(b), a.max(b))).unzip();
         let weights: Vec<f64> = sources.iter().map(|_| stream.uniform_in(0.5, 2.0)).collect();
         let edges = EdgeList { directed: stream.uniform() < 0.2, ..EdgeList::new(n, &sources, &targets) };
@@ -66,7 +66,7 @@ fn a_forged_file_with_a_right_checksum_is_not_believed() {
     let key = key(&batch, &pooling, 1);
     let path = cache.path(&key);
     let whole = fs::read(&path).unwrap();
-    // Another pyramid that fits the graphs: a weight is doubled.
+    // Another pyramid that fits the graphs: one weight is doubled.
     let mut forged = built.clone();
     let graphs = &built.levels[0].graphs;
     let weights = graphs.weights().unwrap().iter().map(|weight| 2.0 * weight).collect();
@@ -79,21 +79,21 @@ fn a_forged_file_with_a_right_checksum_is_not_believed() {
     let mut bytes = bytes_of(&key, &forged);
     let payload = bytes.len() - DIGEST;
     let plain: [u8; DIGEST] = Sha256::digest(&bytes[..payload]).into();
-    // With a plain checksum, with the seal of another cache, and with that of another file.
+    // Sealed with a plain checksum, with the secret of another cache, and for another file.
     let own = Seal::open(folder.path()).unwrap().unwrap();
     for end in [plain, Seal::known().on(&key, &plain), own.on("another key", &plain)] {
         bytes[payload..].copy_from_slice(&end);
         fs::write(&path, &bytes).unwrap();
         let (found, warnings) = coarsen(Some(&cache), &batch, &pooling, 1, go_on).unwrap();
         assert_eq!(found, built);
-        assert!(matches!(&warnings[..], [one] if one.contains("wrong seal")), "{warnings:?}");
+        assert!(matches!(&warnings[..], [one] if one.contains("its signature is wrong")), "{warnings:?}");
         assert_eq!(fs::read(&path).unwrap(), whole, "built again");
     }
-    // The owner's own seal is all that is believed: the forgery itself was sound.
+    // Only the owner's seal is accepted: the forgery itself was well-formed.
     bytes[payload..].copy_from_slice(&own.on(&key, &plain));
     fs::write(&path, &bytes).unwrap();
     assert_eq!(cache.load(&key, &batch, 1).unwrap(), Some(forged));
-    // Without the secret nothing is.
+    // Without the secret, no file is accepted.
     fs::write(&path, &whole).unwrap();
     fs::remove_file(folder.path().join("seal")).unwrap();
     assert!(cache.load(&key, &batch, 1).unwrap_err().to_string().contains("a file 'seal' next to it"));
@@ -127,7 +127,7 @@ fn what_is_loaded_is_what_was_stored() {
 
 #[test]
 fn the_key_is_a_hash_of_structure_and_settings() {
-    // Two vertices joined by a weight, as the layout says: lengths and items.
+    // Two vertices joined by a weighted edge, in the documented layout: lengths and items.
     let edge = EdgeList { weights: Some(&[0.5]), ..EdgeList::new(2, &[0], &[1]) };
     let mut builder = BatchBuilder::default();
     builder.push(&EdgeList { vertex_labels: Some((&[7, 8], 1)), ..edge }).unwrap();
@@ -201,8 +201,7 @@ fn flipped_and_missing_bytes_are_problems() {
     }
 }
 
-/// Whoever forges a file can also forge its hash; the levels must then still
-/// be such that everything can be done with them.
+/// A forger can also forge the hash. The levels must then still be safe to use.
 #[test]
 fn mutated_files_are_problems_or_sound_pyramids() {
     let batch = graphs(4, true);
@@ -225,7 +224,7 @@ fn mutated_files_are_problems_or_sound_pyramids() {
                 2 => drop(bytes.drain(at..(at + 1 + stream.below(16)).min(bytes.len()))),
                 3 => bytes.insert(at, stream.bits() as u8),
                 _ => {
-                    // A number somewhere becomes huge, or one more or less.
+                    // Some number becomes huge, or changes by one.
                     let at = at.min(bytes.len().saturating_sub(8));
                     let fill = [0xff, 0x7f, 0x00][stream.below(3)];
                     bytes[at..].iter_mut().take(8).for_each(|byte| *byte = fill);
@@ -274,7 +273,7 @@ fn other_files_are_problems_that_say_so() {
     newer[17] += 1;
     seal(&mut newer, "a key");
     assert!(problem(&newer, "a key", 2, &batch).contains("expected format 2, found 3"));
-    // A length no memory holds is compared with the bytes that are there.
+    // A length beyond any memory is compared with the bytes available.
     let mut huge = whole.clone();
     huge[42..50].fill(0xff);
     seal(&mut huge, "a key");

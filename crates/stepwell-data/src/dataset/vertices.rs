@@ -1,22 +1,22 @@
-//! What is known about the vertices of graphs.
+//! Targets and splits of vertices.
 
 use stepwell::targets::Targets;
 
 use super::{Known, Part};
 
-/// Targets of vertices, and how vertices are split. Vertices are counted over all graphs of
-/// a dataset, in their order.
+/// Targets of vertices, and splits of the vertices. Vertices are numbered over all graphs of a
+/// dataset, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertices {
-    /// The vertices that have a target, and those targets.
+    /// The vertices that have a target, and their targets.
     pub known: Known,
-    /// Fixed splits, one after the other: the part of every vertex, where it is in one.
+    /// The fixed splits: for each, the part of every vertex, or `None` for a vertex in no part.
     pub splits: Vec<Vec<Option<Part>>>,
 }
 
 impl Vertices {
-    /// Adds those of a graph or dataset with `count` vertices, behind `before` vertices.
-    /// Vertices without parts are in none.
+    /// Appends the targets and splits of a graph or dataset with `count` vertices, after `before`
+    /// vertices. Vertices without a split are in no part.
     pub(crate) fn append(&mut self, before: usize, more: Self, count: usize) -> stepwell::Result<()> {
         let Self { known, splits } = more;
         self.same_splits(splits.len())?;
@@ -34,7 +34,7 @@ impl Vertices {
         Ok(())
     }
 
-    /// Whether more of them could be added.
+    /// Whether `more` can be appended.
     pub(crate) fn check_fits(&self, more: &Self) -> stepwell::Result<()> {
         self.same_splits(more.splits.len())?;
         self.known.targets.select(&[]).append(more.known.targets.clone())
@@ -48,7 +48,7 @@ impl Vertices {
         Ok(())
     }
 
-    /// Those of some graphs, whose vertices begin at these offsets.
+    /// Selects the vertices of some graphs; graph g starts at `offsets[g]`.
     pub(super) fn select(&self, offsets: &[usize], graphs: &[usize]) -> Self {
         let (mut rows, mut places, mut before) = (Vec::new(), Vec::new(), 0);
         let mut splits = vec![Vec::new(); self.splits.len()];
@@ -65,7 +65,7 @@ impl Vertices {
         Self { known: Known { rows, targets }, splits }
     }
 
-    /// The vertices of a part of the first split; all of `count` where nothing is split.
+    /// The vertices in a part of the first split; all `count` vertices without a split or part.
     pub fn of_part_or_all(&self, part: Option<Part>, count: usize) -> Vec<usize> {
         match (part, self.splits.first()) {
             (Some(part), Some(split)) => (0..count).filter(|&vertex| split[vertex] == Some(part)).collect(),
@@ -73,7 +73,7 @@ impl Vertices {
         }
     }
 
-    /// The same without the targets of vertices that are not in a part of the first split.
+    /// The same, keeping only the targets of vertices in `part` of the first split.
     pub fn of_part(&self, part: Part) -> Self {
         let Some(split) = self.splits.first() else { return self.clone() };
         let places: Vec<usize> =

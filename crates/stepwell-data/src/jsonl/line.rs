@@ -1,4 +1,4 @@
-//! One line of JSON into the parts of a row, without a tree in between.
+//! Parses one line of JSON into the parts of a row, without building a tree.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use crate::rows::{
     texts_among_targets,
 };
 
-/// What a line said.
+/// The parsed values of a line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// One bit for each key that was there.
+    /// One bit for each key present.
     met: u32,
     id: Option<String>,
     num_nodes: Option<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Line {
     x: Option<Vec<f64>>,
     x_dim: Option<u64>,
     pos: Option<Vec<f64>>,
-    /// The text of each target, where there is one.
+    /// The JSON text of each target, if present.
     targets: Vec<Option<String>>,
     y: Option<Y>,
     group: Option<String>,
@@ -40,19 +40,19 @@ pub(super) struct Line {
     node_y: Option<NodeTargets>,
     node_split: Option<NodeParts>,
     directed: Option<bool>,
-    /// What outlives a line.
+    /// The state kept between lines.
     kept: Kept,
 }
 
-/// What is asked for, and which keys all lines so far have had.
+/// The requested keys, and the keys seen in the lines so far.
 #[derive(Debug, Default)]
 struct Kept {
     options: ReadOptions,
-    /// The keys that hold targets, and whether each was met.
+    /// The keys that hold targets, and whether each was seen.
     columns: Vec<String>,
     met: Vec<bool>,
     group_met: bool,
-    /// Keys that are not ours.
+    /// Keys that are not part of the schema.
     ignored: Ignored,
 }
 
@@ -60,16 +60,16 @@ struct Kept {
 #[derive(Debug, Default)]
 struct LabelRows {
     values: Vec<i32>,
-    /// Labels in the first list; nothing where there are no lists.
+    /// Labels in the first list; `None` if the rows are not lists.
     width: Option<usize>,
     /// Rows so far, and those that are lists.
     rows: usize,
     lists: usize,
-    /// The first list of another length, and its length.
+    /// The first list with a different length, and its length.
     ragged: Option<(usize, usize)>,
 }
 
-/// The labels, unless rows of them differ.
+/// The labels, unless rows differ in length or kind.
 fn labels(key: Key, found: &Option<LabelRows>) -> Result<Option<(&[i32], usize)>, Fault> {
     let Some(found) = found else { return Ok(None) };
     let width = found.width.unwrap_or(1);
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for LabelRows {
     }
 }
 
-/// Takes one row more.
+/// Reads one more row.
 impl<'de> DeserializeSeed<'de> for &mut LabelRows {
     type Value = ();
 
@@ -164,12 +164,12 @@ impl Line {
         Self { kept: Kept { options, columns, met, ..Kept::default() }, ..Self::default() }
     }
 
-    /// Notes of keys that were ignored.
+    /// Returns notes about ignored keys.
     pub fn notes(&mut self) -> Vec<String> {
         self.kept.ignored.notes("key")
     }
 
-    /// Whether every key that was asked for was in some line.
+    /// Checks that every requested key was in some line.
     pub fn check_keys(&self) -> Result<(), Fault> {
         let Kept { options, columns, met, group_met, ignored } = &self.kept;
         let missing = columns.iter().zip(met).find(|(_, met)| !options.targets.is_empty() && !**met);
@@ -180,7 +180,7 @@ impl Line {
         }
     }
 
-    /// Reads a line.
+    /// Parses a line.
     pub fn parse(&mut self, text: &str) -> Result<Row<'_>, Fault> {
         let kept = std::mem::take(&mut self.kept);
         let targets = vec![None; kept.columns.len()];
@@ -221,7 +221,7 @@ impl Line {
         })
     }
 
-    /// The target, or all of them where several keys are named.
+    /// The target, or all targets if several keys are named.
     fn y(&self) -> Result<Option<Y>, Fault> {
         let Kept { options, columns, .. } = &self.kept;
         let found = |at: usize| match &self.targets[at] {
@@ -267,7 +267,7 @@ impl Line {
                 Value::Number(number) if !number.is_f64() => self.id = Some(number.to_string()),
                 other => self.id = Option::deserialize(other).map_err(A::Error::custom)?,
             },
-            // Other keys were named in its place.
+            // Other keys were named as targets instead.
             Key::Y => drop(map.next_value::<IgnoredAny>()?),
         }
         Ok(())
@@ -299,7 +299,7 @@ fn target(text: &str, column: &str, options: &ReadOptions) -> Result<Option<Y>, 
     }))
 }
 
-/// The targets of vertices. What is wrong is said as serde says it.
+/// Parses the targets of vertices. Errors are worded like serde's.
 fn node_targets(value: Value) -> Result<Option<NodeTargets>, String> {
     let Some(values) = listed(Key::NodeY, value)? else { return Ok(None) };
     let mut found = NodeTargets::default();
@@ -331,7 +331,7 @@ fn node_targets(value: Value) -> Result<Option<NodeTargets>, String> {
     Ok(Some(found))
 }
 
-/// The parts of vertices, in one split or in several.
+/// Parses the parts of vertices, in one split or several.
 fn node_parts(value: Value) -> Result<Option<NodeParts>, String> {
     let Some(values) = listed(Key::NodeSplit, value)? else { return Ok(None) };
     let mut found = NodeParts::default();
@@ -350,7 +350,7 @@ fn node_parts(value: Value) -> Result<Option<NodeParts>, String> {
     Ok(Some(found))
 }
 
-/// The elements of a list; nothing of null.
+/// The elements of a list; `None` for null.
 fn listed(key: Key, value: Value) -> Result<Option<Vec<Value>>, String> {
     match value {
         Value::Null => Ok(None),
@@ -370,7 +370,7 @@ fn said(fault: &Fault) -> String {
     }
 }
 
-/// A group from its text.
+/// Parses a group.
 fn group(text: &str) -> Option<Option<String>> {
     match serde_json::from_str(text).ok()? {
         Value::Null => Some(None),
@@ -422,9 +422,9 @@ impl<'de> Visitor<'de> for &mut Line {
             }
             self.met |= 1 << key as u32;
             self.value(key, &mut map).map_err(|error| match parts(&error.to_string()) {
-                // What vertices have is described in full.
+                // Errors about vertices already describe the values in full.
                 _ if matches!(key, Key::NodeY | Key::NodeSplit) => error,
-                // Which key it was, and all that it may hold, the parser does not know.
+                // The parser knows neither the key nor everything it may hold.
                 Some((found, _)) => A::Error::custom(Wrong(key, found)),
                 None => error,
             })?;
@@ -433,7 +433,7 @@ impl<'de> Visitor<'de> for &mut Line {
     }
 }
 
-/// Something else than the key holds, said as serde says it.
+/// A value of the wrong kind for a key, worded like serde's errors.
 struct Wrong<'a>(Key, &'a str);
 
 impl fmt::Display for Wrong<'_> {
@@ -442,15 +442,14 @@ impl fmt::Display for Wrong<'_> {
     }
 }
 
-/// What was found and expected: values of the wrong kind arrive as
-/// "invalid type: FOUND, expected EXPECTED".
+/// Splits a message about a value of the wrong kind into FOUND and EXPECTED: "invalid type: FOUND,
+/// expected EXPECTED".
 fn parts(message: &str) -> Option<(&str, &str)> {
     let tail = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     tail?.rsplit_once(", expected ")
 }
 
-/// The parser's complaint in our words; what is not JSON at all is shown with
-/// its surroundings.
+/// Rewords the parser's error; text that is not JSON at all is shown with its surroundings.
 fn explain(text: &str, error: &serde_json::Error) -> Fault {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head);
@@ -462,5 +461,6 @@ fn explain(text: &str, error: &serde_json::Error) -> Fault {
     // A column counts bytes and may lie inside a character.
     let at = error.column().saturating_sub(1).min(text.len());
     let around = &text.as_bytes()[at.saturating_sub(10)..text.len().min(at + 10)];
-    Fault::new("valid JSON", format!("{} around column {} ({message})", quote(around), error.column()))
+    let expected = if error.is_eof() { "one graph per line, as valid JSON" } else { "valid JSON" };
+    Fault::new(expected, format!("{} around column {} ({message})", quote(around), error.column()))
 }

@@ -1,4 +1,4 @@
-//! Input that arrives over time: a reader can ask, without waiting, whether there is more.
+//! Input that arrives over time: a reader can check, without blocking, whether more is available.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
@@ -6,18 +6,18 @@ use std::thread;
 
 use memchr::memchr;
 
-/// Bytes that are read at a time, and how many such parts may wait to be taken.
+/// Bytes read at a time, and how many such parts may queue.
 const PART: usize = 1 << 16;
 const WAITING: usize = 64;
 
-/// Reads ahead in a thread of its own.
+/// Reads ahead in its own thread.
 #[derive(Debug)]
 pub(crate) struct Live {
     parts: Receiver<io::Result<Vec<u8>>>,
     bytes: Vec<u8>,
-    /// Bytes that have been taken.
+    /// Bytes already consumed.
     taken: usize,
-    /// An error that comes after the bytes.
+    /// An error that follows the bytes.
     error: Option<io::Error>,
     ended: bool,
 }
@@ -48,7 +48,7 @@ impl Live {
         Ok(Self { parts, bytes: Vec::new(), taken: 0, error: None, ended: false })
     }
 
-    /// Whether the next line is not there yet, so that reading it would wait.
+    /// Whether reading the next line would block.
     pub fn would_wait(&mut self) -> bool {
         let mut searched = self.taken;
         loop {

@@ -4,12 +4,12 @@
 //! {"id":"a path","num_nodes":3,"src":[0,1],"dst":[1,2],"node_label":[6,6,8],"y":1}
 //! ```
 //!
-//! The keys are `num_nodes`, `src`, `dst` and, where the data have them, `id`,
-//! `weight`, `edge_label`, `edge_attr` with `edge_attr_dim`, `node_label`, `x`
-//! with `x_dim`, `pos`, `y`, `split` and `directed`. Where edges or vertices have
-//! several labels, each is a list: `"edge_label":[[1,0],[2,1]]`. `null` is the same as no
-//! key, and in a list `y` a target that is unknown. Other keys belong to other
-//! tools, unless [`ReadOptions`] name them: they are ignored, with a note. Blank lines, carriage returns and a byte order mark are accepted.
+//! The keys are `num_nodes`, `src`, `dst` and, if the data have them, `id`, `weight`, `edge_label`,
+//! `edge_attr` with `edge_attr_dim`, `node_label`, `x` with `x_dim`, `pos`, `y`, `split` and
+//! `directed`. If edges or vertices have several labels, each is a list:
+//! `"edge_label":[[1,0],[2,1]]`. `null` means the same as a missing key; in a list `y` it means an
+//! unknown target. Other keys are ignored, with a note, unless [`ReadOptions`] name them. Blank
+//! lines, carriage returns and a byte order mark are accepted.
 //!
 //! ```
 //! use stepwell_data::{Dataset, Place, jsonl};
@@ -43,13 +43,14 @@ use crate::rows::{Collector, Expected, Fault, ReadOptions};
 use line::Line;
 use live::Live;
 
-/// The longest line that is read, so that a file without line ends cannot fill the memory.
+/// The longest accepted line, so that a file without line ends cannot fill the memory.
 const MAX_LINE: u64 = 1 << 30;
 
-/// Bytes of a line that are read between two looks at the memory that is left.
+/// Bytes of a line read between two checks of the remaining memory.
 const AT_ONCE: u64 = 1 << 20;
 
-/// What a byte of a line may become: half a number of eight bytes.
+/// Bytes of memory per byte of a line: a number takes at least two bytes of text and eight of
+/// memory.
 const MADE_OF_BYTE: u64 = 4;
 
 /// Reads a whole file. The dataset is named after it.
@@ -57,7 +58,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     read_with(path, &ReadOptions::default())
 }
 
-/// The same with named columns.
+/// Like [`read`], with named columns.
 pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
@@ -68,8 +69,8 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     Ok(Dataset { name, ..dataset })
 }
 
-/// Reads pieces of some ten thousand vertices. After an error in a line the next
-/// piece goes on behind it; after one of the input there is none.
+/// Reads pieces of about 65 000 vertices. After an error in a line, the next piece continues after
+/// that line; after an error of the input, there is no next piece.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
@@ -77,17 +78,17 @@ pub struct Reader<R> {
     number: u64,
     bytes: Vec<u8>,
     line: Line,
-    /// Lines so far that are not blank.
+    /// Non-blank lines so far.
     rows: u64,
     pub(crate) collector: Collector,
     pub(crate) done: bool,
-    /// Whether the next line has not arrived yet; then the piece so far is returned.
+    /// Whether reading the next line would block; the current piece is then returned.
     would_wait: fn(&mut R) -> bool,
 }
 
 impl Reader<Live> {
-    /// Reads what comes when it comes: whenever the next line would have to be waited
-    /// for, the rows so far are returned.
+    /// Reads input as it arrives: returns the rows so far whenever reading the next line would
+    /// block.
     pub(crate) fn live(
         input: impl Read + Send + 'static,
         place: Place,
@@ -99,12 +100,13 @@ impl Reader<Live> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads from `input`, which errors call `place`.
+    /// Reads from `input`; errors call it `place`.
     pub fn new(input: R, place: Place) -> Self {
         Self::unchecked(input, place, &ReadOptions::default())
     }
 
-    /// The same with named columns. That one is in no line is an error at the end.
+    /// Like [`new`](Self::new), with named columns. A column found in no line is an error at the
+    /// end.
     pub fn with_options(input: R, place: Place, options: &ReadOptions) -> Result<Self> {
         options.check().map_err(|fault| fault.at(place.clone()))?;
         Ok(Self::unchecked(input, place, options))
@@ -124,22 +126,22 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Refuses rows whose vertices carry anything but what is expected.
+    /// Refuses rows whose vertices do not carry the expected features.
     pub fn expect(&mut self, expected: Expected) {
         self.collector.expect(expected);
     }
 
-    /// Rows read so far, good and bad.
+    /// Rows read so far, valid and invalid.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether there is more behind an error.
+    /// Whether more follows after an error.
     pub fn goes_on(&self) -> bool {
         !self.done
     }
 
-    /// The next piece; nothing at the end.
+    /// The next piece; `None` at the end.
     fn piece(&mut self) -> Result<Option<Dataset>> {
         while !self.done && !self.collector.is_full() {
             if !self.collector.is_empty() && (self.would_wait)(&mut self.input) {
@@ -171,7 +173,7 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// Reads the next line of at most `limit` bytes; false at the end.
+/// Reads the next line of at most `limit` bytes; returns false at the end.
 fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>, limit: u64) -> Result<bool, Fault> {
     bytes.clear();
     loop {
@@ -184,13 +186,13 @@ fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>, limit: u64) -> Resul
         if (read as u64) < most || bytes.ends_with(b"\n") {
             return Ok(!bytes.is_empty());
         }
-        // What is long goes on: the line, and the numbers in it.
+        // Memory for the rest of a long line, and for the numbers in it.
         let needed = AT_ONCE + MADE_OF_BYTE * bytes.len() as u64;
         memory::ask_for("a line", needed).map_err(Fault::Graph)?;
     }
 }
 
-/// A line's text without the byte order mark and the space around it.
+/// The text of a line, without the byte order mark and surrounding whitespace.
 fn text(bytes: &[u8], first: bool) -> Result<&str, Fault> {
     let bytes = match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] if first => rest,

@@ -52,7 +52,7 @@ fn labels_may_be_several() {
     let graphs = read(several);
     assert_eq!(graphs.graph(0).edge_labels(), Some((&[1, 0, 7, 1, 0, 7, 2, 0, -1][..], 3)));
     assert_eq!(graphs.graph(0).vertex_labels(), Some((&[4, 5, 4, 6][..], 2)));
-    // A list of one is a label; where there are no edges, it does not matter what they carry.
+    // A list of one label is a label; without edges, their labels do not matter.
     let single = read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"edge_label\":[[9]]}");
     assert_eq!(single, read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"edge_label\":[9]}"));
     let bare = "{\"num_nodes\":1,\"src\":[],\"dst\":[],\"node_label\":[[4,4]]";
@@ -75,7 +75,7 @@ fn labels_may_be_several() {
     assert_eq!(nothing, read("{\"num_nodes\":2,\"src\":[0],\"dst\":[1]}"));
 }
 
-/// The second of two lines is broken; what is said about it.
+/// Breaks the second of two lines and checks the error message.
 fn check(line: &str, expected: &str) {
     let first = r#"{"num_nodes":2,"src":[0],"dst":[1]}"#;
     let error = from_jsonl(format!("{first}\n{line}\n").as_bytes()).unwrap_err();
@@ -110,7 +110,10 @@ fn broken_lines_are_explained() {
         "{\"num_nodes\":268435456,\"src\":[],\"dst\":[]}",
         "'num_nodes' of a row that lists so few numbers is 268435456, more than the limit of 1048576",
     );
-    check("{\"num_nodes\":2,\"src\":[0],\"dst\":[2]}", "edge 0 joins vertex 2, but the graph has 2 vertices");
+    check(
+        "{\"num_nodes\":2,\"src\":[0],\"dst\":[2]}",
+        "edge 0 joins vertex 2, but the graph has 2 vertices, numbered from 0",
+    );
     check(
         "{\"num_nodes\":2,\"src\":[-1],\"dst\":[1]}",
         "expected a list of integers from 0 to 4294967295 in 'src', found integer `-1`",
@@ -141,7 +144,7 @@ fn broken_lines_are_explained() {
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"weight\":[-1]}",
-        "edge 0 has weight -1; expected a finite number that is not negative",
+        "edge 0 has weight -1; expected a finite number of at least 0",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"weight\":[]}",
@@ -149,7 +152,7 @@ fn broken_lines_are_explained() {
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[1],\"weight\":[NaN]}",
-        r#"expected valid JSON, found '\"weight\":[NaN]}' around column 46 (expected value)"#,
+        r#"expected valid JSON, found '"weight":[NaN]}' around column 46 (expected value)"#,
     );
     check(&format!("{none},\"x\":[1]}}"), "expected 'x_dim' together with 'x', found none");
     check(&format!("{none},\"x_dim\":1}}"), "expected 'x' together with 'x_dim', found none");
@@ -195,7 +198,7 @@ fn broken_lines_are_explained() {
     );
     check(
         &format!("{none},\"y\":1}}"),
-        "expected none in 'y', as in the rows before, found a number; 'embed' and 'predict' accept rows without a class, 'train' and 'evaluate' skip them, other commands refuse them",
+        "expected none in 'y', as in the rows before, found a number; give every row a class, or none: only some readers skip rows without a class ('train', 'evaluate', Untargeted::Skip in Rust) or keep them ('embed', 'predict', 'convert', Untargeted::Keep)",
     );
     check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1, but 'y' holds 'a'");
     check(&format!("{none},\"y\":[]}}"), "expected at least one target in 'y', found an empty list");
@@ -229,7 +232,7 @@ fn broken_lines_are_explained() {
     check(&format!("{none},\"src\":[]}}"), "expected each key once, found a second 'src'");
     check(
         none,
-        r#"expected valid JSON, found '[],\"dst\":[]' around column 32 (EOF while parsing an object)"#,
+        r#"expected one graph per line, as valid JSON, found '[],"dst":[]' around column 32 (EOF while parsing an object)"#,
     );
     check("[1,2]", "expected a JSON object, found sequence");
     check("{} {}", "expected valid JSON, found '{} {}' around column 4 (trailing characters)");
@@ -272,7 +275,7 @@ fn a_split_must_be_known_and_columns_alike() {
     );
     assert_eq!(
         second(r#"{"num_nodes":1,"src":[],"dst":[],"split":"train","x":[1],"x_dim":1,"y":"a"}"#),
-        "in.jsonl, line 2: expected 2 per row in 'x', as in the rows before, found 1 per row"
+        "in.jsonl, line 2: expected 2 numbers per vertex in 'x', as in the rows before, found 1 number per vertex"
     );
     assert_eq!(
         second(r#"{"num_nodes":1,"src":[],"dst":[],"split":"train","x":[1,2],"x_dim":2,"y":1}"#),
@@ -280,7 +283,7 @@ fn a_split_must_be_known_and_columns_alike() {
     );
 }
 
-/// A line for each target, or for whatever else stands behind the graph.
+/// One line for each target, or for other keys after the graph.
 fn lines(more: &[&str]) -> String {
     more.iter()
         .map(|more| {
@@ -450,7 +453,7 @@ fn hostile_lines_end_in_an_error() {
     );
     assert_eq!(from_jsonl(nested.as_bytes()).unwrap().len(), 1, "what is ignored may be deep");
     let text = from_jsonl(b"{\"num_nodes\":1,\"src\":[],\"dst\":[],\"id\":\"\xff\"}").unwrap_err();
-    assert_eq!(text.to_string(), "in.jsonl, line 1: expected UTF-8 text, found '\u{fffd}\\\"}'");
+    assert_eq!(text.to_string(), "in.jsonl, line 1: expected UTF-8 text, found '\u{fffd}\"}'");
 }
 
 #[test]

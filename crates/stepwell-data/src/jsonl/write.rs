@@ -1,4 +1,4 @@
-//! From datasets to JSON lines.
+//! Writes datasets as JSON lines.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to `output`, which errors call `place`.
+    /// Writes to `output`; errors call it `place`.
     pub fn new(output: W, place: Place) -> Self {
         Self { output, place, line: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Flushes and hands back what was written to.
+    /// Flushes and returns the output.
     pub fn finish(mut self) -> Result<W> {
         self.output.flush().map_err(|source| Error::io(self.place.to_string(), source))?;
         Ok(self.output)
@@ -78,7 +78,10 @@ impl<W: Write> Writer<W> {
             let offsets = dataset.graphs.vertex_offsets();
             object.put(Key::Pos, all[offsets[index]..offsets[index + 1]].as_flattened())?;
         }
-        if dataset.targets != Targets::None {
+        if let Some(known) = &dataset.some_classes {
+            let place = known.rows.binary_search(&index).ok();
+            object.put(Key::Y, &place.map(|place| OneTarget(&known.targets, place)))?;
+        } else if dataset.targets != Targets::None {
             object.put(Key::Y, &OneTarget(&dataset.targets, index))?;
         }
         if let Some(parts) = &dataset.parts {
@@ -101,6 +104,9 @@ impl<W: Write> Writer<W> {
         }
         if graph.is_directed() {
             object.put(Key::Directed, &true)?;
+        }
+        if let Some((name, groups)) = dataset.group_column() {
+            object.put_named(name, &groups[index])?;
         }
         self.line.extend_from_slice(b"}\n");
         Ok(())
@@ -131,7 +137,7 @@ impl Serialize for NodeY<'_> {
     }
 }
 
-/// One row of targets.
+/// The targets of one row.
 struct OneTarget<'a>(&'a Targets, usize);
 
 impl Serialize for OneTarget<'_> {
@@ -154,7 +160,7 @@ impl Serialize for OneTarget<'_> {
     }
 }
 
-/// Integers, or lists of several.
+/// Integers, or lists of integers.
 struct LabelRows<'a>(&'a [i32], usize);
 
 impl Serialize for LabelRows<'_> {
@@ -166,15 +172,18 @@ impl Serialize for LabelRows<'_> {
     }
 }
 
-/// A line that grows key by key.
+/// A JSON object written key by key.
 struct Object<'a>(&'a mut Vec<u8>);
 
 impl Object<'_> {
     fn put<T: Serialize + ?Sized>(&mut self, key: Key, value: &T) -> serde_json::Result<()> {
+        self.put_named(key.name(), value)
+    }
+
+    fn put_named<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> serde_json::Result<()> {
         self.0.push(if self.0.is_empty() { b'{' } else { b',' });
-        self.0.push(b'"');
-        self.0.extend_from_slice(key.name().as_bytes());
-        self.0.extend_from_slice(b"\":");
+        serde_json::to_writer(&mut *self.0, name)?;
+        self.0.push(b':');
         serde_json::to_writer(&mut *self.0, value)
     }
 }

@@ -9,44 +9,44 @@ use stepwell::model::{Choice, Model, Saved, TrainedModel, Version};
 use stepwell::readout::{Assessment, Expansion};
 use stepwell::targets::{Labels, Task};
 
-/// A model's card: what it expects, what it says, how good it is and how it was made.
+/// A model's card: the inputs it expects, its predictions, its scores and its training.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
-    /// Of the whole file, as `sha256sum` prints it.
+    /// The SHA-256 of the whole file, as `sha256sum` prints it.
     pub sha256: String,
-    /// The length of the file.
+    /// The length of the file, in bytes.
     pub bytes: u64,
-    /// What wrote it.
+    /// The version of Stepwell that wrote the file.
     #[serde(flatten)]
     pub written: Version,
-    /// What is predicted: classification, regression, or binary (several targets of 0
-    /// and 1); nothing where there is no readout.
+    /// The task: classification, regression, or binary (several targets of 0 and 1); `None` without
+    /// a readout.
     pub task: Option<&'static str>,
     /// The names of the classes, in the order of scores.
     pub classes: Labels,
-    /// Every target that is predicted.
+    /// The predicted targets.
     pub targets: Vec<TargetCard>,
-    /// Training graphs with a known target: the most of any target. Nothing where the
-    /// file does not tell.
+    /// Training graphs with a known target, or vertices for a model of vertices; with several
+    /// targets, those with any. `None` if the file does not record it.
     pub graphs: Option<u64>,
-    /// Options that were chosen by leave-one-out, and from what.
+    /// Options chosen by leave-one-out, and their candidates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
-    /// What alpha and class weights were chosen by.
+    /// The metric that selected alpha and the class weights.
     pub metric: Option<Metric>,
-    /// Its leave-one-out value, a mean over targets.
+    /// The leave-one-out value of the metric, averaged over targets.
     pub leave_one_out: Option<f64>,
-    /// Numbers in a graph's vector.
+    /// The length of a graph's vector.
     pub columns: usize,
-    /// What stands in front of the linear readout: landmarks or random-features.
+    /// The feature expansion before the linear readout: landmarks or random-features.
     pub expansion: Option<&'static str>,
-    /// How many of them.
+    /// The number of expanded features.
     pub expansion_columns: usize,
-    /// What graphs must carry.
+    /// The inputs that graphs must have.
     pub inputs: InputCard,
-    /// The preset that is nearest to the options.
+    /// The preset closest to the options.
     pub preset: Preset,
-    /// Options that differ from it.
+    /// Options that differ from the preset.
     pub changed: Map<String, Value>,
     /// All options.
     pub options: ModelConfig,
@@ -55,37 +55,37 @@ pub struct Card {
 /// One target of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetCard {
-    /// What it is called, or its position.
+    /// The name of the target, or its position.
     pub name: String,
-    /// Training graphs whose target is known.
+    /// Training graphs with a known target.
     pub graphs: Option<u64>,
-    /// The penalty that was chosen.
+    /// The chosen penalty.
     pub alpha: f64,
-    /// The share of balanced class weights that was chosen: 0 for none.
+    /// The chosen share of balanced class weights: 0 for none.
     pub balance: Option<f64>,
     /// The leave-one-out value of the metric.
     pub leave_one_out: Option<f64>,
 }
 
-/// What graphs must carry for a model.
+/// The inputs that a model expects of graphs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InputCard {
-    /// Numbers per vertex (`x`).
+    /// Attributes per vertex (`x`).
     pub attributes: usize,
-    /// What they are called, where they have names.
+    /// The names of the attributes, if they have names.
     pub attribute_names: Vec<String>,
-    /// For each label of a vertex (`node_label`), those that were seen in training.
+    /// For each label column of a vertex (`node_label`), the labels seen in training.
     pub labels: Vec<Vec<i32>>,
-    /// Columns that are read off the structure.
+    /// Columns computed from the structure.
     pub structure: Vec<StructuralFeature>,
-    /// Labels of edges that have gates.
+    /// Edge labels that have gates.
     pub edge_labels: usize,
-    /// Attributes of edges that gates are made of.
+    /// Edge attributes that feed gates.
     pub edge_attributes: usize,
 }
 
 impl InputCard {
-    /// What a row needs beside `num_nodes`, `src` and `dst`, in words.
+    /// The inputs that a row needs besides `num_nodes`, `src` and `dst`, in words.
     pub fn words(&self) -> String {
         let mut needs = Vec::new();
         match self.attributes {
@@ -111,7 +111,7 @@ impl InputCard {
 }
 
 impl Card {
-    /// The card of a model that was read from these bytes.
+    /// Creates the card of a model read from these bytes.
     pub fn new(saved: &Saved, written: Version, bytes: &[u8]) -> Self {
         let (model, trained) = match saved {
             Saved::Untrained(model) => (model, None),
@@ -133,7 +133,9 @@ impl Card {
                 Task::Binary { .. } => "binary",
             }),
             classes: trained.map_or(Labels::NONE, |trained| trained.classes.clone()),
-            graphs: targets.iter().filter_map(|target| target.graphs).max(),
+            graphs: trained
+                .and_then(|trained| trained.readout.rows())
+                .or_else(|| targets.iter().filter_map(|target| target.graphs).max()),
             targets,
             choices,
             metric: estimate.map(|(metric, _)| metric),
@@ -155,7 +157,7 @@ impl Card {
 }
 
 impl Card {
-    /// What people want to know first: names and what they stand for.
+    /// The facts to show first, as names and values.
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = Vec::new();
         let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
@@ -165,7 +167,7 @@ impl Card {
             fact("reads off structure", names(&self.inputs.structure));
         }
         if let Some(graphs) = self.graphs {
-            fact("training graphs", graphs.to_string());
+            fact(&format!("training {}", self.options.level.items()), graphs.to_string());
         }
         if let Some((metric, value)) = self.metric.zip(self.leave_one_out) {
             let mean = if self.targets.len() > 1 { " (mean over targets)" } else { "" };
@@ -218,7 +220,7 @@ impl Card {
     }
 }
 
-/// Names as files write them.
+/// The names of values as they are spelled in files.
 fn names<T: Serialize>(values: &[T]) -> String {
     let name = |value: &T| serde_json::to_value(value).ok()?.as_str().map(str::to_owned);
     values.iter().filter_map(name).collect::<Vec<_>>().join(", ")
@@ -249,7 +251,7 @@ fn inputs(model: &Model) -> InputCard {
     }
 }
 
-/// The preset with the fewest options that differ, and these.
+/// The preset with the fewest differing options, and those options.
 fn nearest(config: &ModelConfig) -> (Preset, Map<String, Value>) {
     let all = [Preset::Accurate, Preset::Paper, Preset::Vertices, Preset::Reference]
         .map(|preset| (preset, config.differences(&ModelConfig::preset(preset))));

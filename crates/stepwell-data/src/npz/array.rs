@@ -1,4 +1,4 @@
-//! Arrays of numbers as NumPy stores them: a type, a shape, raw bytes.
+//! NumPy arrays of numbers: a type, a shape, raw bytes.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use super::limits::Allowance;
 use crate::error::{Error, Place, Result};
 
-/// Dimensions an array may have, as many as old NumPy allowed.
+/// The most dimensions of an array, as in old NumPy.
 pub(super) const MAX_RANK: usize = 32;
 
 /// The types an element may have, for error messages.
@@ -78,7 +78,7 @@ impl Dtype {
         }
     }
 
-    /// The element as an integer, or what it is instead.
+    /// The element as an integer, or its value as a float if it is not one.
     fn integer(self, element: &[u8]) -> Result<i64, f64> {
         let word = self.word(element);
         match self.kind {
@@ -95,20 +95,21 @@ impl Dtype {
     }
 }
 
-/// The bytes of an array, where they lie in the file.
+/// The bytes of an array, borrowed from the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Data<'a> {
-    /// As they are.
+    /// Raw bytes.
     Bytes(&'a [u8]),
-    /// One character each: how protocol 2 writes bytes. Decoded when used, so
-    /// that sharing one text among many arrays costs nothing.
+    /// One character per byte, as protocol 2 writes bytes. Decoded on use, so that sharing one
+    /// string among many arrays costs nothing.
     Latin1(&'a str),
 }
 
-/// An array of numbers. Shape and data are compared when the numbers are asked for.
+/// An array of numbers. Its shape and data are checked against each other when the numbers are
+/// read.
 #[derive(Clone, Debug)]
 pub(super) struct Array<'a> {
-    /// Where in the file it was made, for messages.
+    /// The byte offset where it was created, for messages.
     pub(super) at: u64,
     pub(super) dtype: Dtype,
     pub(super) shape: Box<[usize]>,
@@ -123,7 +124,7 @@ impl Array<'_> {
         self.elements(place, allowance, |element| Ok(self.dtype.real(element)))
     }
 
-    /// All elements of an array of integers, whatever their type.
+    /// All elements of an array of integers, whatever its type.
     pub(super) fn integers(&self, place: &Place, allowance: &mut Allowance) -> Result<Vec<i64>> {
         self.elements(place, allowance, |element| {
             self.dtype.integer(element).map_err(|found| {
@@ -161,7 +162,8 @@ impl Array<'_> {
         Ok(first_index_fastest.expect("as many values as the shape says").iter().copied().collect())
     }
 
-    /// At most one byte more than `size`; nothing where a character is no byte.
+    /// The bytes. Latin-1 text is decoded up to `size` + 1 bytes, or up to a character that is not
+    /// a byte.
     fn bytes(&self, size: usize) -> Cow<'_, [u8]> {
         match self.data {
             Data::Bytes(bytes) => Cow::Borrowed(bytes),
@@ -180,7 +182,7 @@ impl Array<'_> {
     }
 }
 
-/// How many elements a shape has; nothing when they cannot be counted.
+/// The number of elements of a shape; `None` on overflow.
 pub(super) fn product(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n))
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 #[derive(Default)]
 pub(super) struct Classes {
     pub(super) values: Vec<i64>,
-    /// How they were written so far: by this many columns.
+    /// The number of columns of the parts read so far.
     columns: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl Classes {
         for row in 0..graphs {
             let numbers = &numbers[row * columns..(row + 1) * columns];
             let class = hot(numbers).map_err(|found| {
-                Error::malformed(member.place.row(row as u64 + 1), "one 1, and zeros otherwise", found)
+                Error::malformed(member.place.row(row as u64), "one 1, and zeros otherwise", found)
             })?;
             self.values.push(class);
         }
@@ -58,7 +58,7 @@ impl Classes {
     }
 }
 
-/// Where the 1 of a one-hot row is, or what is wrong with it.
+/// The position of the 1 in a one-hot row, or an error message.
 fn hot(row: &[f64]) -> Result<i64, String> {
     if let Some(column) = row.iter().position(|&x| x != 0.0 && x != 1.0) {
         return Err(format!("{} in column {column}", row[column]));

@@ -1,4 +1,4 @@
-//! The features of the vertices: a matrix for each graph.
+//! The vertex features: a matrix for each graph.
 
 use std::borrow::Cow;
 
@@ -17,19 +17,19 @@ pub(super) struct Features<'a> {
 }
 
 enum Layout<'a> {
-    /// An array for each graph.
+    /// One array per graph.
     Each(&'a Objects<'a>),
-    /// One array for all: what NumPy makes of arrays that are all of one shape.
+    /// One array for all graphs: NumPy stacks arrays of equal shape.
     Stacked { values: Vec<f64>, rows: usize, columns: usize },
 }
 
 impl<'a> Features<'a> {
-    /// Takes a member for the features of so many graphs.
+    /// Reads a member as the features of `graphs` graphs.
     pub(super) fn new(member: &'a Member<'a>, graphs: usize, allowance: &mut Allowance) -> Result<Self> {
         let (layout, found) = match &member.content {
             Content::Objects(objects) => (Layout::Each(objects), objects.values().len()),
             Content::Numbers(array) => match *array.shape {
-                // An empty list became an array of no numbers.
+                // NumPy turns an empty list into an array without numbers.
                 [0, ..] => (Layout::Stacked { values: Vec::new(), rows: 0, columns: 0 }, 0),
                 [found, rows, columns] => {
                     let values = array.reals(member.place, allowance)?;
@@ -48,7 +48,7 @@ impl<'a> Features<'a> {
         Ok(Self { place: member.place, layout })
     }
 
-    /// One graph's rows, one for each vertex, and how many numbers a row has.
+    /// The rows of one graph, one per vertex, and the width of a row.
     pub(super) fn rows(
         &self,
         graph: usize,
@@ -79,7 +79,7 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// Where one graph's features lie.
+    /// The location of one graph's features.
     pub(super) fn place(&self, graph: usize) -> Place {
         match &self.layout {
             Layout::Each(objects) => self.place.byte(objects.at(value_of(objects, graph))),

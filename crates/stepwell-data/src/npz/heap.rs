@@ -1,15 +1,14 @@
 //! The objects of a pickle.
 //!
-//! Objects lie in a [`Heap`] and name each other by number. However deep or
-//! circular a pickle makes them, nothing is nested, so nothing recurses, and
-//! sharing costs a number.
+//! Objects lie in a [`Heap`] and refer to each other by number. However deep or circular a pickle
+//! is, nothing is nested, so nothing recurses, and sharing an object costs one number.
 
 use super::array::{Array, Data, Dtype, shown};
 use super::limits::Allowance;
 use super::names::{Format, Global};
 use crate::error::{Error, Place, Result, quote};
 
-/// The attributes of a matrix that say what it holds, over all versions of SciPy.
+/// The attributes that define a matrix, over all versions of SciPy.
 pub(super) const ATTRIBUTES: [&str; 7] = ["_shape", "data", "indices", "indptr", "row", "col", "coords"];
 
 /// A value that fits in a few bytes, or the number of an object in the heap.
@@ -20,7 +19,7 @@ pub(super) enum Value<'a> {
     Integer(i64),
     Text(&'a str),
     Bytes(&'a [u8]),
-    /// Bytes written as text, one character each.
+    /// Bytes written as a string, one character each.
     Latin1(&'a str),
     Global(Global),
     Object(usize),
@@ -30,8 +29,8 @@ impl<'a> Value<'a> {
     pub(super) fn text(self) -> Option<&'a str> {
         match self {
             Self::Text(text) => Some(text),
-            // Python 2 did not tell text from bytes. No name is long, and looking
-            // at long bytes again and again would take its time.
+            // Python 2 did not distinguish strings from bytes. Names are short, and checking long
+            // bytes repeatedly would be slow.
             Self::Bytes(bytes) if bytes.len() <= 32 => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
@@ -85,7 +84,7 @@ pub(super) enum Object<'a> {
 /// All objects of one pickle.
 #[derive(Debug)]
 pub(super) struct Heap<'a> {
-    /// Each with the byte at which it was made.
+    /// Each with the byte offset where it was created.
     objects: Vec<(u64, Object<'a>)>,
     allowance: Allowance,
     pub(super) place: Place,
@@ -96,7 +95,7 @@ impl<'a> Heap<'a> {
         Self { objects: Vec::new(), allowance, place }
     }
 
-    /// Counts the memory of `count` items.
+    /// Charges the memory of `count` items.
     pub(super) fn spend<T>(&mut self, at: usize, count: usize) -> Result<()> {
         self.allowance.spend((count * size_of::<T>()) as u64, || self.place.byte(at as u64))
     }
@@ -109,7 +108,7 @@ impl<'a> Heap<'a> {
         Ok(Value::Object(self.objects.len() - 1))
     }
 
-    /// Counts what an object holds beyond its own size.
+    /// Charges the memory an object holds beyond its own size.
     pub(super) fn spend_inside(&mut self, at: usize, object: &Object<'_>) -> Result<()> {
         match object {
             Object::Tuple(items) => self.spend::<Value<'_>>(at, items.len()),
@@ -123,7 +122,7 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// Puts values behind those of a list.
+    /// Appends values to a list.
     pub(super) fn append(&mut self, at: usize, list: Value<'a>, values: &[Value<'a>]) -> Result<()> {
         self.spend::<Value<'_>>(at, values.len())?;
         match self.object_mut(list) {
@@ -133,7 +132,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Adds keys and values, taking turns, to a dict.
+    /// Adds alternating keys and values to a dict.
     pub(super) fn insert(&mut self, at: usize, dict: Value<'a>, pairs: &[Value<'a>]) -> Result<()> {
         self.spend::<Value<'_>>(at, pairs.len())?;
         let (pairs, []) = pairs.as_chunks() else {
@@ -153,7 +152,7 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// The byte at which an object was made.
+    /// The byte offset where an object was created.
     pub(super) fn made_at(&self, value: Value<'a>) -> Option<u64> {
         match value {
             Value::Object(number) => self.objects.get(number).map(|&(at, _)| at),
@@ -172,7 +171,7 @@ impl<'a> Heap<'a> {
         Err(Error::malformed(self.place.byte(at as u64), expected, self.describe(found)))
     }
 
-    /// A value in the words of an error message.
+    /// Describes a value for an error message.
     pub(super) fn describe(&self, value: Value<'a>) -> String {
         match (value, self.object(value)) {
             (Value::Boolean(truth), _) => if truth { "True" } else { "False" }.into(),

@@ -1,7 +1,7 @@
-//! What the names of a pickle stand for.
+//! The objects that the names of a pickle create.
 //!
-//! To call one means to look at its arguments and to note down what it would
-//! have made: an array, a type, some bytes. Nothing is ever run.
+//! Calling a name only inspects its arguments and records the resulting object: an array, a type,
+//! some bytes. Nothing is ever executed.
 
 use super::array::{Array, Dtype, KNOWN_TYPES, MAX_RANK};
 use super::heap::{ATTRIBUTES, Heap, Object, Value};
@@ -9,11 +9,11 @@ use super::limits::Allowance;
 use super::names::Global;
 use crate::error::{Error, Result, quote};
 
-/// Attributes a matrix may carry; SciPy writes about eight.
+/// The most attributes of a matrix; SciPy writes about eight.
 const MAX_ATTRIBUTES: usize = 64;
 
 impl<'a> Heap<'a> {
-    /// What calling a name with a tuple of arguments would make.
+    /// The result of calling a name with a tuple of arguments.
     pub(super) fn call(&mut self, at: usize, name: Value<'a>, arguments: Value<'a>) -> Result<Value<'a>> {
         let Some(Object::Tuple(items)) = self.object(arguments) else {
             return self.malformed(at, "a tuple of arguments", arguments);
@@ -51,7 +51,7 @@ impl<'a> Heap<'a> {
         self.add(at, object)
     }
 
-    /// An object of a class, its state still to be set.
+    /// A new object of a class, whose state is set later.
     pub(super) fn make(&mut self, at: usize, class: Value<'a>, arguments: Value<'a>) -> Result<Value<'a>> {
         match (class, self.object(arguments)) {
             (Value::Global(Global::Matrix(format)), Some(Object::Tuple(items))) if items.is_empty() => {

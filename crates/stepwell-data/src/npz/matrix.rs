@@ -1,4 +1,4 @@
-//! A SciPy sparse matrix as the list of a graph's edges.
+//! Converts a SciPy sparse matrix into a graph's edge list.
 
 use super::array::{Array, shown};
 use super::heap::{ATTRIBUTES, Heap, Object, Value};
@@ -6,15 +6,15 @@ use super::limits::Allowance;
 use super::names::Format;
 use crate::error::{Error, Result};
 
-/// What a graph and a vertex take in a batch and while it is built.
+/// The memory of a graph and of a vertex in a batch, and while the batch is built.
 const BYTES_PER_GRAPH: u64 = 64;
 const BYTES_PER_VERTEX: u64 = 16;
 
-/// A matrix in a pickle, not checked yet.
+/// A matrix in a pickle, not yet checked.
 #[derive(Debug)]
 pub(super) struct Matrix<'h, 'a> {
     pub(super) heap: &'h Heap<'a>,
-    /// Where in the file it was made, for messages.
+    /// The byte offset where it was created, for messages.
     pub(super) at: u64,
     pub(super) format: Format,
     pub(super) attributes: &'h [Value<'a>; ATTRIBUTES.len()],
@@ -26,11 +26,11 @@ pub(super) struct Edges {
     pub(super) num_vertices: usize,
     pub(super) rows: Vec<u32>,
     pub(super) columns: Vec<u32>,
-    /// Nothing when every entry is 1.
+    /// `None` if every entry is 1.
     pub(super) weights: Option<Vec<f64>>,
 }
 
-/// One end of every entry, and the other.
+/// The two ends of every entry.
 type Ends = (Vec<u32>, Vec<u32>);
 
 impl<'a> Matrix<'_, 'a> {
@@ -49,7 +49,7 @@ impl<'a> Matrix<'_, 'a> {
                 (rows, columns)
             }
         };
-        // Compressed matrices may keep room behind their last entry.
+        // Compressed matrices may have spare capacity after their last entry.
         weights.truncate(rows.len());
         Ok(plain(Edges { num_vertices, rows, columns, weights: Some(weights) }))
     }
@@ -63,9 +63,9 @@ impl<'a> Matrix<'_, 'a> {
         }
     }
 
-    /// Rows and columns of a matrix that lists its entries one by one.
+    /// The rows and columns of a matrix in coordinate format.
     fn coordinates(&self, num_vertices: usize, stored: usize, allowance: &mut Allowance) -> Result<Ends> {
-        // SciPy 1.13 joined `row` and `col` to `coords`.
+        // SciPy 1.13 merged `row` and `col` into `coords`.
         let (row, column) = match self.heap.object(self.attribute("coords")) {
             Some(Object::Tuple(items)) => match **items {
                 [row, column] => (row, column),
@@ -78,8 +78,7 @@ impl<'a> Matrix<'_, 'a> {
         Ok((self.indices(row, num_vertices, allowance)?, self.indices(column, num_vertices, allowance)?))
     }
 
-    /// Major and minor indices of a matrix that lists its entries row by row,
-    /// or column by column.
+    /// The major and minor indices of a matrix in row- or column-compressed format.
     fn compressed(&self, num_vertices: usize, stored: usize, allowance: &mut Allowance) -> Result<Ends> {
         let minor = self.sized("indices", self.attribute("indices"), stored)?;
         let starts = self.sized("indptr", self.attribute("indptr"), num_vertices.saturating_add(1))?;
@@ -92,9 +91,9 @@ impl<'a> Matrix<'_, 'a> {
             return malformed("an indptr that begins with 0".into(), first);
         }
         if let Some(pair) = starts.windows(2).find(|pair| pair[1] < pair[0]) {
-            return malformed(format!("an indptr that never falls, {} or more", pair[0]), pair[1]);
+            return malformed(format!("an indptr that never decreases (here at least {})", pair[0]), pair[1]);
         }
-        // It does not fall from 0, so it is not negative.
+        // The starts begin with 0 and never decrease, so none is negative.
         let end = starts[num_vertices];
         if end as u64 > stored as u64 {
             return malformed(format!("an indptr that ends with at most {stored}, the number of data"), end);
@@ -113,7 +112,7 @@ impl<'a> Matrix<'_, 'a> {
         known.and_then(|known| self.attributes.get(known)).copied().unwrap_or(Value::None)
     }
 
-    /// An attribute as an array with one index.
+    /// An attribute as a one-dimensional array.
     fn array(&self, name: &str, value: Value<'a>) -> Result<&Array<'a>> {
         match self.heap.object(value) {
             Some(Object::Array(array)) if array.shape.len() == 1 => Ok(array),
@@ -124,7 +123,7 @@ impl<'a> Matrix<'_, 'a> {
         }
     }
 
-    /// The same, of so many elements.
+    /// Like [`array`](Self::array), with exactly `length` elements.
     fn sized(&self, name: &str, value: Value<'a>, length: usize) -> Result<&Array<'a>> {
         let array = self.array(name, value)?;
         if *array.shape == [length] {
@@ -135,7 +134,7 @@ impl<'a> Matrix<'_, 'a> {
         }
     }
 
-    /// An array as vertices.
+    /// Converts an array to vertex numbers.
     fn indices(&self, array: &Array<'a>, num_vertices: usize, allowance: &mut Allowance) -> Result<Vec<u32>> {
         let index = |value: i64| match u32::try_from(value) {
             Ok(index) if (index as usize) < num_vertices => Ok(index),
@@ -152,7 +151,7 @@ impl<'a> Matrix<'_, 'a> {
     }
 }
 
-/// Drops the weights of a matrix of ones, and with them entries that are 0.
+/// If all weights are 0 or 1, drops the weights and the entries that are 0.
 fn plain(mut edges: Edges) -> Edges {
     let Some(weights) = edges.weights.take_if(|weights| weights.iter().all(|&w| w == 1.0 || w == 0.0)) else {
         return edges;

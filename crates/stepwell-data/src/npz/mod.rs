@@ -1,16 +1,14 @@
-//! `.npz` files: zip archives of NumPy arrays. The benchmark's have nine; those of one graph
-//! whose vertices have targets are described in `nodes.rs`.
+//! `.npz` files: zip archives of NumPy arrays. The benchmark's files have nine; files of one graph
+//! with vertex targets are described in `nodes.rs`.
 //!
-//! For each part `tr`, `val` and `te` of a fixed split there are the members
-//! `_adj` (an array of pickled SciPy sparse matrices), `_feat` (an array of
-//! pickled matrices of vertex features) and `_class` (one-hot rows, or class
-//! numbers). Pickles are read by a machine that knows the few names such files
-//! need and executes nothing; see `pickle.rs`.
+//! Each part `tr`, `val` and `te` of a fixed split has the members `_adj` (an array of pickled
+//! SciPy sparse matrices), `_feat` (an array of pickled matrices of vertex features) and `_class`
+//! (one-hot rows, or class numbers). The pickle reader knows the few names such files need and
+//! executes nothing; see `pickle.rs`.
 //!
-//! Any bytes may be given: they end in a dataset or in one error, without a
-//! panic, and in time and memory that are bounded by what an archive may unfold
-//! to: 64 MiB or, if that is more, 200 times its size, and no more than an eighth of the
-//! memory that is left of the budget.
+//! Any bytes yield a dataset or one error, without a panic. Time and memory are bounded by the size
+//! to which an archive may unpack: 64 MiB or, if that is more, 200 times its size, but at most an
+//! eighth of the memory left of the budget.
 //!
 //! ```no_run
 //! let dataset = stepwell_data::npz::read("easy_small.npz".as_ref())?;
@@ -53,13 +51,13 @@ use crate::error::{Error, Place, Result};
 /// The parts in the order in which their graphs are numbered.
 const PARTS: [(Part, &str); 3] = [(Part::Train, "tr"), (Part::Validation, "val"), (Part::Test, "te")];
 
-/// Reads a benchmark file. The dataset has the file's name without its ending.
+/// Reads a benchmark file. The dataset is named after the file, without the extension.
 pub fn read(path: &Path) -> Result<Dataset> {
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
     read_from(BufReader::new(file), &path.display().to_string())
 }
 
-/// Reads a benchmark file from anywhere; `name` is what messages call it.
+/// Reads a benchmark file from any reader; error messages call it `name`.
 pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     let mut archive = Archive::open(reader, name)?;
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -94,7 +92,7 @@ pub fn read_from<R: Read + Seek>(reader: R, name: &str) -> Result<Dataset> {
     })
 }
 
-/// What a member holds, and where to say it is.
+/// The content of a member, and its location.
 struct Member<'a> {
     content: Content<'a>,
     place: &'a Place,
@@ -120,7 +118,7 @@ fn read_graphs(
     let place = adjacency.place;
     let matrices = match &adjacency.content {
         Content::Objects(objects) => objects.values().iter().map(|&value| objects.matrix(value)).collect(),
-        // An empty list became an array of no numbers.
+        // NumPy turns an empty list into an array without numbers.
         Content::Numbers(array) if array.shape.first() == Some(&0) => Ok(Vec::new()),
         Content::Numbers(array) => adjacency
             .malformed("an array of sparse matrices", format!("numbers of shape {}", shown(&array.shape))),

@@ -1,11 +1,11 @@
-//! The names a pickle may refer to. There are no others.
+//! The names a pickle may refer to; any other is an error.
 
 use std::fmt;
 
 /// A name a pickle may refer to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Global {
-    /// `numpy.core.multiarray._reconstruct`: an array to be filled.
+    /// `numpy.core.multiarray._reconstruct`: an array to fill.
     Reconstruct,
     /// `numpy.core.multiarray.scalar`: one number.
     Scalar,
@@ -15,15 +15,15 @@ pub(super) enum Global {
     Ndarray,
     /// `numpy.dtype`.
     Dtype,
-    /// `_codecs.encode`: bytes written as text, in protocol 2.
+    /// `_codecs.encode`: bytes written as a string, in protocol 2.
     Encode,
-    /// `bytes`: no bytes at all, in protocol 2.
+    /// `bytes`: empty bytes, in protocol 2.
     Bytes,
     /// A class of sparse matrices.
     Matrix(Format),
 }
 
-/// How a sparse matrix lists its entries.
+/// The order in which a sparse matrix stores its entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Format {
     /// Row by row.
@@ -38,8 +38,8 @@ const CSR: Global = Global::Matrix(Format::Csr);
 const CSC: Global = Global::Matrix(Format::Csc);
 const COO: Global = Global::Matrix(Format::Coo);
 
-/// Every name with its modules and spellings: NumPy 2 moved `core` to `_core`,
-/// SciPy 1.8 hid its modules and kept its first array classes in `_arrays`.
+/// Every name with its modules and spellings: NumPy 2 renamed `core` to `_core`; SciPy 1.8 made its
+/// modules private and kept its first array classes in `_arrays`.
 const GLOBALS: [(Global, &str, &str); 10] = [
     (Global::Reconstruct, "numpy.core.multiarray numpy._core.multiarray", "_reconstruct"),
     (Global::Scalar, "numpy.core.multiarray numpy._core.multiarray", "scalar"),

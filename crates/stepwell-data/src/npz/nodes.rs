@@ -1,5 +1,5 @@
-//! One graph with targets for its vertices: `.npz` files of plain arrays, as those of the
-//! heterophilous graph datasets.
+//! One graph with vertex targets: `.npz` files of plain arrays, such as the heterophilous graph
+//! datasets.
 //!
 //! | member | holds |
 //! |---|---|
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 /// The member that distinguishes such a file from the benchmark's.
 pub(super) const MARK: &str = "node_labels.npy";
 
-/// The members of the masks.
+/// The mask members.
 const MASKS: [(Part, &str); 3] =
     [(Part::Train, "train_masks.npy"), (Part::Validation, "val_masks.npy"), (Part::Test, "test_masks.npy")];
 
@@ -58,13 +58,13 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
     let end = |at: usize| {
         u32::try_from(ends[at]).map_err(|_| {
             let expected = format!("vertices from 0 to {}", vertices.saturating_sub(1));
-            Error::malformed(edges.place.row(at as u64 / 2 + 1), expected, ends[at].to_string())
+            Error::malformed(edges.place.row(at as u64 / 2), expected, ends[at].to_string())
         })
     };
     let sources = (0..ends.len()).step_by(2).map(end).collect::<Result<Vec<u32>>>()?;
     let targets = (1..ends.len()).step_by(2).map(end).collect::<Result<Vec<u32>>>()?;
     let mut graphs = BatchBuilder::default();
-    // Words and the like: wide rows that are mostly 0 are kept by their non-zeros.
+    // Bag-of-words features and the like: wide rows that are mostly 0 are stored as sparse rows.
     let non_zeros = x.iter().filter(|value| **value != 0.0).count();
     let sparse = (width >= SPARSE_WIDTH && non_zeros <= x.len() / 4 && x.iter().all(|x| x.is_finite()))
         .then(|| SparseRows::of_dense(width, &x));
@@ -93,7 +93,7 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
             splits = vec![vec![None; vertices]; count];
         }
         if splits.len() != count {
-            let expected = format!("{} rows, as the masks before", splits.len());
+            let expected = format!("{} rows, like the masks before", splits.len());
             return mask.malformed(expected, count.to_string());
         }
         for (at, _) in values.iter().enumerate().filter(|(_, value)| **value != 0) {

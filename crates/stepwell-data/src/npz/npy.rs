@@ -1,9 +1,8 @@
-//! One array in a file of its own: the `.npy` format, versions 1 to 3.
+//! One array per file: the `.npy` format, versions 1 to 3.
 //!
-//! A magic string, a version, the length of a header, the header, the data.
-//! The header is a Python dict literal with exactly the keys `descr`,
-//! `fortran_order` and `shape`; it is parsed by a grammar of just that. The
-//! data are the numbers themselves or, for objects, a pickle.
+//! A file has a magic string, a version, the length of the header, the header and the data. The
+//! header is a Python dict literal with exactly the keys `descr`, `fortran_order` and `shape`; the
+//! parser accepts nothing else. The data are raw numbers or, for objects, a pickle.
 
 use super::array::{Array, Data, Dtype, KNOWN_TYPES, MAX_RANK, product, shown};
 use super::objects::Objects;
@@ -12,7 +11,7 @@ use crate::error::{Error, Place, Result, quote};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What a member holds.
+/// The content of a member.
 pub(super) enum Content<'a> {
     Numbers(Array<'a>),
     Objects(Objects<'a>),
@@ -46,7 +45,7 @@ struct Header {
     dtype: Dtype,
     fortran: bool,
     shape: Vec<usize>,
-    /// Where the data begin.
+    /// The offset of the data.
     end: usize,
 }
 
@@ -77,7 +76,7 @@ impl Header {
     }
 }
 
-/// The text of a header and how far it was read.
+/// The text of a header and the read position.
 struct Literal<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -163,7 +162,7 @@ impl<'a> Literal<'a> {
             return self.malformed("a length below 2⁶⁴");
         };
         self.at += digits;
-        // Python 2 marked its long integers.
+        // Python 2 marked long integers with an L.
         self.at += usize::from(self.bytes.get(self.at) == Some(&b'L'));
         Ok(number)
     }

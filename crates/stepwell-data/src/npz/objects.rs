@@ -1,11 +1,11 @@
-//! A finished pickle: an array of objects, looked at from outside.
+//! A parsed pickle: an array of objects, and access to its values.
 
 use super::array::{Array, product, shown};
 use super::heap::{Heap, Object, Value};
 use super::matrix::Matrix;
 use crate::error::{Error, Result};
 
-/// What a pickle holds: an array of objects.
+/// The array of objects that a pickle holds.
 #[derive(Debug)]
 pub(super) struct Objects<'a> {
     heap: Heap<'a>,
@@ -14,7 +14,7 @@ pub(super) struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// Takes the last value of a pickle for what it should be.
+    /// Checks that the final value of a pickle is an array of objects.
     pub(super) fn new(heap: Heap<'a>, at: usize, root: Value<'a>) -> Result<Self> {
         let Some(&Object::ArrayOfObjects(ref shape, list)) = heap.object(root) else {
             return heap.malformed(at, "an array of objects", root);
@@ -55,7 +55,8 @@ impl<'a> Objects<'a> {
         Error::malformed(self.heap.place.byte(self.at(value)), expected, self.heap.describe(value))
     }
 
-    /// The byte at which a value was made or, for plain values, the array around it.
+    /// The byte offset where a value was created or, for plain values, where the array around it
+    /// was.
     pub(super) fn at(&self, value: Value<'a>) -> u64 {
         self.heap.made_at(value).or(self.heap.made_at(self.root)).unwrap_or_default()
     }

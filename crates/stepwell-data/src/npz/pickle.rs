@@ -1,13 +1,12 @@
-//! The pickle machine: reads what pickles of arrays and sparse matrices need,
-//! and executes nothing.
+//! The pickle reader: supports what pickles of arrays and sparse matrices need, and executes
+//! nothing.
 //!
-//! A pickle is a program for a stack machine whose instructions may import any
-//! name and call it. This machine knows the instructions below and the names in
-//! [`names`](super::names); everything else is an error. Protocols 2 to 5.
+//! A pickle is a program for a stack machine whose instructions may import any name and call it.
+//! This reader knows the instructions below and the names in [`names`](super::names); everything
+//! else is an error. It reads protocols 2 to 5.
 //!
-//! It reads every byte once, and every size is compared with the bytes that
-//! remain before anything is done with it. Bytes and strings stay where they are;
-//! the stack and the memory for objects are limited.
+//! It reads every byte once, and compares every size with the remaining bytes before using it.
+//! Bytes and strings are borrowed; the stack and the memory for objects are limited.
 
 use super::heap::{Heap, Object, Value};
 use super::limits::Allowance;
@@ -15,11 +14,11 @@ use super::names::Global;
 use super::objects::Objects;
 use crate::error::{Error, Place, Result, quote};
 
-/// Values and marks on the stack at a time. Python returns lists and dicts in
-/// pieces of 1000, so honest pickles stay far below.
+/// The most values and marks on the stack. Python writes lists and dicts in chunks of 1000, so real
+/// pickles stay far below.
 const MAX_STACK: usize = 10_000;
 
-/// Reads the pickle that begins at byte `start` and takes up the rest.
+/// Reads the pickle from byte `start` to the end.
 pub(super) fn load<'a>(bytes: &'a [u8], start: usize, place: &Place, limit: u64) -> Result<Objects<'a>> {
     let heap = Heap::new(Allowance::for_objects(bytes.len().saturating_sub(start), limit), place.clone());
     Machine {
@@ -38,12 +37,12 @@ pub(super) fn load<'a>(bytes: &'a [u8], start: usize, place: &Place, limit: u64)
 struct Machine<'a, 'p> {
     bytes: &'a [u8],
     place: &'p Place,
-    /// Where the instruction being executed begins.
+    /// The offset of the current instruction.
     opcode_at: usize,
     /// The next byte to read.
     next: usize,
     stack: Vec<Value<'a>>,
-    /// Heights of the stack at the open marks.
+    /// The stack heights at the open marks.
     marks: Vec<usize>,
     memo: Vec<Value<'a>>,
     heap: Heap<'a>,
@@ -77,7 +76,7 @@ impl<'a> Machine<'a, '_> {
             b'K' => self.unsigned(1),
             b'M' => self.unsigned(2),
             0x8a => self.long(),
-            // Text and bytes.
+            // Strings and bytes.
             0x8c => self.text(1),
             b'X' => self.text(4),
             0x8d => self.text(8),
@@ -116,7 +115,7 @@ impl<'a> Machine<'a, '_> {
             b'r' => self.number(4).and_then(|index| self.put(index as usize)),
             b'h' => self.number(1).and_then(|index| self.get(index as usize)),
             b'j' => self.number(4).and_then(|index| self.get(index as usize)),
-            // Names and what is made with them.
+            // Names, and objects created from them.
             b'c' => {
                 let (module, name) = (self.line()?, self.line()?);
                 self.global(module, name)
@@ -163,7 +162,7 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// Frames group instructions for those who read piecemeal.
+    /// Frames group instructions for buffered readers; here they are only checked.
     fn frame(&mut self) -> Result<()> {
         let (length, left) = (self.number(8)?, self.left());
         if length <= left as u64 {
@@ -215,7 +214,7 @@ impl<'a> Machine<'a, '_> {
 
     fn put(&mut self, index: usize) -> Result<()> {
         let value = self.top()?;
-        // Picklers count from 0, one of them from 1.
+        // Picklers number the memo from 0; one of them from 1.
         if index > self.memo.len() + 1 {
             let expected = format!("a memo index up to {}", self.memo.len());
             return self.malformed(expected, index.to_string());
@@ -281,7 +280,7 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// The value on top, unless a mark is.
+    /// The top value, unless a mark is on top.
     fn top(&self) -> Result<Value<'a>> {
         let floor = self.marks.last().copied().unwrap_or(0);
         match self.stack.last() {

@@ -1,5 +1,5 @@
-//! What molecules and targets are called: `mapping/mol.csv.gz`, a table with a
-//! header: the targets, `smiles` and `mol_id`.
+//! The names of molecules and targets: `mapping/mol.csv.gz`, a table whose header lists the
+//! targets, `smiles` and `mol_id`.
 
 use std::io::{Read, Seek};
 
@@ -11,11 +11,11 @@ use crate::text::{for_each_line, same_count};
 pub(super) struct Mapping {
     pub(super) target_names: Vec<String>,
     pub(super) ids: Option<Vec<String>>,
-    /// Whether there is a column of SMILES.
+    /// Whether the table has a SMILES column.
     pub(super) has_smiles: bool,
 }
 
-/// Reads names of `graphs` graphs and of `targets` columns, as far as there are any.
+/// Reads the names of `graphs` graphs and of `targets` columns, as far as they exist.
 pub(super) fn read<R: Read + Seek + Send>(
     source: &mut Source<R>,
     graphs: usize,
@@ -32,7 +32,7 @@ pub(super) fn read<R: Read + Seek + Send>(
             return Ok(());
         }
         if row.len() != header.len() {
-            let expected = format!("{} values as in the header", header.len());
+            let expected = format!("{} values, as in the header", header.len());
             return Err(Error::malformed(place.line(number), expected, row.len().to_string()));
         }
         rows += 1;
@@ -46,7 +46,7 @@ pub(super) fn read<R: Read + Seek + Send>(
     Ok(Mapping { target_names, ids: id_column.map(|_| ids), has_smiles })
 }
 
-/// The values of a line of CSV; quotes around one may hold commas, and two quotes one.
+/// The values of a CSV line; a quoted value may hold commas, and two quotes stand for one.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut quoted) = (vec![String::new()], false);
     let mut characters = line.chars().peekable();

@@ -1,14 +1,12 @@
 //! The raw layout of the Open Graph Benchmark (OGB): gzipped tables in folders.
 //!
-//! `raw/` holds the graphs: line g of `num-node-list.csv.gz` and
-//! `num-edge-list.csv.gz` says how many vertices and edges graph g has, and
-//! `edge.csv.gz` lists the edges, graph after graph, with vertices counted from 0
-//! in each. `node-feat.csv.gz` and `edge-feat.csv.gz` are optional: columns of
-//! integers are labels, one kind per column, and others are attributes.
-//! `graph-label.csv.gz` has one or several targets per graph; `nan`, or nothing
-//! between commas, is a target that is unknown. `split/NAME/` holds the official
-//! split, and `mapping/mol.csv.gz`, of molecules, names of targets and graphs.
-//! The folders lie in a folder or a zip archive.
+//! `raw/` holds the graphs: line g of `num-node-list.csv.gz` and `num-edge-list.csv.gz` is the
+//! number of vertices and edges of graph g, and `edge.csv.gz` lists the edges, graph after graph,
+//! with vertices numbered from 0 in each. `node-feat.csv.gz` and `edge-feat.csv.gz` are optional:
+//! integer columns are labels, one kind per column, and other columns are attributes.
+//! `graph-label.csv.gz` has one or several targets per graph; `nan` or an empty field is an unknown
+//! target. `split/NAME/` holds the official split, and `mapping/mol.csv.gz` of molecule datasets
+//! holds the names of targets and graphs. These folders lie in a folder or a zip archive.
 //!
 //! ```
 //! use std::{fs, io::Write};

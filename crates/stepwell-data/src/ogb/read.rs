@@ -1,4 +1,4 @@
-//! From tables to a [`Dataset`].
+//! Builds a [`Dataset`] from the tables.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     read_archive(file, &path.display().to_string())
 }
 
-/// Reads a zip archive in OGB's raw layout; `name` stands for it in messages.
+/// Reads a zip archive in OGB's raw layout; error messages call it `name`.
 pub fn read_archive(reader: impl Read + Seek + Send, name: &str) -> Result<Dataset> {
     assemble(Source::zip(reader, name)?)
 }
@@ -75,8 +75,8 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
     })
 }
 
-/// Refuses vertices that nothing is said of, where they are absurdly many beside the
-/// `lines` there are.
+/// Refuses an implausible number of vertices: at most `UNLISTED`, plus `PER_LINE` for each of the
+/// `lines`.
 fn within_reason(place: &Place, vertices: usize, lines: usize) -> Result<()> {
     const PER_LINE: usize = 64;
     const UNLISTED: usize = 1 << 20;
@@ -97,7 +97,7 @@ fn sums(reader: impl Read, place: &Place, of: &str) -> Result<Vec<u32>> {
         let limit = u64::from(u32::MAX - 1);
         sums.push(u32::try_from(sum).ok().filter(|&sum| u64::from(sum) <= limit).ok_or_else(|| {
             let place = place.line(line);
-            Error::TooLarge { place, what: "the number of all until here", limit, found: sum }
+            Error::TooLarge { place, what: "the sum up to this line", limit, found: sum }
         })?);
         Ok(())
     })?;
@@ -107,7 +107,7 @@ fn sums(reader: impl Read, place: &Place, of: &str) -> Result<Vec<u32>> {
     Ok(sums)
 }
 
-/// The ends of all edges, each a vertex of its graph.
+/// The ends of all edges, checked to be vertices of their graph.
 fn edges(
     reader: impl Read,
     place: &Place,

@@ -1,4 +1,4 @@
-//! Where the tables lie: in a folder, or in a zip archive of it.
+//! Locates the tables, in a folder or in a zip archive of it.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -10,7 +10,7 @@ use crate::error::{Error, Place, Result};
 /// The file that only this layout has.
 const SIGN: &str = "raw/num-node-list.csv.gz";
 
-/// Whether a folder or archive has this layout. What cannot be read has none.
+/// Whether a folder or archive has this layout; false if it cannot be read.
 pub(crate) fn is_one(path: &Path) -> bool {
     if path.is_dir() {
         return path.join(SIGN).is_file();
@@ -19,7 +19,7 @@ pub(crate) fn is_one(path: &Path) -> bool {
     Archive::open(file, "").is_ok_and(|archive| archive.parts().iter().any(|part| root(part).is_some()))
 }
 
-/// What comes before `raw/` in the path of the file that tells the layout.
+/// The path before `raw/`, if `part` is the file that identifies the layout.
 fn root(part: &str) -> Option<&str> {
     part.strip_suffix(SIGN).filter(|root| root.is_empty() || root.ends_with('/'))
 }
@@ -27,7 +27,7 @@ fn root(part: &str) -> Option<&str> {
 /// The tables of one dataset.
 pub(super) struct Source<R> {
     files: Files<R>,
-    /// What comes before `raw/`: nothing, or a path that ends in a slash.
+    /// The path before `raw/`: empty, or ending in a slash.
     root: String,
     pub(super) name: String,
 }
@@ -66,13 +66,13 @@ impl<R: Read + Seek + Send> Source<R> {
         Ok(opened.map(|(packed, place)| -> Opened<'_> { (Box::new(gunzip(packed)), place) }))
     }
 
-    /// Opens the table at `path`.csv.gz, which must be there.
+    /// Opens the table at `path`.csv.gz, which must exist.
     pub(super) fn require(&mut self, path: &str) -> Result<Opened<'_>> {
         let (name, place) = (format!("{}{path}.csv.gz", self.root), self.place());
         self.open(path)?.ok_or_else(|| Error::malformed(place, format!("a file {name}"), "none"))
     }
 
-    /// The names of what lies in a folder of the dataset.
+    /// The names of the entries in a folder of the dataset.
     pub(super) fn inside(&self, folder: &str) -> Result<Vec<String>> {
         self.files.inside(&format!("{}{folder}", self.root))
     }

@@ -7,7 +7,7 @@ use crate::dataset::Part;
 use crate::error::{Error, Result};
 use crate::text::integers;
 
-/// The part of every graph, or why there is none though there are splits.
+/// The part of every graph; or the reason why no split is used although there are some.
 pub(super) fn read<R: Read + Seek + Send>(
     source: &mut Source<R>,
     graphs: usize,

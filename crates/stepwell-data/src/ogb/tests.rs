@@ -138,7 +138,7 @@ fn splits_that_say_too_little_or_too_much_are_not_used() {
     assert_eq!(dataset.parts, None);
 }
 
-/// Replaces tables of the toy dataset and expects this sentence.
+/// Replaces tables of the toy dataset and expects this error.
 #[track_caller]
 fn check(changes: &[(&'static str, &'static str)], sentence: &str) {
     let folder = folder(&with(changes));
@@ -184,7 +184,7 @@ fn what_is_wrong_is_told_with_its_line() {
     );
     check(
         &[("raw/num-node-list", "3\n4000000000\n4000000000\n")],
-        "toy/raw/num-node-list.csv.gz, line 3: the number of all until here is 8000000003, more than the limit of 4294967294",
+        "toy/raw/num-node-list.csv.gz, line 3: the sum up to this line is 8000000003, more than the limit of 4294967294",
     );
     check(
         &[("raw/num-node-list", "3\n4000000000\n2\n"), ("raw/node-feat", "none")],
@@ -212,7 +212,7 @@ fn what_is_wrong_is_told_with_its_line() {
     );
     check(
         &[("mapping/mol", "smiles,mol_id\nC,a\nC,b,c\nC,d\n")],
-        "toy/mapping/mol.csv.gz, line 3: expected 2 values as in the header, found 3",
+        "toy/mapping/mol.csv.gz, line 3: expected 2 values, as in the header, found 3",
     );
 }
 
@@ -224,7 +224,7 @@ fn damaged_and_bloated_tables_are_refused() {
     assert!(
         read(place.path()).unwrap_err().to_string().contains("raw/edge.csv.gz: expected a readable file")
     );
-    // 100 MB of the same line in 100 kB.
+    // 100 MB of the same line, compressed to 100 kB.
     let mut bomb = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::best());
     let lines = "0,1\n".repeat(1 << 18);
     (0..100).for_each(|_| bomb.write_all(lines.as_bytes()).unwrap());

@@ -1,4 +1,4 @@
-//! Rows of integers or of floats, whichever the file holds, and targets.
+//! Rows of integers or floats, depending on the file, and targets.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use stepwell::targets::Targets;
 use crate::error::{Error, Place, Result, quote};
 use crate::text::{Rows, for_each_line, integer, same_count};
 
-/// The rows of a table: labels where all of it are integers of 32 bits.
+/// The rows of a table: labels if all values are 32-bit integers.
 pub(super) enum Values {
     Labels(Vec<i32>, usize),
     Attributes(Vec<f64>, usize),
@@ -24,7 +24,7 @@ impl Values {
     }
 }
 
-/// What vertices or edges carry: `rows` lines, one for each of them.
+/// Features of vertices or edges: `rows` lines, one for each.
 pub(super) fn features(reader: impl Read, place: &Place, rows: usize, of: &str) -> Result<Values> {
     let (mut labels, mut reals): (Vec<i32>, Option<Vec<f64>>) = (Vec::new(), None);
     let (mut width, mut lines) = (0, 0);
@@ -56,8 +56,8 @@ pub(super) fn features(reader: impl Read, place: &Place, rows: usize, of: &str) 
     })
 }
 
-/// The targets of all graphs, a line each: one column of integers is classes, several
-/// of 0 and 1 are binary targets, and anything else is numbers.
+/// The targets of all graphs, one line each: one column of integers is classes, several columns of
+/// 0 and 1 are binary targets, and anything else is numbers.
 pub(super) fn targets(reader: impl Read, place: &Place, graphs: usize) -> Result<Targets> {
     let (mut integers, mut values) = (Some(Vec::new()), Vec::new());
     let (mut width, mut lines) = (0, 0);

@@ -1,30 +1,30 @@
-//! From record batches, wherever they come from, to datasets.
+//! Converts record batches from any source to datasets.
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 
 use super::columns::{Columns, Located, Wanted};
-use super::read::{facts, guard};
+use super::read::{facts, guard, guard_of};
 use crate::dataset::Dataset;
 use crate::rows::{Collector, Expected, Fault, Ignored, ReadOptions, Row};
 
-/// Rows that are converted at a time: what is converted is copied once more,
-/// and should still be near then.
+/// Rows converted at a time: the result is copied once more and should still be in the CPU cache
+/// then.
 const SLICE_ROWS: usize = 1 << 11;
 
-/// The rows of one batch. Columns are converted as a whole; where one of their
-/// numbers cannot be, row by row, so that the fault is that of its row alone.
+/// The rows of one batch. Columns are converted as a whole. If a value cannot be converted, the
+/// rows are converted one by one, so that only the row with the fault fails.
 pub(super) struct BatchRows {
     len: usize,
     next: usize,
     wanted: Wanted,
     columns: Option<Columns>,
-    /// What is converted row by row.
+    /// The batch, if it is converted row by row.
     one_by_one: Option<RecordBatch>,
 }
 
 impl BatchRows {
-    /// Converts a batch, unless its columns are not those of the schema.
+    /// Converts a batch; fails if its columns do not match the schema.
     pub fn new(batch: RecordBatch, wanted: &Wanted) -> Result<Self, Fault> {
         let (len, wanted) = (batch.num_rows(), wanted.clone());
         let (columns, one_by_one) = match guard(|| Columns::new(&batch, &wanted)) {
@@ -58,18 +58,21 @@ impl BatchRows {
     }
 }
 
-/// A row that cannot be used, or why no more can be read.
+/// A row that cannot be used, or the reason why reading stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadRow {
-    /// Its position among all rows, from 0; nothing where the data as a whole are to blame.
+    /// Its position among all rows, from 0; `None` if the fault lies in the data as a whole.
     pub row: Option<u64>,
-    /// What was expected and what was found.
+    /// Its own id, if that could be read.
+    pub id: Option<String>,
+    /// Whether the graph has more vertices than [`ReadOptions::max_vertices`] or the schema allows.
+    pub too_large: bool,
+    /// The expected value and the value found.
     pub reason: String,
 }
 
-/// Reads pieces of some ten thousand vertices from record batches. After an
-/// error in a row the next piece goes on behind it; after one of the data as a
-/// whole there is none.
+/// Reads pieces of about 65 000 vertices from record batches. After an error in a row, the next
+/// piece continues after that row; after an error in the data as a whole, there is no next piece.
 ///
 /// ```
 /// use stepwell_data::parquet::{Batches, to_record_batch};
@@ -86,7 +89,7 @@ pub struct BadRow {
 /// ```
 pub struct Batches<I> {
     batches: I,
-    /// What is left of the last batch.
+    /// The rest of the last batch.
     rest: Option<RecordBatch>,
     current: Option<BatchRows>,
     /// Rows before the current ones.
@@ -97,12 +100,12 @@ pub struct Batches<I> {
 }
 
 impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
-    /// Checks the schema that all `batches` have.
+    /// Checks the schema, which all `batches` share.
     pub fn new(batches: impl IntoIterator<IntoIter = I>, schema: &Schema) -> Result<Self, BadRow> {
         Self::with_options(batches, schema, &ReadOptions::default())
     }
 
-    /// The same with named columns.
+    /// Like [`new`](Self::new), with named columns.
     pub fn with_options(
         batches: impl IntoIterator<IntoIter = I>,
         schema: &Schema,
@@ -110,32 +113,39 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
     ) -> Result<Self, BadRow> {
         let whole = |fault: Fault| bad(None, &fault);
         let facts = facts(schema).map_err(whole)?;
-        let wanted = Wanted::new(options, schema).map_err(whole)?;
+        let wanted = Wanted::new(options, schema, &facts).map_err(whole)?;
         let collector = Collector::new(facts.name, options).of_molecules(facts.molecules);
-        let mut collector = collector.naming(facts.x).naming_targets(facts.y);
+        let mut collector = collector.naming(facts.x).naming_targets(facts.y).picking(wanted.picks.clone());
         let mut ignored = Ignored::default();
         let names = schema.fields().iter().map(|field| field.name());
         names.filter(|name| wanted.ignores(name)).for_each(|name| ignored.add(name));
         collector.note(ignored.notes("column"));
-        let empty = RecordBatch::new_empty(schema.clone().into());
+        // Panics on a type that no writer produces: a map without entries.
+        let empty = guard_of("Arrow data", || Ok(RecordBatch::new_empty(schema.clone().into())));
+        let empty = empty.map_err(whole)?;
         BatchRows::new(empty, &wanted).map_err(whole)?;
         let batches = batches.into_iter();
         Ok(Self { batches, rest: None, current: None, before: 0, wanted, collector, done: false })
     }
 
-    /// Refuses rows whose vertices carry anything but what is expected.
+    /// Refuses rows whose vertices do not carry the expected features.
     pub fn expect(&mut self, expected: Expected) {
         self.collector.expect(expected);
     }
 
-    /// All graphs in one dataset, unless there is an error in any of them.
-    pub fn whole(mut self) -> Result<Dataset, BadRow> {
-        self.fill(|_| false)?;
+    /// Collects all graphs into one dataset; fails on the first error.
+    pub fn whole(self) -> Result<Dataset, BadRow> {
+        self.whole_unless(|| false)
+    }
+
+    /// Like [`whole`](Self::whole), but ends soon after `stopped` returns true, with the graphs so far.
+    pub fn whole_unless(mut self, stopped: impl Fn() -> bool) -> Result<Dataset, BadRow> {
+        self.fill(|_| stopped())?;
         Ok(self.collector.take())
     }
 
-    /// Collects rows until it is enough or there are no more.
-    fn fill(&mut self, enough: fn(&Collector) -> bool) -> Result<(), BadRow> {
+    /// Collects rows until `enough` holds or no rows are left.
+    fn fill(&mut self, enough: impl Fn(&Collector) -> bool) -> Result<(), BadRow> {
         while !self.done && !enough(&self.collector) {
             let Some(rows) = &mut self.current else {
                 let slice = self.slice();
@@ -147,8 +157,9 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Batches<I> {
             };
             match rows.next() {
                 Some((at, row)) => {
-                    let at = Some(self.before + at);
-                    self.collector.push(row).map_err(|fault| bad(at, &fault))?;
+                    let (at, id) = (Some(self.before + at), row.as_ref().ok().and_then(|row| row.id));
+                    let id = |fault: Fault| BadRow { id: id.map(str::to_owned), ..bad(at, &fault) };
+                    self.collector.push(row).map_err(id)?;
                 }
                 None => {
                     self.before += rows.len as u64;
@@ -186,5 +197,6 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Iterator for Batches<I
 }
 
 fn bad(row: Option<u64>, fault: &Fault) -> BadRow {
-    BadRow { row, reason: fault.to_string() }
+    let too_large = matches!(fault, Fault::TooLarge { what: ReadOptions::VERTICES, .. });
+    BadRow { row, id: None, too_large, reason: fault.to_string() }
 }

@@ -1,8 +1,7 @@
-//! From the columns of a record batch to rows.
+//! Converts the columns of a record batch to rows.
 //!
-//! A column is converted as a whole, in one loop that knows its type, so that
-//! no number is looked at through a dynamic type. Rows are slices of the
-//! result.
+//! A column is converted as a whole, in one loop that knows its type, so that no number is accessed
+//! through a dynamic type. Rows are slices of the result.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -11,12 +10,12 @@ use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Schema};
 
-use super::expanded;
+use super::{Facts, expanded};
 use crate::rows::{
     Fault, Key, NodeParts, NodeTargets, ReadOptions, Row, Target, no_such_column, ragged, texts_among_targets,
 };
 
-/// A fault, and the row of the batch it was found in where it was in one.
+/// A fault, and the row of the batch that it belongs to, if any.
 pub(super) struct Located {
     pub row: Option<usize>,
     pub fault: Fault,
@@ -34,7 +33,7 @@ impl Located {
     }
 }
 
-/// A key that holds something else than it should.
+/// The fault of a key with an unexpected value.
 fn other(key: Key, found: impl Into<String>) -> Fault {
     Fault::new(format!("{} in '{}'", key.holds(), key.name()), found)
 }
@@ -65,26 +64,41 @@ pub(super) struct Columns {
     group: Option<LargeStringArray>,
 }
 
-/// The columns that are read: those of the schema, and those that are named.
+/// The columns to read: those of the schema, and those named in the options.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub options: ReadOptions,
     /// The columns that hold targets.
     targets: Vec<String>,
+    /// The positions of the targets in the list `y`, if their names are not columns but names in
+    /// the metadata.
+    pub picks: Vec<usize>,
+    /// The column of groups that the metadata names. It deserves no note.
+    groups: Option<String>,
 }
 
 impl Wanted {
-    /// Refuses names of missing columns.
-    pub fn new(options: &ReadOptions, schema: &Schema) -> Result<Self, Fault> {
+    /// Refuses names of missing columns. A target is a column, or a name of the targets in `y`.
+    pub fn new(options: &ReadOptions, schema: &Schema, facts: &Facts) -> Result<Self, Fault> {
         options.check()?;
         let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
-        let named = options.targets.iter().chain(&options.groups);
-        if let Some(name) = named.clone().find(|name| !names.contains(name)) {
+        let missing = |name: &&String| !names.contains(name);
+        let place = |name: &String| facts.y.iter().position(|known| known == name);
+        let picks = match options.targets.iter().any(|name| missing(&name)) {
+            true => options.targets.iter().map(place).collect::<Option<Vec<usize>>>().unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let columns = if picks.is_empty() { &options.targets[..] } else { &[] };
+        // A name that is neither a column nor the name of a target comes first.
+        let unknown = columns.iter().find(|name| missing(name) && place(name).is_none());
+        if let Some(name) = unknown.or_else(|| columns.iter().chain(&options.groups).find(missing)) {
             let other = |name: &&&String| Key::from_name(name).is_none_or(|key| key == Key::Y);
-            let others: Vec<String> = names.iter().filter(other).map(|name| (*name).clone()).collect();
-            return Err(no_such_column("column", name, &others));
+            let others = names.iter().copied().filter(|name| other(&name)).chain(&facts.y).cloned();
+            return Err(no_such_column("column", name, &others.collect::<Vec<_>>()));
         }
-        Ok(Self { options: options.clone(), targets: options.target_columns() })
+        let targets =
+            if picks.is_empty() { options.target_columns() } else { vec![Key::Y.name().to_owned()] };
+        Ok(Self { options: options.clone(), targets, picks, groups: facts.groups.clone() })
     }
 
     /// Whether a column is read.
@@ -94,20 +108,20 @@ impl Wanted {
             || Key::from_name(name).is_some_and(|key| key != Key::Y)
     }
 
-    /// Whether a column is worth a note, since it means nothing to us.
+    /// Whether a column deserves a note, because it is not part of the schema.
     pub fn ignores(&self, name: &String) -> bool {
-        !self.has(name) && Key::from_name(name).is_none()
+        !self.has(name) && Key::from_name(name).is_none() && self.groups.as_ref() != Some(name)
     }
 }
 
-/// A column of targets, as it is stored.
+/// A column of targets in its stored type.
 enum TargetColumn {
     Int(PrimitiveArray<Int64Type>),
     Bool(BooleanArray),
     Real(PrimitiveArray<Float64Type>),
     Text(LargeStringArray),
-    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN if unknown;
-    /// it has none where its list is null.
+    /// Row r has the targets `starts[r]..starts[r + 1]`, NaN if unknown, or none if its list is
+    /// null.
     Several {
         lists: Option<ArrayRef>,
         starts: Vec<usize>,
@@ -186,7 +200,7 @@ fn truth(column: &BooleanArray, row: usize) -> Option<bool> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// One list of targets per row, an element for every vertex.
+/// One list of targets per row, with an element for every vertex.
 fn node_targets(array: &ArrayRef, options: &ReadOptions) -> Result<Vec<Option<NodeTargets>>> {
     let (starts, elements) = taken_apart(array).ok_or_else(|| wrong_type(Key::NodeY, array))?;
     let nothing = *elements.data_type() == DataType::Null;
@@ -206,7 +220,7 @@ fn node_targets(array: &ArrayRef, options: &ReadOptions) -> Result<Vec<Option<No
     (0..array.len()).map(of_row).collect()
 }
 
-/// One list of names per row, a name or several for every vertex.
+/// One list of names per row, with one or several names for every vertex.
 fn node_parts(array: &ArrayRef) -> Result<Vec<Option<NodeParts>>> {
     let wrong = || wrong_type(Key::NodeSplit, array);
     let (starts, elements) = taken_apart(array).ok_or_else(wrong)?;
@@ -238,7 +252,7 @@ fn node_parts(array: &ArrayRef) -> Result<Vec<Option<NodeParts>>> {
 struct Finder<'a>(&'a RecordBatch);
 
 impl Finder<'_> {
-    /// The column of a name. One without a type holds nothing but nulls and is none.
+    /// The column with that name, or `None` if it has Arrow's null type.
     fn named(&self, name: &str) -> Result<Option<ArrayRef>> {
         let fields = self.0.schema_ref().fields().iter();
         let mut named = fields.zip(self.0.columns()).filter(|(field, _)| field.name() == name);
@@ -251,12 +265,12 @@ impl Finder<'_> {
         Ok(array.map(plain))
     }
 
-    /// The column of a key, converted.
+    /// The converted column of a key.
     fn optional<T>(&self, key: Key, convert: fn(Key, &ArrayRef) -> Result<T>) -> Result<Option<T>> {
         self.named(key.name())?.map(|array| convert(key, &array)).transpose()
     }
 
-    /// The same for a column that must be there and without nulls.
+    /// Like [`optional`](Self::optional), for a column that must exist and hold no nulls.
     fn required<T>(&self, key: Key, convert: fn(Key, &ArrayRef) -> Result<T>) -> Result<T> {
         let column = self.optional(key, convert)?.ok_or_else(|| key.missing("column"))?;
         let array = self.0.column_by_name(key.name()).filter(|array| array.null_count() > 0);
@@ -267,8 +281,8 @@ impl Finder<'_> {
     }
 }
 
-/// The same values in the plainest type that holds them: views of lists become lists, and
-/// what is stored by a dictionary is looked up. What cannot be is left to be refused by its type.
+/// Converts values to the simplest type: list views become lists, and dictionary values are looked
+/// up. A value that cannot be converted is kept, so that it is refused by its type later.
 fn plain(array: &ArrayRef) -> ArrayRef {
     let plainer = match array.data_type() {
         DataType::ListView(element) => DataType::List(element.clone()),
@@ -284,8 +298,8 @@ fn scalars<T: ArrowPrimitiveType>(key: Key, array: &ArrayRef) -> Result<Primitiv
     numbers(key, array, array, Some)
 }
 
-/// Numbers of the kind the schema knows, which are all or part of a column.
-/// Those out of range matter only where they belong to a row.
+/// Converts all or part of a column to numbers of the schema's type. A value out of range is an
+/// error only if it belongs to a row.
 fn numbers<T: ArrowPrimitiveType>(
     key: Key,
     column: &ArrayRef,
@@ -297,7 +311,7 @@ fn numbers<T: ArrowPrimitiveType>(
         return Err(wrong_type(key, column).into());
     }
     let converted = cast(part, &T::DATA_TYPE).map_err(|_| wrong_type(key, column))?;
-    // What does not fit has become null.
+    // Values that do not fit have become null.
     if converted.null_count() > part.null_count() {
         let lost = (0..part.len()).filter(|&at| converted.is_null(at) && part.is_valid(at));
         if let Some((at, row)) = lost.filter_map(|at| Some((at, row_of(at)?))).next() {
@@ -316,7 +330,7 @@ struct Lists<T: ArrowPrimitiveType> {
     values: PrimitiveArray<T>,
 }
 
-/// Where each list of an array begins, with the number of elements at the end, and the elements.
+/// The start of each list of an array, followed by the number of elements; and the elements.
 fn taken_apart(lists: &ArrayRef) -> Option<(Vec<usize>, ArrayRef)> {
     let (mut starts, elements): (Vec<usize>, _) = match lists.data_type() {
         DataType::List(_) => {
@@ -338,14 +352,14 @@ fn taken_apart(lists: &ArrayRef) -> Option<(Vec<usize>, ArrayRef)> {
     Some((starts, elements.slice(first, end - first)))
 }
 
-/// The list that an element belongs to; nothing where that is null, for it may span
-/// elements, which mean nothing.
+/// The list that an element belongs to; `None` if that list is null, because the elements under a
+/// null list have no meaning.
 fn list_of(lists: &ArrayRef, starts: &[usize], at: usize) -> Option<usize> {
     let list = starts.partition_point(|&start| start <= at) - 1;
     lists.is_valid(list).then_some(list)
 }
 
-/// No element of a list may be null.
+/// Refuses null elements of a list.
 fn check_nulls(key: Key, elements: &ArrayRef, row_of: impl Fn(usize) -> Option<usize>) -> Result<()> {
     let nulls = (0..elements.len()).filter(|&at| elements.null_count() > 0 && elements.is_null(at));
     match nulls.filter_map(row_of).next() {
@@ -369,7 +383,7 @@ impl<T: ArrowPrimitiveType> Lists<T> {
         let (starts, elements) = taken_apart(lists).ok_or_else(|| wrong_type(key, column))?;
         let row_of = |at: usize| list_of(lists, &starts, at).and_then(&row_of);
         check_nulls(key, &elements, row_of)?;
-        // A list that was never filled has elements of no type.
+        // A list that was never filled has elements of the null type.
         let values = if elements.is_empty() && *elements.data_type() == DataType::Null {
             PrimitiveArray::from_iter_values([])
         } else {
@@ -387,7 +401,7 @@ impl<T: ArrowPrimitiveType> Lists<T> {
     }
 }
 
-/// One list of labels per row: of integers, or of lists of integers, equally long in a row.
+/// One list of labels per row: integers, or lists of integers that have equal lengths within a row.
 enum LabelLists {
     Single(Lists<Int32Type>),
     Several {
@@ -417,7 +431,7 @@ impl LabelLists {
         Ok(Self::Several { rows: rows.clone(), starts, lists })
     }
 
-    /// The labels of a row, and how many each of its edges or vertices has.
+    /// The labels of a row, and the number of labels per edge or vertex.
     fn get(&self, row: usize) -> Option<(&[i32], usize)> {
         match self {
             Self::Single(lists) => Some((lists.get(row)?, 1)),
@@ -455,7 +469,7 @@ fn as_texts(array: &ArrayRef, numbers: bool) -> Option<LargeStringArray> {
 }
 
 impl TargetColumn {
-    /// The targets, in one column or in several.
+    /// Finds the targets, in one column or several.
     fn find(column: &Finder<'_>, wanted: &Wanted) -> Result<Option<Self>> {
         let names = &wanted.targets;
         if let [name] = &names[..] {
@@ -488,7 +502,7 @@ impl TargetColumn {
     }
 
     fn new(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Self> {
-        // Blame the column that was named.
+        // Errors name the requested column.
         let named = |located: Located| {
             let Located { row, fault } = located;
             match fault {
@@ -513,7 +527,7 @@ impl TargetColumn {
     }
 }
 
-/// The numbers and booleans of one of several targets, NaN where they are null.
+/// The numbers and booleans of one of several target columns; nulls become NaN.
 fn known_numbers(name: &str, array: &ArrayRef, options: &ReadOptions) -> Result<Vec<f64>> {
     let kind = array.data_type();
     let found = || format!("a column of type {kind}");

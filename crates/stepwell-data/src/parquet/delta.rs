@@ -1,8 +1,8 @@
-//! Counts inside pages of strings that are stored by their lengths.
+//! Checks the counts inside pages of delta-encoded strings.
 //!
-//! DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY begin with lengths packed by
-//! DELTA_BINARY_PACKED, which say how many they are. The `parquet` crate makes room for that
-//! many; so they are compared with the values the page has before.
+//! DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY begin with lengths packed by DELTA_BINARY_PACKED,
+//! which declare their own number. The `parquet` crate allocates that many, so the number is first
+//! compared with the number of values in the page.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::rows::Fault;
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
 
-/// Checks the counts of every page of a column, whose sizes are known to be within reason.
+/// Checks the counts in every page of a column. The page sizes must have been checked before.
 pub(super) fn check(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData) -> Result<()> {
     let levels = column.column_descr();
     if levels.max_rep_level() > 0 {
@@ -32,7 +32,7 @@ pub(super) fn check(input: &(impl ChunkReader + Clone), column: &ColumnChunkMeta
     let mut pages = pages.map_err(fault)?;
     while let Some(page) = pages.get_next_page().map_err(fault)? {
         let (start, values, encoding) = match &page {
-            // Levels with their length before them, where values may be missing.
+            // Definition levels with their length before them, if values may be missing.
             Page::DataPage { buf, num_values, encoding, .. } if levels.max_def_level() > 0 => {
                 let length = buf.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
                 let start = length.and_then(|length| length.checked_add(4));
@@ -64,7 +64,7 @@ fn cut_short() -> Fault {
     not_parquet("a truncated page of strings")
 }
 
-/// Integers by DELTA_BINARY_PACKED.
+/// Integers encoded by DELTA_BINARY_PACKED.
 struct Packed<'a> {
     block: u64,
     miniblocks: u64,
@@ -73,7 +73,7 @@ struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Reads the header of the integers, of which there are at most `most`.
+    /// Reads the header of the integers, of which there may be at most `most`.
     fn of(mut rest: &'a [u8], most: u32) -> Result<Self> {
         let mut next = || varint(&mut rest).ok_or_else(cut_short);
         let (block, miniblocks, count, _first) = (next()?, next()?, next()?, next()?);
@@ -83,13 +83,13 @@ impl<'a> Packed<'a> {
         Ok(Self { block, miniblocks, count, rest })
     }
 
-    /// What stands behind them.
+    /// Skips the integers and returns the bytes after them.
     fn skipped(mut self) -> Result<&'a [u8]> {
         let each = self.block.checked_div(self.miniblocks).filter(|each| *each > 0 && self.count > 0);
         let mut left = self.count.saturating_sub(1);
         while left > 0 {
             let each = each.ok_or_else(cut_short)?;
-            varint(&mut self.rest).ok_or_else(cut_short)?; // the least difference
+            varint(&mut self.rest).ok_or_else(cut_short)?; // the minimum delta
             let widths = usize::try_from(self.miniblocks).ok().and_then(|n| self.rest.split_at_checked(n));
             let (widths, mut rest) = widths.ok_or_else(cut_short)?;
             for &width in widths {
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn counts_are_compared_with_the_page() {
-        // Blocks of 128 in 4 miniblocks, 3 values, the first 7; least difference 1, widths, 32 x 2 bits.
+        // Blocks of 128 in 4 miniblocks, 3 values, the first 7; minimum delta 1, widths, 32 x 2
+        // bits.
         let mut bytes = vec![128, 1, 4, 3, 14, 2, 2, 0, 0, 0];
         bytes.extend([0b0110, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend(b"rest");

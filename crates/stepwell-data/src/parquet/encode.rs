@@ -1,4 +1,4 @@
-//! From datasets to record batches.
+//! Converts datasets to record batches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::dataset::{Dataset, Known, Part};
 use crate::error::{Error, Place, Result};
 use crate::rows::{EdgeWriter, Key, check_writable, lists_once};
 
-/// The graphs of a dataset as a record batch in the schema.
+/// Converts the graphs of a dataset to a record batch in the schema.
 pub fn to_record_batch(dataset: &Dataset) -> Result<RecordBatch> {
     let place = Place::file("record batch");
     check_writable(dataset, &place)?;
@@ -27,7 +27,7 @@ pub fn to_record_batch(dataset: &Dataset) -> Result<RecordBatch> {
     encode(dataset, &Layout::of(dataset), 0..dataset.len(), once, &place)
 }
 
-/// Some graphs of a dataset that fits the layout.
+/// Converts some graphs of a dataset that fits the layout.
 pub(super) fn encode(
     dataset: &Dataset,
     layout: &Layout,
@@ -69,7 +69,10 @@ pub(super) fn encode(
             Key::X => reals(&x, kind, starts),
             Key::XDim => width(attributes.map(VertexAttributes::width)),
             Key::Pos => list::<Float64Type>(pos.iter().copied(), starts),
-            Key::Y => targets(&dataset.targets, kind, range.clone()),
+            Key::Y => match &dataset.some_classes {
+                Some(known) => some_classes(known, kind, range.clone()),
+                None => targets(&dataset.targets, kind, range.clone()),
+            },
             Key::Split => {
                 let parts = &dataset.parts.as_deref().unwrap_or_default()[range.clone()];
                 texts(parts.iter().map(|part| part.name()))
@@ -82,11 +85,14 @@ pub(super) fn encode(
             Key::Directed => Arc::new(BooleanArray::from(graphs.directed()[range.clone()].to_vec())),
         }
     };
-    RecordBatch::try_new(Arc::new(layout.schema()), layout.columns.iter().map(column).collect())
+    let groups = dataset.group_column().filter(|_| layout.has_groups());
+    let groups = groups.map(|(_, groups)| texts(groups[range.clone()].iter()));
+    let columns = layout.columns.iter().map(column).chain(groups).collect();
+    RecordBatch::try_new(Arc::new(layout.schema()), columns)
         .map_err(|error| Error::Unsupported(format!("{place}: {error}")))
 }
 
-/// Where a list begins in its column is a number of 31 bits.
+/// The start of a list in its column must fit into 31 bits.
 fn check_offsets(dataset: &Dataset, range: &Range<usize>, place: &Place) -> Result<()> {
     let (mut vertices, mut entries) = (0, 0);
     for index in range.clone() {
@@ -117,6 +123,30 @@ fn texts(values: impl Iterator<Item = impl AsRef<str>>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
 }
 
+/// Classes, with null for graphs whose class is unknown.
+fn some_classes(known: &Known, kind: &DataType, range: Range<usize>) -> ArrayRef {
+    let place = |graph: usize| known.rows.binary_search(&graph).ok();
+    let places = range.map(place);
+    match &known.targets {
+        Targets::Classes(Labels::Int(values)) if *kind == DataType::Float64 => {
+            Arc::new(places.map(|at| at.map(|at| values[at] as f64)).collect::<Float64Array>())
+        }
+        Targets::Classes(Labels::Int(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at])).collect::<Int64Array>())
+        }
+        Targets::Classes(Labels::Text(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at].as_str())).collect::<StringArray>())
+        }
+        Targets::Classes(Labels::Bool(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at])).collect::<BooleanArray>())
+        }
+        Targets::Classes(Labels::Float(values)) => {
+            Arc::new(places.map(|at| at.map(|at| values[at])).collect::<Float64Array>())
+        }
+        _ => arrow_array::new_null_array(kind, places.len()),
+    }
+}
+
 fn targets(targets: &Targets, kind: &DataType, range: Range<usize>) -> ArrayRef {
     match targets {
         Targets::None => arrow_array::new_empty_array(kind),
@@ -145,7 +175,7 @@ fn targets(targets: &Targets, kind: &DataType, range: Range<usize>) -> ArrayRef 
     }
 }
 
-/// The targets of vertices, which begin at `starts`, null if unknown.
+/// The targets of vertices, null if unknown; graph g starts at `starts[g]`.
 fn node_y(known: Option<&Known>, kind: &DataType, starts: &[usize]) -> ArrayRef {
     let DataType::List(field) = kind else { return arrow_array::new_empty_array(kind) };
     let nothing = Known::default();
@@ -200,7 +230,7 @@ fn node_y(known: Option<&Known>, kind: &DataType, starts: &[usize]) -> ArrayRef 
     Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), elements, None))
 }
 
-/// The names of vertices' parts, in one split or in several.
+/// The part names of vertices, in one split or several.
 fn node_split(splits: &[Vec<Option<Part>>], kind: &DataType, starts: &[usize]) -> ArrayRef {
     let DataType::List(field) = kind else { return arrow_array::new_empty_array(kind) };
     let vertices = starts[0]..starts[starts.len() - 1];
@@ -219,8 +249,7 @@ fn node_split(splits: &[Vec<Option<Part>>], kind: &DataType, starts: &[usize]) -
     Arc::new(ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), elements, None))
 }
 
-/// Lists of equally many values for each item; `starts` counts the items before
-/// each list.
+/// Lists with the same number of values for each item; `starts` counts the items before each list.
 fn list<T: ArrowPrimitiveType>(
     values: impl ExactSizeIterator<Item = T::Native>,
     starts: &[usize],
@@ -233,7 +262,7 @@ fn list<T: ArrowPrimitiveType>(
     Arc::new(ListArray::new(field, OffsetBuffer::from_lengths(lengths), values, None))
 }
 
-/// Lists of integers, or of lists of several for each item.
+/// Lists of integers, or lists of lists if items have several labels.
 fn labels(values: &[i32], kind: &DataType, starts: &[usize]) -> ArrayRef {
     let inner = match kind {
         DataType::List(inner) if inner.data_type().is_nested() => inner.clone(),

@@ -1,7 +1,7 @@
-//! How large a column becomes when what it points to is copied.
+//! The size of a column once the values it refers to are copied.
 //!
-//! Views of lists and of strings, and dictionaries, may name the same bytes in every row: a
-//! small buffer then stands for a large column.
+//! List views, string views and dictionaries may refer to the same bytes in every row, so a small
+//! buffer can stand for a large column.
 
 use arrow_array::cast::{AsArray, as_string_array};
 use arrow_array::{Array, ArrayRef};
@@ -11,11 +11,10 @@ use arrow_schema::DataType;
 use crate::memory;
 use crate::rows::Fault;
 
-/// What a number of a list takes, at most.
+/// The most bytes a number of a list takes.
 const NUMBER: u64 = 8;
 
-/// Asks for the memory that a column takes once it is copied, where that may be more than it
-/// takes now.
+/// Requests the memory that a column takes once it is copied, if that may be more than now.
 pub(super) fn ask(array: &ArrayRef) -> Result<(), Fault> {
     let bytes = match array.data_type() {
         DataType::ListView(_) => {
@@ -28,7 +27,7 @@ pub(super) fn ask(array: &ArrayRef) -> Result<(), Fault> {
                 .map(|&size| NUMBER.saturating_mul(u64::try_from(size).unwrap_or(0)))
                 .fold(0, u64::saturating_add)
         }
-        // The length is the low half of the low half of a view.
+        // The length is the lowest 32 bits of a view.
         DataType::Utf8View => array.as_string_view().views().iter().map(|&view| u64::from(view as u32)).sum(),
         DataType::Dictionary(_, values) if values.is_string() => of_dictionary(array),
         _ => return Ok(()),

@@ -1,4 +1,4 @@
-//! Arrow streams (the IPC streaming format) that are in memory.
+//! In-memory Arrow streams (the IPC streaming format).
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -10,8 +10,8 @@ use super::BadRow;
 use super::read::guard_of;
 use crate::rows::Fault;
 
-/// The record batches of a stream. Nothing is allocated for sizes that the bytes only
-/// claim, and compressed ones are refused.
+/// The record batches of a stream. Allocates nothing for sizes that the bytes only claim, and
+/// refuses compressed batches.
 ///
 /// ```
 /// use stepwell_data::parquet::{Batches, Stream};
@@ -21,17 +21,18 @@ pub struct Stream {
     decoder: StreamDecoder,
     rest: Buffer,
     schema: SchemaRef,
-    /// The first batch, which was met while the schema was looked for.
+    /// The first batch, if it was decoded while looking for the schema.
     first: Option<RecordBatch>,
     done: bool,
 }
 
 impl Stream {
-    /// Reads the schema, which comes first.
+    /// Reads the schema at the start of the stream.
     pub fn new(bytes: impl Into<Bytes>) -> Result<Self, BadRow> {
         let mut rest = Buffer::from(bytes.into());
         let mut decoder = StreamDecoder::new();
-        let whole = |fault: Fault| BadRow { row: None, reason: fault.to_string() };
+        let whole =
+            |fault: Fault| BadRow { row: None, id: None, too_large: false, reason: fault.to_string() };
         let first = decode(&mut decoder, &mut rest).map_err(whole)?;
         let schema = decoder.schema().ok_or_else(|| whole(Fault::new("an Arrow stream", "no schema")))?;
         Ok(Self { decoder, rest, schema, first, done: false })

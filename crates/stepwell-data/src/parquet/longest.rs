@@ -1,8 +1,8 @@
 //! The longest row of a column of lists, found without decoding its values.
 //!
-//! A few bytes of run lengths can stand for a row of any number of values, among rows that
-//! are short. Where a row group does not fit into memory as a whole, the repetition levels
-//! of its pages tell how long its rows are: a row begins where the level is 0.
+//! A few bytes of run lengths can stand for a row of any number of values, among rows that are
+//! short. If a row group does not fit into memory as a whole, the repetition levels of its pages
+//! give the lengths of its rows: a row begins where the level is 0.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::rows::Fault;
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
 
-/// Values of the longest row of a column, whose pages are known to be within reason.
+/// The number of values in the longest row of a column. The page sizes must have been checked
+/// before.
 pub(super) fn row(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData) -> Result<u64> {
     let most = u64::try_from(column.column_descr().max_rep_level()).unwrap_or(0);
     if most == 0 {
@@ -36,7 +37,7 @@ pub(super) fn row(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaDa
                 let values = u64::from(*num_values);
                 #[expect(deprecated, reason = "old files have it")]
                 if *rep_level_encoding == Encoding::BIT_PACKED {
-                    // Without runs, a page is as long as it says.
+                    // Without runs, a page has as many values as it declares.
                     lengths.run(1, values);
                     continue;
                 }
@@ -57,7 +58,7 @@ fn cut_short() -> Fault {
     not_parquet("truncated levels of a page")
 }
 
-/// How long rows are, while their levels go by.
+/// Measures rows while their levels are read.
 #[derive(Default)]
 struct Lengths {
     current: u64,
@@ -65,7 +66,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// The levels of a page: runs, and groups of eight that are packed in bits.
+    /// Reads the levels of a page: runs, and bit-packed groups of eight.
     fn page(&mut self, mut bytes: &[u8], width: u32, mut left: u64) -> Result<()> {
         while left > 0 {
             let head = varint(&mut bytes).ok_or_else(cut_short)?;
@@ -83,7 +84,7 @@ impl Lengths {
             let packed =
                 (head >> 1).checked_mul(u64::from(width)).and_then(|size| usize::try_from(size).ok());
             let packed = packed.filter(|&size| size > 0).ok_or_else(cut_short)?;
-            // The last group may be shorter than it says.
+            // The last group may be shorter than declared.
             let (levels, rest) = bytes.split_at(packed.min(bytes.len()));
             bytes = rest;
             let count = (levels.len() as u64 * 8 / u64::from(width)).min(left);
@@ -108,7 +109,7 @@ impl Lengths {
     }
 }
 
-/// A few bits of little-endian bytes.
+/// Extracts a few bits from little-endian bytes.
 fn bits(bytes: &[u8], at: u64, width: u32) -> u64 {
     let bit = |at: u64| u64::from(bytes.get((at / 8) as usize).map_or(0, |byte| byte >> (at % 8) & 1));
     (0..width).map(|place| bit(at + u64::from(place)) << place).sum()
@@ -130,9 +131,9 @@ mod tests {
         assert_eq!(longest(&[2, 0, 0xd0, 0x0f, 1, 2, 0], 1, 1002), Some(1001));
         // Eight packed levels 0 1 1 0 1 0 0 0, of which seven count.
         assert_eq!(longest(&[3, 0b0001_0110], 1, 7), Some(3));
-        // Of two bits: 0 2 1 2, then 0 0 0 0.
+        // Two bits each: 0 2 1 2, then 0 0 0 0.
         assert_eq!(longest(&[3, 0b1001_1000, 0], 2, 8), Some(4));
-        // A run may say more than is left.
+        // A run may declare more values than are left.
         assert_eq!(longest(&[2, 0, 0xfe, 0xff, 0x7e, 1], 1, 11), Some(11));
         for broken in [&[][..], &[2], &[0, 0], &[1], &[3]] {
             assert_eq!(longest(broken, 1, 5), None, "{broken:?}");

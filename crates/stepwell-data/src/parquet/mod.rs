@@ -1,17 +1,16 @@
-//! Parquet, and Arrow record batches: one graph per row.
+//! Parquet files and Arrow record batches: one graph per row.
 //!
-//! The columns are `num_nodes` (an integer), `src` and `dst` (lists of
-//! integers) and, where the data have them, `id`, `weight`, `edge_label`,
-//! `edge_attr` with `edge_attr_dim`, `node_label`, `x` with `x_dim`, `pos`, `y`,
-//! `split` and `directed`. Where edges or vertices have several labels,
-//! `edge_label` and `node_label` are lists of lists. Numbers may be of any width, signed or not, lists
-//! large or of fixed size, strings large, viewed or in a dictionary. A null means
-//! that the row has no such value; inside a list it is an error, but in a list `y`,
-//! where it is a target that is unknown, as NaN is. Other columns belong to other
-//! tools, unless [`ReadOptions`](crate::ReadOptions) name them: they are not read, and noted.
+//! The columns are `num_nodes` (an integer), `src` and `dst` (lists of integers) and, if the data
+//! have them, `id`, `weight`, `edge_label`, `edge_attr` with `edge_attr_dim`, `node_label`, `x`
+//! with `x_dim`, `pos`, `y`, `split` and `directed`. If edges or vertices have several labels,
+//! `edge_label` and `node_label` are lists of lists. Numbers may have any width, signed or
+//! unsigned; lists may be large or of fixed size; strings may be large, views or
+//! dictionary-encoded. A null means that the row has no such value. A null inside a list is an
+//! error, except in a list `y`, where null and NaN mean an unknown target. Other columns are not
+//! read, and a note names them, unless [`ReadOptions`](crate::ReadOptions) name them.
 //!
-//! The dataset's name and the meaning of its features are JSON in the schema's
-//! metadata, under `stepwell`.
+//! The dataset's name, the meaning of its features, and the names of its targets and of its column
+//! of groups are stored as JSON in the schema's metadata, under `stepwell`.
 //!
 //! ```
 //! use stepwell_data::{Dataset, Place, parquet};
@@ -53,26 +52,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::rows::Fault;
 
-/// The key of the schema's metadata that [`Facts`] are under.
+/// The key of the schema's metadata that holds the [`Facts`].
 const FACTS: &str = "stepwell";
 
-/// What a file says about its graphs beside the rows.
+/// The metadata of a file besides its rows.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 struct Facts {
     name: String,
-    /// What the columns of `x` are called, where they have names.
+    /// The names of the columns of `x`, if they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     x: Vec<String>,
-    /// What the targets in `y` are called, where they have names.
+    /// The names of the targets in `y`, if they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     y: Vec<String>,
-    /// The feature set of molecules, where graphs were made of them.
+    /// The feature set of the molecules, if the graphs were made from molecules.
     #[serde(skip_serializing_if = "Option::is_none")]
     molecules: Option<String>,
+    /// The name of the column that holds groups, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<String>,
 }
 
-/// What the `parquet` crate reports, in our words.
+/// Converts an error of the `parquet` crate.
 fn fault(error: ParquetError) -> Fault {
     let found = match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

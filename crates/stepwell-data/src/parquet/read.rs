@@ -1,4 +1,4 @@
-//! From Parquet files and record batches to datasets.
+//! Reads datasets from Parquet files.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -25,28 +25,28 @@ use crate::error::{Error, Place, Result, quote};
 use crate::memory;
 use crate::rows::{Collector, Fault, Ignored, ReadOptions};
 
-/// Numbers of a column that are decoded at a time.
+/// Numbers of a column decoded at a time.
 const BATCH_NUMBERS: u64 = 1 << 20;
 
-/// Rows that are decoded at a time, however short.
+/// The most rows decoded at a time, however short.
 const BATCH_ROWS: u64 = 1 << 14;
 
-/// What a number takes on its way from a page to a graph: eight bytes and two levels, and
-/// four to eight once it is converted.
+/// Bytes per number between a page and a graph: eight bytes and two levels while decoding, and four
+/// to eight once converted.
 const BYTES_PER_NUMBER: u64 = 20;
 
-/// Strings of a batch may take one part in this many of the memory left.
+/// The strings of a batch may take this fraction (one part in `TEXT_SHARE`) of the memory left.
 const TEXT_SHARE: u64 = 8;
 
-/// The longest list of fixed size: what a file says of it is not backed by data.
+/// The longest list of fixed size: no data back the size that a file declares.
 const MAX_FIXED_SIZE: i32 = 1 << 24;
 
-/// Reads a whole file. The dataset is named after it unless it says otherwise.
+/// Reads a whole file. The dataset is named after the file unless its metadata name it.
 pub fn read(path: &Path) -> Result<Dataset> {
     read_with(path, &ReadOptions::default())
 }
 
-/// The same with named columns.
+/// Like [`read`], with named columns.
 pub fn read_with(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     let place = Place::file(path.display().to_string());
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
@@ -67,9 +67,8 @@ pub(super) fn facts(schema: &Schema) -> Result<Facts, Fault> {
     })
 }
 
-/// Reads pieces of some ten thousand vertices, row group by row group. After an
-/// error in a row the next piece goes on behind it; after one of the file there
-/// is none.
+/// Reads pieces of about 65 000 vertices, row group by row group. After an error in a row, the next
+/// piece continues after that row; after an error of the file, there is no next piece.
 pub struct Reader<R> {
     input: Shared<R>,
     metadata: ArrowReaderMetadata,
@@ -77,7 +76,7 @@ pub struct Reader<R> {
     wanted: Wanted,
     facts: Facts,
     place: Place,
-    /// Row groups not begun yet.
+    /// Row groups not started yet.
     groups: Range<usize>,
     batches: Option<ParquetRecordBatchReader>,
     /// Rows of the file before the next batch.
@@ -87,19 +86,19 @@ pub struct Reader<R> {
     pub(crate) done: bool,
 }
 
-/// A batch that has been read in part.
+/// A partially consumed batch.
 struct Current {
     rows: BatchRows,
     first_row: u64,
 }
 
 impl<R: ChunkReader + 'static> Reader<R> {
-    /// Reads the footer of `input`, which errors call `place`, and checks the columns.
+    /// Reads the footer of `input` and checks the columns; errors call the input `place`.
     pub fn new(input: R, place: Place) -> Result<Self> {
         Self::with_options(input, place, &ReadOptions::default())
     }
 
-    /// The same with named columns.
+    /// Like [`new`](Self::new), with named columns.
     pub fn with_options(input: R, place: Place, options: &ReadOptions) -> Result<Self> {
         let at = |fault: Fault| fault.at(place.clone());
         let input = Shared(Arc::new(input));
@@ -112,7 +111,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
 
         let schema = metadata.schema();
         let facts = facts(schema).map_err(at)?;
-        let wanted = Wanted::new(options, schema).map_err(at)?;
+        let wanted = Wanted::new(options, schema, &facts).map_err(at)?;
         let (mut columns, mut ignored) = (Vec::new(), Ignored::default());
         for (column, field) in schema.fields().iter().enumerate() {
             if wanted.has(field.name()) {
@@ -123,9 +122,9 @@ impl<R: ChunkReader + 'static> Reader<R> {
         }
         let ours = schema.project(&columns).map_err(|error| at(fault(error.into())))?;
         check_fixed_sizes(&ours).map_err(at)?;
-        // Types are checked where columns are converted, so also in a batch without rows.
-        let empty = RecordBatch::new_empty(Arc::new(ours));
-        guard(|| Columns::new(&empty, &wanted).map_err(|located| located.fault)).map_err(at)?;
+        // Types are checked when columns are converted; a batch without rows is enough.
+        let check = || Columns::new(&RecordBatch::new_empty(Arc::new(ours)), &wanted);
+        guard(|| check().map_err(|located| located.fault)).map_err(at)?;
 
         let projection = ProjectionMask::roots(metadata.parquet_schema(), columns);
         let mut reader = Self::resting(input, metadata, projection, wanted, facts, place);
@@ -145,7 +144,10 @@ impl<R: ChunkReader + 'static> Reader<R> {
             Collector::new(facts.name.clone(), &wanted.options).of_molecules(facts.molecules.clone());
         Self {
             groups: 0..metadata.metadata().num_row_groups(),
-            collector: collector.naming(facts.x.clone()).naming_targets(facts.y.clone()),
+            collector: collector
+                .naming(facts.x.clone())
+                .naming_targets(facts.y.clone())
+                .picking(wanted.picks.clone()),
             input,
             metadata,
             projection,
@@ -159,12 +161,12 @@ impl<R: ChunkReader + 'static> Reader<R> {
         }
     }
 
-    /// How many row groups the file has.
+    /// The number of row groups in the file.
     pub fn row_groups(&self) -> usize {
         self.metadata.metadata().num_row_groups()
     }
 
-    /// A reader of one row group alone; of nothing, when there is no such group.
+    /// A reader of one row group alone; it returns nothing if there is no such group.
     pub fn row_group(&self, index: usize) -> Self {
         let (input, place) = (self.input.clone(), self.place.clone());
         let groups = self.metadata.metadata().row_groups();
@@ -184,7 +186,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
         }
     }
 
-    /// The next piece; nothing at the end.
+    /// The next piece; `None` at the end.
     fn piece(&mut self) -> Result<Option<Dataset>> {
         while !self.done && !self.collector.is_full() {
             match self.fetch() {
@@ -198,13 +200,13 @@ impl<R: ChunkReader + 'static> Reader<R> {
             let Some(Current { rows, first_row }) = &mut self.current else { break };
             while !self.collector.is_full() {
                 let Some((at, row)) = rows.next() else { break };
-                self.collector.push(row).map_err(|fault| fault.at(self.place.row(*first_row + at + 1)))?;
+                self.collector.push(row).map_err(|fault| fault.at(self.place.row(*first_row + at)))?;
             }
         }
         Ok((!self.collector.is_empty()).then(|| self.collector.take()))
     }
 
-    /// Makes sure there are rows at hand; false at the end.
+    /// Ensures that rows are available; returns false at the end.
     fn fetch(&mut self) -> Result<bool> {
         loop {
             if self.current.as_ref().is_some_and(|current| !current.rows.is_done()) {
@@ -243,8 +245,9 @@ impl<R: ChunkReader + 'static> Reader<R> {
             .map_err(fault)
     }
 
-    /// Rows of a group that memory can hold at a time, where all strings of one take at most
-    /// `texts` bytes. Refuses rows that are longer: run lengths make many numbers of few bytes.
+    /// The number of rows of a group that fit into memory at a time, if all strings of one row take
+    /// at most `texts` bytes. Refuses a row that does not fit: run lengths expand a few bytes to
+    /// many numbers.
     fn rows_in_memory(&self, group: &RowGroupMetaData, texts: u64) -> Result<usize, Fault> {
         let leaves = group.columns().iter().enumerate();
         let wanted =
@@ -252,7 +255,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
         let bytes = |values: u64| values.saturating_mul(BYTES_PER_NUMBER);
         let all = wanted.clone().map(|column| u64::try_from(column.num_values()).unwrap_or(0));
         let left = memory::left().bytes;
-        // A text may be as long as the dictionary, and stand in every row.
+        // A string may be as long as the dictionary, and occur in every row.
         let by_texts = (left / TEXT_SHARE).checked_div(texts).unwrap_or(u64::MAX).max(1);
         if bytes(all.fold(0, u64::saturating_add)) <= left {
             return Ok(usize::try_from(by_texts).unwrap_or(usize::MAX));
@@ -265,7 +268,8 @@ impl<R: ChunkReader + 'static> Reader<R> {
         Ok(usize::try_from((left / longest.max(1)).clamp(1, by_texts)).unwrap_or(usize::MAX))
     }
 
-    /// Rows that hold about [`BATCH_NUMBERS`] numbers in the longest of their columns.
+    /// The number of rows that hold about [`BATCH_NUMBERS`] numbers in the longest of their
+    /// columns.
     fn batch_rows(&self, group: &RowGroupMetaData) -> usize {
         let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
         let stored = group.columns().iter().map(|column| u64::try_from(column.num_values()).unwrap_or(0));
@@ -294,7 +298,8 @@ fn check_fixed_sizes(schema: &Schema) -> Result<(), Fault> {
             let expected = format!("lists of at most {MAX_FIXED_SIZE} numbers in '{}'", field.name());
             return Err(Fault::new(expected, size.to_string()));
         }
-        // Nulls among them could ask for more memory than any count of rows bounds.
+        // Nested lists of fixed size: nulls among them could need more memory than the number of
+        // rows bounds.
         if let DataType::List(inner)
         | DataType::LargeList(inner)
         | DataType::ListView(inner)
@@ -314,19 +319,19 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic on this thread, right now, is one that reading turns into an
-/// error. A program's panic hook should print nothing then.
+/// Whether a panic on this thread, right now, will be turned into a read error. A program's panic
+/// hook should then print nothing.
 pub fn panics_are_errors() -> bool {
     GUARDED.get()
 }
 
-/// Runs the `parquet` crate's decoders, which on bytes no writer made may
-/// panic; nothing of theirs is used after that.
+/// Runs decoders of the `parquet` crate, which may panic on bytes that no writer produced. After a
+/// panic, their state is dropped.
 pub(super) fn guard<T, E: From<Fault>>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     guard_of("a Parquet file", decode)
 }
 
-/// The same with another name for what is decoded.
+/// Like [`guard`], with another name for the decoded data.
 pub(super) fn guard_of<T, E: From<Fault>>(what: &str, decode: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let outer = GUARDED.replace(true);
     let decoded = catch_unwind(AssertUnwindSafe(decode));
@@ -334,7 +339,7 @@ pub(super) fn guard_of<T, E: From<Fault>>(what: &str, decode: impl FnOnce() -> R
     decoded.unwrap_or_else(|_| Err(Fault::new(what, "one that cannot be decoded").into()))
 }
 
-/// An input that readers of its row groups share.
+/// An input shared by the readers of its row groups.
 struct Shared<R>(Arc<R>);
 
 impl<R> Clone for Shared<R> {

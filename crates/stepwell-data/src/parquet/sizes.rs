@@ -1,11 +1,9 @@
-//! The sizes a Parquet file claims, checked before memory is asked for.
+//! Checks the sizes a Parquet file claims before memory is allocated.
 //!
-//! The `parquet` crate believes some of them: the number of row groups, of a
-//! group's children, of a dictionary's values, of the bytes and values of a
-//! page. A few hundred hostile bytes could so ask for more memory than there
-//! is, which ends a process in a way no caller can catch, or nest a schema
-//! until the stack is gone. The footer and the headers of the pages are
-//! therefore walked first.
+//! The `parquet` crate trusts some of them: the number of row groups, of a group's children, of a
+//! dictionary's values, and of the bytes and values of a page. A few hundred hostile bytes could
+//! therefore request more memory than there is, which aborts the process, or nest a schema until
+//! the stack overflows. This module walks the footer and the page headers first.
 
 use std::io::Read;
 
@@ -20,27 +18,27 @@ use super::{delta, fault};
 use crate::memory;
 use crate::rows::Fault;
 
-/// The most bytes a page may hold when decompressed.
+/// The most bytes of a decompressed page.
 const MAX_PAGE_BYTES: u64 = 1 << 30;
 
-/// The most values a page may hold; run lengths make many of few bytes.
+/// The most values of a page; run lengths expand a few bytes to many values.
 const MAX_PAGE_VALUES: u64 = 1 << 28;
 
-/// The most a byte can become when gzip is undone.
+/// The largest expansion by gzip.
 const GZIP_RATIO: u64 = 1032;
 
-/// The most a byte can become when LZ4 is undone.
+/// The largest expansion by LZ4.
 const LZ4_RATIO: u64 = 255;
 
-/// Encodings of strings that begin with a count of lengths, inside the compressed page.
+/// String encodings that begin with a count of lengths, inside the compressed page.
 const DELTA_TEXTS: [u64; 2] = [6, 7];
 
-/// Bytes read for a page's header: at first, and where long statistics need more.
+/// Bytes read for a page header: first, and again if long statistics need more.
 const HEADER_BYTES: [u64; 2] = [1 << 12, 1 << 20];
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
 
-/// The bytes of the footer, fit to be decoded.
+/// The bytes of the footer, checked for decoding.
 pub(super) fn footer(input: &impl ChunkReader) -> Result<Bytes> {
     const MAGIC: &[u8] = b"PAR1";
     let length = input.len();
@@ -87,7 +85,7 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
     if kind != Thrift::STRUCT {
         return Err(not_parquet("an empty schema"));
     }
-    // Children still to come of each group that is open.
+    // The number of children still to come for each open group.
     let mut open: Vec<u64> = Vec::new();
     for element in 0..elements {
         let mut children = 0;
@@ -118,8 +116,8 @@ fn schema(thrift: &mut Thrift<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Walks the pages of the columns `wanted` of a row group, and says how long a row of strings
-/// may be, at most.
+/// Walks the pages of the `wanted` columns of a row group. Returns the most bytes that the strings
+/// of one row may take.
 pub(super) fn row_group(
     input: &(impl ChunkReader + Clone),
     group: &RowGroupMetaData,
@@ -135,12 +133,12 @@ pub(super) fn row_group(
             }
         }
     }
-    // A page of each column is undone at a time.
+    // One page of each column is decompressed at a time.
     memory::ask_for("a page of each column", pages).map_err(Fault::Graph)?;
     Ok(texts)
 }
 
-/// Bytes of the longest pages of a column, undone.
+/// The decompressed size of the longest pages of a column, in bytes.
 #[derive(Default)]
 struct Held {
     page: u64,
@@ -154,7 +152,7 @@ fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData
     let range = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
     let range = range.and_then(|(start, size)| Some((start, start.checked_add(size)?)));
     let Some((mut at, end)) = range.filter(|&(_, end)| end <= input.len()) else {
-        return Err(not_parquet("a column that lies outside the file"));
+        return Err(not_parquet("a column chunk beyond the end of the file"));
     };
     let mut values_left = u64::try_from(column.num_values()).unwrap_or(0);
     let mut delta_texts = false;
@@ -176,7 +174,7 @@ fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData
             _ if page.stored => {}
             Compression::GZIP(_) => check_gzip(input, values, limit)?,
             Compression::BROTLI(_) => check_brotli(input, values, limit)?,
-            // One of its three forms is undone to the end as well.
+            // One of the three LZ4 formats is also decompressed to its end.
             Compression::LZ4 => {
                 let found = page.compressed.saturating_mul(LZ4_RATIO);
                 too_large("the unpacked size of an LZ4 page", MAX_PAGE_BYTES, found)?;
@@ -192,7 +190,7 @@ fn column_chunk(input: &(impl ChunkReader + Clone), column: &ColumnChunkMetaData
     Ok(held)
 }
 
-/// The crate undoes gzip to the end, whatever size the page claims.
+/// The crate decompresses gzip to its end, whatever size the page claims.
 fn check_gzip(input: &impl ChunkReader, (at, compressed): (u64, u64), limit: u64) -> Result<()> {
     if compressed.saturating_mul(GZIP_RATIO) <= limit {
         return Ok(());
@@ -201,7 +199,7 @@ fn check_gzip(input: &impl ChunkReader, (at, compressed): (u64, u64), limit: u64
     check_undone(MultiGzDecoder::new(&bytes[..]), limit)
 }
 
-/// So it does Brotli, where a few bytes can become any number.
+/// The same holds for Brotli, where a few bytes can expand to any number.
 fn check_brotli(input: &impl ChunkReader, (at, compressed): (u64, u64), limit: u64) -> Result<()> {
     if compressed == 0 {
         return Ok(());
@@ -220,7 +218,7 @@ fn too_large(what: &'static str, limit: u64, found: u64) -> Result<()> {
     if found > limit { Err(Fault::TooLarge { what, limit, found }) } else { Ok(()) }
 }
 
-/// What a page's header says.
+/// The contents of a page header.
 #[derive(Default)]
 struct Page {
     header: u64,
@@ -229,11 +227,11 @@ struct Page {
     data_values: u64,
     dictionary_values: u64,
     encoding: u64,
-    /// Bytes of levels before the values, which are not compressed.
+    /// Bytes of uncompressed levels before the values.
     levels: u64,
-    /// Whether nothing of it is compressed, whatever the column is.
+    /// Whether the page is uncompressed, whatever the column's compression.
     stored: bool,
-    /// Whether it says what kind of page it is, and whether it is a dictionary.
+    /// Whether the header states the kind of page, and whether it is a dictionary.
     described: bool,
     is_dictionary: bool,
 }
@@ -305,7 +303,7 @@ mod tests {
     use super::super::thrift::tests::{structure, varint};
     use super::*;
 
-    /// A page's header: sizes, then under `id` the structure of its kind.
+    /// A page header: sizes, then the structure of its kind under `id`.
     fn page(uncompressed: u64, compressed: u64, id: u8, kind: &[Option<u64>]) -> Vec<u8> {
         let mut bytes = structure(&[Some(0), Some(uncompressed), Some(compressed)]);
         bytes.pop();
@@ -315,7 +313,7 @@ mod tests {
         bytes
     }
 
-    /// The values left of 1000 in a column of 100 bytes, or what was found instead.
+    /// Returns the values left of 1000 in a column of 100 bytes, or the error.
     fn check(bytes: &[u8]) -> std::result::Result<u64, String> {
         let mut left = 1000;
         let said = |fault: Fault| fault.at(crate::Place::file("f")).to_string();
@@ -356,13 +354,13 @@ mod tests {
         assert!(matches!(broken, Err(Fault::Malformed { .. })));
     }
 
-    /// A file of nothing but a footer.
+    /// A file that consists of a footer only.
     fn file(metadata: &[u8]) -> Bytes {
         let size = (metadata.len() as u32).to_le_bytes();
         Bytes::from([b"PAR1", metadata, &size, b"PAR1"].concat())
     }
 
-    /// A footer whose schema has these numbers of children.
+    /// Whether a footer is accepted whose schema has these numbers of children.
     fn schema(children: &[u64]) -> bool {
         let mut metadata = vec![2 << 4 | Thrift::LIST, 15 << 4 | Thrift::STRUCT];
         varint(&mut metadata, children.len() as u64);

@@ -58,17 +58,14 @@ fn check_refused(name: &str, expected: &str) {
 fn what_cannot_be_meant_is_explained() {
     check_refused(
         "null_in_list.parquet",
-        ", row 2: expected a list of integers from 0 to 4294967295 in 'src', found null",
+        ", row 1: expected a list of integers from 0 to 4294967295 in 'src', found null",
     );
     check_refused(
         "null_list.parquet",
-        ", row 2: expected a list of integers from 0 to 4294967295 in 'dst', found null",
+        ", row 1: expected a list of integers from 0 to 4294967295 in 'dst', found null",
     );
-    check_refused("negative.parquet", ", row 2: expected a non-negative integer in 'num_nodes', found -1");
-    check_refused(
-        "nan.parquet",
-        ", row 2: edge 0 has weight NaN; expected a finite number that is not negative",
-    );
+    check_refused("negative.parquet", ", row 1: expected a non-negative integer in 'num_nodes', found -1");
+    check_refused("nan.parquet", ", row 1: edge 0 has weight NaN; expected a finite number of at least 0");
     check_refused(
         "no_num_nodes.parquet",
         ": expected a column 'num_nodes' (the number of vertices, since those without edges appear in no list), found none",
@@ -135,7 +132,7 @@ fn row_groups_are_read_one_by_one() {
 
     let file = std::fs::File::open(fixture("nan.parquet")).unwrap();
     let error = Reader::new(file, Place::file("nan")).unwrap().row_group(0).next().unwrap().unwrap_err();
-    assert!(error.to_string().starts_with("nan, row 2:"), "{error}");
+    assert!(error.to_string().starts_with("nan, row 1:"), "{error}");
 }
 
 #[test]
@@ -171,11 +168,11 @@ fn pieces_fit_into_a_joined_layout() {
     let mut writer = Writer::new(Vec::new(), Layout::of(&pieces[0]), place).unwrap();
     assert_eq!(
         writer.write(&pieces[1]).unwrap_err().to_string(),
-        "joined: 'weight' of some graphs does not fit the columns of the graphs before"
+        "joined: 'weight' of some graphs differs in kind from the graphs before; all rows must fill the same columns with the same types"
     );
 }
 
-/// A batch of `num_nodes` 2 and the given `src`, which is `dst` too.
+/// A batch with `num_nodes` 2 and the given `src`, used as `dst` too.
 fn batch(lists: ArrayRef) -> RecordBatch {
     let sizes = Int32Array::from_value(2, lists.len());
     RecordBatch::try_from_iter([
@@ -186,7 +183,7 @@ fn batch(lists: ArrayRef) -> RecordBatch {
     .unwrap()
 }
 
-/// All graphs of a batch; errors say which row.
+/// Reads all graphs of a batch; errors name the row.
 fn from_record_batch(batch: &RecordBatch) -> std::result::Result<Dataset, BadRow> {
     Batches::new([Ok(batch.clone())], batch.schema_ref())?.whole()
 }
@@ -201,16 +198,17 @@ fn slices_of_batches_are_read() {
     let whole = batch(Arc::new(lists.finish()));
     let found = from_record_batch(&whole.slice(1, 3)).unwrap();
     assert_eq!(found.graphs.iter().map(|graph| graph.num_entries()).collect::<Vec<_>>(), [1, 0, 2]);
-    let reason = "edge 0 joins vertex 7, but the graph has 2 vertices".to_owned();
-    assert_eq!(from_record_batch(&whole.slice(1, 4)), Err(BadRow { row: Some(3), reason }));
+    let reason = "edge 0 joins vertex 7, but the graph has 2 vertices, numbered from 0".to_owned();
+    let bad = BadRow { row: Some(3), id: None, too_large: false, reason };
+    assert_eq!(from_record_batch(&whole.slice(1, 4)), Err(bad));
 
-    // Every row that can be used is, whatever is wrong with the others.
+    // Every valid row is read, whatever is wrong with the others.
     let pieces = Batches::new([Ok(whole.slice(1, 2)), Ok(whole.clone())], whole.schema_ref()).unwrap();
     let (mut entries, mut bad) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
             Ok(piece) => entries.extend(piece.graphs.iter().map(|graph| graph.num_entries())),
-            Err(BadRow { row, reason }) => bad.push((row.unwrap(), reason.contains("found -9"))),
+            Err(BadRow { row, reason, .. }) => bad.push((row.unwrap(), reason.contains("found -9"))),
         }
     }
     assert_eq!((entries, bad), (vec![1, 0, 1, 0, 2], vec![(2, true), (6, false)]));
@@ -260,7 +258,7 @@ fn labelled(labels: ArrayRef) -> std::result::Result<Dataset, BadRow> {
     from_record_batch(&RecordBatch::try_from_iter(columns).unwrap())
 }
 
-/// Lists of lists, where an absent one is null.
+/// Lists of lists, with null for `None`.
 fn nested(rows: &[Option<&[Option<&[i64]>]>]) -> ArrayRef {
     let mut lists = ListBuilder::new(ListBuilder::new(Int64Builder::new()));
     for row in rows {
@@ -280,7 +278,7 @@ fn several_labels_are_lists_of_lists() {
     let graphs = found.unwrap().graphs;
     assert_eq!(graphs.graph(1).edge_labels(), Some((&[5, 6, 5, 6, -7, 0][..], 2)));
     let refused = |rows: &[Option<&[Option<&[i64]>]>], row: u64, words: &str| {
-        let BadRow { row: found, reason } = labelled(nested(rows)).unwrap_err();
+        let BadRow { row: found, reason, .. } = labelled(nested(rows)).unwrap_err();
         assert!(reason.contains(words) && found == Some(row), "{found:?} {reason}");
     };
     let good: Option<&[Option<&[i64]>]> = Some(&[Some(&[1, 2]), Some(&[3, 4])]);
@@ -307,7 +305,7 @@ fn several_labels_are_lists_of_lists() {
         "expected lists of 2 integers in 'edge_label', as in the rows before, found integers",
     );
 
-    // Lists of fixed size may stand in memory; a file could claim any number of them.
+    // Lists of fixed size are accepted in memory; a file could claim any number of them.
     let item = Arc::new(Field::new_list_field(DataType::Int64, true));
     let values = Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5, 6, -7, 0]));
     let pairs: ArrayRef = Arc::new(FixedSizeListArray::new(item, 2, values, None));
@@ -355,7 +353,7 @@ fn with_columns(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     .unwrap()
 }
 
-/// What is read of a batch, and of a Parquet file of it.
+/// Reads a batch, and a Parquet file of the same batch.
 fn both(batch: &RecordBatch, options: &crate::ReadOptions) -> std::result::Result<Dataset, String> {
     let read = || Batches::with_options([Ok(batch.clone())], batch.schema_ref(), options)?.whole();
     let found = read().map_err(|bad| bad.reason);

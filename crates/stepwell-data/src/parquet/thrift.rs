@@ -1,13 +1,13 @@
-//! A walk over bytes in Thrift's compact encoding, the encoding of Parquet's
-//! footer and page headers: it skips everything and allocates nothing.
+//! Walks bytes in Thrift's compact encoding, which Parquet's footer and page headers use. It skips
+//! all values and allocates nothing.
 //!
-//! The `parquet` crate reads a field as its number says, whatever kind it
-//! claims to be. A field of another kind than expected is therefore an error
-//! here: otherwise the two could read the same bytes differently.
+//! The `parquet` crate reads a field by its number, whatever type it claims to have. A field of an
+//! unexpected type is therefore an error here; otherwise the two could read the same bytes
+//! differently.
 
 use crate::rows::Fault;
 
-/// How deep structures may be nested.
+/// The deepest nesting of structures.
 pub(super) const MAX_DEPTH: usize = 32;
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
@@ -16,7 +16,7 @@ pub(super) fn not_parquet(found: impl Into<String>) -> Fault {
     Fault::new("a Parquet file", found)
 }
 
-/// The walk: the bytes and how far it has come.
+/// The bytes and the current position.
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -35,17 +35,17 @@ impl<'a> Thrift<'a> {
         Self { bytes, at: 0, truth: false }
     }
 
-    /// The truth value that a field of kind [`BOOL`](Self::BOOL) has, while it is visited.
+    /// The value of the current field, if its type is [`BOOL`](Self::BOOL).
     pub fn truth(&self) -> bool {
         self.truth
     }
 
-    /// Bytes passed so far.
+    /// Bytes read so far.
     pub fn position(&self) -> u64 {
         self.at as u64
     }
 
-    /// A signed number that must not be negative.
+    /// A signed integer that must not be negative.
     pub fn count(&mut self) -> Result<u64> {
         let zigzag = self.varint()?;
         match zigzag & 1 {
@@ -54,9 +54,8 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Passes over a structure whose fields 1, 2, … are of `kinds`. Before
-    /// each field `visit` is asked; it reads the field and says so, or leaves
-    /// it to be passed over.
+    /// Walks a structure whose fields 1, 2, … have the types `kinds`. Calls `visit` before each
+    /// field: it either reads the field and returns true, or returns false to have it skipped.
     pub fn structure(
         &mut self,
         kinds: &[u8],
@@ -69,7 +68,7 @@ impl<'a> Thrift<'a> {
             self.truth = head & 0x0f == 1;
             let kind = match head & 0x0f {
                 0 => return Ok(()),
-                2 => Self::BOOL, // true and false are kinds of their own
+                2 => Self::BOOL, // true and false have their own types
                 kind => kind,
             };
             id = match head >> 4 {
@@ -86,7 +85,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// The length of a list and the kind of its elements.
+    /// The length of a list and the type of its elements.
     pub fn list(&mut self) -> Result<(u64, u8)> {
         let head = self.byte()?;
         let size = match head >> 4 {
@@ -154,17 +153,17 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// In a list a boolean has a byte of its own.
+    /// In a list, a boolean takes a byte of its own.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Result<()> {
         if let 1 | 2 = kind { self.pass(1) } else { self.skip(kind, depth) }
     }
 }
 
-/// Bytes of the longest integer of 64 bits.
+/// The most bytes of a 64-bit varint.
 const VARINT_BYTES: usize = 10;
 
-/// An integer of seven bits per byte, the lowest first. Returns nothing if the bytes end, or
-/// 64 bits are not enough.
+/// A variable-length integer: seven bits per byte, lowest first. Returns `None` if the bytes end
+/// early or the value exceeds 64 bits.
 pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..VARINT_BYTES {
@@ -182,7 +181,7 @@ pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
 pub(super) mod tests {
     use super::*;
 
-    /// A structure of 32-bit fields under the ids from 1; `None` leaves one out.
+    /// A structure of 32-bit fields with ids from 1; `None` omits one.
     pub(in crate::parquet) fn structure(fields: &[Option<u64>]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut step = 0u8;
@@ -215,7 +214,8 @@ pub(super) mod tests {
     fn everything_is_passed_over() {
         let bytes = structure(&[Some(1), None, Some(1 << 40)]);
         assert_eq!(walk(&bytes).unwrap(), bytes.len() as u64);
-        // true, a byte, a double, a text, a list of truths, a map of byte to text, a structure, id 1000 by name.
+        // true, a byte, a double, a string, a list of booleans, a map of byte to string, a
+        // structure, an explicit id 1000.
         let mut bytes = vec![0x21, 0x13, 9, 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x18, 2, b'h', b'i'];
         bytes.extend([0x19, 0x21, 1, 2, 0x1b, 1, 0x38, 7, 1, b'a', 0x1c, 0x15, 3, 0]);
         bytes.extend([0x05, 0xd0, 0x0f, 4, 0]);

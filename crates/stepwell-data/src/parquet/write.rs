@@ -1,4 +1,4 @@
-//! From datasets to Parquet files.
+//! Writes datasets to Parquet files.
 
 use std::io::Write;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result};
 use crate::rows::{check_writable, lists_once};
 
-/// Numbers in a row group: the unit in which others read, skip and resume.
+/// Numbers per row group, the unit in which other tools read, skip and resume.
 const GROUP_NUMBERS: usize = 1 << 22;
 
 /// Numbers encoded at a time.
@@ -32,18 +32,18 @@ pub fn write<W: Write + Send>(output: W, dataset: &Dataset, place: &Place) -> Re
 
 /// Writes datasets, or pieces of one, into one file.
 ///
-/// A file has one schema, so the [`Layout`] must be known before the first
-/// row; of a dataset in pieces it is [joined](Layout::join) from theirs.
+/// A file has one schema, so the [`Layout`] must be known before the first row; for a dataset in
+/// pieces, [join](Layout::join) their layouts.
 pub struct Writer<W: Write> {
     output: ArrowWriter<W>,
     layout: Layout,
     place: Place,
-    /// Numbers in the row group begun.
+    /// Numbers in the current row group.
     numbers: usize,
 }
 
 impl<W: Write + Send> Writer<W> {
-    /// Writes to `output`, which errors call `place`.
+    /// Writes to `output`; errors call it `place`.
     pub fn new(output: W, layout: Layout, place: Place) -> Result<Self> {
         let level = ZstdLevel::try_new(1).map_err(|error| failed(&place, error))?;
         let properties = WriterProperties::builder()
@@ -83,17 +83,17 @@ impl<W: Write + Send> Writer<W> {
         self.output.write(&batch).map_err(|error| failed(&self.place, error))
     }
 
-    /// Writes the footer and hands back what was written to.
+    /// Writes the footer and returns the output.
     pub fn finish(self) -> Result<W> {
         self.output.into_inner().map_err(|error| failed(&self.place, error))
     }
 }
 
-/// Numbers of a graph in all its lists, about.
+/// The approximate number of values in all lists of a graph.
 fn numbers_of(dataset: &Dataset, index: usize) -> usize {
     let graph = dataset.graphs.graph(index);
     let attributes = dataset.graphs.vertex_attributes().map_or(0, |all| all.width()) * graph.num_vertices();
-    // Single labels are counted with the vertices and entries.
+    // Single labels are already counted with the vertices and entries.
     let labels = [graph.vertex_labels(), graph.edge_labels()].into_iter().flatten().filter(|l| l.1 > 1);
     let carried = attributes
         + graph.edge_attributes().map_or(0, |(values, _)| values.len())

@@ -1,4 +1,4 @@
-//! From rows to datasets, under the rules of the schema.
+//! Collects rows into datasets, under the rules of the schema.
 
 use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 use stepwell::model::Model;
@@ -10,27 +10,26 @@ use super::vertices::{NodeParts, NodeTargets, vertices};
 use super::{Fault, Key, MAX_TARGETS, MAX_VERTICES, MAX_WIDTH, ReadOptions, Untargeted, quoted};
 use crate::dataset::{Dataset, Known, Part, Vertices};
 
-/// Vertices after which a piece is returned.
+/// A piece is returned after this many vertices.
 const PIECE_VERTICES: usize = 1 << 16;
 
-/// Entries and graphs after which a piece is returned, however few vertices it has.
+/// A piece is returned after this many entries and graphs, however few vertices it has.
 const PIECE_ENTRIES: usize = 1 << 20;
 
-/// Targets after which a piece is returned.
+/// A piece is returned after this many targets.
 const PIECE_TARGETS: usize = 1 << 22;
 
-/// Bytes of names after which a piece is returned.
+/// A piece is returned after this many bytes of names.
 const PIECE_TEXTS: usize = 1 << 24;
 
-/// A graph may have this many vertices that nothing is listed for, and
-/// [`VERTICES_PER_NUMBER`] more for each number listed: a short row cannot ask
-/// for gigabytes.
+/// A graph may have this many vertices without any listed number, and [`VERTICES_PER_NUMBER`] more
+/// for each listed number, so that a short row cannot request gigabytes.
 const UNLISTED_VERTICES: u64 = 1 << 20;
 
 /// See [`UNLISTED_VERTICES`].
 const VERTICES_PER_NUMBER: u64 = 64;
 
-/// What is to be predicted of one graph.
+/// The target of one graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target<'a> {
     Int(i64),
@@ -51,13 +50,13 @@ impl Target<'_> {
         }
     }
 
-    /// Whether it says nothing.
+    /// Whether the target is unknown.
     pub(super) fn is_unknown(self) -> bool {
         matches!(self, Self::Several(values) if values.iter().all(|value| value.is_nan()))
     }
 }
 
-/// What a target is beside those of other rows: numbers go together.
+/// The kind of a target, which all rows must share; integers and floats are one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Number,
@@ -78,7 +77,7 @@ impl Kind {
     }
 }
 
-/// One row, as the formats hand it over.
+/// One row, as the formats deliver it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row<'a> {
     pub id: Option<&'a str>,
@@ -86,11 +85,11 @@ pub(crate) struct Row<'a> {
     pub src: &'a [u32],
     pub dst: &'a [u32],
     pub weight: Option<&'a [f64]>,
-    /// Row after row, and how many an edge has.
+    /// The labels, row after row, and the number per edge.
     pub edge_label: Option<(&'a [i32], usize)>,
     pub edge_attr: Option<&'a [f64]>,
     pub edge_attr_dim: Option<u64>,
-    /// Row after row, and how many a vertex has.
+    /// The labels, row after row, and the number per vertex.
     pub node_label: Option<(&'a [i32], usize)>,
     pub x: Option<&'a [f64]>,
     pub x_dim: Option<u64>,
@@ -100,12 +99,12 @@ pub(crate) struct Row<'a> {
     pub node_y: Option<&'a NodeTargets>,
     pub node_split: Option<&'a NodeParts>,
     pub directed: bool,
-    /// Looked at where groups are asked for.
+    /// Read only if groups are requested.
     pub group: Option<&'a str>,
 }
 
 impl<'a> Row<'a> {
-    /// Checks all that the graph builder does not, in the schema's own words.
+    /// Makes the checks that the graph builder does not, with the schema's names in messages.
     fn edges(&self) -> Result<EdgeList<'a>, Fault> {
         let vertices = self.num_vertices()?;
         let edges = self.src.len();
@@ -145,7 +144,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The number of vertices, unless it is absurd beside the `numbers` listed for them.
+/// The number of vertices, unless it is implausible for the `numbers` listed.
 pub(super) fn vertices_within_reason(num_nodes: u64, numbers: u64) -> Result<usize, Fault> {
     let listed = numbers.saturating_mul(VERTICES_PER_NUMBER).saturating_add(UNLISTED_VERTICES);
     if num_nodes > MAX_VERTICES {
@@ -168,14 +167,14 @@ fn length(key: Key, found: Option<usize>, expected: usize, like: &str) -> Result
     }
 }
 
-/// As many rows of labels as there should be.
+/// Checks the number of label rows.
 fn labels(key: Key, found: Option<(&[i32], usize)>, expected: usize, like: &str) -> Result<(), Fault> {
     let Some((values, width)) = found else { return Ok(()) };
     if width as u64 > MAX_WIDTH {
         return Err(Fault::TooLarge { what: "labels in a list", limit: MAX_WIDTH, found: width as u64 });
     }
     match width {
-        // Lists without labels, however many, say nothing.
+        // Lists without labels carry no information, however many there are.
         0 => Ok(()),
         1 => length(key, Some(values.len()), expected, like),
         _ if values.len() / width == expected => Ok(()),
@@ -186,7 +185,7 @@ fn labels(key: Key, found: Option<(&[i32], usize)>, expected: usize, like: &str)
     }
 }
 
-/// Lists of labels that are not all equally long.
+/// The fault of label lists of different lengths.
 pub(crate) fn ragged(key: Key, at: usize, expected: usize, found: usize) -> Fault {
     let lists = format!("{expected} integers in each list of '{}', as in the first", key.name());
     Fault::new(lists, format!("{found} in list {at}, counted from 0"))
@@ -218,7 +217,7 @@ fn attributes<'a>(
     Ok(Some((values, width as usize)))
 }
 
-/// What a row has, where every row must have the same.
+/// The properties of a row that every row must share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape {
     id: bool,
@@ -227,7 +226,7 @@ struct Shape {
     node_label: Option<usize>,
     x: Option<usize>,
     pos: bool,
-    /// The kind of target, if there is one.
+    /// The kind of the target, if there is one.
     y: Option<Kind>,
     split: bool,
 }
@@ -247,7 +246,7 @@ impl Shape {
         }
     }
 
-    /// How many targets a row has.
+    /// The number of targets of a row.
     fn width(&self) -> usize {
         match self.y {
             None => 0,
@@ -256,14 +255,14 @@ impl Shape {
         }
     }
 
-    /// The same with what vertices of another carry, for a graph without any: it
-    /// fits beside all.
+    /// The same shape with the vertex features of another. A graph without vertices fits any
+    /// dataset.
     fn with_vertices_of(self, other: &Self) -> Self {
         let &Self { node_label, x, pos, .. } = other;
         Self { node_label, x, pos, ..self }
     }
 
-    /// The same with what edges of another carry, for a graph without any.
+    /// The same shape with the edge features of another, for a graph without edges.
     fn with_edges_of(self, other: &Self) -> Self {
         let &Self { edge_label, edge_attr, .. } = other;
         Self { edge_label, edge_attr, ..self }
@@ -271,7 +270,9 @@ impl Shape {
 
     fn words(&self, other: &Self) -> [(Key, String); 8] {
         let some = |present: bool| if present { "a value" } else { "none" }.to_string();
-        let width = |width: Option<usize>| width.map_or("none".into(), |w| format!("{w} per row"));
+        let width = |width: Option<usize>, item: &str| {
+            width.map_or("none".into(), |w| format!("{w} number{} per {item}", if w == 1 { "" } else { "s" }))
+        };
         let labels = |mine: Option<usize>, theirs: Option<usize>| match (mine, theirs) {
             (Some(1), None) | (None, _) => some(mine.is_some()),
             (Some(1), Some(_)) => "integers".to_string(),
@@ -280,9 +281,9 @@ impl Shape {
         [
             (Key::Id, some(self.id)),
             (Key::EdgeLabel, labels(self.edge_label, other.edge_label)),
-            (Key::EdgeAttr, width(self.edge_attr)),
+            (Key::EdgeAttr, width(self.edge_attr, "edge")),
             (Key::NodeLabel, labels(self.node_label, other.node_label)),
-            (Key::X, width(self.x)),
+            (Key::X, width(self.x, "vertex")),
             (Key::Pos, some(self.pos)),
             (Key::Y, self.y.map_or("none".into(), Kind::words)),
             (Key::Split, some(self.split)),
@@ -304,15 +305,15 @@ impl Shape {
     }
 }
 
-/// What can be done with rows that lack a class.
-const LACKS: &str = "; 'embed' and 'predict' accept rows without a class, 'train' and 'evaluate' skip them, other commands refuse them";
+/// Advice about rows without a class.
+const LACKS: &str = "; give every row a class, or none: only some readers skip rows without a class ('train', 'evaluate', Untargeted::Skip in Rust) or keep them ('embed', 'predict', 'convert', Untargeted::Keep)";
 
-/// What the vertices of all graphs must carry, for a model that was made for it.
+/// The vertex features that a trained model expects of all graphs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Expected {
     /// Attributes of a vertex; 0 for none.
     pub attributes: usize,
-    /// Whether vertices have labels; if not, they are not looked at.
+    /// Whether vertices have labels; if false, labels are ignored.
     pub labels: bool,
 }
 
@@ -343,37 +344,39 @@ pub(crate) struct Collector {
     attribute_names: Vec<String>,
     builder: BatchBuilder,
     entries: usize,
-    /// Bytes of names of graphs, groups and classes.
+    /// Bytes of the names of graphs, groups and classes.
     texts: usize,
-    /// What the rows had.
+    /// The shape of the rows so far.
     shape: Option<Shape>,
-    /// Whether any graph so far had vertices, and edges.
+    /// Whether any graph so far had vertices, and whether any had edges.
     any_vertices: bool,
     any_edges: bool,
     expected: Option<Expected>,
-    /// Rows added, and rows that could not be.
+    /// Rows added, and rows that could not be added.
     taken: usize,
     passed: usize,
     options: ReadOptions,
     /// The part of a split whose rows without a target are counted.
     part: Option<Part>,
-    /// What targets are called in the file, where columns are not named.
+    /// The names of the targets in the file, if no columns are named.
     target_names: Vec<String>,
-    /// Which of the graphs collected have a target, and what it is: one each, or
-    /// several, row after row.
+    /// The positions of the targets to keep in a list; empty for all.
+    picks: Vec<usize>,
+    /// The collected graphs that have a target, and their targets: one each, or several, row after
+    /// row.
     known: Vec<usize>,
     targets: Targets,
     several: Vec<f64>,
-    /// Whether any row so far had no target, a target, one that is a float.
+    /// Whether any row so far had no target, a target, or a float target.
     any_untargeted: bool,
     any_targeted: bool,
     any_real: bool,
-    /// Rows without a target that were left out of the piece.
+    /// Rows without a target that were skipped in the current piece.
     left_out: usize,
     groups: Vec<String>,
     ids: Vec<String>,
     parts: Vec<Part>,
-    /// What is known of the vertices collected; nothing until a row says something of them.
+    /// Targets and splits of the collected vertices; `None` until a row has any.
     vertices: Option<Vertices>,
     coordinates: Vec<[f64; 2]>,
     molecules: Option<String>,
@@ -385,17 +388,22 @@ impl Collector {
         Self { name, options: options.clone(), ..Self::default() }
     }
 
-    /// Says that graphs were made of molecules, by that feature set.
+    /// Records the feature set if the graphs were made from molecules.
     pub fn of_molecules(self, molecules: Option<String>) -> Self {
         Self { molecules, ..self }
     }
 
-    /// Calls the targets by these names, if they are as many and no others are asked for.
+    /// Sets the names of the targets, used if their number matches and no columns are named.
     pub fn naming_targets(self, target_names: Vec<String>) -> Self {
         Self { target_names, ..self }
     }
 
-    /// Calls the columns of 'x' by these names, if they are different ones.
+    /// Keeps the targets at these positions of a list.
+    pub fn picking(self, picks: Vec<usize>) -> Self {
+        Self { picks, ..self }
+    }
+
+    /// Sets the names of the columns of 'x', if they are distinct.
     pub fn naming(self, mut attribute_names: Vec<String>) -> Self {
         if (1..attribute_names.len()).any(|at| attribute_names[..at].contains(&attribute_names[at])) {
             attribute_names.clear();
@@ -403,12 +411,12 @@ impl Collector {
         Self { attribute_names, ..self }
     }
 
-    /// Whether there is nothing to return.
+    /// Whether nothing has been collected.
     pub fn is_empty(&self) -> bool {
         self.builder.is_empty() && self.left_out == 0
     }
 
-    /// Whether what has been collected makes a piece.
+    /// Whether the collected rows make a piece.
     pub fn is_full(&self) -> bool {
         let width = self.shape.map_or(0, |shape| shape.width());
         self.builder.num_vertices() >= PIECE_VERTICES
@@ -417,20 +425,20 @@ impl Collector {
             || self.texts >= PIECE_TEXTS
     }
 
-    /// Refuses rows whose vertices carry anything but what is expected.
+    /// Refuses rows whose vertices do not carry the expected features.
     pub fn expect(&mut self, expected: Expected) {
         self.expected = Some(expected);
     }
 
-    /// Does that with rows that have no target; those of other parts of a split than
+    /// Sets how rows without a target are treated; such rows in a part of the split other than
     /// `part` are not counted.
     pub fn treat_untargeted(&mut self, untargeted: Untargeted, part: Option<Part>) {
         self.options.untargeted = untargeted;
         self.part = part;
     }
 
-    /// Takes note of a row that cannot be used. Rows are then called by their
-    /// position among all, unless they have ids.
+    /// Counts a row that cannot be used. From then on, rows without ids are named by their position
+    /// among all rows.
     pub fn pass(&mut self) {
         let (named, rows) = (self.ids.len(), self.builder.len());
         if named == 0 {
@@ -440,14 +448,23 @@ impl Collector {
         self.passed += 1;
     }
 
-    /// Checks a row, if it was one, and adds it, or passes it.
+    /// Checks a row and adds it; a faulty row is counted and its error returned.
     pub fn push(&mut self, row: Result<Row<'_>, Fault>) -> Result<(), Fault> {
         row.and_then(|row| self.add(&row)).inspect_err(|_| self.pass())
     }
 
     fn add(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+        let mut picked = Vec::new();
+        let row = &match row.y {
+            Some(Target::Several(values)) if !self.picks.is_empty() => {
+                self.check_picks(values)?;
+                picked.extend(self.picks.iter().map(|&at| values[at]));
+                Row { y: self.picked(&picked), ..*row }
+            }
+            _ => *row,
+        };
         if let Some(limit) = self.options.max_vertices.filter(|limit| row.num_nodes > *limit) {
-            return Err(Fault::TooLarge { what: "'num_nodes'", limit, found: row.num_nodes });
+            return Err(Fault::TooLarge { what: ReadOptions::VERTICES, limit, found: row.num_nodes });
         }
         let edges = row.edges()?;
         if let Some(Target::Several(values)) = row.y {
@@ -529,7 +546,29 @@ impl Collector {
         Ok(())
     }
 
-    /// Lists of targets must say something, and not too much.
+    fn check_picks(&self, values: &[f64]) -> Result<(), Fault> {
+        let width = self.target_names.len();
+        if values.len() == width {
+            return Ok(());
+        }
+        let expected = format!("{width} targets in 'y', one for each name in the metadata");
+        Err(Fault::new(expected, values.len().to_string()))
+    }
+
+    /// The targets picked from a list. A single one is a target like any other: 0 and 1 are
+    /// classes unless there are other numbers. It stays a list only where classes may not be
+    /// unknown.
+    fn picked<'a>(&self, values: &'a [f64]) -> Option<Target<'a>> {
+        match values {
+            [_] if self.options.untargeted == Untargeted::Refuse => Some(Target::Several(values)),
+            [value] if value.is_nan() => None,
+            [value] if *value == 0.0 || *value == 1.0 => Some(Target::Int(*value as i64)),
+            [value] => Some(Target::Real(*value)),
+            values => Some(Target::Several(values)),
+        }
+    }
+
+    /// A list of targets must be neither empty nor too long.
     fn check_several(&self, values: &[f64]) -> Result<(), Fault> {
         if values.is_empty() {
             let expected = format!("at least one target in {}", self.options.target());
@@ -543,8 +582,8 @@ impl Collector {
         }
     }
 
-    /// Whether a row may have a target where the rows before have none, or the
-    /// other way round: if both are asked for, or if they are numbers.
+    /// Whether one of the previous rows and this row may have a target and the other none: always,
+    /// unless the targets are classes and the options refuse rows without a target.
     fn may_differ(&self, before: &Shape, row: &Row<'_>, untargeted: bool) -> bool {
         let as_classes = match row.y.map(Target::kind).or(before.y) {
             None | Some(Kind::Several(_)) => false,
@@ -556,7 +595,7 @@ impl Collector {
         (before.y.is_none() || row.y.is_none()) && !refused
     }
 
-    /// The targets of the graphs collected, and those of some where others have none.
+    /// The targets of all collected graphs, or of some if others have none.
     fn take_targets(&mut self) -> (Targets, Option<Known>) {
         let graphs = std::mem::take(&mut self.known);
         let targets = match self.shape.and_then(|shape| shape.y) {
@@ -577,7 +616,8 @@ impl Collector {
         self.notes.extend(notes);
     }
 
-    /// The graphs collected. Names that do not fit the columns are of no use.
+    /// The collected graphs. Attribute names are dropped if their number does not match the
+    /// columns.
     fn named(&mut self) -> GraphBatch {
         let graphs = self.builder.take();
         let width = graphs.vertex_attributes().map_or(0, |attributes| attributes.width());
@@ -587,7 +627,7 @@ impl Collector {
         graphs.with_attribute_names(self.attribute_names.clone()).expect("names that differ, one per column")
     }
 
-    /// Returns what has been collected and starts anew.
+    /// Returns the collected rows and starts a new piece.
     pub fn take(&mut self) -> Dataset {
         (self.entries, self.texts) = (0, 0);
         let shape = self.shape;
@@ -606,6 +646,7 @@ impl Collector {
             some_classes,
             vertices: self.vertices.as_mut().map(std::mem::take),
             groups: self.options.groups.as_ref().map(|_| std::mem::take(&mut self.groups)),
+            group_name: self.options.groups.clone().unwrap_or_default(),
             left_out: std::mem::take(&mut self.left_out),
             ids: named.then(|| std::mem::take(&mut self.ids)),
             parts: shape.filter(|s| s.split).map(|_| std::mem::take(&mut self.parts)),
@@ -624,7 +665,7 @@ fn part(name: &str) -> Result<Part, Fault> {
     Part::from_name(name).ok_or_else(unknown)
 }
 
-/// Weights and attributes are checked where the graph is built.
+/// Checks targets and positions; the graph builder checks weights and attributes.
 fn check_finite(row: &Row<'_>, options: &ReadOptions) -> Result<(), Fault> {
     let infinite =
         |name: &str, value: f64| Err(Fault::new(format!("a finite number in {name}"), value.to_string()));
@@ -642,7 +683,7 @@ fn check_finite(row: &Row<'_>, options: &ReadOptions) -> Result<(), Fault> {
     }
 }
 
-/// Adds a target of the kind the shape admits. Integers give way to floats.
+/// Adds a target of the kind that the shape allows. Integers become floats if necessary.
 pub(super) fn push_target(targets: &mut Targets, target: Target<'_>) {
     match (&mut *targets, target) {
         (Targets::Classes(Labels::Int(values)), Target::Int(value)) => values.push(value),

@@ -1,14 +1,14 @@
-//! From graphs to lists of edges.
+//! Converts graphs to lists of edges.
 
 use stepwell::graph::{GraphBatch, GraphRef};
 use stepwell::targets::Targets;
 
-use super::MAX_TARGETS;
 use super::collect::vertices_within_reason;
+use super::{Key, MAX_TARGETS};
 use crate::dataset::{Dataset, Vertices};
 use crate::error::{Error, Place, Result};
 
-/// The edges of graphs, one after the other, as rows list them.
+/// The edges of graphs, in the form that rows list them.
 #[derive(Debug, Default)]
 pub(crate) struct EdgeWriter {
     pub src: Vec<i32>,
@@ -21,8 +21,8 @@ pub(crate) struct EdgeWriter {
 }
 
 impl EdgeWriter {
-    /// Lists the entries of a graph; with `once`, one of the two of each
-    /// undirected edge.
+    /// Lists the entries of a graph; with `once`, only one of the two entries of each undirected
+    /// edge.
     pub fn list(&mut self, graph: GraphRef<'_>, once: bool) {
         let Self { src, dst, weight, edge_label, edge_attr } = self;
         let half = once && !graph.is_directed();
@@ -31,7 +31,7 @@ impl EdgeWriter {
         for row in 0..graph.num_vertices() {
             for &column in graph.neighbours(row) {
                 if !half || column as usize >= row {
-                    // `check_writable` has bounded the vertices.
+                    // `check_writable` has bounded the number of vertices.
                     src.push(row as i32);
                     dst.push(column as i32);
                     weight.extend(weights.map(|w| w[entry]));
@@ -48,9 +48,8 @@ impl EdgeWriter {
     }
 }
 
-/// Whether listing each undirected edge once says all: its two entries have the
-/// same weight to the last bit in every graph. Their labels and attributes are
-/// always the same.
+/// Whether listing each undirected edge once loses nothing: its two entries have bit-identical
+/// weights in every graph. Their labels and attributes are always equal.
 pub(crate) fn lists_once(batch: &GraphBatch) -> bool {
     let mut next = Vec::new();
     let undirected = batch.iter().filter(|graph| !graph.is_directed());
@@ -59,8 +58,8 @@ pub(crate) fn lists_once(batch: &GraphBatch) -> bool {
         .all(|(graph, weights)| mirrored(graph, weights, &mut next))
 }
 
-/// Walks the entries above the diagonal; `next[v]` is the first entry of row
-/// `v` whose mirror image has not been met, since columns ascend.
+/// Walks the entries above the diagonal. `next[v]` is the first entry of row `v` whose mirror image
+/// has not been seen; this works because columns ascend.
 fn mirrored(graph: GraphRef<'_>, weights: &[f64], next: &mut Vec<usize>) -> bool {
     next.clear();
     next.extend(graph.row_starts());
@@ -80,36 +79,42 @@ fn mirrored(graph: GraphRef<'_>, weights: &[f64], next: &mut Vec<usize>) -> bool
     true
 }
 
-/// Whether rows can hold a dataset: what they would lose, or could not be read
-/// back, is an error before anything is written.
+/// Checks that rows can hold a dataset. Anything that would be lost or could not be read back is an
+/// error before the first byte is written.
 pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     let graphs = dataset.len();
-    let counted = |what: &str, found: usize, expected: usize, items: &str| {
+    let counted = |what: &str, found: usize, expected: usize, item: &str| {
         if found == expected {
             return Ok(());
         }
-        Err(Error::Unsupported(format!("{place}: {found} {what} for {expected} {items}")))
+        Err(Error::Unsupported(format!("{place}: expected {expected} {what}, one per {item}, found {found}")))
     };
     if dataset.targets != Targets::None {
-        counted("targets", dataset.targets.len(), graphs, "graphs")?;
+        counted("targets", dataset.targets.len(), graphs, "graph")?;
     }
     if let Some(known) = &dataset.some_classes {
-        return Err(Error::Unsupported(format!(
-            "{place}: {} of {graphs} graphs have no class; give all graphs a class, or remove the classes",
-            graphs - known.rows.len()
-        )));
+        counted("targets", known.targets.len(), known.rows.len(), "graph with a class")?;
     }
-    counted("ids", dataset.ids.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
-    counted("parts of a split", dataset.parts.as_ref().map_or(graphs, Vec::len), graphs, "graphs")?;
+    counted("groups", dataset.groups.as_ref().map_or(graphs, Vec::len), graphs, "graph")?;
+    if let Some((name, _)) = dataset.group_column().filter(|(name, _)| Key::from_name(name).is_some()) {
+        let what = format!(
+            "{place}: expected another name for the column of groups, found '{name}', which describes the graph"
+        );
+        return Err(Error::Unsupported(what));
+    }
+    counted("ids", dataset.ids.as_ref().map_or(graphs, Vec::len), graphs, "graph")?;
+    counted("parts of a split", dataset.parts.as_ref().map_or(graphs, Vec::len), graphs, "graph")?;
     let vertices = dataset.graphs.num_vertices();
-    counted("coordinates", dataset.coordinates.as_ref().map_or(vertices, Vec::len), vertices, "vertices")?;
+    counted("coordinates", dataset.coordinates.as_ref().map_or(vertices, Vec::len), vertices, "vertex")?;
 
     if let Some(Vertices { known, splits }) = &dataset.vertices {
-        counted("targets", known.targets.len(), known.rows.len(), "vertices with a target")?;
-        let beyond = known.rows.last().is_some_and(|&last| last >= vertices);
-        counted("vertices with a target beyond the last", usize::from(beyond), 0, "such")?;
+        counted("targets", known.targets.len(), known.rows.len(), "known vertex")?;
+        if let Some(last) = known.rows.last().filter(|&&last| last >= vertices) {
+            let what = format!("vertex {last} has a target, but there are only {vertices} vertices");
+            return Err(Error::Unsupported(format!("{place}: {what}")));
+        }
         for split in splits {
-            counted("parts of vertices", split.len(), vertices, "vertices")?;
+            counted("parts of a split", split.len(), vertices, "vertex")?;
         }
     }
 
@@ -129,16 +134,16 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     }
     let coordinates = dataset.coordinates.as_deref().unwrap_or_default();
     if let Some(index) = coordinates.iter().position(|p| !p.iter().all(|v| v.is_finite())) {
-        return Err(infinite("place of vertex", index, &coordinates[index]));
+        return Err(infinite("position of vertex", index, &coordinates[index]));
     }
     for graph in dataset.graphs.iter() {
         vertices_within_reason(graph.num_vertices() as u64, numbers_listed(dataset, graph))
-            .map_err(|fault| fault.at(place.row(graph.index() as u64 + 1)))?;
+            .map_err(|fault| fault.at(place.row(graph.index() as u64)))?;
     }
     Ok(())
 }
 
-/// A lower bound of the numbers a row lists, which is all the reader's rule needs.
+/// A lower bound on the numbers a row lists, which suffices for the reader's rule.
 fn numbers_listed(dataset: &Dataset, graph: GraphRef<'_>) -> u64 {
     let width = dataset.graphs.vertex_attributes().map_or(0, |all| all.width())
         + graph.vertex_labels().map_or(0, |(_, width)| width)

@@ -1,32 +1,32 @@
-//! One graph per row: what JSON lines, Parquet and Arrow tables share.
+//! The row schema, one graph per row, shared by JSON lines, Parquet and Arrow tables.
 //!
 //! | key | holds |
 //! |---|---|
-//! | `num_nodes` | how many vertices the graph has, joined by edges or not |
-//! | `src`, `dst` | where each edge begins and ends, from 0 |
+//! | `num_nodes` | the number of vertices, isolated ones included |
+//! | `src`, `dst` | the start and the end of each edge, from 0 |
 //! | `id` | the graph's name, a string or an integer |
 //! | `weight` | one number per edge |
 //! | `edge_label` | one integer per edge, or one list of integers per edge, all equally long |
-//! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and how many an edge has |
+//! | `edge_attr`, `edge_attr_dim` | the edges' attributes, row after row, and the number per edge |
 //! | `node_label` | one integer per vertex, or one list of integers per vertex, all equally long |
-//! | `x`, `x_dim` | the vertices' attributes, row after row, and how many a vertex has |
+//! | `x`, `x_dim` | the vertices' attributes, row after row, and the number per vertex |
 //! | `pos` | two coordinates per vertex, for drawing |
 //! | `y` | the target: an integer, a float, a boolean or a string; or a list of numbers, booleans and nulls |
 //! | `split` | `train`, `validation` or `test` |
-//! | `node_y` | the target of every vertex: as `y`, or null if unknown |
-//! | `node_split` | `train`, `validation`, `test` or null for every vertex; of several splits a list of them |
+//! | `node_y` | the target of every vertex: like `y`, or null if unknown |
+//! | `node_split` | `train`, `validation`, `test` or null per vertex; with several splits, a list of them |
 //! | `directed` | whether edges have a direction; false by default |
 //!
-//! Other columns may be named to hold targets in place of `y` ([`ReadOptions`]), and
-//! one to hold groups.
+//! [`ReadOptions`] can name other columns that hold targets in place of `y`, and one that holds
+//! groups.
 //!
-//! All but the first three may be absent, from every row or from none. `node_y` and
-//! `node_split` may be absent from any row, whose vertices then have no target or part. An edge
-//! without a weight has weight 1. A row without edges may lack what other rows' edges carry,
-//! and a row without vertices what other rows' vertices carry.
+//! All but the first three may be absent, from every row or from none. `node_y` and `node_split`
+//! may be absent from any row, whose vertices then have no target or part. An edge without a weight
+//! has weight 1. A row without edges may lack the edge columns of other rows, and a row without
+//! vertices their vertex columns.
 //!
-//! [`Collector`] checks these rules row by row; [`EdgeWriter`] lists edges for writing. The
-//! formats turn rows into bytes.
+//! [`Collector`] checks these rules row by row; [`EdgeWriter`] lists edges for writing. The formats
+//! convert rows to and from bytes.
 
 mod collect;
 mod edges;
@@ -44,7 +44,7 @@ pub(crate) use vertices::{NodeParts, NodeTargets};
 
 use crate::error::{Error, Place};
 
-/// The largest graph a row may describe.
+/// The most vertices of a graph in a row.
 pub(crate) const MAX_VERTICES: u64 = 1 << 28;
 
 /// The most attributes a vertex or an edge may have.
@@ -73,8 +73,8 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// All keys in the order they are written in, with their names and what
-    /// they hold, as error messages say it.
+    /// All keys in writing order, with their names and a description of their values for error
+    /// messages.
     const ALL: [(Self, &'static str, &'static str); 17] = [
         (Self::Id, "id", "a string or an integer"),
         (Self::NumNodes, "num_nodes", "a non-negative integer"),
@@ -111,7 +111,7 @@ impl Key {
         Self::all().find(|key| key.name() == name)
     }
 
-    /// What is missing where a row has no such key and needs it.
+    /// The error of a row that lacks this required key.
     pub fn missing(self, word: &str) -> Fault {
         let meaning = match self {
             Self::NumNodes => "the number of vertices, since those without edges appear in no list",
@@ -122,13 +122,13 @@ impl Key {
     }
 }
 
-/// The most targets a graph may have: rows that lack them all are filled up.
+/// The most targets of a graph, because a row that lacks them all is filled with NaN.
 pub(crate) const MAX_TARGETS: u64 = 1 << 14;
 
-/// What is wrong with a row, before it is said where.
+/// A fault of a row, before its location is added.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// Something that is well-formed, and cannot be used.
+    /// A well-formed value that cannot be used.
     Unusable(String),
     Malformed {
         expected: String,
@@ -173,7 +173,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Several targets cannot be strings.
+/// The fault of a string among several targets.
 pub(crate) fn texts_among_targets(options: &ReadOptions, column: &str, found: &str) -> Fault {
     Fault::Unusable(if options.targets.len() > 1 {
         format!(
@@ -185,7 +185,7 @@ pub(crate) fn texts_among_targets(options: &ReadOptions, column: &str, found: &s
     })
 }
 
-/// Names that a reader met and ignored, each reported once.
+/// Names that a reader ignored, each reported once.
 #[derive(Debug, Default)]
 pub(crate) struct Ignored {
     names: Vec<String>,
@@ -193,7 +193,7 @@ pub(crate) struct Ignored {
 }
 
 impl Ignored {
-    /// More are not reported: there may be as many names as rows.
+    /// The most names reported: there may be as many names as rows.
     const MOST: usize = 16;
 
     pub fn add(&mut self, name: &str) {
@@ -202,12 +202,12 @@ impl Ignored {
         }
     }
 
-    /// Those met so far, not all of many.
+    /// The ignored names so far, at most [`MOST`](Self::MOST).
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// A note of the names not reported yet, if there are any.
+    /// A note about the names not yet reported, if there are any.
     pub fn notes(&mut self, word: &str) -> Vec<String> {
         let new: Vec<String> = self.names[self.reported..].iter().map(|name| quoted(name)).collect();
         self.reported = self.names.len();

@@ -1,23 +1,23 @@
-//! Which columns hold targets and groups, and what becomes of rows without a target.
+//! Options for target columns, group columns and rows without a target.
 
 use super::{Fault, Key, quoted};
 use crate::error::likeness;
 
-/// What to do with graphs without any target if others have one. Of several targets, some may
-/// always be unknown.
+/// The treatment of graphs without any target when others have one. With several targets, some of
+/// them may always be unknown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Untargeted {
-    /// Refuses them where targets are classes. Numbers are NaN for them.
+    /// Refuses them if targets are classes. Number targets become NaN.
     #[default]
     Refuse,
     /// Skips and counts them.
     Skip,
-    /// Takes them: numbers are NaN for them; classes are then
-    /// [those of some graphs](crate::Dataset::some_classes).
+    /// Keeps them: number targets become NaN; classes become [those of some
+    /// graphs](crate::Dataset::some_classes).
     Keep,
 }
 
-/// How rows of JSON lines, Parquet files and Arrow data are read.
+/// Options for reading rows of JSON lines, Parquet files and Arrow data.
 ///
 /// ```
 /// use stepwell::targets::Targets;
@@ -34,19 +34,23 @@ pub enum Untargeted {
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReadOptions {
-    /// The columns that hold targets; `y` where none is named. One is read as
-    /// `y` is; of several each must hold numbers, booleans or nulls.
+    /// The columns that hold targets; `y` if none is named. A single column is read like `y`; each
+    /// of several must hold numbers, booleans or nulls.
     pub targets: Vec<String>,
-    /// The column that holds the graphs' groups: strings or integers.
+    /// The column that holds the groups of the graphs: strings or integers.
     pub groups: Option<String>,
-    /// What becomes of graphs without a target.
+    /// The treatment of graphs without a target.
     pub untargeted: Untargeted,
-    /// The most vertices a graph may have, if less than rows may describe.
+    /// The most vertices of a graph, if fewer than the schema allows.
     pub max_vertices: Option<u64>,
 }
 
 impl ReadOptions {
-    /// Whether columns are named, which only files of rows have.
+    /// The quantity that [`max_vertices`](Self::max_vertices) limits, in an
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub const VERTICES: &'static str = "'num_nodes'";
+
+    /// Whether columns are named, which only files of rows support.
     pub fn name_columns(&self) -> bool {
         !self.targets.is_empty() || self.groups.is_some()
     }
@@ -56,7 +60,7 @@ impl ReadOptions {
         if self.targets.is_empty() { vec![Key::Y.name().to_owned()] } else { self.targets.clone() }
     }
 
-    /// What errors call the targets.
+    /// The name of the targets in errors.
     pub(crate) fn target(&self) -> String {
         match &self.targets[..] {
             [] => "'y'".to_owned(),
@@ -64,7 +68,7 @@ impl ReadOptions {
         }
     }
 
-    /// Refuses names that no target or group can have.
+    /// Refuses names that cannot be target or group columns.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let graph = |name: &String| Key::from_name(name).is_some_and(|key| key != Key::Y);
         if let Some(name) = self.targets.iter().find(|name| graph(name)) {
@@ -87,8 +91,7 @@ impl ReadOptions {
     }
 }
 
-/// The column that was asked for is not among those that are there; those that
-/// look like it come first.
+/// The error of a requested column that does not exist; similar names are listed first.
 pub(crate) fn no_such_column(word: &str, name: &str, others: &[String]) -> Fault {
     let mut others: Vec<&String> = others.iter().collect();
     others.sort_by_key(|other| likeness(name, other) <= 0.8);

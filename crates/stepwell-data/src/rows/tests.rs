@@ -12,7 +12,7 @@ pub(crate) fn fixture(name: &str) -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rows").join(name)
 }
 
-/// The graphs of the fixtures by their formulas: graph g is a path of `sizes[g]` vertices.
+/// The fixture graphs from their formulas: graph g is a path of `sizes[g]` vertices.
 pub(crate) fn fixture_dataset(sizes: &[usize]) -> Dataset {
     let mut dataset = Dataset::default();
     let mut builder = BatchBuilder::default();
@@ -43,7 +43,7 @@ pub(crate) fn fixture_dataset(sizes: &[usize]) -> Dataset {
     Dataset { graphs: builder.finish(), ..dataset }
 }
 
-/// A dataset with everything that is odd and allowed, drawn from a seed.
+/// A random dataset with every unusual but valid feature.
 pub(crate) fn odd_dataset(seed: u64) -> Dataset {
     let mut draw = Stream::new(seed, "odd dataset", [0, 0]);
     let flag = |purpose| Stream::new(seed, purpose, [1, 0]).below(2) == 1;
@@ -76,7 +76,7 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         let n = draw.below(6);
         let directed = draw.below(3) == 0;
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        // Which edge each of the list is: what it carries is the same in both directions.
+        // The edge of each list item: both directions carry the same labels and attributes.
         let (mut edge_of, mut edges) = (Vec::new(), 0);
         for a in 0..n as u32 {
             for b in 0..n as u32 {
@@ -88,7 +88,8 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
                         sources.push(s);
                         targets.push(t);
                         edge_of.push(edges);
-                        // Directions may differ by rounding, and both must come back as they were.
+                        // The two directions may differ by rounding, and must both survive a round
+                        // trip.
                         weights.push(if s > t { weight * (1.0 + 2.0 * f64::EPSILON) } else { weight });
                     }
                     edges += 1;
@@ -123,7 +124,7 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         }
     }
     dataset.graphs = builder.finish();
-    // How many labels each has is told by the first that has any.
+    // The first item with labels determines how many labels each item has.
     if label_width > 1 && labelled && dataset.graphs.num_vertices() == 0
         || edge_label_width > 1 && edge_labelled && dataset.graphs.num_entries() == 0
     {
@@ -135,7 +136,7 @@ pub(crate) fn odd_dataset(seed: u64) -> Dataset {
         1 => Targets::integers((0..graphs).map(|_| [0, -1, i64::MIN, i64::MAX][draw.below(4)]).collect()),
         4 => Targets::Classes(Labels::Bool((0..graphs).map(|_| draw.below(2) == 0).collect())),
         5 | 6 => {
-            // Numbers that are all 0 and 1 are read as binary labels.
+            // Numbers that are all 0 or 1 are read as binary targets.
             let (width, binary) = (2 + draw.below(3), kind == 5);
             let mut target = |at: usize| match draw.below(3) {
                 _ if at < width => {
@@ -175,7 +176,7 @@ pub(crate) fn from_jsonl(bytes: &[u8]) -> Result<Dataset> {
     Dataset::collect(jsonl::Reader::new(bytes, place.clone()), &place)
 }
 
-/// Whether two datasets hold the same graphs and know the same of them.
+/// Checks that two datasets hold the same graphs and metadata.
 pub(crate) fn assert_same(found: &Dataset, expected: &Dataset) {
     assert_eq!(found.graphs, expected.graphs);
     assert_eq!(found.targets, expected.targets);
@@ -184,7 +185,7 @@ pub(crate) fn assert_same(found: &Dataset, expected: &Dataset) {
     assert_eq!(found.coordinates, expected.coordinates);
 }
 
-/// Bytes with a few of them changed, cut out, repeated or cut off.
+/// Bytes with a few of them changed, removed, repeated or truncated.
 pub(crate) fn mutate(valid: &[u8], draw: &mut Stream) -> Vec<u8> {
     let mut bytes = valid.to_vec();
     for _ in 0..1 + draw.below(3) {
@@ -266,33 +267,47 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
         let error = check_writable(&dataset, &Place::file("out")).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    check(Dataset { ids: Some(vec![]), ..whole.clone() }, "out: 0 ids for 2 graphs");
-    check(Dataset { targets: Targets::numbers(vec![1.0]), ..whole.clone() }, "out: 1 targets for 2 graphs");
-    check(Dataset { coordinates: Some(vec![]), ..whole.clone() }, "out: 0 coordinates for 5 vertices");
+    check(Dataset { ids: Some(vec![]), ..whole.clone() }, "out: expected 2 ids, one per graph, found 0");
+    check(
+        Dataset { targets: Targets::numbers(vec![1.0]), ..whole.clone() },
+        "out: expected 2 targets, one per graph, found 1",
+    );
+    check(
+        Dataset { coordinates: Some(vec![]), ..whole.clone() },
+        "out: expected 5 coordinates, one per vertex, found 0",
+    );
     check(
         Dataset { targets: Targets::numbers(vec![1.0, f64::INFINITY]), ..whole.clone() },
         "out: the target of graph 1 is inf; expected finite numbers",
     );
-    let some = Known { rows: vec![1], targets: Targets::integers(vec![7]) };
+    let some = Known { rows: vec![1], targets: Targets::integers(vec![7, 8]) };
     check(
         Dataset { some_classes: Some(some), ..whole.clone() },
-        "out: 1 of 2 graphs have no class; give all graphs a class, or remove the classes",
+        "out: expected 1 targets, one per graph with a class, found 2",
+    );
+    check(
+        Dataset { groups: Some(vec!["a".into()]), ..whole.clone() },
+        "out: expected 2 groups, one per graph, found 1",
+    );
+    check(
+        Dataset { groups: Some(vec!["a".into(); 2]), group_name: "src".into(), ..whole.clone() },
+        "out: expected another name for the column of groups, found 'src', which describes the graph",
     );
     let bare = stepwell::graph::Graph::new(&EdgeList::new((1 << 20) + 1, &[], &[])).unwrap();
     check(
         Dataset { graphs: bare.into_batch(), ..Dataset::default() },
-        "out, row 1: 'num_nodes' of a row that lists so few numbers is 1048577, more than the limit of 1048576",
+        "out, row 0: 'num_nodes' of a row that lists so few numbers is 1048577, more than the limit of 1048576",
     );
     assert!(check_writable(&whole, &Place::file("out")).is_ok());
 }
 
-/// Graphs of one, two and three vertices of which something is known.
+/// Graphs of one, two and three vertices with some vertex targets.
 fn with_vertices(rows: Vec<usize>, targets: Targets, splits: Vec<Vec<Option<Part>>>) -> Dataset {
     let dataset = fixture_dataset(&[1, 2, 3]);
     Dataset { vertices: Some(Vertices { known: Known { rows, targets }, splits }), ..dataset }
 }
 
-/// What is known of vertices is the same, where NaN is itself.
+/// Checks that vertex targets and splits are equal; NaN equals NaN.
 fn assert_same_vertices(one: &Dataset, other: &Dataset) {
     let [one, other] = [one, other].map(|dataset| dataset.vertices.as_ref().unwrap());
     assert_eq!((&one.known.rows, &one.splits), (&other.known.rows, &other.splits));
@@ -336,7 +351,7 @@ fn what_is_known_of_vertices_goes_through_formats() {
                 let again = Dataset::collect(reader, &place).unwrap();
                 assert_same_vertices(&again, &dataset);
             }
-            // Graphs keep what is known of their vertices.
+            // Graphs keep the targets and parts of their vertices.
             let turned = dataset.select(&[2, 0]).vertices.unwrap();
             let (offset, mine) = ([3, 4, 5, 0], dataset.vertices.as_ref().unwrap());
             let expected: Vec<usize> = (0..4).filter(|&v| mine.known.rows.contains(&offset[v])).collect();

@@ -1,4 +1,4 @@
-//! What a row says about its vertices: their targets, and the parts of splits they are in.
+//! The vertex targets and vertex splits of a row.
 
 use ndarray::Array2;
 use stepwell::targets::Targets;
@@ -18,7 +18,7 @@ pub(crate) struct NodeTargets {
 }
 
 impl NodeTargets {
-    /// The next vertex; nothing where its target is unknown.
+    /// Adds the next vertex; `None` if its target is unknown.
     pub fn push(&mut self, target: Option<Target<'_>>) -> Result<(), Fault> {
         let vertex = self.len;
         self.len += 1;
@@ -53,7 +53,7 @@ impl NodeTargets {
         Ok(())
     }
 
-    /// How many vertices there were.
+    /// The number of vertices added.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -74,7 +74,7 @@ impl NodeTargets {
     }
 }
 
-/// The parts of one row's vertices: of one split, or of several.
+/// The parts of one row's vertices, in one split or several.
 #[derive(Debug, Default)]
 pub(crate) struct NodeParts {
     len: usize,
@@ -82,12 +82,12 @@ pub(crate) struct NodeParts {
 }
 
 impl NodeParts {
-    /// How many vertices there were.
+    /// The number of vertices added.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The next vertex: the name of its part in every split, or nothing.
+    /// Adds the next vertex: the name of its part in every split, or `None`.
     pub fn push<'a>(&mut self, names: impl Iterator<Item = Option<&'a str>>) -> Result<(), Fault> {
         let vertex = self.len;
         let mut found = 0;
@@ -118,7 +118,7 @@ fn part_of_vertex(name: &str) -> Result<Part, Fault> {
     Part::from_name(name).ok_or_else(unknown)
 }
 
-/// What a row says of its `count` vertices; nothing where it says nothing.
+/// The targets and parts of a row's `count` vertices; `None` if the row has neither.
 pub(super) fn vertices(
     targets: Option<&NodeTargets>,
     parts: Option<&NodeParts>,

@@ -1,10 +1,10 @@
 //! The paper's benchmark for graph classification, B-easy and B-hard.
 //!
-//! A graph is a cloud of coloured points in the plane, each joined to its `k`
-//! nearest ones. The cloud consists of three shapes; which of them lies where
-//! is the graph's class. The colours alone are the same in every class, and
-//! the structure alone tells little (paper, section 6.1; there the values of
-//! `k` and the spread are garbled, those here give its Table 1).
+//! A graph is a cloud of coloured points in the plane, each joined to its `k` nearest neighbours.
+//! The cloud consists of three shapes; their arrangement is the graph's class. The colours alone
+//! have the same distribution in every class, and the structure alone tells little (paper, section
+//! 6.1; the values of `k` and the spread are garbled there, and those used here reproduce its Table
+//! 1).
 
 use std::ops::Range;
 
@@ -18,23 +18,23 @@ use super::nearest::k_nearest;
 use crate::dataset::{Dataset, Part};
 use crate::error::{Error, Place, Result};
 
-/// Where the moons, the split Gaussian and the blob of each class lie.
+/// The centres of the moons, the split Gaussian and the blob of each class.
 const CENTRES: [[[f64; 2]; 3]; 3] = [
     [[4.0, 0.0], [0.0, 0.0], [2.0, -2.0]],
     [[2.0, -2.0], [4.0, 0.0], [0.0, 0.0]],
     [[0.0, 0.0], [2.0, -2.0], [4.0, 0.0]],
 ];
 
-/// The split Gaussian needs two points, so a graph needs six.
+/// The split Gaussian needs two points, so a graph needs six vertices.
 const FEWEST_VERTICES: usize = 6;
-/// Neighbours are found by comparing all pairs.
+/// The neighbour search compares all pairs.
 const MOST_VERTICES: usize = 10_000;
 /// Vertices of a small version's graphs, before rounding down to a multiple of 3.
 const SMALL: Range<usize> = 40..80;
-/// How many graphs are drawn before they are put into the dataset.
+/// The number of graphs drawn before they are added to the dataset.
 const AT_ONCE: usize = 4096;
 
-/// How much the shapes overlap and how well their points are linked.
+/// How much the shapes overlap, and how densely their points are linked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Difficulty {
     /// Spread .4, five neighbours.
@@ -59,26 +59,26 @@ impl Difficulty {
     }
 }
 
-/// Which benchmark to draw.
+/// The options of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchmarkOptions {
     /// Easy or hard.
     pub difficulty: Difficulty,
-    /// How many graphs each of the three classes has.
+    /// The number of graphs in each of the three classes.
     pub graphs_per_class: usize,
-    /// A graph's number of vertices is drawn from here and rounded down to a
+    /// The range of a graph's number of vertices, which is drawn and then rounded down to a
     /// multiple of 3.
     pub vertices: Range<usize>,
-    /// Another seed gives other graphs.
+    /// Another seed draws other graphs.
     pub seed: u64,
 }
 
 impl BenchmarkOptions {
-    /// The names [`named`](Self::named) knows.
+    /// The names that [`named`](Self::named) accepts.
     pub const NAMES: [&'static str; 4] = ["b-easy", "b-hard", "b-easy-small", "b-hard-small"];
 
-    /// The published versions: 600 graphs per class of 100 to 199 vertices, in
-    /// the small versions 100 of 40 to 79. The seed is 0.
+    /// The published versions: 600 graphs per class with 100 to 199 vertices; in the small
+    /// versions, 100 graphs per class with 40 to 79. The seed is 0.
     pub fn named(name: &str) -> Option<Self> {
         let (difficulty, small) = match name {
             "b-easy" => (Difficulty::Easy, false),
@@ -91,7 +91,7 @@ impl BenchmarkOptions {
         Some(Self { difficulty, graphs_per_class, vertices, seed: 0 })
     }
 
-    /// What the dataset is called.
+    /// The name of the dataset.
     pub fn name(&self) -> &'static str {
         match (self.difficulty, self.vertices == SMALL) {
             (Difficulty::Easy, false) => "b-easy",
@@ -101,7 +101,7 @@ impl BenchmarkOptions {
         }
     }
 
-    /// Whether graphs can be drawn with these options.
+    /// Checks the options.
     pub fn validate(&self) -> Result<()> {
         let place = Place::file(self.name());
         let Range { start, end } = self.vertices;
@@ -122,13 +122,12 @@ impl BenchmarkOptions {
     }
 }
 
-/// Draws the benchmark: graphs of classes 0, 1 and 2 whose vertices have a
-/// one-hot colour and a place in the plane.
+/// Generates the benchmark: graphs of classes 0, 1 and 2 whose vertices have a one-hot colour and a
+/// position in the plane.
 ///
-/// As in the published files, each graph falls to the test part with
-/// probability .1, else to the validation part with probability .1; the parts
-/// follow each other, and inside a part the classes do. Sizes and parts are
-/// the same in the easy and the hard version of a seed.
+/// As in the published files, each graph is assigned to the test part with probability .1,
+/// otherwise to the validation part with probability .1. The graphs are ordered by part, and by
+/// class inside a part. The easy and the hard version of a seed have the same sizes and parts.
 pub fn generate(options: &BenchmarkOptions) -> Result<Dataset> {
     options.validate()?;
     let order = in_order(options);
@@ -153,7 +152,7 @@ pub fn generate(options: &BenchmarkOptions) -> Result<Dataset> {
     })
 }
 
-/// Part, class and number in the class of all graphs, in the dataset's order.
+/// The part, the class and the index within the class of all graphs, in dataset order.
 fn in_order(options: &BenchmarkOptions) -> Vec<(Part, usize, usize)> {
     let graphs = (0..CENTRES.len()).flat_map(|class| (0..options.graphs_per_class).map(move |i| (class, i)));
     let all: Vec<_> = graphs.map(|(class, index)| (part(options.seed, class, index), class, index)).collect();
@@ -172,7 +171,7 @@ fn part(seed: u64, class: usize, index: usize) -> Part {
     }
 }
 
-/// One graph before it is put into the batch.
+/// One graph before it is added to the batch.
 struct Cloud {
     points: Vec<Point>,
     sources: Vec<u32>,
@@ -206,8 +205,8 @@ impl Cloud {
     }
 }
 
-/// Divides both coordinates by their largest value. The class moves that value,
-/// so this stretches the classes differently, as in the published files.
+/// Divides both coordinates by their largest value. That value depends on the class, so this
+/// stretches the classes differently, as in the published files.
 fn scale_by_maximum(points: &mut [Point]) {
     for axis in 0..2 {
         let maximum = points.iter().map(|point| point.at[axis]).fold(f64::NEG_INFINITY, f64::max);

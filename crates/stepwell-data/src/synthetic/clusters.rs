@@ -1,15 +1,15 @@
 //! The three shapes of the benchmark: two moons, a split Gaussian, a blob.
 //!
-//! The shapes follow scikit-learn's `make_moons`, `make_gaussian_quantiles`
-//! and `make_blobs`, from which the published sets were drawn. Together they
-//! have five colours, whose numbers depend on how many points there are and on
-//! nothing else: colours alone say nothing about a graph's class.
+//! The shapes follow scikit-learn's `make_moons`, `make_gaussian_quantiles` and `make_blobs`, from
+//! which the published sets were drawn. Together they have five colours. The number of points of
+//! each colour depends only on the number of points, so colours alone say nothing about a graph's
+//! class.
 
 use std::f64::consts::PI;
 
 use stepwell::rng::Stream;
 
-/// How many colours the three shapes have together.
+/// The number of colours of the three shapes together.
 pub(super) const COLOURS: usize = 5;
 
 /// Standard deviation of the points around the two arcs.
@@ -22,7 +22,7 @@ pub(super) struct Point {
     pub colour: u8,
 }
 
-/// Two interleaved half circles, colours 0 and 1; `centre` is the first one's.
+/// Two interleaved half circles, colours 0 and 1; `centre` is the centre of the first.
 pub(super) fn moons(count: usize, centre: [f64; 2], stream: &mut Stream) -> Vec<Point> {
     let outer = count / 2;
     let angle = |position: usize, of: usize| PI * position as f64 / (of.max(2) - 1) as f64;
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn moons_are_two_noisy_half_circles() {
         let points = moons(COUNT, [4.0, -1.0], &mut stream());
-        // Of a half circle: E cos = 0, E cos² = 1/2, E sin = 2/π, E sin² = 1/2.
+        // For a half circle: E cos = 0, E cos² = 1/2, E sin = 2/π, E sin² = 1/2.
         let variances = [0.5 + 0.01, 0.5 - 4.0 / (PI * PI) + 0.01];
         let (means, spread) = moments(&points, 0);
         close(means, [4.0, -1.0 + 2.0 / PI]);

@@ -1,4 +1,4 @@
-//! Families of graphs at any size, for trying out and for measuring.
+//! Families of graphs of any size, for experiments and benchmarks.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Place, Result, quote};
 const FORMS: &str = "grid:WIDTHxHEIGHT, geometric:VERTICES:RADIUS, barabasi-albert:VERTICES:LINKS, \
     erdos-renyi:VERTICES:PROBABILITY, star:LEAVES, ring:VERTICES, complete:VERTICES or path:VERTICES";
 
-/// Both directions of every edge must be countable in 32 bits.
+/// The two directions of every edge must be countable in 32 bits.
 const MOST_EDGES: u128 = u32::MAX as u128 / 2 - 1;
 const MOST_VERTICES: u128 = u32::MAX as u128;
 
@@ -32,63 +32,62 @@ pub enum Family {
         /// Rows.
         height: usize,
     },
-    /// Points drawn uniformly from the unit square, joined when they are no
-    /// further apart than the radius. Numbered so that vertices near in the
-    /// square are near in memory.
+    /// Points drawn uniformly from the unit square, joined if their distance is at most the radius.
+    /// Vertices near each other in the square get near numbers.
     Geometric {
-        /// How many points.
+        /// The number of points.
         vertices: usize,
-        /// The largest distance of two joined points.
+        /// The largest distance between two joined points.
         radius: f64,
     },
-    /// Preferential attachment: a star of `links` edges grows by vertices that
-    /// each join `links` different ones, chosen with probability proportional
-    /// to their degrees. Has `links * (vertices - links)` edges.
+    /// Preferential attachment: a star of `links` edges grows by vertices that each join `links`
+    /// distinct vertices, chosen with probability proportional to their degrees. Has `links *
+    /// (vertices - links)` edges.
     BarabasiAlbert {
-        /// How many vertices at the end.
+        /// The final number of vertices.
         vertices: usize,
-        /// How many edges a new vertex brings; at least 1, fewer than vertices.
+        /// The edges that a new vertex brings; at least 1, fewer than `vertices`.
         links: usize,
     },
     /// Every pair is joined with the same probability, independently.
     ErdosRenyi {
-        /// How many vertices.
+        /// The number of vertices.
         vertices: usize,
         /// The probability of an edge.
         probability: f64,
     },
     /// Vertex 0 joined to all others.
     Star {
-        /// How many others.
+        /// The number of other vertices.
         leaves: usize,
     },
-    /// A cycle. One of two vertices is a single edge, one of one has none.
+    /// A cycle. With two vertices it is a single edge, with one it has no edge.
     Ring {
-        /// How many vertices.
+        /// The number of vertices.
         vertices: usize,
     },
     /// Every pair joined.
     Complete {
-        /// How many vertices.
+        /// The number of vertices.
         vertices: usize,
     },
     /// Each vertex joined to the next.
     Path {
-        /// How many vertices.
+        /// The number of vertices.
         vertices: usize,
     },
 }
 
-/// What a family gives.
+/// A generated graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generated {
     /// The graph.
     pub graph: Graph,
-    /// Where each vertex lies, in families that lie in the plane.
+    /// The position of each vertex, in planar families.
     pub coordinates: Option<Vec<[f64; 2]>>,
 }
 
-/// Edges in the making.
+/// A growing edge list.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
     pub sources: Vec<u32>,
@@ -97,7 +96,7 @@ pub(super) struct Edges {
 
 impl Edges {
     pub fn push(&mut self, source: usize, target: usize) {
-        // Vertices are numbered below `MOST_VERTICES`.
+        // Vertex numbers are below `MOST_VERTICES`.
         self.sources.push(source as u32);
         self.targets.push(target as u32);
     }
@@ -109,7 +108,7 @@ impl Edges {
 }
 
 impl Family {
-    /// Reads the textual form and checks the parameters.
+    /// Parses the textual form and checks the parameters.
     pub fn parse(text: &str) -> Result<Self> {
         let unknown = || Error::malformed(Place::file("synthetic graph"), FORMS, quote(text.as_bytes()));
         let family = Self::read(text).ok_or_else(unknown)?;
@@ -143,13 +142,13 @@ impl Family {
         })
     }
 
-    /// Whether the parameters make sense and the graph can be counted.
+    /// Checks that the parameters are valid and the graph is not too large.
     pub fn validate(&self) -> Result<()> {
         let place = || Place::file(self.to_string());
         let wrong = |expected: &str, found: String| Err(Error::malformed(place(), expected, found));
         match *self {
             Self::Geometric { radius, .. } if !(radius.is_finite() && radius >= 0.0) => {
-                return wrong("a radius that is finite and not negative", radius.to_string());
+                return wrong("a finite radius of at least 0", radius.to_string());
             }
             Self::ErdosRenyi { probability, .. } if !(0.0..=1.0).contains(&probability) => {
                 return wrong("a probability from 0 to 1", probability.to_string());
@@ -184,8 +183,8 @@ impl Family {
         }
     }
 
-    /// The number of edges, for random ones the expected number, of parameters
-    /// that have passed the other checks of [`validate`](Self::validate).
+    /// The number of edges; for random families, the expected number. The parameters must have
+    /// passed the other checks of [`validate`](Self::validate).
     fn num_edges(&self) -> u128 {
         let vertices = self.num_vertices();
         let pairs = vertices * vertices.saturating_sub(1) / 2;
@@ -195,7 +194,8 @@ impl Family {
                 width * height.saturating_sub(1) + height * width.saturating_sub(1)
             }
             Self::Geometric { radius, .. } => {
-                // The chance that two points of the unit square lie within the radius; exact up to 1.
+                // The probability that two points of the unit square lie within the radius; exact
+                // up to 1.
                 let r = radius.min(1.0);
                 let near = r * r * (std::f64::consts::PI - r * 8.0 / 3.0 + r * r / 2.0);
                 (pairs as f64 * near) as u128
@@ -209,7 +209,7 @@ impl Family {
         }
     }
 
-    /// The graph of a seed, which matters to random families only.
+    /// Generates the graph of a seed, which only random families use.
     pub fn generate(&self, seed: u64) -> Result<Generated> {
         self.validate()?;
         let num_vertices = self.num_vertices() as usize;
@@ -219,7 +219,7 @@ impl Family {
         let mut coordinates = None;
         match *self {
             Self::Grid { width, height } => {
-                // Rows without vertices may be many.
+                // There may be many rows without vertices.
                 let height = if width == 0 { 0 } else { height };
                 grid(width, height, &mut edges);
                 let places = (0..height).flat_map(|y| (0..width).map(move |x| [x as f64, y as f64]));

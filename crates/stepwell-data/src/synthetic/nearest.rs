@@ -2,10 +2,10 @@
 
 use super::clusters::squared_distance;
 
-/// Edges `(point, neighbour)` from every point to its `k` nearest others, the
-/// lower index first among equally near ones. With fewer others, all of them.
+/// Edges `(point, neighbour)` from every point to its `k` nearest others, ties broken by the lower
+/// index. With fewer than `k` others, all of them.
 ///
-/// All pairs are compared: the graphs it is for have a few hundred points.
+/// Compares all pairs: it is used for graphs of a few hundred points.
 pub(super) fn k_nearest(points: &[[f64; 2]], k: usize) -> (Vec<u32>, Vec<u32>) {
     let k = k.min(points.len().saturating_sub(1));
     let mut edges = (Vec::with_capacity(points.len() * k), Vec::with_capacity(points.len() * k));
@@ -44,7 +44,7 @@ mod tests {
         fn neighbours_are_the_first_k_by_distance(
             points in prop::collection::vec([0u8..6, 0u8..6], 2..40), k in 1usize..6
         ) {
-            // Small whole coordinates, so that ties and equal points are common.
+            // Small integer coordinates, so that ties and equal points are common.
             let points: Vec<[f64; 2]> = points.iter().map(|p| p.map(f64::from)).collect();
             let (sources, targets) = k_nearest(&points, k);
             for v in 0..points.len() {

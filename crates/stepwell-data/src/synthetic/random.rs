@@ -1,4 +1,4 @@
-//! The random families, each in time proportional to its vertices and edges.
+//! The random families. Each takes time proportional to its vertices and edges.
 
 use stepwell::rng::Stream;
 
@@ -9,7 +9,7 @@ use super::families::Edges;
 pub(super) struct Cells {
     /// Cells along each side.
     side: usize,
-    /// Where each cell's points begin, with the number of points at the end.
+    /// The first point of each cell, followed by the number of points.
     starts: Vec<u32>,
     places: Vec<[f64; 2]>,
 }
@@ -19,15 +19,15 @@ impl Cells {
         self.places
     }
 
-    /// The points in the cells from column `first` to column `last` of a row.
+    /// The points in the cells of a row from column `first` to column `last`.
     fn span(&self, row: usize, first: usize, last: usize) -> std::ops::Range<usize> {
         let cell = row * self.side;
         self.starts[cell + first] as usize..self.starts[cell + last + 1] as usize
     }
 }
 
-/// Draws points and numbers them by cell. Cells are at least `radius` wide, so
-/// that near points lie in cells that touch, and not many more than points.
+/// Draws points and numbers them by cell. Cells are at least `radius` wide, so that near points lie
+/// in adjacent cells, and there are not many more cells than points.
 pub(super) fn points(count: usize, radius: f64, stream: &mut Stream) -> Cells {
     // A little wider than the radius: rounding must not put near points two cells apart.
     let fitting = (1.0 - 1e-9) / radius;
@@ -51,8 +51,8 @@ pub(super) fn points(count: usize, radius: f64, stream: &mut Stream) -> Cells {
     Cells { side, starts, places }
 }
 
-/// Joins all points no further apart than `radius`. Each point looks ahead: at
-/// the rest of its own cell, the cell to the right and the three cells below.
+/// Joins all points whose distance is at most `radius`. Each point checks the rest of its own cell,
+/// the cell to the right and the three cells below.
 pub(super) fn join_near(cells: &Cells, radius: f64, edges: &mut Edges) {
     let (side, places) = (cells.side, &cells.places);
     let reach = radius * radius;
@@ -70,11 +70,11 @@ pub(super) fn join_near(cells: &Cells, radius: f64, edges: &mut Edges) {
     }
 }
 
-/// Preferential attachment. A vertex is in the list of edges as often as it has
-/// neighbours, so a random end of a random edge is a vertex drawn by degree.
+/// Preferential attachment. A vertex occurs in the edge list once per neighbour, so a random end of
+/// a random edge samples vertices by degree.
 pub(super) fn barabasi_albert(vertices: usize, links: usize, stream: &mut Stream, edges: &mut Edges) {
     (1..=links).for_each(|leaf| edges.push(0, leaf));
-    // The last vertex that chose each vertex; vertex 0 has none to choose.
+    // The last vertex that chose each vertex; vertex 0 has no earlier vertex to choose.
     let mut chosen_by = vec![0u32; vertices];
     for newcomer in links + 1..vertices {
         let ends = 2 * edges.sources.len();
@@ -92,9 +92,8 @@ pub(super) fn barabasi_albert(vertices: usize, links: usize, stream: &mut Stream
     }
 }
 
-/// Independent edges. Instead of asking every pair, the pairs `(u, v)`, `u < v`,
-/// are walked in order with steps drawn from the geometric distribution
-/// (Batagelj and Brandes, 2005).
+/// Independent edges. Instead of testing every pair, it walks the pairs `(u, v)`, `u < v`, in
+/// order, with steps drawn from the geometric distribution (Batagelj and Brandes, 2005).
 pub(super) fn erdos_renyi(vertices: usize, probability: f64, stream: &mut Stream, edges: &mut Edges) {
     if probability <= 0.0 {
         return;
@@ -102,7 +101,7 @@ pub(super) fn erdos_renyi(vertices: usize, probability: f64, stream: &mut Stream
     let log_miss = (-probability).ln_1p();
     let (mut u, mut v) = (0, 1);
     loop {
-        // At probability 1 the quotient is 0; beyond all pairs the conversion saturates.
+        // At probability 1 the quotient is 0; past the last pair the conversion saturates.
         let skipped = ((1.0 - stream.uniform()).ln() / log_miss) as usize;
         u = skipped.saturating_add(u);
         while u >= v && v < vertices {
@@ -128,7 +127,7 @@ mod tests {
         fn near_points_are_all_pairs_within_the_radius(
             count in 0usize..120, radius in 0.0f64..1.5, tenths in 0u32..=10, seed in any::<u64>()
         ) {
-            // Round radii too, at which cells fit the square exactly.
+            // Also round radii, at which cells fit the square exactly.
             for radius in [radius, radius / 10.0, f64::from(tenths) / 10.0] {
                 let cells = points(count, radius, &mut Stream::new(seed, "cells", [0, 0]));
                 let mut edges = Edges::default();
@@ -165,7 +164,8 @@ mod tests {
         barabasi_albert(20_000, 2, &mut Stream::new(0, "attachment", [0, 0]), &mut edges);
         let mut degrees = vec![0u32; 20_000];
         edges.sources.iter().chain(&edges.targets).for_each(|&v| degrees[v as usize] += 1);
-        // The limit's share of degree d is 2m(m+1) / (d(d+1)(d+2)): for m = 2, a half has 2, a fifth 3.
+        // In the limit, the share of degree d is 2m(m+1) / (d(d+1)(d+2)): for m = 2, a half has 2,
+        // a fifth 3.
         let share = |d: u32| degrees.iter().filter(|&&degree| degree == d).count() as f64 / 20_000.0;
         for (degree, expected) in [(2, 0.5), (3, 0.2), (4, 0.1), (5, 12.0 / 210.0)] {
             assert!((share(degree) - expected).abs() < 0.02, "{degree}: {}", share(degree));

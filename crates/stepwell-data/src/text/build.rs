@@ -8,10 +8,10 @@ use stepwell::graph::{BatchBuilder, EdgeList, GraphBatch};
 use crate::error::{Error, Place, Result};
 use crate::memory;
 
-/// Rows of values, one after the other, and their width.
+/// Rows of values, concatenated, and their width.
 pub(crate) type Rows<T> = Option<(Vec<T>, usize)>;
 
-/// What vertices and edges carry, graph after graph.
+/// The labels and attributes of vertices and edges, graph after graph.
 #[derive(Default)]
 pub(crate) struct Columns {
     pub(crate) vertex_labels: Rows<i32>,
@@ -22,9 +22,9 @@ pub(crate) struct Columns {
 
 /// The vertices and edges of all graphs, graph after graph.
 pub(crate) struct Tables<'a> {
-    /// Where each graph's vertices begin, with the number of vertices at the end.
+    /// The first vertex of each graph, followed by the number of vertices.
     pub(crate) first_vertex: &'a [u32],
-    /// Where each graph's edges begin, with the number of edges at the end.
+    /// The first edge of each graph, followed by the number of edges.
     pub(crate) first_edge: &'a [usize],
     /// The ends of the edges, numbered from 0 in each graph.
     pub(crate) sources: &'a [u32],
@@ -33,9 +33,9 @@ pub(crate) struct Tables<'a> {
 }
 
 impl Tables<'_> {
-    /// Builds undirected graphs, or directed ones with a note that says so where the
-    /// two directions of an edge carry something else. `line` tells on which line of
-    /// the file at `place` an edge stands.
+    /// Builds undirected graphs. If the two directions of an edge carry different labels or
+    /// attributes, builds directed graphs and returns a note. `line` maps an edge to its line in
+    /// the file at `place`.
     pub(crate) fn build(
         &self,
         place: &Place,
@@ -59,7 +59,7 @@ impl Tables<'_> {
         Ok((graphs, note))
     }
 
-    /// Builds the graphs in parallel, some at a time; the pieces are in order.
+    /// Builds the graphs in parallel, in pieces; the pieces are in order.
     fn pieces(
         &self,
         place: &Place,
@@ -93,11 +93,11 @@ impl Tables<'_> {
                 Ok(builder.finish())
             })
             .collect();
-        // The first error of the file, whichever thread came first.
+        // The first error in file order, whichever thread found one first.
         built.into_iter().collect()
     }
 
-    /// Bytes of some graphs: offsets, both directions of edges, and what is carried.
+    /// The memory of some graphs in bytes: offsets, both directions of edges, and features.
     fn bytes(&self, graphs: &Range<usize>) -> u64 {
         let vertices = (self.first_vertex[graphs.end] - self.first_vertex[graphs.start]) as usize;
         let edges = self.first_edge[graphs.end] - self.first_edge[graphs.start];
@@ -111,7 +111,7 @@ impl Tables<'_> {
         (vertices * of_vertex + 2 * edges * of_edge) as u64
     }
 
-    /// One graph, and where its edges begin.
+    /// The edge list of a graph, and the index of its first edge.
     fn edge_list(&self, graph: usize, directed: bool) -> (EdgeList<'_>, usize) {
         let vertices = self.first_vertex[graph] as usize..self.first_vertex[graph + 1] as usize;
         let edges = self.first_edge[graph]..self.first_edge[graph + 1];

@@ -1,4 +1,4 @@
-//! Text taken in blocks of whole lines, and the numbers in it.
+//! Reads text in blocks of whole lines, and parses the numbers in it.
 
 use std::io::Read;
 
@@ -6,17 +6,17 @@ use crate::error::{Error, Place, Result, quote};
 use crate::memory;
 
 const BLOCK: usize = 1 << 20;
-/// What is made of a block, at most: a number of eight bytes of every two bytes of text, in
-/// vectors that may have to move.
+/// The most memory that the values of a block take: a number of eight bytes for every two bytes of
+/// text, in vectors that may have to be reallocated.
 const MADE_OF_BLOCK: u64 = 16 << 20;
-/// Longer than any real line: a vertex of a million attributes.
+/// Longer than any real line: a vertex with a million attributes.
 const MAX_LINE: usize = 32 << 20;
 
-/// Cuts what a reader yields into blocks that end where a line ends.
+/// Splits the bytes of a reader into blocks that end at a line end.
 pub(crate) struct Blocks<R> {
     reader: R,
     place: Place,
-    /// The beginning of a line whose end has not been read yet.
+    /// The start of a line whose end has not been read yet.
     carry: Vec<u8>,
     begun: bool,
     ended: bool,
@@ -27,7 +27,7 @@ impl<R: Read> Blocks<R> {
         Self { reader, place, carry: Vec::new(), begun: false, ended: false }
     }
 
-    /// The next lines, each ended by `\n`, the last one too.
+    /// The next lines; each ends with `\n`, including the last.
     pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
         memory::ask(&self.place, "its text", MADE_OF_BLOCK)?;
         let mut block = Vec::with_capacity(self.carry.len() + BLOCK + 1);
@@ -64,8 +64,8 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// Hands every line to `visit`, trimmed, with its number from 1. Empty lines
-/// may stand at the end of a file and nowhere else.
+/// Passes every trimmed line to `visit`, with its number from 1. Empty lines are allowed at the end
+/// of a file only.
 pub(crate) fn for_each_line(
     reader: impl Read,
     place: &Place,
@@ -100,7 +100,7 @@ pub(crate) fn integer(token: &[u8]) -> Option<i64> {
     std::str::from_utf8(token).ok()?.parse().ok()
 }
 
-/// A file of one integer per line.
+/// Reads one integer per line.
 pub(crate) fn integers(
     reader: impl Read,
     place: &Place,
@@ -114,15 +114,13 @@ pub(crate) fn integers(
     })
 }
 
-/// A file of rows of floats, separated by commas, all of one width.
-/// Returns the width and the numbers.
+/// Reads rows of comma-separated floats, all of one width. Returns the width and the numbers.
 pub(crate) fn reals(reader: impl Read, place: &Place) -> Result<(usize, Vec<f64>)> {
     let real = |token: &[u8]| fast_float2::parse(token).ok().filter(|value: &f64| value.is_finite());
     rows(reader, place, "a finite number", real)
 }
 
-/// A file of rows of labels, separated by commas, all of one width.
-/// Returns the width and the labels.
+/// Reads rows of comma-separated labels, all of one width. Returns the width and the labels.
 pub(crate) fn labels(reader: impl Read, place: &Place) -> Result<(usize, Vec<i32>)> {
     rows(reader, place, "a 32-bit integer", |token| integer(token)?.try_into().ok())
 }

@@ -1,5 +1,5 @@
-//! What layouts of text files share: lines, rows of numbers in them, and graphs
-//! built from tables of a whole dataset.
+//! Shared by the text layouts: lines, rows of numbers, and graphs built from the tables of a whole
+//! dataset.
 
 mod build;
 mod lines;

@@ -1,5 +1,5 @@
-//! The one large file, `_A.txt`: parsed in parallel while the next blocks are
-//! read, checked against the graph indicator, and grouped by graph.
+//! Reads the one large file, `_A.txt`: parses it in parallel while the next blocks are read, checks
+//! it against the graph indicator, and groups the edges by graph.
 
 use std::io::Read;
 
@@ -9,16 +9,16 @@ use crate::error::{Error, Place, Result, quote};
 use crate::memory;
 use crate::text::{Blocks, integer};
 
-/// Which vertices belong to which graph, from the graph indicator.
+/// The assignment of vertices to graphs, from the graph indicator.
 pub(super) struct Layout {
-    /// Each vertex's graph.
+    /// The graph of each vertex.
     graph_of: Vec<u32>,
-    /// Where each graph's vertices begin, with the number of vertices at the end.
+    /// The first vertex of each graph, followed by the number of vertices.
     pub(super) first: Vec<u32>,
 }
 
 impl Layout {
-    /// `graph_of` ascends; `graphs` is more than its last entry.
+    /// `graph_of` must ascend; `graphs` must exceed its last entry.
     pub(super) fn new(graph_of: Vec<u32>, graphs: usize) -> Self {
         let mut first = vec![0; graphs + 1];
         graph_of.iter().for_each(|&graph| first[graph as usize + 1] += 1);
@@ -37,40 +37,40 @@ impl Layout {
     }
 }
 
-/// The edges of all graphs, numbered inside their graph, grouped by graph.
+/// The edges of all graphs, with vertices numbered inside their graph, grouped by graph.
 pub(super) struct Edges {
     pub(super) sources: Vec<u32>,
     pub(super) targets: Vec<u32>,
-    /// Where each graph's edges begin, with the number of edges at the end.
+    /// The first edge of each graph, followed by the number of edges.
     pub(super) first: Vec<usize>,
-    /// The line each edge stood on, from 0; nothing when the file was grouped already.
+    /// The line of each edge, from 0; `None` if the file was already grouped.
     pub(super) line_of: Option<Vec<u32>>,
 }
 
 impl Edges {
-    /// The line that an edge stood on, from 1.
+    /// The line of an edge, from 1.
     pub(super) fn line(&self, edge: usize) -> u64 {
         self.line_of.as_ref().map_or(edge as u64, |line_of| u64::from(line_of[edge])) + 1
     }
 }
 
-/// What one block holds.
+/// The edges of one block.
 #[derive(Default)]
 struct Piece {
     sources: Vec<u32>,
     targets: Vec<u32>,
-    /// Graphs and how many of their edges follow each other.
+    /// Runs of consecutive edges: the graph and the number of edges.
     runs: Vec<(u32, u32)>,
 }
 
-/// A line that is not an edge: its number in the block, what was expected, what was found.
+/// A line that is not an edge: its number in the block, the expected and the found text.
 struct BadLine {
     line: u64,
     expected: String,
     found: String,
 }
 
-/// How many blocks are parsed together: enough for the threads there are.
+/// The number of blocks parsed together: enough for all threads.
 const GROUP: usize = 8;
 
 pub(super) fn read(reader: impl Read + Send, place: &Place, layout: &Layout) -> Result<Edges> {
@@ -101,14 +101,14 @@ fn next_group<R: Read>(blocks: &mut Blocks<R>) -> Result<Vec<Vec<u8>>> {
     Ok(group)
 }
 
-/// Joins the pieces in file order and watches whether graphs come one after the other.
+/// Joins the pieces in file order and checks whether the edges are grouped by graph.
 struct Collector<'a> {
     layout: &'a Layout,
     sources: Vec<u32>,
     targets: Vec<u32>,
-    /// Each edge's graph, once the file has turned out not to be grouped.
+    /// The graph of each edge, once the file proves not to be grouped.
     graphs: Option<Vec<u32>>,
-    /// `counts[g + 1]` edges of graph g so far.
+    /// `counts[g + 1]` is the number of edges of graph g so far.
     counts: Vec<usize>,
     last_graph: u32,
     lines: u64,
@@ -147,7 +147,7 @@ impl<'a> Collector<'a> {
         let grouped = piece.runs.is_sorted_by_key(|run| run.0)
             && piece.runs.first().is_none_or(|&(graph, _)| graph >= self.last_graph);
         if !grouped && self.graphs.is_none() {
-            // Until here the edges came graph by graph, so the counts tell each edge's graph.
+            // The edges so far were grouped by graph, so the counts give the graph of each edge.
             let so_far = self.counts[1..].iter().enumerate();
             self.graphs = Some(so_far.flat_map(|(g, &count)| std::iter::repeat_n(g as u32, count)).collect());
         }
@@ -189,8 +189,8 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Parses the edges of one block. Returns them with the number of the first of
-/// the empty lines at its end, if there are any.
+/// Parses the edges of one block. Also returns the number of the first of the empty lines at its
+/// end, if there are any.
 fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u64>), BadLine> {
     let expected_lines = block.len() / 12;
     let mut piece = Piece {
@@ -203,7 +203,7 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
     while at < block.len() {
         let begin = at;
         let pair = usual_line(block, &mut at).or_else(|| any_line(block, &mut at));
-        // Numbers that are missing or too long are 0 and wrap around.
+        // Missing or too long numbers are 0 and wrap around.
         let (source, target) = pair.map_or((u64::MAX, 0), |(s, t)| (s.wrapping_sub(1), t.wrapping_sub(1)));
         if source < vertices && target < vertices {
             let graph = layout.graph_of[source as usize];
@@ -236,8 +236,8 @@ fn parse(block: &[u8], layout: &Layout) -> std::result::Result<(Piece, Option<u6
     Ok((piece, None))
 }
 
-/// A line as nearly all are: two numbers of at most seven digits, a comma, a
-/// space or none, and the end. Steps behind it only if it is one.
+/// Parses the usual form of a line: two numbers of at most seven digits, a comma, an optional
+/// space, and the end. Advances only if the line has this form.
 #[inline]
 fn usual_line(block: &[u8], at: &mut usize) -> Option<(u64, u64)> {
     let word = |at: usize| block.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
@@ -255,7 +255,7 @@ fn usual_line(block: &[u8], at: &mut usize) -> Option<(u64, u64)> {
     Some((source, target))
 }
 
-/// Two numbers with a comma or blanks between them and any blanks around.
+/// Two numbers separated by a comma or blanks, with any blanks around them.
 fn any_line(block: &[u8], at: &mut usize) -> Option<(u64, u64)> {
     let source = number(block, at);
     let separated = separator(block, at);
@@ -272,7 +272,7 @@ fn skip_blanks(block: &[u8], at: &mut usize) {
     }
 }
 
-/// A number of at most 18 digits behind any blanks; 0 if there is none.
+/// A number of at most 18 digits after any blanks; 0 if there is none.
 fn number(block: &[u8], at: &mut usize) -> u64 {
     skip_blanks(block, at);
     let begin = *at;
@@ -284,18 +284,18 @@ fn number(block: &[u8], at: &mut usize) -> u64 {
     if *at - begin > 18 { 0 } else { value }
 }
 
-/// The number that the first bytes of a word spell (its low bytes come first)
-/// and how many digits it has: all of them at once, instead of one by one.
+/// The number spelled by the first bytes of a word (low bytes first) and its number of digits,
+/// computed for all digits at once.
 #[inline]
 fn leading_digits(word: u64) -> (u64, usize) {
     let values = word ^ 0x3030_3030_3030_3030;
-    // A byte above 9 reaches its high bit; a carry only goes to bytes behind the first such byte.
+    // A byte above 9 sets its high bit; a carry only reaches bytes after the first such byte.
     let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
     let digits = others.trailing_zeros() as usize / 8;
     if digits == 0 {
         return (0, 0);
     }
-    // Leading zeros in front, then pairs, fours and eights of digits.
+    // Shift zeros to the front, then combine pairs, fours and eights of digits.
     let values = values << (64 - 8 * digits);
     let pairs = (values.wrapping_mul(10) + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
@@ -317,7 +317,7 @@ fn line_at(block: &[u8], begin: usize) -> &[u8] {
     &block[begin..end]
 }
 
-/// Says what is wrong with a line that is not an edge.
+/// Explains why a line is not an edge.
 fn explain(line: &[u8], layout: &Layout) -> (String, String) {
     let vertices = layout.num_vertices() as i64;
     let tokens: Vec<&[u8]> = line.split(|&b| b == b',').map(<[u8]>::trim_ascii).collect();

@@ -1,16 +1,15 @@
-//! The TU Dortmund layout: one dataset as a handful of text files.
+//! The TU Dortmund layout: a dataset as several text files.
 //!
-//! `NAME_A.txt` lists the edges as pairs of vertex numbers that count through
-//! the whole dataset from 1; line v of `NAME_graph_indicator.txt` says to which
-//! graph vertex v belongs; `NAME_graph_labels.txt` (or, for regression,
-//! `NAME_graph_attributes.txt`) has a line per graph. Labels and attributes of
-//! vertices and edges are optional, several of them separated by commas. Graphs are
-//! undirected, unless the two directions of an edge carry something else. The files lie in a folder or a zip archive;
-//! NAME comes from the one `*_A.txt` there, and other files are ignored.
+//! `NAME_A.txt` lists the edges as pairs of vertices, which are numbered from 1 through the whole
+//! dataset. Line v of `NAME_graph_indicator.txt` is the graph of vertex v. `NAME_graph_labels.txt`
+//! (or, for regression, `NAME_graph_attributes.txt`) has a line per graph. Labels and attributes of
+//! vertices and edges are optional; several are separated by commas. Graphs are undirected, unless
+//! the two directions of an edge carry different labels or attributes. The files lie in a folder or
+//! a zip archive; NAME comes from the one `*_A.txt` there, and other files are ignored.
 //!
-//! Reading is one streaming pass over each file: text is taken in blocks, the
-//! blocks of `_A.txt` are parsed in parallel while the next ones are read or
-//! inflated, and no file is ever held whole.
+//! Each file is read in one streaming pass: text is read in blocks, the blocks of `_A.txt` are
+//! parsed in parallel while the next ones are read or inflated, and no file is ever held as a
+//! whole.
 //!
 //! ```
 //! use std::fs;

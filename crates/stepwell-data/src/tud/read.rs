@@ -1,4 +1,4 @@
-//! From text files to a [`Dataset`].
+//! Reads a [`Dataset`] from the text files.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -21,7 +21,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     read_archive(file, &path.display().to_string())
 }
 
-/// Reads a zip archive in the TU Dortmund layout; `name` stands for it in messages.
+/// Reads a zip archive in the TU Dortmund layout; error messages call it `name`.
 pub fn read_archive(reader: impl Read + Seek + Send, name: &str) -> Result<Dataset> {
     assemble(Source::zip(reader, name)?)
 }
@@ -57,7 +57,7 @@ fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
     Ok(Dataset { name, graphs, targets, notes, ..Dataset::default() })
 }
 
-/// What to say of files that were not read.
+/// Notes about files that were not read.
 fn ignored(names: &[&str]) -> Vec<String> {
     let quoted: Vec<String> = names.iter().take(3).map(|name| quote(name.as_bytes())).collect();
     let listed = quoted.join(", ");
@@ -74,7 +74,7 @@ fn ignored(names: &[&str]) -> Vec<String> {
     }
 }
 
-/// What the lines of edges carry, in the order of the edges.
+/// Reorders the rows of edge features to match the edges.
 fn in_order<T: Copy>(rows: Rows<T>, edges: &Edges) -> Rows<T> {
     let Some(line_of) = &edges.line_of else { return rows };
     let (values, width) = rows?;
@@ -82,7 +82,7 @@ fn in_order<T: Copy>(rows: Rows<T>, edges: &Edges) -> Rows<T> {
     Some((line_of.iter().flat_map(row).copied().collect(), width))
 }
 
-/// How many graphs may have no vertices if no file lists their labels.
+/// The most graphs without vertices, if no file lists their labels.
 const EMPTY_GRAPHS: usize = 1 << 20;
 
 fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout, Targets)> {
@@ -103,7 +103,8 @@ fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout,
     }
     let graphs = last as usize;
     let targets = read_targets(source, graphs)?;
-    // A jump in the indicator is a graph without vertices; a typing error there would ask for billions.
+    // A gap in the indicator means graphs without vertices; a typing error there would request
+    // billions.
     let most = graph_of.len() + EMPTY_GRAPHS;
     if targets.is_empty() && graphs > most {
         let expected =

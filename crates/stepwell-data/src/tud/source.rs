@@ -1,4 +1,4 @@
-//! Which of the files in a folder or archive are the dataset's.
+//! Finds the files of the dataset in a folder or archive.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -10,10 +10,10 @@ use crate::error::{Error, Place, Result};
 /// The files of one dataset.
 pub(super) struct Source<R> {
     files: Files<R>,
-    /// All names there are, and those that were asked for.
+    /// All file names, and those that were opened.
     names: Vec<String>,
     asked: Vec<String>,
-    /// NAME, or the path to it inside the archive: what comes before `_A.txt`.
+    /// NAME, with its path inside the archive: the part before `_A.txt`.
     prefix: String,
 }
 
@@ -46,14 +46,13 @@ impl<R: Read + Seek + Send> Source<R> {
         self.files.open(&name)
     }
 
-    /// Opens `NAME_suffix.txt`, which must be there.
+    /// Opens `NAME_suffix.txt`, which must exist.
     pub(super) fn require(&mut self, suffix: &str) -> Result<Opened<'_>> {
         let (name, place) = (format!("{}_{suffix}.txt", self.prefix), self.files.place());
         self.open(suffix)?.ok_or_else(|| Error::malformed(place, format!("a file {name}"), "none"))
     }
 
-    /// Files whose names are none of the layout's, and which nobody asked for; those that
-    /// are for people aside.
+    /// Files that were never opened, except hidden files and readme files.
     pub(super) fn ignored(&self) -> Vec<&str> {
         let for_people = |name: &str| {
             let base = name.rsplit('/').next().unwrap_or_default();
@@ -66,7 +65,7 @@ impl<R: Read + Seek + Send> Source<R> {
 }
 
 fn find_prefix(names: &[String], place: Place) -> Result<String> {
-    // Archives made on a Mac carry a shadow `._NAME` of every file.
+    // Archives made on a Mac contain a shadow file `._NAME` of every file.
     let shadow = |name: &str| name.rsplit('/').next().is_some_and(|base| base.starts_with("._"));
     let prefixes = names.iter().filter(|name| !shadow(name)).filter_map(|name| name.strip_suffix("_A.txt"));
     let found: Vec<&str> = prefixes.collect();

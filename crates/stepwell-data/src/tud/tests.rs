@@ -109,7 +109,7 @@ fn real_targets_and_none() {
     assert_eq!(read(folder(&files[..2]).path()).unwrap().targets, Targets::None);
 }
 
-/// Replaces files of the toy dataset and expects this sentence.
+/// Replaces files of the toy dataset and expects this error.
 #[track_caller]
 fn check(changes: &[(&'static str, &'static str)], sentence: &str) {
     let folder = folder(&with(changes));

@@ -1,4 +1,4 @@
-//! From a [`Dataset`] to text files, in a folder or a zip archive.
+//! Writes a [`Dataset`] as text files, in a folder or a zip archive.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,7 +13,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::files;
 
-/// What the layout has no place for: writing the dataset would lose it.
+/// The parts of a dataset that the layout cannot hold.
 pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
     let mut lost = Vec::new();
     let mut check = |is_there: bool, what| lost.extend(is_there.then_some(what));
@@ -25,18 +25,19 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
     );
     check(dataset.ids.is_some(), "graph ids");
     check(dataset.parts.is_some(), "the fixed split");
+    check(dataset.groups.is_some(), "groups");
     check(dataset.vertices.is_some(), "targets and parts of vertices");
     check(dataset.coordinates.is_some(), "coordinates");
     lost
 }
 
-/// Writes the dataset as `NAME_*.txt`, into a zip archive or a new folder.
-/// What [is lost](lost) is dropped.
+/// Writes the dataset as `NAME_*.txt`, into a zip archive or a new folder. Drops the parts that
+/// [`lost`] lists.
 pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
     let last_vertices = dataset.graphs.iter().last().map_or(0, |graph| graph.num_vertices());
     if last_vertices == 0 {
         return Err(Error::Unsupported(
-            "the TU Dortmund layout cannot hold a dataset without graphs or whose last graph has no vertices"
+            "the TU Dortmund layout cannot hold an empty dataset, or one whose last graph has no vertices; write .jsonl or .parquet"
                 .into(),
         ));
     }
@@ -48,7 +49,7 @@ pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
             let mut zip = ZipWriter::new(out);
             let written = write_zip(dataset, &name, &mut zip);
             if written.is_err() {
-                // Dropping an unfinished archive tries to finish it, and prints when it cannot.
+                // Dropping an unfinished archive tries to finish it, and prints if it cannot.
                 std::mem::forget(zip);
                 return written.map_err(io);
             }
@@ -65,7 +66,7 @@ pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
     })
 }
 
-/// A line of the layout's files holds one target.
+/// Checks that each graph has one target: a line of these files holds only one.
 fn check_targets(dataset: &Dataset, path: &Path) -> Result<()> {
     let refused = |what: String| {
         let advice = "the TU Dortmund layout holds one known target per graph; write .jsonl or .parquet";
@@ -93,7 +94,8 @@ fn write_zip<W: Write + io::Seek>(dataset: &Dataset, name: &str, zip: &mut ZipWr
     Ok(())
 }
 
-/// NAME: the dataset's, or else the file's, without what a path might mean.
+/// NAME: the name of the dataset or else of the file, without characters that have a meaning in
+/// paths.
 fn file_name(dataset: &Dataset, path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = if dataset.name.is_empty() { stem.into_owned() } else { dataset.name.clone() };

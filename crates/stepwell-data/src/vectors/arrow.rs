@@ -4,11 +4,11 @@ use arrow_ipc::writer::StreamWriter;
 
 use super::{Block, Shape, VectorWriter, to_record_batch};
 
-/// Writes an Arrow stream: the columns of [`ParquetWriter`](super::ParquetWriter), a
-/// record batch for every block.
+/// Writes an Arrow stream with the columns of [`ParquetWriter`](super::ParquetWriter) and a record
+/// batch for every block.
 pub struct ArrowWriter<W: Write> {
     shape: Shape,
-    /// The stream is begun with the first block, which shows the types of the keys.
+    /// The stream starts with the first block, which determines the types of the keys.
     state: State<W>,
 }
 

@@ -3,13 +3,14 @@ use std::io::{self, Write};
 
 use super::{Block, Key, Shape, VectorWriter};
 
-/// Writes one line per row, under a line of names.
+/// Writes a header line, and one line per row.
 #[derive(Debug)]
 pub struct CsvWriter<W> {
     output: W,
     double: bool,
-    /// The line of names, until it is written: with the first rows, so that
-    /// what fails before them leaves nothing.
+    gaps: bool,
+    /// The header, until it is written together with the first rows, so that an earlier failure
+    /// leaves no output.
     names: Option<String>,
 }
 
@@ -19,7 +20,8 @@ impl<W: Write> CsvWriter<W> {
         let columns = shape.columns.iter().map(String::as_str);
         let names: Vec<Cow<'_, str>> =
             shape.keys.iter().map(String::as_str).chain(columns).map(quoted).collect();
-        Self { output, double: shape.double, names: Some(names.join(",")) }
+        let (double, gaps) = (shape.double, shape.gaps);
+        Self { output, double, gaps, names: Some(names.join(",")) }
     }
 }
 
@@ -40,11 +42,25 @@ impl<W: Write> VectorWriter for CsvWriter<W> {
                         let words = row.iter().map(|number| number.to_string()).collect::<Vec<_>>();
                         write!(self.output, "{separator}{}", words.join(" "))?;
                     }
+                    Key::SomeText(texts) => {
+                        let text = texts[index].as_deref().unwrap_or_default();
+                        write!(self.output, "{separator}{}", quoted(text))?;
+                    }
+                    Key::SomeWhole(numbers) => match numbers[index] {
+                        Some(number) => write!(self.output, "{separator}{number}")?,
+                        None => write!(self.output, "{separator}")?,
+                    },
+                    Key::SomeReal(numbers) if numbers[index].is_nan() => {
+                        write!(self.output, "{separator}")?;
+                    }
+                    Key::SomeReal(numbers) => write!(self.output, "{separator}{}", numbers[index])?,
                 }
                 separator = ",";
             }
             for &value in row {
-                if self.double {
+                if self.gaps && value.is_nan() {
+                    write!(self.output, "{separator}")?
+                } else if self.double {
                     write!(self.output, "{separator}{value}")?
                 } else {
                     write!(self.output, "{separator}{}", value as f32)?

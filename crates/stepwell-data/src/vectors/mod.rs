@@ -1,8 +1,7 @@
-//! Tables of vectors, written as they come: NumPy arrays, CSV, Parquet, Arrow streams.
+//! Tables of vectors, written incrementally: NumPy arrays, CSV, Parquet, Arrow streams.
 //!
-//! A table has a few key columns (ids, targets, positions) and one column of
-//! vectors, all of one width. It is written in blocks of rows, so that no more
-//! than a block need be in memory.
+//! A table has a few key columns (ids, targets, positions) and one column of vectors, all of one
+//! width. It is written in blocks of rows, so that only one block need be in memory.
 //!
 //! ```
 //! use ndarray::array;
@@ -38,46 +37,50 @@ use std::io;
 
 use ndarray::ArrayView2;
 
-/// Something that vectors can be written to, block after block.
+/// A writer of vectors, block by block.
 pub trait VectorWriter {
     /// Writes more rows.
     fn write(&mut self, block: &Block<'_>) -> io::Result<()>;
 
-    /// Flushes what has been written, if the format allows that before the end.
+    /// Flushes the rows written so far, if the format allows that before the end.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Writes what comes last. Without it the table is not whole.
+    /// Writes the end of the table. Without it the table is incomplete.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// What all blocks of a table have in common.
+/// The properties that all blocks of a table share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// Names of the key columns.
     pub keys: Vec<String>,
     /// Name of the vector column.
     pub vector: &'static str,
-    /// Names of its numbers, each a column in CSV.
+    /// Names of the vector's elements, each a column in CSV.
     pub columns: Vec<String>,
-    /// Whether they are kept in 64 bits; else they are rounded to 32.
+    /// Whether elements are stored in 64 bits; otherwise they are rounded to 32.
     pub double: bool,
+    /// Whether a row may lack its vector, which is then all NaN: empty cells in CSV, null in
+    /// Parquet and Arrow.
+    pub gaps: bool,
 }
 
 impl Shape {
-    /// Vectors whose numbers are called by the first letter of their name and a number.
+    /// A shape whose vector elements are named by the first letter of `vector` and a number.
     pub fn numbered(keys: Vec<&str>, vector: &'static str, width: usize, double: bool) -> Self {
         let letter = vector.chars().next().unwrap_or('v');
         let columns = (0..width).map(|column| format!("{letter}{column}")).collect();
-        Self { keys: keys.into_iter().map(str::to_owned).collect(), vector, columns, double }
+        let keys = keys.into_iter().map(str::to_owned).collect();
+        Self { keys, vector, columns, double, gaps: false }
     }
 }
 
 /// Some rows of a table.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
-    /// The key columns, as named in the [`Shape`].
+    /// The key columns, in the order of the [`Shape`].
     pub keys: Vec<Key<'a>>,
     /// The vectors.
     pub rows: ArrayView2<'a, f64>,
@@ -85,7 +88,7 @@ pub struct Block<'a> {
 
 #[cfg(feature = "parquet")]
 impl Block<'_> {
-    /// No rows of a table, for the header of an empty one.
+    /// A block without rows, for the header of an empty table.
     pub(crate) fn empty(shape: &Shape) -> io::Result<Self> {
         let keys = shape.keys.iter().map(|_| Key::Text(&[])).collect();
         let rows = ArrayView2::from_shape((0, shape.columns.len()), &[]).map_err(io::Error::other)?;
@@ -104,6 +107,12 @@ pub enum Key<'a> {
     Real(&'a [f64]),
     /// This many floats per row, row after row; NaN if unknown.
     Several(&'a [f64], usize),
+    /// Strings, of which some are missing: an empty cell in CSV, null in Parquet and Arrow.
+    SomeText(&'a [Option<String>]),
+    /// Integers, of which some are missing.
+    SomeWhole(&'a [Option<i64>]),
+    /// Floats, of which some are missing: NaN.
+    SomeReal(&'a [f64]),
 }
 
 #[cfg(test)]

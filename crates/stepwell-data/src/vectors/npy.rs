@@ -2,11 +2,11 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use super::{Block, Shape, VectorWriter};
 
-/// Length of the header: the number of rows is filled in at the end, so there
-/// must be room for any.
+/// The length of the header. The number of rows is filled in at the end, so there must be room for
+/// any.
 const HEADER: usize = 128;
 
-/// Writes the vectors alone, as a two-dimensional array that NumPy loads or maps.
+/// Writes only the vectors, as a two-dimensional array that NumPy can load or memory-map.
 #[derive(Debug)]
 pub struct NpyWriter<W> {
     output: W,
@@ -16,7 +16,7 @@ pub struct NpyWriter<W> {
 }
 
 impl<W: Write + Seek> NpyWriter<W> {
-    /// Begins at the beginning of `output`.
+    /// Starts a file at the beginning of `output`.
     pub fn new(mut output: W, shape: &Shape) -> io::Result<Self> {
         output.write_all(&[b' '; HEADER])?;
         Ok(Self { output, width: shape.columns.len(), double: shape.double, rows: 0 })

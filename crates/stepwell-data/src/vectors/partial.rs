@@ -1,12 +1,10 @@
 //! Finished blocks of an unfinished table, kept in a file next to it, so that an interrupted
 //! run can be resumed.
-//!
-//! The file begins with a line of JSON that says what the table is made of ([`Identity`]);
-//! what was made of something else is refused, and says so. Behind the line
-//! stands every block as a length, a SHA-256 sum and that many bytes: a line of
-//! JSON with the keys, and the numbers. What was being written when the program
-//! was killed does not fit its sum, and is dropped. One process at a time holds the
-//! file, by a lock that ends with it.
+//! The file begins with a line of JSON that identifies the inputs of the table ([`Identity`]);
+//! blocks made from other inputs are refused with an error that names the difference. Each block
+//! follows as a length, a SHA-256 sum and that many bytes: a line of JSON with the keys, then the
+//! numbers. A block that was being written when the program was killed does not match its sum and
+//! is dropped. One process at a time holds the file, by a lock that ends with the process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -21,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::identity::Identity;
 
-/// A table in the making.
+/// A table being written.
 #[derive(Debug)]
 pub struct Partial {
     path: PathBuf,
@@ -30,29 +28,34 @@ pub struct Partial {
 
 #[derive(Deserialize, Serialize)]
 struct Head {
-    /// Rows of the source up to and with those of this block.
+    /// Rows of the source, up to and including those of this block.
     seen: usize,
     rows: usize,
     columns: usize,
     keys: Vec<Keys>,
 }
 
-/// Floats are kept as their bits: text would round them.
+/// Floats are stored as bits, because text would round them.
 #[derive(Deserialize, Serialize)]
 enum Keys {
     Text(Vec<String>),
     Whole(Vec<i64>),
     Real(Vec<u64>),
     Several(Vec<u64>, usize),
+    SomeText(Vec<Option<String>>),
+    SomeWhole(Vec<Option<i64>>),
+    SomeReal(Vec<u64>),
 }
 
 impl Keys {
-    /// Whether there is one for each of `rows` rows.
+    /// Whether there is one key for each of `rows` rows.
     fn fits(&self, rows: usize) -> bool {
         match self {
             Self::Text(texts) => texts.len() == rows,
             Self::Whole(numbers) => numbers.len() == rows,
-            Self::Real(bits) => bits.len() == rows,
+            Self::Real(bits) | Self::SomeReal(bits) => bits.len() == rows,
+            Self::SomeText(texts) => texts.len() == rows,
+            Self::SomeWhole(numbers) => numbers.len() == rows,
             Self::Several(bits, width) => rows.checked_mul(*width) == Some(bits.len()),
         }
     }
@@ -62,24 +65,24 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|number| number.to_bits()).collect()
 }
 
-/// No block is longer: pieces are far smaller.
+/// The longest accepted block; pieces are far smaller.
 const LONGEST: u64 = 1 << 34;
-/// No first line is longer.
+/// The longest accepted first line.
 const LONGEST_LINE: u64 = 1 << 20;
-/// Bytes of a length and a sum.
+/// Bytes of a length and a checksum.
 const FRAME: usize = 8 + 32;
 
 impl Partial {
-    /// Where the blocks of a table are kept.
+    /// The path of the blocks of a table.
     pub fn beside(table: &Path) -> PathBuf {
         let mut name = table.as_os_str().to_owned();
         name.push(".partial");
         name.into()
     }
 
-    /// Resumes from what an earlier run kept, passing every block to `block`. What was made of
-    /// something else is an error that says what differs, unless `restart` asks to discard
-    /// it. Returns the number of rows of the source that are done.
+    /// Resumes the work of an earlier run, passing every stored block to `block`. If that run had
+    /// other inputs, returns an error that names the difference, unless `restart` discards the
+    /// blocks. Returns the number of rows of the source that are done.
     pub fn open<E: From<Error>>(
         path: &Path,
         made_of: &Identity,
@@ -107,13 +110,16 @@ impl Partial {
         Ok((Self { path: path.to_owned(), file }, seen))
     }
 
-    /// Keeps a block; `seen` rows of the source are done with it.
+    /// Stores a block; `seen` rows of the source are then done.
     pub fn append(&mut self, block: &Block<'_>, seen: usize) -> Result<()> {
         let keys = block.keys.iter().map(|key| match key {
             Key::Text(texts) => Keys::Text(texts.to_vec()),
             Key::Whole(numbers) => Keys::Whole(numbers.to_vec()),
             Key::Real(numbers) => Keys::Real(bits(numbers)),
             Key::Several(numbers, width) => Keys::Several(bits(numbers), *width),
+            Key::SomeText(texts) => Keys::SomeText(texts.to_vec()),
+            Key::SomeWhole(numbers) => Keys::SomeWhole(numbers.to_vec()),
+            Key::SomeReal(numbers) => Keys::SomeReal(bits(numbers)),
         });
         let (rows, columns) = block.rows.dim();
         let head = Head { seen, rows, columns, keys: keys.collect() };
@@ -129,18 +135,18 @@ impl Partial {
         written.map_err(|source| Error::io(&self.path, source))
     }
 
-    /// The table is whole: removes the blocks.
+    /// Removes the blocks once the table is complete.
     pub fn finish(self) -> Result<()> {
         fs::remove_file(&self.path).map_err(|source| Error::io(&self.path, source))
     }
 }
 
-/// The file, made where there is none, held by this process alone.
+/// Opens or creates the file and locks it for this process.
 fn locked(path: &Path) -> Result<File> {
     let refused = |source| Error::io(path, source);
     loop {
-        // A link could lead to anything. One that appears later is noticed below: what is
-        // there must be what was opened.
+        // A link could lead anywhere. A link that appears later is detected below: the file at the
+        // path must be the file that was opened.
         let file = match fs::symlink_metadata(path) {
             Ok(known) if !known.is_file() => {
                 let what = "expected a file, found a link, a folder or a device; remove it";
@@ -153,7 +159,7 @@ fn locked(path: &Path) -> Result<File> {
             Err(error) => Err(error),
         };
         let file = match file {
-            // Made or removed by another process in between.
+            // Another process created or removed the file in between.
             Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::AlreadyExists].contains(&error.kind()) => {
                 continue;
             }
@@ -161,7 +167,7 @@ fn locked(path: &Path) -> Result<File> {
         };
         match file.try_lock() {
             Ok(()) if files::is_at(&file, path) => return Ok(file),
-            // The process that held it has finished, and removed it.
+            // The process that held the lock has finished and removed the file.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => return Err(refused(source)),
@@ -169,7 +175,7 @@ fn locked(path: &Path) -> Result<File> {
     }
 }
 
-/// Whether there is a first line, which must then be this one.
+/// Whether the file has a first line; it must then equal `line`.
 fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[u8]) -> Result<bool> {
     let mut found = Vec::new();
     let read = reader.take(LONGEST_LINE).read_until(b'\n', &mut found);
@@ -177,7 +183,7 @@ fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[
     if found == line {
         return Ok(true);
     }
-    // Killed before it was whole.
+    // The writer was killed before the line was complete.
     if line.starts_with(&found) {
         return Ok(false);
     }
@@ -187,7 +193,7 @@ fn begins_alike(reader: &mut impl BufRead, path: &Path, now: &Identity, line: &[
     Err(Error::Changed { path: path.to_owned(), what })
 }
 
-/// The next frame, if it is whole.
+/// The next frame, if it is complete.
 fn frame(reader: &mut impl Read, path: &Path) -> Result<Option<Vec<u8>>> {
     let (mut length, mut sum) = ([0; 8], [0; 32]);
     if reader.read_exact(&mut length).and_then(|()| reader.read_exact(&mut sum)).is_err() {
@@ -197,12 +203,12 @@ fn frame(reader: &mut impl Read, path: &Path) -> Result<Option<Vec<u8>>> {
     if length > LONGEST {
         return Ok(None);
     }
-    // Read as far as there is something: a length alone is no reason to allocate.
+    // Reads only the bytes that exist: a declared length is no reason to allocate.
     let bytes = files::read_all(reader.take(length), path, 2, LONGEST)?;
     Ok((bytes.len() as u64 == length && Sha256::digest(&bytes)[..] == sum).then_some(bytes))
 }
 
-/// Passes a block on; nothing if its bytes are not a block in spite of a matching checksum.
+/// Passes a block on. Returns `None` if the bytes are not a block although the checksum matches.
 fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>) -> Result<Option<usize>, E> {
     let Some(end) = bytes.iter().position(|&byte| byte == b'\n') else { return Ok(None) };
     let Ok(Head { seen, rows, columns, keys }) = serde_json::from_slice(&bytes[..end]) else {
@@ -216,7 +222,7 @@ fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>)
     let reals: Vec<Vec<f64>> = keys
         .iter()
         .map(|key| match key {
-            Keys::Real(bits) | Keys::Several(bits, _) => {
+            Keys::Real(bits) | Keys::SomeReal(bits) | Keys::Several(bits, _) => {
                 bits.iter().map(|&bits| f64::from_bits(bits)).collect()
             }
             _ => Vec::new(),
@@ -227,6 +233,9 @@ fn decoded<E>(bytes: &[u8], block: &mut impl FnMut(&Block<'_>) -> Result<(), E>)
         Keys::Whole(numbers) => Key::Whole(numbers),
         Keys::Real(_) => Key::Real(reals),
         Keys::Several(_, width) => Key::Several(reals, *width),
+        Keys::SomeText(texts) => Key::SomeText(texts),
+        Keys::SomeWhole(numbers) => Key::SomeWhole(numbers),
+        Keys::SomeReal(_) => Key::SomeReal(reals),
     });
     block(&Block { keys: keys.collect(), rows: table })?;
     Ok(Some(seen))
@@ -262,7 +271,7 @@ mod tests {
         let keys = vec![Key::Text(&ids), Key::Real(&y)];
         partial.append(&Block { keys, rows: array![[1.0, 0.1], [2.0, 1e-300]].view() }, 2).unwrap();
         let keys = vec![Key::Text(&ids[..1]), Key::Real(&y[..1])];
-        // Two rows of the source were bad.
+        // Two rows of the source were invalid.
         partial.append(&Block { keys, rows: array![[3.0, -0.0]].view() }, 5).unwrap();
         fs::read(path).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Vectors and colours that are read several times: in memory, and on disk where they are many.
+//! Vectors and colours that are read several times: in memory, and on disk if they are large.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -10,20 +10,20 @@ use stepwell::reservoir::Embedding;
 
 use crate::memory::Budget;
 
-/// Bytes that are held in memory before a temporary file is begun: a gigabyte, or the share,
-/// one part in this many, of the memory budget.
+/// The most bytes held in memory before a temporary file is used: a gigabyte, or one part in
+/// `SHARE` of the memory budget if that is less.
 const IN_MEMORY: u64 = 1 << 30;
 const SHARE: u64 = 4;
-/// Rows that are read back at a time.
+/// Rows read back at a time.
 const ROWS: usize = 512;
 
-/// Rows of one width, in the order they came, and the colours of their graphs, if they have
-/// them. What is on disk has no name, and goes when this does or the program ends.
+/// Rows of one width, in order of arrival, with the colours of their graphs, if they have any. The
+/// temporary file has no name; it is removed when this value is dropped or the program ends.
 #[derive(Debug)]
 pub struct Spilled {
     width: usize,
     in_memory: Vec<(Array2<f64>, Option<Colours>)>,
-    /// Bytes so far, and how many may be held.
+    /// Bytes so far, and the most bytes held in memory.
     bytes: u64,
     most: u64,
     rest: Option<BufWriter<File>>,
@@ -33,18 +33,18 @@ pub struct Spilled {
 }
 
 impl Spilled {
-    /// Nothing yet.
+    /// Creates an empty store.
     pub fn new(width: usize) -> Self {
         let most = IN_MEMORY.min(Budget::in_force().0 / SHARE);
         Self { width, in_memory: Vec::new(), bytes: 0, most, rest: None, written: 0, has_colours: false }
     }
 
-    /// How many there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.in_memory.iter().map(|(rows, _)| rows.nrows()).sum::<usize>() + self.written
     }
 
-    /// Adds the rows of more graphs. All have colours, or none.
+    /// Adds the rows of more graphs. Either all graphs have colours, or none.
     pub fn append(&mut self, Embedding { vectors, colours, .. }: Embedding) -> io::Result<()> {
         let distinct = colours.as_ref().map_or(0, |colours| colours.view().num_colours());
         let colours_each = size_of::<u64>() + size_of::<u32>();
@@ -71,7 +71,7 @@ impl Spilled {
         Ok(())
     }
 
-    /// Reads all of them; `take` gets some rows, and how many came before.
+    /// Reads all rows; `take` receives a block of rows and the number of rows before it.
     pub fn pass<E: From<io::Error>>(
         &mut self,
         mut take: impl FnMut(Rows<'_>, usize) -> Result<(), E>,
@@ -111,7 +111,7 @@ impl Spilled {
     }
 }
 
-/// Reads the colours of a graph back.
+/// Reads back the colours of a graph.
 fn read_colours(reader: &mut impl Read, bytes: &mut Vec<u8>, colours: &mut Colours) -> io::Result<()> {
     let mut length = [0; 8];
     reader.read_exact(&mut length)?;

@@ -1,10 +1,10 @@
-//! Broken files of every format: one clear sentence each, no panic.
+//! Broken files of every format: each gives one clear error and no panic.
 
 use std::fs;
 
 use stepwell_data::catalog;
 
-/// Writes a file of that name and expects an error whose sentence holds these words.
+/// Writes a file of that name and expects an error message that contains these words.
 #[track_caller]
 fn check(name: &str, bytes: &[u8], words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();

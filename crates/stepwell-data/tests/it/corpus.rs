@@ -1,4 +1,4 @@
-//! Replays the fuzz targets' corpus, findings of earlier runs included.
+//! Replays the corpus of the fuzz targets, including findings of earlier runs.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Tests that cross modules. A new one goes into the file whose name says
-//! what it is about.
+//! Tests that cross modules. Add a new test to the file named after its topic.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! The published datasets, where they are: in `STEPWELL_TEST_DATA`, or in
-//! `../shared/data` beside the checkout.
+//! The published datasets, if available in `STEPWELL_TEST_DATA`, or in `../shared/data` beside the
+//! checkout.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ fn folder(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Name, graphs, classes, mean vertices and undirected edges to two decimals,
-/// self loops, distinct vertex labels, attributes, vertices without edges:
-/// from the table that was computed from the files when they were collected.
+/// Name, graphs, classes, mean vertices and undirected edges to two decimals, self loops, distinct
+/// vertex labels, attributes, isolated vertices: from the table computed when the files were
+/// collected.
 type Row = (&'static str, usize, usize, &'static str, &'static str, usize, usize, usize, usize);
 
 const TABLE: [Row; 11] = [
@@ -86,8 +86,8 @@ fn the_benchmark_is_the_same_from_both_files() {
 #[test]
 fn molecules_of_ogb_come_with_their_split_and_names() {
     let Some(folder) = folder("molecules") else { return };
-    // The archive's files, and what OGB says of them: 1128 molecules, nine columns of
-    // atoms, three of bonds, 80 : 10 : 10 by scaffold.
+    // OGB's description of the archive: 1128 molecules, nine columns for atoms, three for bonds, 80
+    // : 10 : 10 by scaffold.
     let dataset = catalog::read(&folder.join("ogbg_molesol.zip")).unwrap();
     let summary = Summary::of(&dataset);
     assert_eq!((dataset.name.as_str(), dataset.len()), ("ogbg_molesol", 1128));

@@ -1,4 +1,4 @@
-//! From one format to the next and back: nothing is lost on the way.
+//! Converts datasets from one format to another and back: nothing is lost.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use stepwell::graph::{BatchBuilder, EdgeList};
 use stepwell::targets::Targets;
 use stepwell_data::{Dataset, catalog};
 
-/// A graph as TU Dortmund text can hold it, and everything it may carry.
+/// A graph that TU Dortmund text can hold, with every optional feature.
 #[derive(Clone, Debug)]
 struct Drawn {
     vertices: usize,
@@ -19,7 +19,7 @@ struct Drawn {
 fn graph() -> impl Strategy<Value = Drawn> {
     (0usize..7).prop_flat_map(|vertices| {
         let end = 0..vertices.max(1) as u32;
-        // An edge listed twice would have to carry the same both times.
+        // An edge listed twice would have to carry the same values both times.
         let edges = prop::collection::btree_set((end.clone(), end), 0..if vertices == 0 { 1 } else { 12 })
             .prop_map(|edges| {
                 edges.iter().filter(|e| e.0 <= e.1 || !edges.contains(&(e.1, e.0))).copied().collect()
@@ -42,7 +42,8 @@ fn dataset() -> impl Strategy<Value = Dataset> {
                 kind,
                 (of_vertex, of_edge),
             )| {
-                // TU Dortmund text cannot end with a graph without vertices, and shows the width of edge attributes only on an edge.
+                // TU Dortmund text cannot end with a graph without vertices, and shows the width of edge
+                // attributes only on an edge.
                 graphs.push(Drawn {
                     vertices: 2,
                     edges: vec![(0, 1)],

@@ -1,7 +1,8 @@
-//! One fold of a cell: its model is trained and tested with every draw of the weights, and
-//! timed.
+//! Evaluates one fold of a cell: trains, tests and times its model with every draw of the weights.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -15,13 +16,13 @@ use crate::predictions::Predictions;
 use crate::protocol::{Unit, UnitKey, Winner};
 use crate::readouts::Design;
 use crate::run::{FoldResult, Record, Run, Times};
-use crate::subject::Ready;
+use crate::subject::{Ready, Settled};
 use crate::targets;
 
 impl Evaluation<'_> {
-    /// Trains and tests the model of every fold, or reads what an earlier run
-    /// found; nothing until all units are there. If `timed`, the first draw runs
-    /// on one thread, for the clock.
+    /// Trains and tests the model of every fold, or reads the results of an earlier run. Returns
+    /// `None` until all units are finished. If `timed`, the first draw runs on one thread and is
+    /// timed.
     pub fn judge(
         &self,
         run: &Run,
@@ -72,15 +73,17 @@ impl Evaluation<'_> {
     ) -> Result<(FoldResult, Option<Times>, Predictions)> {
         let (learnt, _) = self.parts(fold);
         let (subject, own);
+        let mut choices = BTreeMap::new();
         let ready = if let Inputs::PerFold(pyramid) = &self.inputs {
             let pyramid = Cow::Borrowed(&**pyramid);
-            subject = self.subject.chosen(self.dataset, &self.targets, &learnt)?;
+            (subject, choices) = self.subject.chosen(self.dataset, &self.targets, &learnt)?;
             own = Ready::new(self.dataset, &subject, pyramid, Some(&learnt))?;
             &own
         } else {
             self.shared()?
         };
         let (mut first, mut times, mut qualities) = (None, None, Vec::new());
+        let mut settled = Settled::default();
         for draw in 0..self.protocol.initialisations {
             if progress(draw).is_break() {
                 return Err(stepwell::Error::Cancelled.into());
@@ -91,6 +94,7 @@ impl Evaluation<'_> {
             times = times.or(is_timed.then_some(tested.times));
             first.get_or_insert((tested.alpha, tested.said));
             qualities.push(tested.quality);
+            settled += tested.settled;
         }
         let (alpha, said) = first.expect("a protocol has at least one draw");
         let configuration = winner.map_or(0, |winner| winner.configuration);
@@ -103,11 +107,14 @@ impl Evaluation<'_> {
         if qualities.len() < 2 {
             std = Quality::default();
         }
-        Ok((FoldResult { config, setting, alpha, validation, quality, std }, times, said))
+        let converged = (settled.graphs > 0).then(|| settled.converged as f64 / settled.graphs as f64);
+        let result =
+            FoldResult { config, setting, chosen: choices, alpha, validation, converged, quality, std };
+        Ok((result, times, said))
     }
 
-    /// Takes the time of the model of every fold on one thread, unless an
-    /// earlier run has; nothing until all units are there.
+    /// Times the model of every fold on one thread, unless an earlier run has. Does nothing until
+    /// all units are finished.
     pub fn time(&self, run: &Run, units: &[Unit]) -> Result<()> {
         let Some(chosen) = self.chosen(units) else { return Ok(()) };
         let known = self.state(run)?.times;
@@ -125,7 +132,7 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// The graphs that a fold's model is trained on, and those it is tested on.
+    /// The training and the test graphs of a fold's model.
     pub(super) fn parts(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
         let fold = &self.folds[fold];
         let (mut learnt, mut judged) = if self.protocol.on_validation {
@@ -146,17 +153,25 @@ impl Evaluation<'_> {
         let drawn = ready.draw(&self.protocol, key)?.on(&self.device);
 
         let clock = Instant::now();
-        // Vertices of one graph are embedded together: it is read as a whole in any case.
+        // All vertices of a graph are embedded together, because the whole graph is read anyway.
         let mut together: Vec<usize> = learnt.iter().chain(&judged).copied().collect();
         together.sort_unstable();
-        let all = self.vertices().map(|_| drawn.rows(&together)).transpose()?;
+        let settled = Cell::new(Settled::default());
+        let embedded = |some: &[usize]| -> Result<Rows> {
+            let (rows, more) = drawn.embed(some)?;
+            let mut sum = settled.get();
+            sum += more;
+            settled.set(sum);
+            Ok(rows)
+        };
+        let all = self.vertices().map(|_| embedded(&together)).transpose()?;
         let rows_of = |some: &[usize]| match &all {
             Some(Rows::Vectors(vectors)) => {
                 let places: Vec<usize> =
                     some.iter().map(|row| together.partition_point(|other| other < row)).collect();
                 Ok(Rows::Vectors(vectors.select(&places)))
             }
-            _ => drawn.rows(some),
+            _ => embedded(some),
         };
         let design = Design::new(rows_of(&learnt)?)?;
         let rows: Vec<usize> = (0..learnt.len()).collect();
@@ -173,14 +188,16 @@ impl Evaluation<'_> {
         let said = |target| Said::new(&self.targets, &judged, decisions, chances, target);
         let stream = Stream::new(self.protocol.seed, "predictions", [fold as u64, 0]);
         let said = Predictions::keep(&self.targets, said, judged.len(), stream, self.folds.len());
-        Ok(Tested { alpha: solved.alpha(), quality, said, times: Times { train_seconds, test_seconds } })
+        let times = Times { train_seconds, test_seconds };
+        Ok(Tested { alpha: solved.alpha(), quality, said, settled: settled.get(), times })
     }
 }
 
-/// How one draw of a model did on graphs it was not trained on.
+/// The result of one draw of a model on held-out graphs.
 struct Tested {
     alpha: f64,
     quality: Quality,
     said: Predictions,
+    settled: Settled,
     times: Times,
 }

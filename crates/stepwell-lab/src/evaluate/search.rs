@@ -1,5 +1,5 @@
-//! The search of a cell: every configuration with every draw of its weights is embedded
-//! once, and read in every fold with every penalty.
+//! The hyperparameter search of a cell: every configuration with every draw of its weights is
+//! embedded once, and evaluated in every fold with every penalty.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -17,8 +17,8 @@ use crate::subject::Ready;
 use crate::targets;
 
 impl Evaluation<'_> {
-    /// Does what is missing of this process' share of the units, and returns
-    /// all that are there: none where nothing is searched.
+    /// Computes the missing units of this process's share. Returns all finished units; none without
+    /// a search.
     pub fn search(
         &self,
         run: &Run,
@@ -60,21 +60,21 @@ impl Evaluation<'_> {
         Ok(units)
     }
 
-    /// What configurations are compared by on some graphs.
+    /// The metric that configurations are compared by on some graphs.
     pub(super) fn compared_by(&self, graphs: &[usize]) -> Metric {
         targets::usable(targets::searched_by(self.metric), &self.targets, graphs)
     }
 
-    /// In how many folds configurations are compared by accuracy, or RMSE, because the metric
-    /// has no value on the validation graphs.
+    /// The number of folds that compare configurations by accuracy or RMSE, because the metric has
+    /// no value on the validation graphs.
     pub fn folds_compared_otherwise(&self) -> usize {
         let metric = targets::searched_by(self.metric);
         let otherwise = |fold: &&Fold| self.compared_by(&fold.validation) != metric;
         if self.protocol.searches() { self.folds.iter().filter(otherwise).count() } else { 0 }
     }
 
-    /// One pass over all graphs, read in every fold with every alpha; and the
-    /// seconds of it in which graphs were embedded.
+    /// Embeds all graphs once and evaluates them in every fold with every alpha. Also returns the
+    /// seconds of embedding.
     fn unit(&self, ready: &Ready<'_>, key: UnitKey) -> Result<(Unit, f64)> {
         let graphs: Vec<usize> = (0..self.targets.len()).collect();
         let clock = Instant::now();
@@ -106,8 +106,8 @@ impl Evaluation<'_> {
         Ok((Unit { key, validation, test }, embedding_seconds))
     }
 
-    /// The model of every fold: the winner of a search, or the only one; nothing
-    /// until all units of the search are there.
+    /// The winner of every fold, or `None` for each fold without a search. Returns `None` until all
+    /// units of the search are finished.
     pub(super) fn chosen(&self, units: &[Unit]) -> Option<Vec<Option<Winner>>> {
         if self.protocol.searches() {
             Some(winners(&self.protocol, units)?.into_iter().map(Some).collect())

@@ -45,14 +45,14 @@ fn trained(dataset: &Dataset, folds: &[Fold]) -> (TrainedModel, Array2<f64>) {
     (*trained, decisions)
 }
 
-/// A benchmark whose vertices carry numbers, of one kind of graph or another.
+/// A benchmark whose vertices carry random attributes; the `replaced` graphs come from `other`.
 fn carrying(dataset: &Dataset, other: &Dataset, replaced: &[usize]) -> Dataset {
     let mut graphs = GraphBatch::default();
     let mut stream = Stream::new(1, "evaluate test", [0, 0]);
     for graph in 0..dataset.len() {
         let is_replaced = replaced.contains(&graph);
         let alone = if is_replaced { other } else { dataset }.graphs.select(&[graph]).bare();
-        // Drawn for every graph, so that those that stay are the same.
+        // Drawn for every graph, so that the graphs not replaced stay the same.
         let drawn: Vec<f64> = (0..2 * 1000).map(|_| stream.normal()).collect();
         let shift = if is_replaced { 100.0 } else { 3.0 };
         let values = drawn.iter().take(2 * alone.num_vertices()).map(|value| value + shift).collect();
@@ -80,24 +80,24 @@ fn nothing_is_learnt_from_the_graphs_it_is_judged_by() {
         let whole = made(&[]);
         let (expected, decisions) = trained(&whole, &folds);
 
-        // Other labels for the test graphs.
+        // Different labels for the test graphs.
         let mut relabelled = whole.clone();
         let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
         folds[0].test.iter().for_each(|&graph| classes[graph] = (classes[graph] + 1) % 3);
         assert_eq!(trained(&relabelled, &folds), (expected.clone(), decisions.clone()));
 
-        // Other graphs in their places: the model is the same, what it says of them is not.
+        // Different test graphs: the model stays the same, its predictions do not.
         let (found, said) = trained(&made(&folds[0].test), &folds);
         assert_eq!(found, expected);
         assert_ne!(said, decisions);
 
-        // Another graph to learn from is another model.
+        // A different training graph gives a different model.
         assert_ne!(trained(&made(&folds[0].train[..1]), &folds).0.model.features, expected.model.features);
     }
 }
 
-/// Rings with chords: two classes that differ in how many chords close a triangle. Labels of
-/// vertices say nothing.
+/// Rings with chords: two classes that differ in the number of chords that close a triangle. Vertex
+/// labels carry no information.
 fn chords(count: u64) -> Dataset {
     let (mut builder, mut classes) = (BatchBuilder::default(), Vec::new());
     for graph in 0..count {
@@ -138,14 +138,14 @@ fn options_are_chosen_without_the_graphs_it_is_judged_by() {
     let (chosen, alpha, quality) = judged(&dataset);
     assert!(chosen.choose.is_empty());
     assert_ne!(chosen.structure, config.structure, "what helps is chosen");
-    // All test graphs are of the other class: of all graphs, no option explains anything.
+    // All test graphs are of the other class: over all graphs, no option explains anything.
     let mut relabelled = dataset.clone();
     let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
     fold.test.iter().for_each(|&graph| classes[graph] = 1 - classes[graph]);
     let (found, same, worse) = judged(&relabelled);
     assert_eq!((found, same), (chosen.clone(), alpha));
     assert_ne!(worse, quality);
-    // The same of training graphs is another choice.
+    // The same change in the training graphs changes the choice.
     let mut relabelled = dataset.clone();
     let Targets::Classes(Labels::Int(classes)) = &mut relabelled.targets else { unreachable!() };
     fold.train[..50].iter().for_each(|&graph| classes[graph] = 1 - classes[graph]);
@@ -210,7 +210,7 @@ fn folds_that_are_known_are_not_judged_again() {
         found.unwrap().into_iter().map(|(result, _)| result).collect()
     };
     let whole = results(evaluation(&five).judge(&Run::default(), &[], true, going).unwrap());
-    // Ended in the second fold.
+    // Interrupted in the second fold.
     let stopping = |progress: Progress| match progress.done {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
@@ -256,7 +256,7 @@ fn a_search_reads_vectors_as_the_model_does() {
     assert_eq!(kernel[0].validation[0].len(), 1, "its own penalty");
 }
 
-/// What the committed records of the paper's tables were made with.
+/// The fingerprints of the committed records of the paper's tables.
 #[test]
 fn fingerprints_of_committed_records_stay_valid() {
     let dataset = generate(&BenchmarkOptions::named("b-easy").unwrap()).unwrap();

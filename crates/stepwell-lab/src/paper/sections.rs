@@ -88,7 +88,7 @@ pub(super) fn time(page: &mut Page, run: &PaperRun<'_>) {
         "Times cover training and testing the winners on one thread of the machine below, without \
          pooling; the paper's times come from another machine.",
     );
-    let legend = "Point at a mark for its values; click an architecture in the legend to hide it.";
+    let legend = "Hover over a mark for its values; click an architecture in the legend to hide it.";
     for (_, picture) in charts::of_times(run) {
         page.subheading(&picture.title);
         picture.notes.iter().for_each(|note| page.paragraph(note));

@@ -1,32 +1,31 @@
-//! A rectangle of the picture with numbers along two of its sides, as they are
-//! or in powers of ten.
+//! A plot area with numbers along two of its sides, on linear or logarithmic scales.
 
 use super::legend::short;
 use super::svg::{Svg, shortened, text_width};
 
-/// From the smallest value to the largest.
+/// The scale of an axis, from the smallest value to the largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scale {
-    /// Equal steps add as much.
+    /// Equal steps add equal amounts.
     Linear(f64, f64),
-    /// Equal steps are as many times more.
+    /// Equal steps multiply by equal factors.
     Log(f64, f64),
 }
 
 impl Scale {
-    /// With a little room around values.
+    /// A linear scale with a small margin around the values.
     pub fn linear(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values);
         Self::Linear(low, high)
     }
 
-    /// With room around values for the marks at them.
+    /// A linear scale with a margin wide enough for the marks.
     pub fn roomy(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values);
         Self::Linear(low - 0.06 * (high - low), high + 0.06 * (high - low))
     }
 
-    /// With a little room around values, of which only those above 0 count.
+    /// A logarithmic scale with a small margin around the values above 0; other values are ignored.
     pub fn log(values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0f64);
         for value in values.filter(|value| value.is_finite() && *value > 0.0) {
@@ -44,7 +43,7 @@ impl Scale {
         (low, high)
     }
 
-    /// Where a value lies, from 0 to 1.
+    /// The relative position of a value, from 0 to 1.
     pub fn share(self, value: f64) -> f64 {
         let (value, low, high) = match self {
             Self::Linear(low, high) => (value, low, high),
@@ -53,7 +52,7 @@ impl Scale {
         if high > low { (value - low) / (high - low) } else { 0.5 }
     }
 
-    /// Round values, about so many, and how they are written.
+    /// About `count` round values, and their labels.
     pub fn ticks(self, count: usize) -> Vec<(f64, String)> {
         let (low, high) = match self {
             Self::Linear(low, high) => return ticks(low, high, count),
@@ -66,7 +65,7 @@ impl Scale {
                 .filter(|value| *value >= low && *value <= high)
                 .collect()
         };
-        // As fine as there is room for.
+        // As fine as space allows.
         let factors: [&[f64]; 5] = [
             &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
             &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
@@ -89,7 +88,7 @@ impl Scale {
     }
 }
 
-/// Where data lie in the picture.
+/// The area of the picture that shows data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plot {
     pub left: f64,
@@ -100,30 +99,30 @@ pub(super) struct Plot {
     pub y: Scale,
 }
 
-/// How far apart the lines of a plot are at least that is not to be zoomed.
+/// The smallest distance between grid lines in a plot that cannot be zoomed.
 const APART: (f64, f64) = (44.0, 32.0);
 
-/// How far outside their numbers are.
+/// The distance of the tick labels from the plot.
 const OUTSIDE: (f64, f64) = (15.0, 6.0);
 
 impl Plot {
-    /// The room that numbers take to the left of a plot of that height.
+    /// The width of the tick labels left of a plot of that height.
     pub fn room_for_numbers(y: Scale, height: f64) -> f64 {
         let numbers = y.ticks((height / APART.1) as usize);
         OUTSIDE.1 + numbers.iter().map(|(_, text)| text_width(text, 12.0)).fold(0.0, f64::max)
     }
 
-    /// Where a value lies, from left to right.
+    /// The horizontal position of a value.
     pub fn to_x(self, value: f64) -> f64 {
         self.left + self.width * self.x.share(value)
     }
 
-    /// Where a value lies, from top to bottom.
+    /// The vertical position of a value.
     pub fn to_y(self, value: f64) -> f64 {
         self.top + self.height * (1.0 - self.y.share(value))
     }
 
-    /// Draws grid lines with their numbers, the border, and what it is above it.
+    /// Draws grid lines with tick labels, the frame, and a heading above it.
     pub fn draw(&self, svg: &mut Svg, heading: &str) {
         let Self { left, top, width, height, .. } = *self;
         self.grid(svg, APART, OUTSIDE, "");
@@ -131,8 +130,8 @@ impl Plot {
         svg.label((left, top - 8.0), "heading", &shortened(heading, (width / 7.5) as usize));
     }
 
-    /// The same with what the axes show beside them. The page's script finds what
-    /// it needs to draw it anew in `data-` attributes.
+    /// Draws the axes with their labels. The `data-` attributes hold what the page's script needs
+    /// to redraw them.
     pub fn draw_labelled(&self, svg: &mut Svg, x_label: &str, y_label: &str) {
         let Self { left, top, width, height, .. } = *self;
         // Without the last digits, which may depend on the machine.
@@ -146,7 +145,7 @@ impl Plot {
         svg.upright((left - 46.0, top + height / 2.0), "middle", y_label);
     }
 
-    /// Round values from left to right, at most so many, whose numbers do not touch.
+    /// At most `count` round values on the x axis whose labels do not touch.
     fn x_ticks(&self, count: usize) -> Vec<(f64, String)> {
         let touch = |ticks: &[(f64, String)]| {
             ticks.windows(2).any(|pair| {
@@ -158,7 +157,7 @@ impl Plot {
         counts.find(|ticks| !touch(ticks)).unwrap_or_else(|| self.x.ticks(2))
     }
 
-    /// Lines so far apart at least, and their numbers so far outside.
+    /// Draws grid lines at least `apart` from each other, with tick labels `outside` the plot.
     fn grid(&self, svg: &mut Svg, apart: (f64, f64), outside: (f64, f64), class: &str) {
         let Self { left, top, width, height, .. } = *self;
         let (right, bottom) = (left + width, top + height);
@@ -175,7 +174,7 @@ impl Plot {
     }
 }
 
-/// The range of values with a little room on both sides; never empty.
+/// The range of values with a small margin on both sides; never empty.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for value in values.filter(|value| value.is_finite()) {
@@ -190,7 +189,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Round values between two others, about so many, and how they are written.
+/// About `count` round values between two others, and their labels.
 fn ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let rough = (high - low) / count.max(2) as f64;
     if !(rough.is_finite() && rough > 0.0) {

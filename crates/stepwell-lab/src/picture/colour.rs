@@ -1,12 +1,11 @@
-//! Colours that stay apart for the colour-blind, on light paper and on dark.
+//! Colours that colour-blind readers can distinguish, on light and dark backgrounds.
 //!
-//! Elements have classes, not colours: `c0` to `c7` for categories, `s0` to `s8`
-//! for amounts, `d0` to `d8` for amounts below and above 0. A style sheet inside
-//! each picture says what they look like in either light.
+//! Elements have classes, not colours: `c0` to `c7` for categories, `s0` to `s8` for amounts, `d0`
+//! to `d8` for amounts below and above 0. A style sheet inside each picture defines their colours
+//! for light and dark mode.
 
-/// How many categories have a colour of their own. The colours were found by a
-/// search for such that keep their distance under all three kinds of colour
-/// blindness and their contrast to the paper.
+/// The number of categories with a colour of their own. A search found colours that stay distinct
+/// under all three kinds of colour blindness and contrast with the background.
 pub const NUM_CATEGORIES: usize = 8;
 
 /// The steps of a scale of amounts or differences.
@@ -20,7 +19,7 @@ pub const STYLE: &str = concat!(
     "}\n"
 );
 
-/// The class of a category; they repeat.
+/// The class of a category; colours repeat.
 pub fn category(index: usize) -> String {
     format!("c{}", index % NUM_CATEGORIES)
 }
@@ -36,7 +35,7 @@ pub fn difference(share: f64) -> String {
 }
 
 fn step(share: f64) -> usize {
-    // What is no number is cast to 0.
+    // NaN is cast to 0.
     ((share * (STEPS - 1) as f64).round().clamp(0.0, (STEPS - 1) as f64)) as usize
 }
 
@@ -56,7 +55,7 @@ mod tests {
         [0, 1, 2].map(|row| (0..3).map(|k| matrix[row][k] * vector[k]).sum())
     }
 
-    /// WCAG's contrast.
+    /// The contrast ratio by WCAG.
     fn contrast(a: &str, b: &str) -> f64 {
         let luminance = |colour| {
             let [r, g, b] = linear(colour);
@@ -66,7 +65,7 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
-    /// CIELAB, as seen through one of the matrices below.
+    /// The colour in CIELAB, seen through one of the matrices below.
     fn lab(colour: &str, eyes: &[[f64; 3]; 3]) -> [f64; 3] {
         let seen = times(eyes, linear(colour)).map(|x| x.clamp(0.0, 1.0));
         let to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
@@ -76,7 +75,7 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// No defect, then protanopia, deuteranopia and tritanopia (Machado and others, 2009).
+    /// Normal vision, then protanopia, deuteranopia and tritanopia (Machado et al., 2009).
     const EYES: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -84,7 +83,7 @@ mod tests {
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
     ];
 
-    /// The colours of a kind of class, on light paper or on dark.
+    /// The colours of a kind of class, in light or dark mode.
     fn colours(kind: char, dark: bool) -> Vec<&'static str> {
         let (light_sheet, dark_sheet) = STYLE.split_once("@media").unwrap();
         let sheet = if dark { dark_sheet } else { light_sheet };

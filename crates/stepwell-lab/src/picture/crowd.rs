@@ -1,38 +1,38 @@
-//! Points that push each other away, those far off as one (Barnes and Hut).
+//! Points that repel each other, with distant points treated as one (Barnes and Hut).
 
 /// A square of the plane with the points in it.
 #[derive(Clone, Copy, Debug)]
 struct Square {
-    /// Its points lie here on average.
+    /// The mean of its points.
     centre: [f64; 2],
     count: f64,
     width: f64,
-    /// Its points, as a range.
+    /// The range of its points.
     points: (u32, u32),
-    /// The square behind all that are inside this one.
+    /// The square after all that lie inside this one.
     next: u32,
     is_leaf: bool,
 }
 
-/// Squares inside squares, each followed by those inside it.
+/// Nested squares in depth-first order.
 #[derive(Debug, Default)]
 pub(super) struct Crowds {
     squares: Vec<Square>,
-    /// The points, those of a square one behind the other.
+    /// The points, with those of a square adjacent.
     points: Vec<[f64; 2]>,
 }
 
-/// Points of a square that is not divided.
+/// A square with at most this many points is not divided.
 const FEW: usize = 8;
 
-/// Squares inside squares, at most; points at one place cannot be parted.
+/// The deepest nesting of squares; points at the same position cannot be separated.
 const DEPTH: usize = 32;
 
-/// A square is one crowd if its width is below this part of its distance.
+/// A square is treated as one point if its width is below this fraction of its distance.
 const FAR: f64 = 0.9;
 
 impl Crowds {
-    /// Takes points in, instead of those before.
+    /// Replaces the points.
     pub fn gather(&mut self, points: &[[f64; 2]]) {
         self.squares.clear();
         self.points.clear();
@@ -77,13 +77,13 @@ impl Crowds {
         self.squares[place].next = self.squares.len() as u32;
     }
 
-    /// The push on a point: each of the others adds 1 over its distance.
+    /// The force on a point: each other point contributes 1 over its distance.
     pub fn push(&self, point: [f64; 2]) -> [f64; 2] {
         let mut sum = [0.0; 2];
         let mut add = |from: [f64; 2], count: f64| {
             let (dx, dy) = (point[0] - from[0], point[1] - from[1]);
             let square = dx * dx + dy * dy;
-            // A point does not push itself, nor whatever lies exactly where it is.
+            // A point does not repel itself or points at exactly the same position.
             if square > 0.0 {
                 let push = count / square.max(1e-4);
                 sum = [sum[0] + push * dx, sum[1] + push * dy];
@@ -107,7 +107,7 @@ impl Crowds {
     }
 }
 
-/// Moves the points that pass to the front, keeping the order of those; how many.
+/// Moves the points that pass to the front, in their order. Returns how many there are.
 fn parted(points: &mut [[f64; 2]], pass: impl Fn(&[f64; 2]) -> bool) -> usize {
     let mut front = 0;
     for index in 0..points.len() {

@@ -1,9 +1,10 @@
-//! Graphs as points: their vectors, projected to a plane.
+//! Graphs as points: their vectors, projected onto a plane.
 
 use ndarray::{Array2, ArrayView2};
 use stepwell::projection::{AxisKind, Projection, ProjectionOptions, lda, pca};
 use stepwell::rng::Stream;
 use stepwell::targets::Targets;
+use stepwell_data::counted;
 
 use super::Picture;
 use super::colour;
@@ -12,38 +13,37 @@ use super::scatter::{Point, Scatter, Series};
 use super::svg::shortened;
 use crate::error::{Error, Result};
 
-/// Points that are drawn, at most; of more, so many by lot. The projection is
-/// that of all.
+/// The most points drawn; of more graphs, a random sample. The projection is that of all graphs.
 const MOST_POINTS: usize = 20_000;
 
-/// Characters of a name that is pointed at.
+/// The most characters of a name in a tooltip.
 const NAME: usize = 80;
 
-/// Which plane.
+/// The choice of the plane.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Method {
-    /// Where classes lie farthest apart.
+    /// The plane that separates the classes best.
     Lda,
-    /// Where vectors vary most.
+    /// The plane of largest variance.
     Pca,
 }
 
-/// Vectors and what is known of the graphs they stand for.
+/// Vectors, and the metadata of their graphs.
 #[derive(Clone, Copy, Debug)]
 pub struct Vectors<'a> {
-    /// What the graphs are called together.
+    /// The name of the dataset.
     pub name: &'a str,
     /// A row per graph.
     pub rows: ArrayView2<'a, f64>,
-    /// What colours them.
+    /// The targets that determine the colours.
     pub targets: &'a Targets,
-    /// What each is called.
+    /// The name of each graph.
     pub ids: &'a [String],
-    /// How many vertices each has, where that is known.
+    /// The number of vertices of each graph, if known.
     pub sizes: Option<&'a [usize]>,
 }
 
-/// The picture, and where every graph lies in it.
+/// Returns the picture, the projection and the position of every graph.
 pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projection, Array2<f64>)> {
     let Vectors { name, rows, targets, ids, sizes } = *vectors;
     for (what, found) in
@@ -83,7 +83,7 @@ pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projectio
             _ => text += &format!("\nclass {}", shortened(&groups.names[group], NAME)),
         }
         if let Some(sizes) = sizes {
-            text += &format!("\n{} vertices", sizes[graph]);
+            text += &format!("\n{}", counted(sizes[graph], "vertex"));
         }
         series[group].points.push(Point { x: points[(graph, 0)], y: points[(graph, 1)], text });
     }
@@ -113,7 +113,7 @@ pub fn plot(vectors: &Vectors<'_>, method: Method) -> Result<(Picture, Projectio
     Ok((Picture { title, svg: scatter.svg(), notes, table }, projection, points))
 }
 
-/// The graphs that are drawn, ascending.
+/// The indices of the drawn graphs, ascending.
 fn drawn(count: usize) -> Vec<usize> {
     let mut graphs: Vec<usize> = (0..count).collect();
     if count > MOST_POINTS {
@@ -128,7 +128,7 @@ fn drawn(count: usize) -> Vec<usize> {
     graphs
 }
 
-/// What an axis shows, in words.
+/// The label of an axis.
 fn label(projection: &Projection, axis: usize, method: Method) -> String {
     let percent = 100.0 * projection.explained[axis];
     let before = projection.kinds[..axis].iter().filter(|kind| **kind == projection.kinds[axis]).count();
@@ -147,13 +147,13 @@ fn label(projection: &Projection, axis: usize, method: Method) -> String {
     }
 }
 
-/// Graphs by colour.
+/// Graphs grouped by colour.
 struct Groups {
     names: Vec<String>,
     /// The group of each graph.
     of: Vec<usize>,
     meaning: &'static str,
-    /// Whether groups are amounts, from little to much.
+    /// Whether groups are ordered amounts.
     ordered: bool,
 }
 
@@ -166,7 +166,7 @@ impl Groups {
             let names = vec!["graphs".to_owned()];
             return Self { names, of: vec![0; count], meaning: "all the same", ordered: false };
         };
-        // Fifths of the graphs, by their targets; equal ones stay together.
+        // Fifths of the graphs by target; equal targets stay together.
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
         let mut bounds: Vec<f64> = (0..5).filter_map(|k| sorted.get(k * count / 5).copied()).collect();
@@ -189,7 +189,7 @@ impl Groups {
     }
 }
 
-/// Where the groups lie.
+/// A table of the group centres.
 fn centres(groups: &Groups, points: &Array2<f64>) -> Table {
     let mut sums = vec![(0usize, [0.0; 2]); groups.names.len()];
     for (point, &group) in points.rows().into_iter().zip(&groups.of) {
@@ -202,7 +202,7 @@ fn centres(groups: &Groups, points: &Array2<f64>) -> Table {
         vec![Cell::text(name.clone()), Cell::number(*count as f64, 0), mean(0), mean(1)]
     };
     Table {
-        caption: "Where they lie on average".to_owned(),
+        caption: "Centres of the groups".to_owned(),
         header: ["class", "graphs", "from left to right", "from bottom to top"].map(str::to_owned).to_vec(),
         rows: groups.names.iter().zip(&sums).map(row).collect(),
     }

@@ -1,10 +1,12 @@
-//! Why a graph, or a vertex, got its decision value: what each vertex adds or takes away.
+//! Explains the decision value of a graph or a vertex by the contribution of each vertex.
 
 use ndarray::Array2;
 use serde::Serialize;
+use serde_json::Value;
 use stepwell::graph::{EdgeList, Graph, GraphRef};
-use stepwell::model::Explanation;
+use stepwell::model::{Explanation, TrainedModel};
 use stepwell::pyramid::Pyramid;
+use stepwell::targets::Task;
 
 use super::Picture;
 use super::colour;
@@ -13,27 +15,27 @@ use super::molecule::Molecule;
 use super::page::{Cell, Table};
 use super::panel::{Panel, Panels, Vertex};
 use super::scene::{Level, Subject, levels};
-use super::svg::{Svg, shortened};
+use super::svg::{Svg, fitted, shortened};
 use crate::error::Result;
 
-/// Rows of the page's table: the vertices that matter most.
+/// Rows of the page's table: the vertices with the largest contributions.
 const LISTED: usize = 200;
 
 /// The contributions behind the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
-    /// What every graph gets.
+    /// The part of the decision that all graphs share.
     pub intercept: f64,
-    /// Intercept and contributions together.
+    /// The sum of the intercept and the contributions.
     pub decision: f64,
-    /// For each level that is read, its number and what its vertices add.
+    /// For each level that the model reads, its number and the contributions of its vertices.
     pub levels: Vec<(usize, Vec<f64>)>,
-    /// All of them on the vertices of the graph itself.
+    /// All contributions, mapped to the vertices of the graph itself.
     pub vertices: Vec<f64>,
 }
 
 impl Shares {
-    /// One column of an explanation.
+    /// Extracts one column of an explanation.
     pub fn of(subject: &Subject<'_>, explanation: &Explanation, column: usize) -> Result<Self> {
         if column >= explanation.intercept.len() {
             let (limit, found) = ((explanation.intercept.len() as u64).saturating_sub(1), column as u64);
@@ -57,48 +59,57 @@ impl Shares {
     }
 }
 
-/// What programs are told of an explained graph.
+/// An explained graph, for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explained<'a> {
-    /// What the model says: a class; nothing for a regression.
+pub struct Explained {
+    /// The predicted class, with the type of the training targets; `None` for regression.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prediction: Option<&'a str>,
-    /// The class that is explained.
+    pub prediction: Option<Value>,
+    /// The explained class, with the type of the training targets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<&'a str>,
-    /// Of several targets, the one that is explained.
+    pub class: Option<Value>,
+    /// The explained target, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Intercept and contributions together.
+    /// The sum of the intercept and the contributions.
     pub decision: f64,
-    /// What every graph gets.
+    /// The part of the decision that all graphs share.
     pub intercept: f64,
-    /// What the vertices of each level read add.
+    /// The contributions of the vertices of each level that the model reads.
     pub levels: Vec<ExplainedLevel>,
-    /// All of it on the vertices of the graph itself.
+    /// All contributions, mapped to the vertices of the graph itself.
     pub vertices: Vec<f64>,
 }
 
-/// What the vertices of one level add.
+/// The contributions of the vertices of one level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedLevel {
-    /// How many poolings lead here.
+    /// The number of poolings before this level.
     pub level: usize,
     /// A number per vertex.
     pub contributions: Vec<f64>,
 }
 
-impl<'a> Explained<'a> {
-    /// Shares of the decision value of `class`.
-    pub fn new(shares: &Shares, class: Option<&'a str>, prediction: Option<&'a str>) -> Self {
+impl Explained {
+    /// Describes the contributions to the decision value in a column of an explanation, for a graph
+    /// of the `predicted` class.
+    pub fn new(model: &TrainedModel, shares: &Shares, column: usize, predicted: Option<usize>) -> Self {
         let level = |(level, values): &(usize, Vec<f64>)| ExplainedLevel {
             level: *level,
             contributions: values.clone(),
         };
+        let class = |class: usize| {
+            let known = (class < model.classes.len()).then(|| model.classes.select(&[class]))?;
+            serde_json::to_value(known).ok()?.as_array()?.first().cloned()
+        };
+        let prediction = match model.readout.task() {
+            Task::Binary { .. } => Some(u8::from(shares.decision > 0.0).into()),
+            _ => predicted.and_then(class),
+        };
         Self {
             prediction,
-            class,
-            target: None,
+            class: class(column),
+            target: (model.readout.task().num_targets() > 1).then(|| model.target(column)),
             decision: shares.decision,
             intercept: shares.intercept,
             levels: shares.levels.iter().map(level).collect(),
@@ -107,16 +118,31 @@ impl<'a> Explained<'a> {
     }
 }
 
-/// The picture of what vertices add to a decision value, which is that of `what`:
-/// `class mutagenic`, `the prediction`.
+/// Names the decision value in a column of an explanation: `toward class mutagenic`, `toward NR-AR = 1`,
+/// `prediction of logS`.
+pub fn question(model: &TrainedModel, column: usize) -> String {
+    let target = model.targets.get(column).cloned().unwrap_or_else(|| format!("target {column}"));
+    match model.readout.task() {
+        Task::Binary { .. } => format!("toward {target} = 1"),
+        Task::Regression { targets: 1 } if model.targets.is_empty() => "prediction".to_owned(),
+        Task::Regression { .. } => format!("prediction of {target}"),
+        Task::Classification { .. } => {
+            let class = model.classes.names().into_iter().nth(column);
+            format!("toward class {}", class.unwrap_or_else(|| column.to_string()))
+        }
+    }
+}
+
+/// Draws the contributions of vertices to the decision value that `what` [names](question).
 pub fn draw(subject: &Subject<'_>, shares: &Shares, what: &str) -> Result<Picture> {
     draw_named(subject, shares, what, None)
 }
 
-/// Vertices of a large graph that are drawn around the one explained.
+/// The most vertices drawn around the explained one.
 const NEAR: usize = 250;
 
-/// The same for the decision value of one vertex, of which a large graph is drawn nearby.
+/// Draws the contributions to the decision value of one vertex; of a large graph, only its
+/// neighbourhood.
 pub fn draw_vertex(subject: &Subject<'_>, shares: &Shares, vertex: usize, what: &str) -> Result<Picture> {
     let graph = subject.graph;
     let n = graph.num_vertices();
@@ -157,7 +183,7 @@ pub fn draw_vertex(subject: &Subject<'_>, shares: &Shares, vertex: usize, what: 
     draw_named(&subject, &drawn, what, Some(&Around { place: 0, names: &names, all: n }))
 }
 
-/// At most so many vertices, the nearest of one, itself first.
+/// At most `most` vertices, nearest to `vertex` first, starting with itself.
 fn near(graph: GraphRef<'_>, vertex: usize, most: usize) -> Vec<u32> {
     let mut seen = vec![false; graph.num_vertices()];
     seen[vertex] = true;
@@ -175,12 +201,12 @@ fn near(graph: GraphRef<'_>, vertex: usize, most: usize) -> Vec<u32> {
     found
 }
 
-/// The vertex that is explained, among those that are drawn.
+/// The explained vertex among the drawn ones.
 struct Around<'a> {
     place: usize,
-    /// What those drawn are called in their graph.
+    /// The numbers of the drawn vertices in their graph.
     names: &'a [u32],
-    /// How many the graph has.
+    /// The number of vertices of the graph.
     all: usize,
 }
 
@@ -197,7 +223,7 @@ fn draw_named(
     around: Option<&Around<'_>>,
 ) -> Result<Picture> {
     let levels = levels(subject)?;
-    // The whole on the graph itself, then each coarse level that is read.
+    // The total on the graph itself, then each coarse level that the model reads.
     let mut drawn = vec![(0, &shares.vertices)];
     drawn
         .extend(shares.levels.iter().filter(|(level, _)| *level > 0).map(|(level, values)| (*level, values)));
@@ -217,10 +243,10 @@ fn draw_named(
         })
         .collect();
 
-    let name = shortened(what, 40);
-    let title = format!("{}: {name}", shortened(subject.name, 60));
+    let what = shortened(what, 60);
+    let title = format!("{}: {what}", shortened(subject.name, 60));
     let sum = match around {
-        // Of a large graph some are not drawn.
+        // Some vertices of a large graph are not drawn.
         Some(_) => shares.decision - shares.intercept,
         None => shares.levels.iter().flat_map(|(_, values)| values).sum(),
     };
@@ -230,26 +256,31 @@ fn draw_named(
     if around.is_some() {
         legend.key("largest: the vertex explained");
     }
-    let side_by_side = Panels::new(drawn.iter().map(|(number, _)| levels[*number].places.as_slice()), 64.0);
+    let side_by_side = Panels::new(drawn.iter().map(|(number, _)| levels[*number].places.as_slice()), 86.0);
     let (width, height) = side_by_side.size();
     let width = width.max(460.0);
-    let description = format!("Decision value for {name}: {equation}");
+    let description = format!("{title}: {equation}");
     let mut svg = Svg::new((width, height + legend.height(width)), &title, &description);
-    svg.label((24.0, 28.0), "title", &shortened(&title, (width / 9.5) as usize));
-    svg.label((24.0, 48.0), "", &format!("decision value {equation}"));
+    let room = width - 48.0;
+    // Bold letters are wider than the estimate.
+    svg.label((24.0, 28.0), "title", &fitted(subject.name, room, 17.5));
+    svg.label((24.0, 50.0), "heading", &fitted(&what, room, 14.0));
+    svg.label((24.0, 70.0), "", &equation);
     for (index, panel) in panels.iter().enumerate() {
         side_by_side.draw(&mut svg, index, panel);
     }
     legend.draw(&mut svg, width, height);
     let mut notes = vec![match around {
-        Some(_) => "A decision value is its intercept plus what the inputs of each vertex add. The intercept is what the model says of the vertex if no vertex has any input.",
-        None => "A decision value is its intercept plus what each vertex of the levels read adds. The intercept of a model with landmarks is what it says of the mean training graph.",
+        Some(_) => "A decision value is the intercept plus the contribution of the inputs of each vertex. The intercept is the decision value if no vertex has any input.",
+        None => "A decision value is the intercept plus the contribution of each vertex of the aggregated levels. With landmarks, the intercept is the decision value of a graph with the mean vector of the training graphs.",
     }.to_owned()];
     if let Some(around) = around {
         legend_note(&mut notes, shares, around);
     }
     if drawn.len() > 1 {
-        notes.push("What a coarse vertex adds is shared among the vertices it stands for.".to_owned());
+        notes.push(
+            "The contribution of a coarse vertex is divided among the vertices it stands for.".to_owned(),
+        );
     }
     Ok(Picture { title, svg: svg.finish(), notes, table: Some(table(shares, molecule.as_ref(), around)) })
 }
@@ -285,7 +316,10 @@ fn panel<'a>(
             _ => format!("contributions of level {number}"),
         },
         lines: [
-            format!("{} vertices add {:.4}", values.len(), values.iter().sum::<f64>()),
+            match values.len() {
+                1 => format!("1 vertex adds {:.4}", values.iter().sum::<f64>()),
+                count => format!("{count} vertices add {:.4}", values.iter().sum::<f64>()),
+            },
             format!("{positive} for it, {negative} against it"),
         ],
         vertices: values.iter().enumerate().map(vertex).collect(),
@@ -294,7 +328,7 @@ fn panel<'a>(
     }
 }
 
-/// Says what is not drawn of a large graph.
+/// Adds a note about the parts of a large graph that are not drawn.
 fn legend_note(notes: &mut Vec<String>, shares: &Shares, around: &Around<'_>) {
     let others = around.all - around.names.len();
     if others > 0 {
@@ -309,7 +343,7 @@ fn legend_note(notes: &mut Vec<String>, shares: &Shares, around: &Around<'_>) {
     }
 }
 
-/// The vertices that matter most.
+/// The table of the vertices with the largest contributions.
 fn table(shares: &Shares, molecule: Option<&Molecule>, around: Option<&Around<'_>>) -> Table {
     let mut all: Vec<(usize, usize, f64)> = shares
         .levels

@@ -1,23 +1,23 @@
-//! Places for the vertices of a graph that has none.
+//! Computes positions for the vertices of a graph without coordinates.
 //!
-//! Every component begins with the two main axes of the distances to a few far
-//! vertices (pivot MDS), which unfolds it; then edges pull and vertices push
-//! each other away (Fruchterman and Reingold), vertices far off as crowds
-//! (Barnes and Hut). Components are put side by side. Nothing but sums, products
-//! and square roots is used, so that all machines draw the same.
+//! The positions of every component start as the two main axes of the distances to a few far
+//! vertices (pivot MDS), which unfolds it. Then edges attract and vertices repel each other
+//! (Fruchterman and Reingold), with distant vertices grouped (Barnes and Hut). Components are
+//! placed side by side. Only sums, products and square roots are used, so that all machines draw
+//! the same picture.
 
 use stepwell::graph::GraphRef;
 use stepwell::rng::Stream;
 
 use super::crowd::Crowds;
 
-/// Vertices from which distances are measured.
+/// The number of vertices from which distances are measured.
 const PIVOTS: usize = 24;
 
-/// The way between two components, where an edge is about 1 long.
+/// The gap between two components, where an edge is about 1 long.
 const APART: f64 = 1.5;
 
-/// A place for every vertex; edges are about 1 long.
+/// A position for every vertex; edges are about 1 long.
 pub fn layout(graph: GraphRef<'_>) -> Vec<[f64; 2]> {
     let neighbours = neighbours(graph);
     let components = components(graph);
@@ -38,7 +38,7 @@ pub fn layout(graph: GraphRef<'_>) -> Vec<[f64; 2]> {
             *place = [place[0] + corner[0], place[1] + corner[1]];
         }
     }
-    // Lying rather than standing: pictures are wider than high.
+    // Landscape rather than portrait, because pictures are wider than high.
     let (low, high) = bounds(&places);
     if high[1] - low[1] > high[0] - low[0] {
         places.iter_mut().for_each(|place| place.swap(0, 1));
@@ -57,7 +57,7 @@ pub fn bounds(places: &[[f64; 2]]) -> ([f64; 2], [f64; 2]) {
     if low[0] <= high[0] { (low, high) } else { ([0.0; 2], [0.0; 2]) }
 }
 
-/// Who is joined to whom, whichever way, without self loops.
+/// The neighbours of every vertex in either direction, without self loops.
 fn neighbours(graph: GraphRef<'_>) -> Vec<Vec<u32>> {
     let mut lists = vec![Vec::new(); graph.num_vertices()];
     for (row, column, _) in graph.entries().filter(|(row, column, _)| row != column) {
@@ -84,7 +84,7 @@ fn components(graph: GraphRef<'_>) -> Vec<Vec<u32>> {
     components
 }
 
-/// Places for the vertices of one component.
+/// Positions for the vertices of one component.
 fn arranged(members: &[u32], neighbours: &[Vec<u32>], component: u64) -> Vec<[f64; 2]> {
     if members.len() < 3 {
         return (0..members.len()).map(|k| [k as f64, 0.0]).collect();
@@ -102,7 +102,8 @@ fn arranged(members: &[u32], neighbours: &[Vec<u32>], component: u64) -> Vec<[f6
         .map(|&vertex| neighbours[vertex as usize].iter().map(|&other| number[other as usize]).collect())
         .collect();
     let mut places = unfolded(&lists, &edges);
-    // Vertices that look alike from all pivots lie at one place; a lot parts them.
+    // Vertices with equal distances to all pivots get the same position; random offsets separate
+    // them.
     let mut stream = Stream::new(0, "layout", [component, 0]);
     for place in &mut places {
         *place = place.map(|x| x + stream.uniform_in(-0.25, 0.25));
@@ -123,7 +124,7 @@ fn unfolded(lists: &[Vec<u32>], edges: &[(u32, u32)]) -> Vec<[f64; 2]> {
         columns.push(distances.iter().map(|d| d * d).collect());
         pivot = (0..n).fold(0, |far, vertex| if nearest[vertex] > nearest[far] { vertex } else { far });
     }
-    // Centred in both directions.
+    // Double centring.
     let row_means: Vec<f64> =
         (0..n).map(|row| columns.iter().map(|column| column[row]).sum::<f64>() / pivots as f64).collect();
     let all = row_means.iter().sum::<f64>() / n as f64;
@@ -151,7 +152,7 @@ fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
     ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt()
 }
 
-/// Steps from one vertex to all others of a component.
+/// The number of steps from one vertex to all others of a component.
 fn distances(lists: &[Vec<u32>], from: usize) -> Vec<f64> {
     let mut distances = vec![f64::INFINITY; lists.len()];
     distances[from] = 0.0;
@@ -170,8 +171,7 @@ fn distances(lists: &[Vec<u32>], from: usize) -> Vec<f64> {
     distances
 }
 
-/// The weights of columns that make the longest sum, orthogonal to another
-/// (power iteration).
+/// The unit combination of columns with the largest norm, orthogonal to `other` (power iteration).
 fn main_axis(columns: &[Vec<f64>], other: Option<&[f64]>) -> Vec<f64> {
     let k = columns.len();
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
@@ -193,7 +193,7 @@ fn main_axis(columns: &[Vec<f64>], other: Option<&[f64]>) -> Vec<f64> {
     axis
 }
 
-/// Lets edges pull and vertices push until they rest.
+/// Lets edges attract and vertices repel each other until they rest.
 fn settle(places: &mut [[f64; 2]], edges: &[(u32, u32)]) {
     let n = places.len();
     let rounds = if n <= 600 { 240 } else { 120 };
@@ -225,7 +225,7 @@ fn settle(places: &mut [[f64; 2]], edges: &[(u32, u32)]) {
     }
 }
 
-/// Corners for boxes so that none lies on another: in rows, in the order given.
+/// Positions for non-overlapping boxes: in rows, in the given order.
 fn packed(boxes: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let area: f64 = boxes.iter().map(|size| (size[0] + APART) * (size[1] + APART)).sum();
     let widest = boxes.iter().fold(0.0, |widest: f64, size| widest.max(size[0]));

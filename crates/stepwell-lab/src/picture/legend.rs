@@ -1,4 +1,4 @@
-//! What colours mean, in rows below a picture.
+//! The meaning of colours, in rows below a picture.
 
 use super::colour;
 use super::shade::Kind;
@@ -7,10 +7,10 @@ use super::svg::{Svg, shortened, text_width};
 /// Height of a row.
 const ROW: f64 = 20.0;
 
-/// Room on both sides.
+/// The margin on both sides.
 const SIDE: f64 = 24.0;
 
-/// Where entries of these widths begin, row after row.
+/// The positions of entries with these widths, row after row.
 pub(super) fn flow(widths: impl Iterator<Item = f64>, width: f64) -> Vec<(f64, f64)> {
     let (mut x, mut y) = (SIDE, 14.0);
     let place = |long: f64| {
@@ -24,17 +24,17 @@ pub(super) fn flow(widths: impl Iterator<Item = f64>, width: f64) -> Vec<(f64, f
     widths.map(place).collect()
 }
 
-/// Entries that flow in rows.
+/// Legend entries that wrap into rows.
 pub(super) struct Legend {
     entries: Vec<Entry>,
 }
 
 enum Entry {
-    /// Words alone.
+    /// Text only.
     Words(String),
     /// A series that can be hidden.
     Series(usize, String, String),
-    /// Colours from one number to another.
+    /// A colour scale from one number to another.
     Scale(Vec<String>, String, String),
 }
 
@@ -71,22 +71,22 @@ impl Legend {
         self.entries.push(Entry::Scale(classes, short(low), short(high)));
     }
 
-    /// More words.
+    /// Adds text.
     pub fn key(&mut self, words: &str) {
         self.entries.push(Entry::Words(words.to_owned()));
     }
 
-    /// Where each entry begins.
+    /// The position of each entry.
     fn places(&self, width: f64) -> Vec<(f64, f64)> {
         flow(self.entries.iter().map(Entry::width), width)
     }
 
-    /// How high it is in a picture of that width.
+    /// The height in a picture of that width.
     pub fn height(&self, width: f64) -> f64 {
         self.places(width).last().map_or(0.0, |(_, y)| y + 14.0)
     }
 
-    /// Draws it, that far down.
+    /// Draws the legend at `top`.
     pub fn draw(&self, svg: &mut Svg, width: f64, top: f64) {
         svg.open("g", &[("class", &"legend")]);
         for (entry, (x, y)) in self.entries.iter().zip(self.places(width)) {
@@ -128,7 +128,7 @@ impl Entry {
     }
 }
 
-/// A number in few digits.
+/// A number with few digits.
 pub(super) fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

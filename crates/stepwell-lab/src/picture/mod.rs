@@ -1,10 +1,9 @@
-//! Pictures: what was computed, to be looked at.
+//! Pictures of results.
 //!
-//! Each is an SVG that stands alone, with its text as text, and can become one
-//! HTML page that needs nothing beside itself. The same input gives the same
-//! bytes, on any number of threads. [`svg`], [`axes`], [`scatter`], [`colour`]
-//! and [`page`] are the pieces they are made of; [`figures`] are charts of what
-//! was measured.
+//! Each picture is a self-contained SVG, with text kept as text, and can be wrapped into a
+//! self-contained HTML page. The same input gives the same bytes, on any number of threads.
+//! [`svg`], [`axes`], [`scatter`], [`colour`] and [`page`] are the building blocks; [`figures`] are
+//! charts of measurements.
 
 pub mod axes;
 pub mod colour;
@@ -34,23 +33,24 @@ use stepwell_data::files::write_whole;
 use self::page::{Page, Table};
 use crate::error::{Error, Result};
 
-/// How to move around in a page, in words below its picture.
-const HOW_TO: &str = "Point at a mark to see what it is. Click the picture and scroll to zoom, drag to move.";
+/// Instructions below the picture of a page.
+const HOW_TO: &str =
+    "Hover over a mark for details. Click the picture, then scroll to zoom and drag to move.";
 
-/// A picture and what belongs beside it on a page.
+/// A picture and its texts on a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// What it is, in a line.
+    /// The title, in one line.
     pub title: String,
     /// The picture itself.
     pub svg: String,
-    /// What a reader of the page should know.
+    /// Notes for the reader of the page.
     pub notes: Vec<String>,
-    /// Its figures.
+    /// The numbers of the picture.
     pub table: Option<Table>,
 }
 
-/// How a picture is written to a file.
+/// The file format of a picture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
     /// The picture alone.
@@ -60,7 +60,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What the ending of a file's name asks for.
+    /// The format given by a file's extension.
     pub fn of(path: &Path) -> Result<Self> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(Self::Svg),
@@ -75,7 +75,7 @@ impl Format {
 }
 
 impl Picture {
-    /// A page around the picture.
+    /// The picture as an HTML page.
     pub fn html(&self) -> String {
         let mut page = Page::new(&self.title);
         self.notes.iter().for_each(|note| page.paragraph(note));
@@ -86,7 +86,7 @@ impl Picture {
         page.finish()
     }
 
-    /// Writes it to a file, as its ending says, whole or not at all.
+    /// Writes the picture to a file, in the format of its extension, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         let format = Format::of(path)?;
         write_whole(path, |out| {

@@ -1,21 +1,22 @@
-//! Atoms and bonds, read off the labels of a graph that was made of a molecule.
+//! Atoms and bonds, decoded from the labels of a graph that was made from a molecule.
 //!
-//! Feature sets are made in Python, where RDKit is; of their columns only those that
-//! chemists draw are known here: element, charge, hydrogens and the type of bonds.
+//! Python creates the feature sets, with RDKit. This module knows only the columns that chemists
+//! draw: element, charge, hydrogens and bond type.
 
 use stepwell::graph::GraphRef;
 
-/// Which columns of a feature set say what, and by which integers.
+/// The meaning of a feature set's columns, and their encoding.
 struct Columns {
-    /// Columns of atoms and of bonds.
+    /// The number of columns of atoms and of bonds.
     widths: (usize, usize),
-    /// The column of the element is the first; what to add to it for the atomic number.
+    /// The first column is the element; this offset turns it into the atomic number.
     element: i32,
-    /// The column of the charge, and what to add to it.
+    /// The column of the charge, and its offset.
     charge: (usize, i32),
     /// The column of the number of hydrogens.
     hydrogens: usize,
-    /// What the first column of bonds is for a single bond; double, triple and aromatic ones follow.
+    /// The value of the first bond column for a single bond; double, triple and aromatic bonds
+    /// follow.
     single: i32,
 }
 
@@ -29,7 +30,7 @@ impl Columns {
     }
 }
 
-/// How atoms are drawn, and the bonds between them.
+/// The symbols of the atoms, and the bonds between them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Molecule {
     atoms: Vec<Atom>,
@@ -39,37 +40,36 @@ pub struct Molecule {
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Atom {
     element: &'static str,
-    /// With hydrogens and charge.
+    /// The symbol with hydrogens and charge.
     symbol: String,
-    /// Whether a corner of lines says it all.
+    /// Whether the atom is drawn as a mere corner of lines.
     is_corner: bool,
 }
 
-/// Two atoms with a bond between them.
+/// A bond between two atoms.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Bond {
     /// The atoms.
     pub ends: (usize, usize),
-    /// What kind of bond it is.
+    /// The kind of bond.
     pub order: Order,
 }
 
-/// What kind of bond there is.
+/// The kind of a bond.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Order {
-    /// Drawn as one line, as is what is none of the others.
+    /// Drawn as one line, like any unknown bond.
     Single,
     /// Two lines.
     Double,
     /// Three lines.
     Triple,
-    /// A line, and a dashed one beside it.
+    /// A solid and a dashed line.
     Aromatic,
 }
 
 impl Molecule {
-    /// The molecule that a graph was made of by that feature set, if there is one of that name
-    /// and the labels fit it.
+    /// Decodes a graph made from a molecule, if the feature set is known and the labels fit it.
     pub fn of(graph: GraphRef<'_>, features: Option<&str>) -> Option<Self> {
         let columns = Columns::of(features?)?;
         let (labels, width) = graph.vertex_labels().filter(|(_, width)| *width == columns.widths.0)?;
@@ -109,7 +109,7 @@ impl Molecule {
         self.atoms.get(atom).map_or("", |atom| &atom.symbol)
     }
 
-    /// What is written where an atom lies: nothing for carbon, unless it has a charge or no bonds.
+    /// The text drawn at an atom: `None` for carbon, unless it has a charge or no bonds.
     pub fn written(&self, atom: usize) -> Option<&str> {
         self.atoms.get(atom).filter(|atom| !atom.is_corner).map(|atom| atom.symbol.as_str())
     }
@@ -146,7 +146,7 @@ fn digits(number: u32, of: [char; 10]) -> String {
     number.to_string().bytes().map(|digit| of[usize::from(digit - b'0')]).collect()
 }
 
-/// The symbol of an element; a star stands for what is none.
+/// The symbol of an element; a star if there is no such element.
 fn element(number: i64) -> &'static str {
     const SYMBOLS: &str = "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge \
         As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho \
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(orders, [Order::Single, Order::Double, Order::Single]);
         let bonds: (&[i32], usize) = (&[0, 0, 0, 1, 0, 0, 0, 0, 0], 3);
         assert_eq!(read((&ogb, 9), bonds, "ogb"), Some(molecule));
-        // Labels of another width, or of nobody knows what.
+        // Labels of a different width, or of an unknown feature set.
         assert_eq!(read((&ogb, 9), bonds, "default"), None);
         assert_eq!(read((&ogb, 9), bonds, "mine"), None);
     }

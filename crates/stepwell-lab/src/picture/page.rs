@@ -1,5 +1,5 @@
-//! One HTML page that needs nothing beside itself: pictures that answer to the
-//! pointer, tables that sort, in light and dark and on paper.
+//! A self-contained HTML page: interactive pictures and sortable tables, in light and dark mode and
+//! in print.
 //!
 //! ```
 //! use stepwell_lab::picture::page::{Cell, Page, Table};
@@ -20,20 +20,20 @@ use std::fmt::Write;
 use super::svg::{escaped, shortened};
 pub use crate::table::{Cell, Emphasis, Table};
 
-/// Characters of a cell or a title: more is no name but an accident.
+/// The most characters of a cell or a title; a longer text is hardly a name.
 const LONGEST: usize = 100;
 
-/// Characters of a sentence in a cell.
+/// The most characters of a sentence in a cell.
 const SENTENCE: usize = 600;
 
-/// A page that is being written.
+/// A page being written.
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
     body: String,
 }
 
-/// The style sheet's class of an emphasis.
+/// The style sheet class of an emphasis.
 fn emphasis_class(emphasis: Emphasis) -> &'static str {
     match emphasis {
         Emphasis::None => "",
@@ -43,20 +43,20 @@ fn emphasis_class(emphasis: Emphasis) -> &'static str {
     }
 }
 
-// Writing to a string cannot fail, so nothing here looks at whether it did.
+// Writing to a string cannot fail, so results of writes are ignored here.
 impl Page {
-    /// A page of that name, which is its first heading.
+    /// Starts a page with that title, which is its first heading.
     pub fn new(title: &str) -> Self {
         let title = escaped(&shortened(title, LONGEST));
         Self { body: format!("<h1>{title}</h1>\n"), title }
     }
 
-    /// Some sentences.
+    /// Adds a paragraph.
     pub fn paragraph(&mut self, text: &str) {
         let _ = writeln!(self.body, "<p>{}</p>", escaped(text));
     }
 
-    /// A picture, as [`Svg`](super::svg::Svg) writes them, with a line below it.
+    /// Adds a picture written by [`Svg`](super::svg::Svg), with a caption below it.
     pub fn figure(&mut self, svg: &str, caption: &str) {
         let caption = escaped(caption);
         let _ = writeln!(
@@ -65,12 +65,12 @@ impl Page {
         );
     }
 
-    /// A table.
+    /// Adds a table.
     pub fn table(&mut self, table: &Table) {
         self.grouped_table(table, &[]);
     }
 
-    /// A table whose columns belong together, so many at a time.
+    /// Adds a table whose columns form groups of the given sizes.
     pub fn grouped_table(&mut self, table: &Table, groups: &[(&str, usize)]) {
         let kind = |column| if table.is_numeric(column) { "number" } else { "" };
         let kinds: Vec<&str> = (0..table.header.len()).map(kind).collect();
@@ -116,7 +116,7 @@ impl Page {
         self.body.push_str("</tbody></table></div>\n");
     }
 
-    /// The page. Its policy forbids all that would come from outside.
+    /// Returns the page. Its content security policy forbids all external resources.
     pub fn finish(self) -> String {
         let Self { title, body } = self;
         let style = concat!(include_str!("page.css"), include_str!("page/parts.css"));
@@ -134,7 +134,7 @@ impl Page {
     }
 }
 
-/// The attribute of those classes that there are.
+/// The class attribute of the non-empty names.
 fn class(names: [&str; 2]) -> String {
     match names {
         ["", ""] => String::new(),

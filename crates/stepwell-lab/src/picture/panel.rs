@@ -1,4 +1,4 @@
-//! One graph in a rectangle of the picture, with a few lines above it.
+//! Draws one graph in a rectangle of the picture, with a few lines of text above it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,51 +9,51 @@ use super::layout::bounds;
 use super::molecule::{Molecule, Order};
 use super::svg::{Attributes, Number, Svg, Value, shortened};
 
-/// Edges that are drawn, at most; of more, the strongest.
+/// The most edges drawn; of more, the strongest.
 const MOST_EDGES: usize = 12_000;
 
 /// Width of a panel.
 const WIDTH: f64 = 320.0;
 
-/// Room around the graph in it.
+/// The margin around the graph in it.
 const MARGIN: f64 = 16.0;
 
-/// Room between panels.
+/// The gap between panels.
 const GAP: f64 = 24.0;
 
-/// Height of the lines above the graph.
+/// The height of the text above the graph.
 const HEAD: f64 = 62.0;
 
-/// Panels in a row.
+/// The most panels in a row.
 const MOST_IN_ROW: usize = 3;
 
-/// A graph that is to be drawn.
+/// A graph to draw.
 pub(super) struct Panel<'a> {
     pub graph: GraphRef<'a>,
     pub places: &'a [[f64; 2]],
-    /// What it is, then what is known of it.
+    /// The heading, then lines of details.
     pub heading: String,
     pub lines: [String; 2],
     pub vertices: Vec<Vertex>,
-    /// Vertices that belong together, with the class of their colour.
+    /// Groups of vertices, with the class of their colour.
     pub clusters: Vec<(String, Vec<u32>)>,
-    /// What the vertices are, if they are atoms.
+    /// The atoms, if the graph is a molecule.
     pub molecule: Option<&'a Molecule>,
 }
 
-/// How a vertex is drawn.
+/// The appearance of a vertex.
 pub(super) struct Vertex {
     /// Vertices of one series can be hidden together.
     pub series: Option<usize>,
     /// The class of its colour.
     pub class: String,
     pub hollow: bool,
-    /// By how much it is larger than others.
+    /// Its size relative to the others.
     pub scale: f64,
     pub text: String,
 }
 
-/// Panels side by side: all show the same part of the plane.
+/// Panels side by side, which all show the same part of the plane.
 pub(super) struct Panels {
     /// The smallest and the largest coordinates.
     low: [f64; 2],
@@ -66,7 +66,7 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    /// As many as there are lists of places, beginning that far down.
+    /// One panel per list of positions, starting at `top`.
     pub fn new<'a>(all: impl IntoIterator<Item = &'a [[f64; 2]]>, top: f64) -> Self {
         let all: Vec<_> = all.into_iter().collect();
         let corners: Vec<[f64; 2]> = all
@@ -89,7 +89,7 @@ impl Panels {
         }
     }
 
-    /// How wide and how high all are together.
+    /// The width and height of all panels together.
     pub fn size(&self) -> (f64, f64) {
         let bottom = self.top + self.rows as f64 * (HEAD + self.height + GAP);
         (GAP + self.columns as f64 * (WIDTH + GAP), bottom)
@@ -100,14 +100,14 @@ impl Panels {
         (GAP + column as f64 * (WIDTH + GAP), self.top + row as f64 * (HEAD + self.height + GAP))
     }
 
-    /// Draws one of them.
+    /// Draws one panel.
     pub fn draw(&self, svg: &mut Svg, index: usize, panel: &Panel<'_>) {
         panel.draw(svg, self.corner(index), self);
     }
 }
 
 impl Panel<'_> {
-    /// Draws it with its upper left corner there.
+    /// Draws the panel with its upper left corner at `(left, top)`.
     fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), all: &Panels) {
         svg.label((left, top + 14.0), "heading", &shortened(&self.heading, 40));
         for (line, y) in self.lines.iter().zip([32.0, 48.0]).filter(|(line, _)| !line.is_empty()) {
@@ -116,7 +116,7 @@ impl Panel<'_> {
         let top = top + HEAD;
         svg.rect("frame", (left, top), (WIDTH, all.height));
         svg.window((left, top), (WIDTH, all.height));
-        // Symbols need room.
+        // Symbols need space.
         let larger = if self.molecule.is_some() { 1.3 } else { 1.0 };
         let radius = larger * radius(self.graph.num_vertices());
         let places = self.on_paper((left, top), all);
@@ -139,7 +139,7 @@ impl Panel<'_> {
         svg.close();
     }
 
-    /// Where vertices lie in the picture.
+    /// The positions of the vertices in the picture.
     fn on_paper(&self, (left, top): (f64, f64), all: &Panels) -> Vec<[f64; 2]> {
         let Panels { low, high, height, .. } = *all;
         let extent =
@@ -148,14 +148,14 @@ impl Panel<'_> {
         let middle = [(low[0] + high[0]) / 2.0, (low[1] + high[1]) / 2.0];
         let to = |place: &[f64; 2]| {
             let x = left + WIDTH / 2.0 + scale * (place[0] - middle[0]);
-            // Coordinates go up, pictures down.
+            // Coordinates grow upwards, pictures downwards.
             [x, top + height / 2.0 - scale * (place[1] - middle[1])]
         };
         self.places.iter().map(to).collect()
     }
 
-    /// A patch for each cluster: along its edges, and thinner across where no
-    /// edge joins its parts.
+    /// Draws a patch for each cluster: along its edges, and thinner links where no edge joins its
+    /// parts.
     fn draw_clusters(&self, svg: &mut Svg, places: &[[f64; 2]], radius: f64) {
         let mut of = vec![usize::MAX; places.len()];
         for (index, (_, members)) in self.clusters.iter().enumerate() {
@@ -172,7 +172,7 @@ impl Panel<'_> {
                 if let Some(near) = nearest(places, first, &seen) {
                     line(&mut across, places[first as usize], places[near as usize]);
                 }
-                // All that edges inside the cluster lead to.
+                // All vertices that edges inside the cluster reach.
                 let mut next = seen.len();
                 seen.push(first);
                 let [x, y] = places[first as usize];
@@ -212,9 +212,9 @@ impl Panel<'_> {
             edges.truncate(MOST_EDGES);
         }
         let most = edges.iter().fold(0.0, |most: f64, edge| most.max(edge.2));
-        // Strong edges last, so that they lie on top.
+        // Strong edges come last, so that they lie on top.
         let strengths = [(0.0, 0.25, 0.7), (0.1, 0.5, 1.0), (0.5, 0.85, 1.4)];
-        // The more there are, the less each is seen.
+        // The more edges there are, the fainter each is.
         let faint = (1200.0 / edges.len().max(1) as f64).clamp(0.3, 1.0);
         for (step, &(least, opacity, width)) in strengths.iter().enumerate() {
             let below = strengths.get(step + 1).map_or(f64::INFINITY, |next| next.0);
@@ -233,7 +233,7 @@ impl Panel<'_> {
         }
     }
 
-    /// A line for each pair of electrons; what is second lies inside of rings.
+    /// Draws a line for each pair of electrons; the second line lies inside rings.
     fn draw_bonds(&self, svg: &mut Svg, places: &[[f64; 2]], molecule: &Molecule) {
         let (mut solid, mut dashed) = (String::new(), String::new());
         for bond in molecule.bonds() {
@@ -249,7 +249,7 @@ impl Panel<'_> {
                 };
                 (at(from, 1.0), at(to, -1.0))
             };
-            // Where the other neighbours of both ends are.
+            // The positions of the other neighbours of both ends.
             let others = [(a, b), (b, a)].into_iter().flat_map(|(end, other)| {
                 let near = self.graph.neighbours(end).iter().map(|&vertex| vertex as usize);
                 near.filter(move |&vertex| vertex != other && vertex != end).map(move |vertex| (end, vertex))
@@ -313,7 +313,7 @@ impl Panel<'_> {
         }
     }
 
-    /// Whether not all edges are drawn: how many of how many.
+    /// The number of drawn edges and of all edges, if not all are drawn.
     pub fn strongest_only(&self) -> Option<(usize, usize)> {
         let edges = self.graph.num_edges();
         (edges > MOST_EDGES).then_some((MOST_EDGES, edges))
@@ -330,7 +330,7 @@ fn radius(vertices: usize) -> f64 {
     }
 }
 
-/// The one of some vertices that lies nearest.
+/// The vertex among `some` that lies nearest to `from`.
 fn nearest(places: &[[f64; 2]], from: u32, some: &[u32]) -> Option<u32> {
     let [x, y] = places[from as usize];
     let distance = |&vertex: &u32| {

@@ -1,10 +1,10 @@
-//! A graph whose vertices have the colour of what a model predicts for them, beside the same
-//! graph with what is known of them.
+//! A graph whose vertices are coloured by a model's predictions, beside the same graph coloured by
+//! the known targets.
 
 use serde::Serialize;
 use stepwell::model::{Predictions, TrainedModel};
 use stepwell::targets::{Targets, Task};
-use stepwell_data::Known;
+use stepwell_data::{Known, counted};
 
 use super::legend::{Legend, short};
 use super::page::{Cell, Table};
@@ -15,20 +15,20 @@ use super::svg::{Svg, shortened};
 use super::{Picture, colour};
 use crate::error::{Error, Result};
 
-/// Wrong predictions in the page's table.
+/// The most wrong predictions in the page's table.
 const LISTED: usize = 200;
 
-/// What is predicted for every vertex of a graph, and what is known of some.
+/// The predictions for every vertex of a graph, and the known targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
     what: What,
-    /// What of several targets is shown.
+    /// The name of the shown target, if there are several.
     target: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum What {
-    /// Classes, as positions among these names.
+    /// Classes, as indices of these names.
     Classes {
         names: Vec<String>,
         predicted: Vec<usize>,
@@ -40,14 +40,14 @@ enum What {
     },
 }
 
-/// How predictions compare with what is known.
+/// Compares the predictions with the known targets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// N.
+    /// The number of vertices, N.
     pub vertices: usize,
     /// Vertices with a known target.
     pub known: usize,
-    /// The share of these that is predicted as it is.
+    /// The share of these that is predicted correctly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// The root mean squared error on these.
@@ -56,7 +56,7 @@ pub struct Compared {
 }
 
 impl Predicted {
-    /// What a model of vertices says of one graph. Of several targets the first is shown.
+    /// The predictions of a vertex model for one graph. Of several targets, the first is shown.
     pub fn of(model: &TrainedModel, predictions: &Predictions, known: &Known) -> Self {
         let count = predictions.scores.nrows();
         let mut names = model.classes.names();
@@ -95,7 +95,7 @@ impl Predicted {
         Self { what: What::Classes { names, predicted, known: of_rows }, target }
     }
 
-    /// How predictions compare with what is known.
+    /// Compares the predictions with the known targets.
     pub fn compared(&self) -> Compared {
         match &self.what {
             What::Classes { predicted, known, .. } => {
@@ -115,7 +115,7 @@ impl Predicted {
         }
     }
 
-    /// The colours of what is predicted and known alike.
+    /// The colours, shared by predictions and known targets.
     fn kind(&self) -> Kind {
         match &self.what {
             What::Classes { names, .. } => Kind::Categories("class", names.clone()),
@@ -129,7 +129,7 @@ impl Predicted {
         }
     }
 
-    /// A vertex's series and name for what is predicted, and for what is known.
+    /// The series and name of a vertex's prediction and of its known target.
     fn vertex(&self, vertex: usize, kind: &Kind) -> ((usize, String), Option<(usize, String)>) {
         match (&self.what, kind) {
             (What::Numbers { predicted, known }, Kind::Amounts(_, low, high)) => {
@@ -149,7 +149,7 @@ impl Predicted {
     }
 }
 
-/// The picture: what is predicted and, where anything is known, what is known.
+/// Draws the predictions and, if any targets are known, the targets beside them.
 pub fn draw(subject: &Subject<'_>, said: &Predicted) -> Result<Picture> {
     let level = levels(subject)?.swap_remove(0);
     let compared = said.compared();
@@ -162,7 +162,8 @@ pub fn draw(subject: &Subject<'_>, said: &Predicted) -> Result<Picture> {
     let panel = |predicted: bool| {
         let vertex = |vertex: usize| {
             let ((series, name), known) = said.vertex(vertex, &kind);
-            let truth = known.as_ref().map_or("not known".to_owned(), |(_, name)| format!("known: {name}"));
+            let truth =
+                known.as_ref().map_or("target unknown".to_owned(), |(_, name)| format!("known: {name}"));
             let text = format!("vertex {vertex}\npredicted: {name}\n{truth}");
             let wrong =
                 matches!(said.what, What::Classes { .. }) && known.as_ref().is_some_and(|k| k.0 != series);
@@ -177,7 +178,7 @@ pub fn draw(subject: &Subject<'_>, said: &Predicted) -> Result<Picture> {
                 None => Vertex { series: None, class: String::new(), hollow: true, scale: 0.7, text },
             }
         };
-        let sizes = format!("{n} vertices, {} edges", subject.graph.num_edges());
+        let sizes = [counted(n, "vertex"), counted(subject.graph.num_edges(), "edge")].join(", ");
         let quality = match (compared.accuracy, compared.rmse) {
             (Some(accuracy), _) => format!("{:.1} % of {} known are right", 100.0 * accuracy, compared.known),
             (_, Some(rmse)) => format!("RMSE {} on {} known", short(rmse), compared.known),
@@ -212,7 +213,7 @@ pub fn draw(subject: &Subject<'_>, said: &Predicted) -> Result<Picture> {
             legend.key("large: predicted wrongly");
         }
         if compared.known < n {
-            legend.key("hollow: not known");
+            legend.key("hollow: target unknown");
         }
     }
     let description = format!("Predictions for {n} vertices, {} of them known", compared.known);
@@ -235,7 +236,7 @@ pub fn draw(subject: &Subject<'_>, said: &Predicted) -> Result<Picture> {
     Ok(Picture { title, svg: svg.finish(), notes, table: table(said, n, &kind) })
 }
 
-/// Vertices that are predicted wrongly, or with the largest errors.
+/// A table of the wrong predictions, or of those with the largest errors.
 fn table(said: &Predicted, n: usize, kind: &Kind) -> Option<Table> {
     let mut rows: Vec<(f64, usize)> = match &said.what {
         What::Classes { predicted, known, .. } => (0..n)

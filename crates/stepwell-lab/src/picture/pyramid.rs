@@ -1,9 +1,8 @@
 //! A graph and its coarse levels side by side.
 //!
-//! Colours are what vertices carry; a coarse vertex has the colour of most of
-//! what it stands for, and lies in its middle. Where a pooling selects vertices,
-//! those it drops are hollow; where it merges them, those that become one lie in
-//! one patch.
+//! Colours show the features of vertices. A coarse vertex has the dominant colour of the vertices
+//! it represents, and lies at their centre. If a pooling selects vertices, the dropped ones are
+//! hollow; if it merges them, those that become one lie in one patch.
 
 use serde::Serialize;
 use stepwell::graph::GraphRef;
@@ -18,30 +17,30 @@ use super::svg::{Svg, shortened};
 use super::{Picture, colour};
 use crate::error::Result;
 
-/// Vertices that a coarse one names when pointed at.
+/// The most original vertices named in the tooltip of a coarse one.
 const NAMED: usize = 12;
 
-/// What one level looks like in numbers.
+/// The statistics of one level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelFigures {
-    /// N.
+    /// The number of vertices, N.
     pub vertices: usize,
-    /// M: undirected edges counted once, self loops not at all.
+    /// The number of edges, M: undirected edges counted once, self loops not counted.
     pub edges: usize,
-    /// How many vertices the next level keeps, where it selects them.
+    /// The number of vertices that the next level keeps, if it selects vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<usize>,
-    /// The weight of the edges between kept and dropped vertices over that of
-    /// all, self loops aside.
+    /// The weight of the edges between kept and dropped vertices divided by that of all edges,
+    /// without self loops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<f64>,
-    /// The weight of the edges inside the next level's vertices over that of
-    /// all, where it merges vertices.
+    /// The weight of the edges inside the next level's vertices divided by that of all edges, if it
+    /// merges vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<f64>,
 }
 
-/// The picture, and each level in numbers.
+/// Returns the picture, and the statistics of each level.
 pub fn draw(subject: &Subject<'_>) -> Result<(Picture, Vec<LevelFigures>)> {
     let levels = levels(subject)?;
     let molecule = Molecule::of(subject.graph, subject.molecules);
@@ -54,7 +53,7 @@ pub fn draw(subject: &Subject<'_>) -> Result<(Picture, Vec<LevelFigures>)> {
         .map(|(number, (level, figures))| {
             let molecule = molecule.as_ref().filter(|_| number == 0);
             let mut panel = Panel { molecule, ..panel(number, level, figures, &shades) };
-            // Corners of lines are carbon; the others have to be read.
+            // Corners of lines are carbon; other atoms must be readable.
             for (atom, vertex) in panel.vertices.iter_mut().enumerate() {
                 match molecule.map(|molecule| molecule.written(atom)) {
                     Some(None) => vertex.scale *= 0.5,
@@ -159,7 +158,7 @@ fn listed(vertices: &[u32]) -> String {
     }
 }
 
-/// Vertices that become one, in colours that differ from those around them.
+/// Groups of vertices that become one, in colours that differ from those around them.
 fn clusters(level: &Level<'_>) -> Vec<(String, Vec<u32>)> {
     let Some(assignment) = level.assignment.filter(|_| level.kept.is_none()) else { return Vec::new() };
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); assignment.num_coarse()];
@@ -212,7 +211,7 @@ impl LevelFigures {
     }
 }
 
-/// The share of the edges' weight that counts, self loops aside.
+/// The share of the edge weight for which `counts` holds, without self loops.
 fn share(graph: GraphRef<'_>, counts: &dyn Fn(usize, usize) -> bool) -> Option<f64> {
     let (mut part, mut all) = (0.0, 0.0);
     for (row, column, weight) in graph.entries().filter(|(row, column, _)| row != column) {
@@ -227,7 +226,7 @@ fn table(figures: &[LevelFigures]) -> Table {
         |value: Option<f64>, decimals| value.map_or(Cell::text(""), |value| Cell::number(value, decimals));
     let count = |value: usize| Cell::number(value as f64, 0);
     let mut table = Table {
-        caption: "Levels in numbers; what is kept, cut or merged leads to the next one".to_owned(),
+        caption: "Sizes of the levels; kept, cut and merged describe the step to the next level".to_owned(),
         header: ["level", "vertices", "edges"].map(str::to_owned).to_vec(),
         rows: figures
             .iter()

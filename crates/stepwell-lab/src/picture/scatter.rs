@@ -1,29 +1,29 @@
-//! Points in the plane, in series that a legend names.
+//! Scatter plots of named series.
 
 use super::axes::{Plot, Scale};
 use super::svg::{Svg, shortened, text_width};
 
-/// Points and what they mean.
+/// A scatter plot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scatter {
-    /// What it is, in a line.
+    /// The title, in one line.
     pub title: String,
-    /// What it shows, for those who cannot see it.
+    /// A description for readers who cannot see it.
     pub description: String,
-    /// What lies from left to right.
+    /// The label of the x axis.
     pub x_label: String,
-    /// What lies from bottom to top.
+    /// The label of the y axis.
     pub y_label: String,
-    /// What the legend lists.
+    /// The heading of the legend.
     pub legend: String,
     /// The points; later series lie on top of earlier ones.
     pub series: Vec<Series>,
 }
 
-/// Points that belong together.
+/// A series of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What the legend calls them.
+    /// The name in the legend.
     pub name: String,
     /// The class of their colour; see [`colour`](super::colour).
     pub class: String,
@@ -31,25 +31,25 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One of them.
+/// One point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// From left to right.
+    /// The x coordinate.
     pub x: f64,
-    /// From bottom to top.
+    /// The y coordinate.
     pub y: f64,
-    /// What it says when pointed at.
+    /// The tooltip.
     pub text: String,
 }
 
-/// Entries of a legend, at most; further series are there but not named.
+/// The most entries of a legend; further series are drawn but not listed.
 const MOST_NAMED: usize = 20;
 
 /// Characters of a name in a legend.
 const NAME: usize = 22;
 
-/// The outlines of marks around the origin: by shape as well as by colour are
-/// series told apart. Their number and that of colours have no common divisor.
+/// The outlines of marks around the origin. Series are distinguished by shape as well as by colour;
+/// the number of shapes and the number of colours have no common divisor.
 const SHAPES: [&str; 7] = [
     "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0z",
     "M-3.1 -3.1h6.2v6.2h-6.2z",
@@ -61,7 +61,7 @@ const SHAPES: [&str; 7] = [
 ];
 
 impl Scatter {
-    /// The picture.
+    /// Draws the picture.
     pub fn svg(&self) -> String {
         let named = self.series.len().min(MOST_NAMED);
         let names: Vec<String> = self.series[..named]

@@ -1,4 +1,4 @@
-//! A graph and its coarse levels, each vertex with a place.
+//! A graph and its coarse levels, with a position for each vertex.
 
 use stepwell::graph::GraphRef;
 use stepwell::pool::AssignmentRef;
@@ -7,43 +7,43 @@ use stepwell::pyramid::Pyramid;
 use super::layout::{bounds, layout};
 use crate::error::{Error, Result};
 
-/// Vertices that are drawn, at most: more cannot be told apart.
+/// The most vertices drawn: more cannot be distinguished.
 const MOST_VERTICES: usize = 20_000;
 
-/// What is to be drawn.
+/// The graph to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// What people call the graph.
+    /// The name of the graph, for display.
     pub name: &'a str,
     /// The graph itself.
     pub graph: GraphRef<'a>,
-    /// Where its vertices lie, if that is known.
+    /// The positions of its vertices, if known.
     pub coordinates: Option<&'a [[f64; 2]]>,
-    /// The feature set its labels are of, if it was made of a molecule: then it is drawn as one.
+    /// The feature set of its labels, if it was made from a molecule; it is then drawn as one.
     pub molecules: Option<&'a str>,
-    /// The levels above it, in which it is [`index`](Self::index).
+    /// The pyramid that contains the levels of the graph.
     pub pyramid: &'a Pyramid,
     /// Its position in the pyramid's batches.
     pub index: usize,
 }
 
-/// A graph with places, and how its vertices become those of the next level.
+/// A graph with positions, and the mapping of its vertices to the next level.
 pub(super) struct Level<'a> {
     pub graph: GraphRef<'a>,
     pub places: Vec<[f64; 2]>,
-    /// For every vertex, those of the original graph that it mostly stands for.
+    /// For every vertex, the vertices of the original graph that it mainly represents.
     pub stands_for: Vec<Vec<u32>>,
-    /// The matrix that leads to the next level.
+    /// The assignment matrix to the next level.
     pub assignment: Option<AssignmentRef<'a>>,
-    /// The vertex of the next level that most of each vertex becomes part of;
-    /// empty on the last one.
+    /// For each vertex, the vertex of the next level that receives most of it; empty on the last
+    /// level.
     pub becomes: Vec<Option<u32>>,
-    /// Whether each vertex is kept by a next level that selects vertices.
+    /// Whether the next level keeps each vertex, if it selects vertices.
     pub kept: Option<Vec<bool>>,
 }
 
 impl Level<'_> {
-    /// Rows of `width` numbers carried to the next level: weighted means.
+    /// Maps rows of `width` numbers to the next level, as weighted means.
     pub fn carried(&self, rows: &[f64], width: usize) -> Vec<f64> {
         let Some(assignment) = self.assignment else { return Vec::new() };
         let mut coarse = vec![0.0; assignment.num_coarse() * width];
@@ -67,8 +67,7 @@ impl Level<'_> {
     }
 }
 
-/// The graph and all its levels. A coarse vertex lies in the middle of those it
-/// stands for.
+/// The graph and all its levels. A coarse vertex lies at the centre of the vertices it represents.
 pub(super) fn levels<'a>(subject: &Subject<'a>) -> Result<Vec<Level<'a>>> {
     let Subject { graph, coordinates, pyramid, index, .. } = *subject;
     let n = graph.num_vertices();
@@ -140,7 +139,7 @@ pub(super) fn levels<'a>(subject: &Subject<'a>) -> Result<Vec<Level<'a>>> {
     Ok(levels)
 }
 
-/// The column of the largest entry of a row, the first of them, if any is above 0.
+/// The column of the first largest entry of a row, if it is above 0.
 fn heaviest((columns, weights): (&[u32], &[f64])) -> Option<u32> {
     let mut best: Option<(u32, f64)> = None;
     for (&column, &weight) in columns.iter().zip(weights) {
@@ -151,10 +150,10 @@ fn heaviest((columns, weights): (&[u32], &[f64])) -> Option<u32> {
     best.map(|(column, _)| column)
 }
 
-/// Moves places apart that lie on each other, as the middles of clusters may that
-/// share vertices. `extent` is how far the whole drawing goes.
+/// Separates positions that coincide, as the centres of clusters that share vertices may. `extent`
+/// is the size of the whole drawing.
 fn part(places: &mut [[f64; 2]], extent: f64) {
-    /// More than that are too many to compare each two of them.
+    /// With more vertices, comparing all pairs would be too slow.
     const MOST: usize = 1500;
     let n = places.len();
     if !(2..=MOST).contains(&n) {
@@ -171,7 +170,8 @@ fn part(places: &mut [[f64; 2]], extent: f64) {
                     continue;
                 }
                 moved = true;
-                // Those at the very same place part in directions that depend on which they are.
+                // Vertices at exactly the same position separate in directions that depend on their
+                // indices.
                 let (ux, uy) = if distance > 1e-9 * least {
                     (dx / distance, dy / distance)
                 } else if (a + b) % 2 == 0 {

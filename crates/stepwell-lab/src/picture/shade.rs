@@ -1,4 +1,4 @@
-//! What colours vertices: labels, attributes, or their degree.
+//! Colours vertices by labels, attributes or degree.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::molecule::Molecule;
 use super::scene::Level;
 use super::svg::Number;
 
-/// Colours of all vertices of all levels.
+/// The colours of all vertices of all levels.
 pub(super) struct Shades {
     pub kind: Kind,
     /// For every level, the series of each vertex.
     pub levels: Vec<Vec<usize>>,
-    /// For every level, what each vertex says of it.
+    /// For every level, the tooltip of each vertex.
     pub texts: Vec<Vec<String>>,
 }
 
-/// What series are.
+/// The meaning of the series.
 pub(super) enum Kind {
-    /// Categories of a thing, by name.
+    /// Categories, by name.
     Categories(&'static str, Vec<String>),
-    /// Steps from the smallest to the largest amount of a thing.
+    /// Steps from the smallest to the largest amount.
     Amounts(&'static str, f64, f64),
 }
 
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// How many series there are.
+    /// The number of series.
     pub fn count(&self) -> usize {
         match self {
             Self::Categories(_, names) => names.len(),
@@ -47,7 +47,7 @@ impl Kind {
 }
 
 impl Shades {
-    /// Those of a graph and what its levels carry upwards.
+    /// The colours of a graph, and of its levels, which inherit them.
     pub fn of(levels: &[Level<'_>], molecule: Option<&Molecule>) -> Self {
         let (kind, width, mut rows) = features(levels[0].graph, molecule);
         let mut shades = Self { kind, levels: Vec::new(), texts: Vec::new() };
@@ -62,7 +62,7 @@ impl Shades {
 }
 
 impl Kind {
-    /// The series of a row of features, and what it says.
+    /// The series and the tooltip of a row of features.
     fn read(&self, row: &[f64]) -> (usize, String) {
         match self {
             Self::Categories(what, names) => {
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// What vertices carry: categories as rows with a 1, amounts as rows of one number.
+/// The features of vertices: one-hot rows for categories, one number per row for amounts.
 fn features(graph: GraphRef<'_>, molecule: Option<&Molecule>) -> (Kind, usize, Vec<f64>) {
     // Of several labels the first, which is the element of an atom.
     if let Some((labels, width)) = graph.vertex_labels() {
@@ -111,7 +111,7 @@ fn features(graph: GraphRef<'_>, molecule: Option<&Molecule>) -> (Kind, usize, V
     (Kind::Amounts(what, low, high), 1, values)
 }
 
-/// The most frequent categories by name, the others together.
+/// The most frequent categories by name; the others together.
 fn categories(what: &'static str, found: impl Iterator<Item = i64> + Clone) -> (Kind, usize, Vec<f64>) {
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
     found.clone().for_each(|name| *counts.entry(name).or_default() += 1);
@@ -135,7 +135,7 @@ fn categories(what: &'static str, found: impl Iterator<Item = i64> + Clone) -> (
     (Kind::Categories(what, names), width, rows)
 }
 
-/// The column of the 1 in every row, if rows are that and zeros.
+/// The column of the 1 in every row, if all rows are one-hot.
 fn one_hot(values: &[f64], width: usize) -> Option<Vec<i64>> {
     if width < 2 {
         return None;
@@ -148,7 +148,7 @@ fn one_hot(values: &[f64], width: usize) -> Option<Vec<i64>> {
     values.chunks_exact(width).map(column).collect()
 }
 
-/// One number for each row: where rows differ most.
+/// One number for each row: its first principal component.
 fn first_component(values: &[f64], width: usize) -> Vec<f64> {
     if width == 1 {
         return values.to_vec();
@@ -157,7 +157,7 @@ fn first_component(values: &[f64], width: usize) -> Vec<f64> {
     let projected = pca(rows, &ProjectionOptions { components: 1 }).and_then(|plane| plane.apply(rows));
     match projected {
         Ok(points) => points.column(0).to_vec(),
-        // Numbers too large to be squared: the first of them will do.
+        // The numbers are too large to be squared: use the first column.
         Err(_) => rows.column(0).to_vec(),
     }
 }

@@ -1,4 +1,4 @@
-//! SVG as text: a writer through which nothing passes that is not escaped.
+//! An SVG writer that escapes all text.
 //!
 //! ```
 //! use stepwell_lab::picture::svg::Svg;
@@ -12,9 +12,9 @@ use std::fmt::{self, Display, Write};
 
 use super::colour;
 
-/// What an attribute may be: a text, or a number, of which lengths are [rounded](Number).
+/// The value of an attribute: a string, or a number; lengths are [rounded](Number).
 pub trait Value {
-    /// How it is written, before it is escaped.
+    /// The text before it is escaped.
     fn text(&self) -> String;
 }
 
@@ -39,7 +39,7 @@ values!(&str, String, usize, fmt::Arguments<'_>);
 /// An element's attributes, by name.
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Value)];
 
-/// A picture that is being written.
+/// A picture being written.
 #[derive(Debug)]
 pub struct Svg {
     text: String,
@@ -47,7 +47,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// A picture of that width and height, which says what it is to those who
+    /// Starts a picture of that width and height, with a title and a description for readers who
     /// cannot see it.
     pub fn new((width, height): (f64, f64), title: &str, description: &str) -> Self {
         let mut svg = Self { text: String::new(), open: Vec::new() };
@@ -73,76 +73,76 @@ impl Svg {
         svg
     }
 
-    /// Begins an element that holds others.
+    /// Opens an element that holds others.
     pub fn open(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.start(name, attributes);
         self.text.push_str(">\n");
         self.open.push(name);
     }
 
-    /// Ends the element that was begun last.
+    /// Closes the innermost open element.
     pub fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             let _ = writeln!(self.text, "</{name}>");
         }
     }
 
-    /// An element that holds nothing.
+    /// Adds an empty element.
     pub fn leaf(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.start(name, attributes);
         self.text.push_str("/>\n");
     }
 
-    /// An element that says something when pointed at.
+    /// Adds an element with a tooltip.
     pub fn titled(&mut self, name: &'static str, attributes: Attributes<'_>, title: &str) {
         self.start(name, attributes);
         let _ = writeln!(self.text, "><title>{}</title></{name}>", escaped(title));
     }
 
-    /// A line of text that begins at a place, or ends or is centred there if its
-    /// class says so.
+    /// Adds a line of text that starts at a position, or ends or is centred there if its class says
+    /// so.
     pub fn label(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
         self.text_with(&[("x", &x), ("y", &y), ("class", &class)], text);
     }
 
-    /// A line of text that goes upwards, centred at a place.
+    /// Adds a vertical line of text, read upwards and centred at a position.
     pub fn upright(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
         let turned = format!("rotate(-90 {} {})", Number(x), Number(y));
         self.text_with(&[("x", &x), ("y", &y), ("class", &class), ("transform", &turned)], text);
     }
 
-    /// A rectangle, by its left upper corner and its size.
+    /// Adds a rectangle, given by its upper left corner and its size.
     pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
         let place: Attributes<'_> = &[("x", &x), ("y", &y), ("width", &width), ("height", &height)];
         self.leaf("rect", &[&[("class", &class as &dyn Value)], place].concat());
     }
 
-    /// Begins a window that cuts off what zooming moves outside.
+    /// Opens a window that clips whatever zooming moves outside.
     pub fn window(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
         let view = [x, y, width, height].map(|length| Number(length).to_string()).join(" ");
         let place: Attributes<'_> = &[("x", &x), ("y", &y), ("width", &width), ("height", &height)];
         self.open("svg", &[&[("class", &"zoom" as &dyn Value)], place, &[("viewBox", &view)]].concat());
     }
 
-    /// Begins the marks of a series, which the legend may hide.
+    /// Opens the marks of a series, which the legend can hide.
     pub fn marks(&mut self, class: &str, series: usize) {
         let class = format!("marks {class}");
         self.open("g", &[("class", &class), ("data-series", &series)]);
     }
 
-    /// What answers to the pointer all around a line of text that begins there,
-    /// with a mark before it.
+    /// Adds an invisible rectangle that reacts to the pointer around a line of text and the mark
+    /// before it.
     pub fn hit_area(&mut self, (x, y): (f64, f64), width: f64) {
         self.rect("hit", (x, y - 14.0), (width, 19.0));
     }
 
-    /// A line of text with attributes of its own.
+    /// Adds a line of text with these attributes.
     pub fn text_with(&mut self, attributes: Attributes<'_>, text: &str) {
         self.start("text", attributes);
         let _ = writeln!(self.text, ">{}</text>", escaped(text));
     }
 
-    /// A line through points, not filled; in the colour of what it is inside of.
+    /// Adds an unfilled path in the colour of its parent.
     pub fn stroke(&mut self, path: &str, width: f64, dashes: &str, title: &str) {
         self.titled(
             "path",
@@ -158,7 +158,7 @@ impl Svg {
         );
     }
 
-    /// A mark with an outline, filled or not, that answers to the pointer all over.
+    /// Adds a mark with an outline, filled or not, that reacts to the pointer everywhere inside.
     pub fn outlined(&mut self, path: &str, fill: &str, stroke: &str, width: f64, title: &str) {
         self.titled(
             "path",
@@ -173,7 +173,7 @@ impl Svg {
         );
     }
 
-    /// The picture, with everything that is open ended.
+    /// Closes all open elements and returns the picture.
     pub fn finish(mut self) -> String {
         while !self.open.is_empty() {
             self.close();
@@ -189,7 +189,7 @@ impl Svg {
     }
 }
 
-/// A length, to a hundredth and without zeros behind. What is no number is 0.
+/// A length, rounded to hundredths, without trailing zeros. NaN and infinities become 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(pub f64);
 
@@ -204,8 +204,8 @@ impl Display for Number {
     }
 }
 
-/// Text as XML and HTML both read it back. What XML cannot hold, and what would
-/// turn the direction of the text behind it, becomes a replacement character.
+/// Escapes text for XML and HTML. Characters that XML cannot hold, and those that would change the
+/// direction of the text after them, become replacement characters.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -226,7 +226,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// At most so many characters of a text.
+/// Shortens a text to at most `most` characters.
 pub fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -234,8 +234,28 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// About how wide a line of text is in a font of that size: there is no font to
-/// measure it with.
+/// Shortens a text to a width, in a font of that size. The ellipsis is in the middle: names such as
+/// SMILES often differ only at the end.
+pub fn fitted(text: &str, width: f64, size: f64) -> String {
+    if text_width(text, size) <= width {
+        return text.to_owned();
+    }
+    let characters: Vec<char> = text.chars().collect();
+    let (mut start, mut end) = (0, characters.len());
+    let mut room = width - text_width("…", size);
+    while start < end {
+        let first = start <= characters.len() - end;
+        room -= text_width(&characters[if first { start } else { end - 1 }].to_string(), size);
+        if room < 0.0 {
+            break;
+        }
+        if first { start += 1 } else { end -= 1 }
+    }
+    characters[..start].iter().chain(&['…']).chain(&characters[end..]).collect()
+}
+
+/// Estimates the width of a line of text in a font of that size; there is no font to measure it
+/// with.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let ems = |character: char| match character {
         'i' | 'j' | 'l' | 't' | 'f' | 'r' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' => {
@@ -288,6 +308,16 @@ mod tests {
         assert_eq!(shortened("abc", 3), "abc");
         assert_eq!(shortened("äöüß", 3), "äö…");
         assert_eq!(shortened(&"x".repeat(10_000), 40).chars().count(), 40);
+    }
+
+    #[test]
+    fn names_are_fitted_to_a_width_by_their_middle() {
+        assert_eq!(fitted("abc", 30.0, 10.0), "abc");
+        let name = format!("C{}O", "N".repeat(10_000));
+        let found = fitted(&name, 200.0, 10.0);
+        assert!(found.starts_with("CNN") && found.ends_with("NNO") && found.contains("N…N"), "{found}");
+        assert!((180.0..=200.0).contains(&text_width(&found, 10.0)), "{found}");
+        assert_eq!(fitted(&name, 0.0, 10.0), "…");
     }
 
     #[test]

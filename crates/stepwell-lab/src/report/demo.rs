@@ -46,7 +46,7 @@ pub struct Architecture {
     pub accuracy_per_second: f64,
     /// Mean sweeps of each reservoir.
     pub sweeps_mean: Vec<f64>,
-    /// Share of graphs that converged in all blocks; nothing where sweeps are fixed.
+    /// Share of graphs that converged in all blocks; `None` if the number of sweeps is fixed.
     pub converged: Option<f64>,
     /// The size of the graphs on every level.
     pub levels: Vec<LevelSummary>,

@@ -16,11 +16,12 @@ pub use provenance::{Machine, Provenance};
 use std::collections::BTreeSet;
 
 use stepwell::config::Metric;
+use stepwell_data::counted;
 
-use crate::metrics::{heading, spread_cell};
+use crate::metrics::{heading, mean_cell};
 use crate::picture::page::Page;
 use crate::picture::svg::shortened;
-use crate::results::{ModelResult, headlines};
+use crate::results::{ModelResult, chosen, headlines};
 use crate::run::Known;
 use crate::table::{Cell, Table};
 
@@ -51,6 +52,12 @@ pub fn evaluation(known: &Known, provenance: &Provenance) -> String {
         let models = models::models(known, name);
         let metric = models::headline(&models);
         models::section(&mut page, &models, metric, None, |page| {
+            for cells in models.values() {
+                let folds = cells.iter().flat_map(|(_, state)| state.folds.values());
+                if let Some((words, (key, _))) = chosen(folds).zip(cells.first()) {
+                    page.paragraph(&format!("{}: chosen by leave-one-out: {words}.", key.subject()));
+                }
+            }
             if let Some(table) = models::targets(&models, metric) {
                 page.table(&table);
             }
@@ -73,14 +80,15 @@ pub fn evaluation(known: &Known, provenance: &Provenance) -> String {
 fn tiles(page: &mut Page, results: &[ModelResult]) {
     let figure = |result: &ModelResult| {
         let scale = if result.metric.is_share() { 100.0 } else { 1.0 };
-        spread_cell(result.metric, result.mean / scale, result.std / scale).text
+        let (mean, std) = (result.mean / scale, Some(result.std / scale));
+        mean_cell(result.metric, mean, std, (result.folds.len(), result.all_folds)).text
     };
     let unit = |result: &ModelResult| heading(result.metric);
     let model = |result: &ModelResult| {
         let [dataset, model, pool] =
             [&result.dataset, &result.model, &result.pool].map(|name| shortened(name, 60));
-        let words =
-            format!("{} on {dataset}: {model}, pooling {pool}, {} blocks", unit(result), result.blocks);
+        let blocks = counted(result.blocks, "block");
+        let words = format!("{} on {dataset}: {model}, pooling {pool}, {blocks}", unit(result));
         (figure(result), words)
     };
     let (models, baselines): (Vec<_>, Vec<_>) = results.iter().partition(|result| result.blocks > 0);
@@ -105,7 +113,7 @@ fn comparisons(results: &[&ModelResult], metric: Metric) -> Table {
     let mut table = Table::new(&caption, ["first", "second", "difference", "t", "p"]);
     let name = |result: &ModelResult| match result.blocks {
         0 => result.model.clone(),
-        blocks => format!("{}, {}, {blocks} blocks", result.model, result.pool),
+        blocks => format!("{}, {}, {}", result.model, result.pool, counted(blocks, "block")),
     };
     for (index, first) in results.iter().enumerate() {
         for second in &results[index + 1..] {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use stepwell::config::Metric;
 
 use crate::baselines::Baseline;
-use crate::metrics::{Quality, Values, cell, heading, present, spread_cell};
+use crate::metrics::{Quality, Values, cell, heading, mean_cell, present, spread_cell};
 use crate::picture::page::Page;
-use crate::results::pool_order;
+use crate::results::{self, pool_order};
 use crate::run::{CellKey, CellState, FoldResult, Known, Sweeps, Times};
 use crate::table::{Cell, Table};
 
@@ -53,8 +53,9 @@ fn told(metric: Metric, mean: f64, std: Option<f64>) -> Cell {
     std.map_or_else(|| cell(metric, mean), |std| spread_cell(metric, mean, std))
 }
 
-fn told_of(metric: Metric, mean: &Values, std: &Values) -> Cell {
-    mean.get(metric).map_or_else(Cell::none, |mean| told(metric, mean, std.get(metric)))
+/// The mean of a metric over the folds that have a value.
+fn told_of(metric: Metric, (mean, std): (&Values, &Values), folds: (usize, usize)) -> Cell {
+    mean.get(metric).map_or_else(Cell::none, |mean| mean_cell(metric, mean, std.get(metric), folds))
 }
 
 /// Columns after the headline: their names, and a model's cells.
@@ -71,14 +72,19 @@ pub(crate) fn results(models: &Models<'_>, metric: Metric, beside: Option<Beside
     for cells in models.values() {
         let Some((key, _)) = cells.first() else { continue };
         let (mean, std) = spread(cells);
+        let folds = qualities(cells);
+        let told = |metric: Metric| {
+            let count = folds.iter().filter(|fold| fold.get(metric).is_some()).count();
+            told_of(metric, (&mean.values, &std.values), (count, folds.len()))
+        };
         let (done, all) =
             cells.iter().fold((0, 0), |(done, all), (_, state)| (done + state.done(), all + state.all_units));
         let is_done = cells.iter().all(|(_, state)| state.is_done()) && !mean.is_empty();
         let unfinished = || Cell::missing(format!("{done} of {all} passes"));
-        let first = if is_done { told_of(metric, &mean.values, &std.values) } else { unfinished() };
+        let first = if is_done { told(metric) } else { unfinished() };
         let mut row = vec![Cell::text(key.subject()), first];
         row.extend(beside.iter().flat_map(|(_, cells)| cells(key)));
-        row.extend(others.iter().map(|&other| told_of(other, &mean.values, &std.values)));
+        row.extend(others.iter().map(|&other| told(other)));
         table.rows.push(row);
     }
     table
@@ -90,11 +96,14 @@ pub(crate) fn targets(models: &Models<'_>, metric: Metric) -> Option<Table> {
     let caption = format!("{} of each target", heading(metric));
     let subjects = models.values().filter_map(|cells| cells.first()).map(|(key, _)| key.subject());
     let mut table = Table::new(&caption, std::iter::once("target".to_owned()).chain(subjects));
-    let found: Vec<(Quality, Quality)> = models.values().map(|cells| spread(cells)).collect();
+    let found: Vec<((Quality, Quality), Vec<Quality>)> =
+        models.values().map(|cells| (spread(cells), qualities(cells))).collect();
     for (target, name) in names.iter().enumerate() {
-        let of = |(mean, std): &(Quality, Quality)| {
+        let of = |((mean, std), folds): &((Quality, Quality), Vec<Quality>)| {
             let (mean, std) = (mean.per_target.get(target), std.per_target.get(target));
-            mean.map_or_else(Cell::none, |mean| told_of(metric, mean, std.unwrap_or(&Values::default())))
+            let values = folds.iter().filter_map(|fold| fold.per_target.get(target)?.get(metric));
+            let (count, none) = ((values.count(), folds.len()), Values::default());
+            mean.map_or_else(Cell::none, |mean| told_of(metric, (mean, std.unwrap_or(&none)), count))
         };
         table.rows.push(std::iter::once(Cell::text(name)).chain(found.iter().map(of)).collect());
     }
@@ -116,6 +125,14 @@ pub struct FoldRow<'a> {
     pub times: Option<Times>,
 }
 
+/// The setting of a baseline. Records and fingerprints keep the plural of the first versions.
+fn shown_setting(setting: &str) -> String {
+    match setting.strip_prefix("1 bins ") {
+        Some(rest) => format!("1 bin {rest}"),
+        None => setting.to_owned(),
+    }
+}
+
 /// One row per fold. Shows only columns with content: metrics, `metric` first and with
 /// its spread over draws of the weights, then settings and times.
 pub fn fold_table(rows: &[FoldRow<'_>], metric: Metric) -> Table {
@@ -132,6 +149,7 @@ pub fn fold_table(rows: &[FoldRow<'_>], metric: Metric) -> Table {
         column("seed", |row| (row.seed > 0).then(|| Cell::sorted(row.seed.to_string(), row.seed as f64))),
         column("fold", |row| Some(Cell::count(row.fold + 1))),
     ];
+    let some_did_not = rows.iter().any(|row| row.result.converged.is_some_and(|share| share < 1.0));
     let metrics = present(rows.iter().map(|row| &row.result.quality), metric);
     columns.extend(metrics.into_iter().map(|other| {
         column(heading(other), move |row| {
@@ -143,7 +161,16 @@ pub fn fold_table(rows: &[FoldRow<'_>], metric: Metric) -> Table {
         column("spectral radius", |row| searched(row, |config| config.spectral_radius.get(0))),
         column("input scaling", |row| searched(row, |config| Some(config.input_scaling))),
         column("hidden scaling", |row| searched(row, |config| config.hidden_scaling.get(0))),
-        column("setting", |row| row.result.setting.clone().map(Cell::text)),
+        column("setting", |row| row.result.setting.as_deref().map(shown_setting).map(Cell::text)),
+        // A terminal has no room for it.
+        column("chosen", |row| {
+            row.model.as_ref()?;
+            results::chosen([row.result]).map(Cell::sentence)
+        }),
+        column("converged (%)", move |row| {
+            let share = row.result.converged.filter(|_| some_did_not)?;
+            Some(Cell::number(100.0 * share, 1))
+        }),
         column("alpha", |row| Some(Cell::sorted(row.result.alpha.to_string(), row.result.alpha))),
         column("train s", |row| Some(Cell::number(row.times?.train_seconds, 3))),
         column("test s", |row| Some(Cell::number(row.times?.test_seconds, 3))),

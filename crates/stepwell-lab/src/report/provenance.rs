@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use stepwell_data::counted;
+
 use crate::picture::page::Page;
 use crate::run::{CellState, Known};
 
@@ -79,12 +81,12 @@ impl Provenance {
         page.facts(&facts);
         let mut cells = known.cells.values();
         let fitted_on = if !cells.clone().any(CellState::is_searched) {
-            "the training graphs of each fold"
+            "the graphs that each fold trains on"
         } else if cells.all(CellState::is_searched) {
             "all graphs, without labels"
         } else {
-            "all graphs, without labels, for searched models, and on the training graphs of each fold for the \
-             others"
+            "all graphs, without labels, for searched models, and on the graphs that each fold trains on for \
+             the others"
         };
         page.paragraph(&format!(
             "Features are fitted on {fitted_on}. Results do not depend on the number of threads."
@@ -115,7 +117,11 @@ fn protocol(known: &Known) -> Vec<(String, String)> {
     if let Some((configurations, initialisations)) = configurations.zip(initialisations) {
         found.push((
             "search".to_owned(),
-            format!("{configurations} configurations, {initialisations} draws of the weights each"),
+            format!(
+                "{}, {} of the weights each",
+                counted(configurations, "configuration"),
+                counted(initialisations, "draw")
+            ),
         ));
     }
     let passes: usize = known.cells.values().map(|state| state.effort.passes).sum();

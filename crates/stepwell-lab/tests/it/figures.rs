@@ -1,5 +1,5 @@
-//! Charts: the same bytes as those that were looked at (see `pictures.rs`), and
-//! what is computed for them.
+//! Charts: bit-identical to the reviewed ones (see `pictures.rs`), and the values computed for
+//! them.
 
 use std::ops::ControlFlow::Continue;
 
@@ -131,7 +131,7 @@ fn small(graphs_per_class: usize) -> Dataset {
 #[test]
 fn the_benchmark_as_points_and_graphs() {
     check("benchmark.svg", || benchmark("The benchmark", &[small(1)]));
-    // Nothing is known of places and classes.
+    // Without coordinates and classes.
     let bare = Dataset { targets: Targets::None, coordinates: None, ..small(1) };
     assert!(benchmark("", &[bare]).svg.ends_with("</svg>\n"));
 }
@@ -143,7 +143,7 @@ fn sweeps_keep_to_the_theorem() {
         let found: Vec<_> =
             RADII.iter().map(|&radius| sweeps(&dataset, recurrence, radius).unwrap()).collect();
         for (radius, found) in RADII.iter().zip(&found) {
-            // The rule stops on the change, which takes one sweep more at most.
+            // The iteration stops on the change, which takes at most one more sweep.
             assert!(found.bound.is_none_or(|bound| found.jacobi <= bound + 1.0), "{radius}: {found:?}");
             assert!(found.gauss_seidel < found.jacobi + 1.0, "{radius}: {found:?}");
         }
@@ -168,7 +168,7 @@ fn graphs_become_points_by_every_architecture() {
         };
         let found = cloud(&dataset, &pyramid, config, |_| Continue(())).unwrap();
         assert_eq!(found.points.len(), 30);
-        // Within classes, points vary by 1 along discriminants.
+        // Within classes, points have standard deviation 1 along discriminants.
         let (of, _) = dataset.targets.classes().unwrap();
         for axis in 0..2 {
             let within: f64 = (0..3)
@@ -187,7 +187,7 @@ fn graphs_become_points_by_every_architecture() {
     assert!(refused.to_string().contains("one with classes"), "{refused}");
 }
 
-/// Scores of which higher ones are more often positive, the more so the sharper.
+/// Scores that are positive more often if higher; `sharp` sets how much more often.
 fn scored(seed: u64, count: usize, sharp: f64) -> (Vec<f64>, Vec<bool>) {
     let mut stream = Stream::new(seed, "scored", [0, 0]);
     let draw = |_| {
@@ -198,7 +198,7 @@ fn scored(seed: u64, count: usize, sharp: f64) -> (Vec<f64>, Vec<bool>) {
     (0..count).map(draw).unzip()
 }
 
-/// Whether all that a picture says is there, and its key, and nothing is open.
+/// Checks that a picture contains all these parts and its key, and leaves no element open.
 fn says(picture: &Picture, parts: &[&str]) {
     for part in parts.iter().chain(&["<title>", "<desc>", "class=\"legend\""]) {
         assert!(picture.svg.contains(part), "{part}");
@@ -283,7 +283,7 @@ fn numbers_against_predicted_ones() {
         against("Predicted against true", &Against { intervals: None, ..some(2500) })
     });
     says(&against("", &some(60)), &["% hold the true value", "60 predictions"]);
-    // Errors of 0.3 deviations leave 0.09 of the variance.
+    // Errors of 0.3 standard deviations leave 0.09 of the variance.
     says(&against("", &some(2500)), &[">RMSE 3", ", R² 0.9", "2500 predictions"]);
     let far = Against { expected: &[1.0, 2.0, 3.0], found: &[1.0, 2.0, 1e12], intervals: None };
     says(&against("", &far), &["1 outside the plot"]);
@@ -309,7 +309,7 @@ fn nothing_to_draw_is_said() {
     {
         says(&against("", &Against { expected: &expected, found: &found, intervals: None }), &[words]);
     }
-    // Lists of different lengths: what has no partner is left out.
+    // Lists of different lengths: items without a counterpart are ignored.
     says(&roc("", &[curve(&[0.5, 0.6, 0.7], &[true, false])]), &["x: 0.000, 1 positive"]);
     says(&against("", &Against { expected: &[1.0], found: &[], intervals: None }), &["no predictions"]);
     says(&confusion("", &Confusion { names: &[], expected: &[0, 1], found: &[0] }), &["1 of 1 right"]);

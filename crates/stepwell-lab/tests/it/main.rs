@@ -1,4 +1,4 @@
-//! Experiments as a whole.
+//! Whole experiments.
 
 #![allow(clippy::unwrap_used)]
 

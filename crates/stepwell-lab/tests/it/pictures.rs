@@ -1,8 +1,8 @@
-//! Pictures: the same bytes as those that were looked at, on any number of
-//! threads, and small enough to be opened.
+//! Pictures: bit-identical to the reviewed ones, on any number of threads, and small enough to
+//! open.
 //!
-//! `STEPWELL_SNAPSHOTS=write cargo test -p stepwell-lab pictures` draws the files
-//! in `tests/snapshots` anew. Look at them before they are committed.
+//! `STEPWELL_SNAPSHOTS=write cargo test -p stepwell-lab pictures` redraws the files in
+//! `tests/snapshots`. Look at them before you commit them.
 
 use std::fs;
 use std::ops::ControlFlow::Continue;
@@ -72,7 +72,7 @@ fn points() {
     });
 }
 
-/// What nobody should be called.
+/// A hostile name.
 pub fn hostile(class: usize) -> String {
     [
         "\"'><script>alert(1)</script>".to_owned(),
@@ -130,7 +130,7 @@ fn pyramids() {
         let graph = molecule();
         check(&format!("{name}.svg"), || drawn(&graph, &pooled(&graph, name, 2), name));
     }
-    // Directed, weighted, with parts, a vertex alone and attributes.
+    // Directed and weighted, with several components, an isolated vertex and attributes.
     let edges = EdgeList {
         weights: Some(&[1.0, 0.2, 0.02, 3.0]),
         vertex_attributes: Some((&[0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0], 1)),
@@ -160,7 +160,7 @@ fn explanations() {
         pyramid: &pyramid,
         index: 0,
     };
-    check("explanation.svg", || explanation::draw(&subject, &shares, "class bitter").unwrap());
+    check("explanation.svg", || explanation::draw(&subject, &shares, "toward class bitter").unwrap());
     let wrong = Shares { vertices: vec![0.0; 3], ..shares.clone() };
     let error = explanation::draw(&subject, &wrong, "x").unwrap_err().to_string();
     assert_eq!(error, "contributions of a level: expected 13, found 3");
@@ -179,12 +179,12 @@ fn explanations_of_a_vertex() {
         let (name, graph) = ("a path", path.view());
         let subject =
             Subject { name, graph, coordinates: None, molecules: None, pyramid: &pyramid, index: 0 };
-        explanation::draw_vertex(&subject, &shares, vertex, "class odd").unwrap()
+        explanation::draw_vertex(&subject, &shares, vertex, "toward class odd").unwrap()
     };
     let whole = drawn(20, 7);
     assert_eq!(whole.svg.matches("<circle").count(), 20);
     assert!(whole.svg.contains("vertex 7, which is explained") && whole.notes.len() == 1);
-    // Of a large graph what is near, under the names it has there.
+    // Of a large graph, only the neighbourhood is drawn, with the original vertex numbers.
     let near = drawn(1000, 600);
     assert_eq!(near.svg.matches("<circle").count(), 250);
     assert!(near.svg.contains("vertex 600, which is explained") && near.svg.contains("vertex 724\n"));
@@ -192,7 +192,7 @@ fn explanations_of_a_vertex() {
     assert_eq!(near.notes[1], "Of 1000 vertices the 250 nearest are drawn; the other 750 add 0 together.");
 }
 
-/// 4-nitrobenzonitrile with a sodium ion, as the feature set `default` has it.
+/// 4-nitrobenzonitrile with a sodium ion, in the feature set `default`.
 fn atoms_and_bonds() -> Graph {
     let from = [0, 1, 2, 3, 4, 5, 0, 6, 3, 8, 8];
     let to = [1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10];
@@ -230,7 +230,7 @@ fn molecules() {
     let view = graph.view();
     let subject = Subject { name, graph: view, coordinates: None, molecules, pyramid: &flat, index: 0 };
     let check = |svg: &str| {
-        // Carbon is where lines meet; what else there is is written, over a halo.
+        // Carbon is where lines meet; other atoms are written, over a halo.
         let mut written: Vec<&str> = svg
             .lines()
             .filter(|line| line.contains("atom halo"))
@@ -248,10 +248,17 @@ fn molecules() {
     check(&pyramid::draw(&subject).unwrap().0.svg);
     let vertices: Vec<f64> = (0..12).map(|vertex| f64::from(vertex % 5) / 4.0 - 0.4).collect();
     let shares = Shares { intercept: 0.25, decision: 1.5, levels: vec![(0, vertices.clone())], vertices };
-    let picture = explanation::draw(&subject, &shares, "the prediction").unwrap();
+    let picture = explanation::draw(&subject, &shares, "prediction").unwrap();
     check(&picture.svg);
+    // A long name stays inside the picture and does not hide the question.
+    let long = "CC(C)".repeat(40) + "Br";
+    let named = Subject { name: &long, ..subject };
+    let picture = explanation::draw(&named, &shares, "toward class active").unwrap();
+    let titles: Vec<&str> = picture.svg.lines().filter(|line| line.contains("class=\"title\"")).collect();
+    assert!(titles.len() == 1 && titles[0].contains("…") && titles[0].contains("Br</text>"), "{titles:?}");
+    assert!(picture.svg.contains(">toward class active</text>"));
     assert_eq!(picture.table.unwrap().header, ["level", "vertex", "atom", "adds"]);
-    // Labels that are not those of the feature set are drawn as labels.
+    // Labels that do not fit the feature set are drawn as labels.
     let other = molecule();
     let named = Subject { name: "x", graph: other.view(), ..subject };
     assert_eq!(pyramid::draw(&named).unwrap().0, drawn(&other, &flat, "x"));
@@ -280,7 +287,7 @@ fn odd_graphs_are_drawn_too() {
     };
     let error = pyramid::draw(&subject(Some(&[[0.0; 2]; 4]))).unwrap_err().to_string();
     assert_eq!(error, "coordinates: expected 13, found 4");
-    // Coordinates of which some are no numbers are of no use.
+    // Coordinates that contain NaN are not used.
     let unknown = [[f64::NAN; 2]; 13];
     assert_eq!(pyramid::draw(&subject(Some(&unknown))).unwrap(), pyramid::draw(&subject(None)).unwrap());
 }

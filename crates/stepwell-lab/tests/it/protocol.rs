@@ -1,5 +1,5 @@
-//! The protocol against a loop that does everything again and again, and runs
-//! that are shared or ended.
+//! Compares the protocol with a naive loop that repeats all work, and tests runs that are shared or
+//! interrupted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,7 +63,7 @@ fn judge(evaluation: &Evaluation<'_>, run: &Run, units: &[Unit]) -> stepwell_lab
     Ok(judged.unwrap().into_iter().map(|(result, _)| result).collect())
 }
 
-/// The paper's words as a nested loop.
+/// The paper's description as a nested loop.
 fn naive(dataset: &Dataset, config: &ModelConfig) -> Vec<f64> {
     let protocol = protocol();
     let (classes, _) = dataset.targets.classes().unwrap();
@@ -131,7 +131,7 @@ fn one_pass_for_all_folds_equals_the_nested_loop() {
     }
 }
 
-/// All lines of a run but the times.
+/// All lines of a run except the times.
 fn lines(folder: &Path) -> BTreeSet<String> {
     let files = fs::read_dir(folder.join("records")).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| !path.file_name().unwrap().to_str().unwrap().starts_with("times"));
@@ -161,7 +161,7 @@ fn shared_and_ended_runs_leave_the_same_records() {
     complete(&Run { folder: Some(at("shared")), ..Run::default() }).unwrap();
     assert_eq!(lines(&at("shared")), lines(&at("whole")));
 
-    // Ended before every unit, and once in the middle of a line.
+    // Interrupted before every unit, and once in the middle of a line.
     let run = Run { folder: Some(at("ended")), ..Run::default() };
     for round in 0..20 {
         let mut left = 1;

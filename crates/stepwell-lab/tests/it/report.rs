@@ -1,5 +1,5 @@
-//! Pages of runs that are made up: whole, honest about what is missing, and
-//! closed to hostile names.
+//! Pages of invented runs: complete, explicit about missing results, and safe against hostile
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ fn provenance() -> Provenance {
     }
 }
 
-/// Checks that all elements are closed in order, no name is there twice, all
-/// links lead somewhere, and nothing comes from outside.
+/// Checks that all elements are closed in order, that no anchor occurs twice, that all links
+/// resolve, and that nothing is loaded from outside.
 pub fn check_html(html: &str) {
     assert!(html.starts_with("<!DOCTYPE html>\n"));
     let (mut open, mut ids, mut links) = (Vec::new(), BTreeSet::new(), Vec::new());
@@ -112,7 +112,7 @@ pub fn statistics(dataset: &str, pool: &str, levels: usize) -> Statistics {
     Statistics { pool: pool.into(), summary }
 }
 
-/// A run in which everything is there, or begun.
+/// A run with everything finished, or started.
 fn whole() -> Known {
     let mut known = known();
     for (index, pool) in POOLS.iter().enumerate() {
@@ -123,7 +123,7 @@ fn whole() -> Known {
         let key = CellKey { model: model.into(), ..key("NCI1", "none", 0) };
         known.cells.insert(key, cell(&[accuracy, accuracy], 0.1, 0.1, 0.0));
     }
-    // One that is not finished: 1 of 300 passes.
+    // An unfinished cell: 1 of 300 passes.
     let mut begun = cell(&[], 0.0, 0.0, 0.0);
     begun.all_units = 300;
     known.cells.insert(key("COLLAB", "nmf", 3), begun);
@@ -152,10 +152,10 @@ fn a_page_is_whole_and_always_the_same() {
         "<td class=\"number\" data-value=\"71\">71.0 ± 1.0</td>",
         "70.4 ± 0.8",
         "▲ +0.6",
-        // 65.0 with NDP, 67.4 ± 1.2 in the paper: further below than it may be.
+        // 65.0 with NDP, 67.4 ± 1.2 in the paper: below the tolerance.
         "<td class=\"number below\" data-value=\"-2.4",
         "▼ −2.4",
-        // What is missing is told.
+        // Missing results are reported.
         "1 of 300",
         ">missing</td>",
         "out of memory",

@@ -21,8 +21,8 @@ use stepwell_lab::run::{FoldResult, Run};
 use stepwell_lab::splits::Fold;
 use stepwell_lab::subject::Subject;
 
-/// The benchmark with three targets that follow from class and structure; a quarter of
-/// their values is not known.
+/// The benchmark with three targets that follow from class and structure; a quarter of their values
+/// is unknown.
 fn dataset(is_binary: bool) -> Dataset {
     let options =
         BenchmarkOptions { graphs_per_class: 24, ..BenchmarkOptions::named("b-easy-small").unwrap() };
@@ -138,7 +138,8 @@ fn a_search_compares_by_the_headline() {
 
 #[test]
 fn a_searched_target_is_trained_on_its_own_rows() {
-    // Alone or beside others that are known for other graphs: with one penalty it is the same.
+    // With one penalty, a target gives the same result alone or beside others known for other
+    // graphs.
     let all = dataset(true);
     let Targets::Binary(values) = &all.targets else { unreachable!() };
     let subjects = [
@@ -148,7 +149,8 @@ fn a_searched_target_is_trained_on_its_own_rows() {
     ];
     for subject in &subjects {
         let one = Protocol { alphas: vec![1.0], initialisations: 1, ..protocol(1) };
-        // The same configuration in any case: the only one, or the one all scores tie with.
+        // The configuration is the same either way: the only one, or the one that all scores tie
+        // with.
         let folds = Evaluation::new(&all, subject, one.clone(), None).unwrap().folds().to_vec();
         let run = |dataset: &Dataset| {
             judged(dataset, subject, one.clone(), &Run::default(), Some(folds.clone())).unwrap()
@@ -158,7 +160,7 @@ fn a_searched_target_is_trained_on_its_own_rows() {
             let column = values.column(target).to_owned().insert_axis(ndarray::Axis(1));
             let alone = Dataset { targets: Targets::Binary(column), target_names: Vec::new(), ..all.clone() };
             for (alone, together) in run(&alone).iter().zip(&together) {
-                // A baseline has settings to choose from, and may choose another.
+                // A baseline has settings to choose from, and may choose differently.
                 if alone.setting == together.setting {
                     let (found, expected): (&Values, &Values) =
                         (&together.quality.per_target[target], &alone.quality.values);
@@ -206,7 +208,7 @@ fn numbers_with_gaps_are_learnt() {
     }
     let refused =
         judged(&dataset, &model(|config| config.metric = Metric::RocAuc), protocol(0), &Run::default(), None);
-    assert!(refused.unwrap_err().to_string().contains("metric: expected one of RMSE, MAE, R²"));
+    assert!(refused.unwrap_err().to_string().contains("metric: expected one of rmse, mae, r2"));
 }
 
 #[test]
@@ -282,7 +284,7 @@ fn a_page_shows_what_was_said() {
     };
     let page = pictures(&classes, &model(|_| {}));
     assert!(page.contains(">Confusion</h3>") && page.contains(">Calibration</h3>"));
-    // Of a baseline alone; it has no probabilities.
+    // A baseline alone; it has no probabilities.
     let page = pictures(&dataset(true), &Subject::Baseline(Baseline::Features));
     assert!(page.contains(">ROC</h3>") && !page.contains(">Calibration</h3>"));
 }

@@ -1,4 +1,4 @@
-//! Tables of a run that is made up, against figures worked out by hand.
+//! Tables of an invented run, compared with values worked out by hand.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub fn key(dataset: &str, pool: &str, blocks: usize) -> CellKey {
     CellKey { dataset: dataset.into(), model: "reservoir".into(), pool: pool.into(), blocks, seed: 0 }
 }
 
-/// A finished cell whose folds are so good, and took so long.
+/// A finished cell with these accuracies and times.
 pub fn cell(accuracies: &[f64], own: f64, plain: f64, coarsen: f64) -> CellState {
     let unit_key = UnitKey { configuration: 0, initialisation: 0 };
     let scores = vec![vec![0.0]; accuracies.len()];
@@ -77,7 +77,7 @@ fn times_tell_what_pooling_saves() {
     let row = |pool: &str| times.iter().find(|row| row.pool == pool).unwrap();
     assert!((row("ndp").speedup.unwrap() - 2.0).abs() < 1e-9);
     assert!((row("ndp").plain_speedup.unwrap() - 4.0).abs() < 1e-9);
-    // 6.3 s without, 5.6 s with NDP in the paper.
+    // 6.3 s without pooling, 5.6 s with NDP in the paper.
     assert!((row("ndp").paper_speedup.unwrap() - 6.3 / 5.6).abs() < 1e-9);
     assert!((row("ndp").passes_to_pay.unwrap() - 4.0).abs() < 1e-9, "4 s to save 1 s each");
     assert_eq!(row("nmf").passes_to_pay, None, "slower than no pooling");

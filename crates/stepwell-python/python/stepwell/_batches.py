@@ -39,20 +39,22 @@ def as_batch(graphs: AnyGraphs) -> RawBatch:
 
 
 def as_input(given: AnyGraphs, molecules: Any, n_jobs: int | None, verbose: bool) -> RawBatch:
-    """Converts the input of an estimator: graphs, or SMILES if ``molecules`` names a
-    feature set."""
+    """Converts the input of an estimator: graphs, or SMILES and RDKit molecules if
+    ``molecules`` names a feature set."""
     if molecules is None or isinstance(given, (Dataset, RawBatch, _Graphs)):
         return as_batch(given)
-    from .molecules import from_smiles  # needs RDKit
+    if isinstance(given, (list, tuple)) and given and all(isinstance(graph, Graph) for graph in given):
+        return as_batch(given)  # molecules that were pickled
+    from .molecules._read import for_estimator  # needs RDKit
 
-    return from_smiles(given, features=molecules, n_jobs=n_jobs, verbose=verbose)._raw
+    return for_estimator(given, molecules, n_jobs, verbose)
 
 
 def molecule_features(given: str) -> str | None:
     """The feature set that an estimator's ``input`` names; None for graphs."""
     known = {"graphs": None, "smiles": "default", "smiles:ogb": "ogb"}
     if given not in known:
-        raise ValueError(f"input: expected {', '.join(map(repr, known))}, found {given!r}")
+        raise ValueError(f"input: expected one of {', '.join(map(repr, known))}, found {given!r}")
     return known[given]
 
 
@@ -65,7 +67,7 @@ def as_arrow(value):
     """An object that exports Arrow data or has columns; otherwise None."""
     if isinstance(value, type):
         return None
-    if hasattr(value, "collect") and hasattr(value, "lazy"):  # Polars, not computed yet
+    if hasattr(value, "collect") and hasattr(value, "lazy"):  # Polars, not yet collected
         value = value.collect()
     if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
         return value
@@ -171,7 +173,7 @@ def _stacked(features, vertices):
 def _of_joined(batch):
     """Splits a PyTorch Geometric batch into graphs."""
     parts = pyg_parts(batch)
-    Graph(as_array(batch.edge_index), **parts)  # for all that can be wrong with it
+    Graph(as_array(batch.edge_index), **parts)  # checks everything that can be wrong with it
     first = as_array(batch.ptr).astype(np.int64)
     sources, targets = as_array(batch.edge_index).astype(np.int64)
     owner = np.searchsorted(first, sources, side="right") - 1
@@ -198,7 +200,7 @@ def _of_joined(batch):
 
 
 def _of_joined_sparse(first, owner, sources, targets, parts):
-    """The same, graph by graph, where features are a sparse matrix."""
+    """The same, graph by graph, for sparse features."""
     graphs = []
     for graph, (start, end) in enumerate(zip(first, first[1:])):
         edges = owner == graph

@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def value_type(self):
-        """The numbers of an embedding."""
+        """The Arrow type of an embedding's numbers."""
         return pa.float64() if self.model.options["precision"] == "f64" else pa.float32()
 
     @property
@@ -74,7 +74,15 @@ def predict(plan, tables):
 
 
 def _predictions(model, values):
-    """Predictions and, for classes, their scores."""
+    """Predictions and, for classes, their scores; null for graphs without vertices."""
+    blank, found = np.isnan(values).all(axis=1), _all_predictions(model, values)
+    if not len(values) or not blank.any():
+        return found
+    rows = pa.array(np.arange(len(values)), mask=blank)
+    return {name: column.take(rows) for name, column in found.items()}
+
+
+def _all_predictions(model, values):
     if model.task == "binary":
         answers = (values > 0).astype(np.int64)
         return {"prediction": _lists(answers, pa.int64()), "scores": _lists(values, pa.float64())}
@@ -85,18 +93,18 @@ def _predictions(model, values):
 
 
 def _answers(plan, tables, numbers_of, columns_of):
-    """The kept columns of every row, and the columns made of its numbers."""
+    """The kept columns of every row, and the columns computed from its numbers."""
     for table in tables:
         names = [name for name in plan.keep if name in table.column_names and name not in MADE]
         for rows, numbers, bad in _numbers(plan, table, numbers_of):
             made, errors = columns_of(numbers), pa.nulls(len(rows), pa.string())
-            if bad:  # without an answer, where it stood
+            if bad:  # bad rows have no result, but keep their position
                 rows = np.concatenate([rows, [row for row, _ in bad]]).astype(np.int64)
                 order = pa.array(np.argsort(rows))
                 with_gaps = lambda column: pa.concat_arrays([column, pa.nulls(len(bad), column.type)]).take(order)
                 made = {name: with_gaps(column) for name, column in made.items()}
                 errors = pa.concat_arrays([errors, pa.array([reason for _, reason in bad], pa.string())]).take(order)
-            # With the bad ones, the rows of a piece are all there are from its first to its last.
+            # Together with the bad rows, the rows of a piece are contiguous.
             kept = table.select(names).slice(int(rows.min()), len(rows)) if len(rows) else table.select(names)[:0]
             columns = {name: kept[name] for name in names} | made
             yield pa.table(columns | {"error": errors} if plan.skip_bad else columns)
@@ -137,7 +145,7 @@ def _place(table, row):
     file, number, group, name = held(FILE), held(ROW), held(GROUP), held("id")
     if file is not None:
         group = _group_of(file, number) if group is None else group
-        place = file if number is None else f"{file}, row {number + 1}"
+        place = file if number is None else f"{file}, row {number}"
         return place if group is None else f"{place} (row group {group})"
     return f"row {row} of a block" if name is None else f"row {name!r}"
 
@@ -186,7 +194,7 @@ class Target:
                 raise ValueError(f"{name}: expected {self.width} targets in every row, found {len(wrong)}")
             return np.array([[np.nan if value is None else value for value in row] for row in rows]).reshape(-1, self.width)
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
-            raise ValueError(f"{name}: expected numbers, or 0 and 1, found {column.type}")
+            raise ValueError(f"{name}: expected a column of numbers (0 and 1 for classes), found {column.type}")
         return np.array([np.nan if value is None else float(value) for value in column.to_pylist()])
 
 
@@ -415,6 +423,7 @@ def train(cluster, model, y="y", skip_bad=False):
     model._keep(plan.model.with_readout(trained, names, choices))
     if found.untargeted:
         warnings.warn(f"skipped {found.untargeted} graphs without a target", stacklevel=3)
+    model._warn_of_inputs(None, stacklevel=4)
     model._warn_of_training(stacklevel=4)
     return model
 

@@ -86,6 +86,8 @@ def coarsen(graph: AnyGraph, pool: Pooling, levels: int = 2, **options: Any) -> 
         level.S.shape[0],
     )
     warn_of_losses(map(lost, made), 1, stacklevel=3)
+    for level in made:
+        warn_of_directions(level.notes, stacklevel=3)
     return made
 
 
@@ -151,6 +153,14 @@ def _pooling(pool, options):
             raise type(error)(str(error) if str(error).startswith(f"{name}: ") else f"{name}: {error}") from None
         filled[name] = value
     return check(filled)
+
+
+def warn_of_directions(notes, stacklevel):
+    """Warns of directed graphs, which poolings treat as undirected."""
+    count = notes.get("symmetrized", 0)
+    if count:
+        who = "a directed graph was" if count == 1 else f"{count} directed graphs were"
+        warnings.warn(f"{who} pooled as if undirected", stacklevel=stacklevel)
 
 
 def warn_of_losses(levels, graphs, stacklevel):

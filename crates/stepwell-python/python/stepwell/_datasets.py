@@ -40,7 +40,7 @@ class _Graphs(Sequence[Graph]):
             return _Graphs(self._raw.select(_positions(key, len(self))))
         index = operator.index(key)
         if not -len(self) <= index < len(self):
-            raise IndexError(f"graph {index} of {len(self)}")
+            raise IndexError(f"graph {index}: expected a position from 0 to {len(self) - 1}")
         return Graph._wrap(self._raw.graph(index % len(self)))
 
     def __eq__(self, other: object) -> bool:
@@ -54,7 +54,7 @@ class _Graphs(Sequence[Graph]):
         return list(self) + list(other)
 
     def __reduce__(self):
-        # A copy elsewhere is an ordinary list of graphs.
+        # A copy in another process is an ordinary list of graphs.
         return list, (list(self),)
 
     def __repr__(self):
@@ -74,7 +74,7 @@ def _positions(key, count):
         raise IndexError(f"graphs: expected positions or a mask, found {key.dtype} of shape {key.shape}")
     outside = key[(key < -count) | (key >= count)]
     if outside.size:
-        raise IndexError(f"graph {outside[0]} of {count}")
+        raise IndexError(f"graph {outside[0]}: expected a position from 0 to {count - 1}")
     return (key % count).tolist()
 
 
@@ -88,7 +88,7 @@ class Dataset:
     graphs: _Graphs
     #: The targets: integers, strings, booleans or floats; None if unknown. Several
     #: targets are a float array with a row per graph and NaN for unknown values.
-    y: NDArray[Any] | Any  # no type checker is to ask whether it is None
+    y: NDArray[Any] | Any  # type checkers must not ask whether it is None
     #: The ids of the graphs, or None.
     ids: list[Any] | None
     #: "train", "validation" or "test" for each graph, if the data have a fixed split.
@@ -203,7 +203,7 @@ def load_dataset(
     data_dir = None if data_dir is None else os.fsdecode(data_dir)
     targets = [] if target is None else [target] if isinstance(target, str) else list(target)
     if isinstance(name, (os.PathLike, bytes)):
-        name = os.path.join(os.curdir, os.fsdecode(name))  # a path, whatever it looks like
+        name = os.path.join(os.curdir, os.fsdecode(name))  # always a path, whatever it looks like
     if hasattr(name, "__arrow_c_stream__") or hasattr(name, "__arrow_c_array__"):
         return _wrap(_stepwell.arrow_dataset(name, targets, groups))
     return _wrap(_stepwell.load_dataset(name, data_dir, bool(download), targets, groups))

@@ -34,13 +34,13 @@ class RowGroups:
     """The row groups of files, each a task for a worker."""
 
     def __init__(self, paths):
-        #: What :func:`read` takes, one per row group.
+        #: The argument of :func:`read` for each row group.
         self.tasks = []
         #: The first row, as a mapping.
         self.first = None
         #: The columns of the first file.
         self.schema = None
-        #: The number of rows of each.
+        #: The number of rows of each row group.
         self._rows = []
         files, position = list(_files(paths)), 0
         with ThreadPoolExecutor(16) as pool:  # most of the time is spent waiting for footers

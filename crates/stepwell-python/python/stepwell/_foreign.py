@@ -315,7 +315,7 @@ def _columns(items, names, item="vertex"):
             row += [_number(each, what) for each in np.ravel(as_array(value)).tolist()]
         first = len(row) if first is None else first
         if len(row) != first:
-            what = "features, as the vertices" if item == "vertex" else "numbers, as the edges"
+            what = "features, like the vertices" if item == "vertex" else "numbers, like the edges"
             raise ValueError(f"{item} {name_of!r}: expected {first} {what} before it, found {len(row)}")
         rows.append(row)
     return np.array(rows, dtype=np.float64).reshape(len(rows), first or 0)

@@ -18,6 +18,10 @@ from ._stepwell import option_table, preset_options
 OF_VERTICES = ("level", "concat_sweeps", "own_inputs")
 OF_GRAPHS = ("level", "aggregate", "pool_after", "pool_last", "kernel", "wl_rounds", "wl_weight", "choose")
 
+#: Options that leave-one-out may choose. Here they are None unless the user sets them, so that training can tell
+#: a value that equals the default from no value.
+CHOSEN = tuple(name.replace("-", "_") for name in preset_options("accurate")["choose"])
+
 #: Options with another name or meaning in scikit-learn: name, type, doc.
 _SPELLED = {
     "seed": (
@@ -54,24 +58,31 @@ _OWN = {
         "graphs",
         "The type of input: \"graphs\", \"smiles\" for SMILES strings, which are converted by "
         "``stepwell.molecules.from_smiles``, or \"smiles:ogb\" for SMILES with the features of OGB. The model "
-        "file stores it. Graphs of molecules are accepted as well.",
+        "file stores it. RDKit molecules and graphs of molecules are accepted as well.",
     ),
 }
 
 
 def spelled(name: str) -> str:
-    """What an option is called here."""
+    """The name of an option as a parameter."""
     return _SPELLED[name][0] if name in _SPELLED else name
 
 
 def defaults(groups: tuple[str, ...], preset: str, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The parameters of such options, and the values a preset gives them."""
-    values = preset_options(preset)
+    """The parameters for options in these groups, with the values of a preset."""
+    values = unset(preset_options(preset), preset)
     found = {name: values[name] for name, group, *_ in option_table() if group in groups and name not in without}
     found = {spelled(name): frozen(value) for name, value in found.items()}
     if found.get("class_weight") == "none":
         found["class_weight"] = None
     return found | {name: default for name, (_, default, _) in _OWN.items()}
+
+
+def unset(options: dict[str, Any], preset: str) -> dict[str, Any]:
+    """The options with None for those that leave-one-out chooses, starting from the value of the preset."""
+    usual = preset_options(preset)
+    chosen = [name.replace("-", "_") for name in options["choose"]]
+    return options | {name: None for name in CHOSEN if name in chosen and options[name] == usual[name]}
 
 
 def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ...] = ()):
@@ -99,7 +110,7 @@ def with_parameters(groups: tuple[str, ...], preset: str, without: tuple[str, ..
         __init__.__module__ = cls.__module__
         cls.__init__ = __init__
         cls.__doc__ = inspect.cleandoc(cls.__doc__).replace("**parameters", _described(known))
-        cls._defaults = known
+        cls._defaults, cls._preset = known, preset
         return cls
 
     return decorate
@@ -115,6 +126,9 @@ def _rows():
     for name, group, annotation, doc in option_table():
         if name in _SPELLED:
             name, annotation, doc = _SPELLED[name]
+        if name in CHOSEN:
+            annotation += " | None"
+            doc += " None is the value that ``choose`` finds, or else the default of the preset."
         yield group, name, annotation, re.sub("`+", "``", doc)
     for name, (annotation, _, doc) in _OWN.items():
         yield "Model", name, annotation, doc

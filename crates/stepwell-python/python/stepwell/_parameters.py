@@ -43,7 +43,7 @@ class ReservoirParameters(TypedDict, total=False):
     concat: bool
     by_length: bool
     raw: bool
-    structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
+    structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]] | None
     bare_structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
     n_jobs: int | None
     verbose: bool
@@ -59,8 +59,8 @@ class RegressorParameters(ReservoirParameters, total=False):
     landmarks: int
     kernel: Literal["states", "wl-oa", "both"]
     wl_rounds: int
-    wl_weight: float
-    gaussian_width: float
+    wl_weight: float | None
+    gaussian_width: float | None
     choose: Literal["structure", "normalize", "wl-weight", "gaussian-width"] | Sequence[Literal["structure", "normalize", "wl-weight", "gaussian-width"]]
 
 
@@ -96,14 +96,14 @@ class NodeRegressorParameters(TypedDict, total=False):
     own_inputs: bool
     by_length: bool
     raw: bool
-    structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
+    structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]] | None
     bare_structure: Literal["degree", "log-degree", "clustering", "local-degree-profile"] | Sequence[Literal["degree", "log-degree", "clustering", "local-degree-profile"]]
     alpha: float | Sequence[float] | Literal["loo"]
     metric: Literal["auto", "accuracy", "balanced-accuracy", "macro-f1", "roc-auc", "average-precision", "log-loss", "brier", "rmse", "mae", "r2"]
     standardize: bool
     random_features: int
     landmarks: int
-    gaussian_width: float
+    gaussian_width: float | None
     n_jobs: int | None
     verbose: bool
     device: Literal["cpu", "cuda", "auto"]

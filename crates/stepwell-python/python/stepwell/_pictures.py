@@ -4,7 +4,7 @@ import html
 import operator
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _stepwell
 from ._coarsen import _pooling
 from ._foreign import as_graph
-from ._graphs import _as_floats
+from ._graphs import Graph, _as_floats
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._stepwell import RawBatch, RawPicture
 from ._targets import known_vertices
@@ -52,7 +52,7 @@ class Picture:
         return self.svg
 
     def _repr_html_(self):
-        # A frame keeps the page's style and script from those of the notebook.
+        # A frame separates the style and script of the page from those of the notebook.
         page = html.escape(self.html, quote=True)
         return f'<iframe srcdoc="{page}" sandbox="allow-scripts" style="width:100%;height:720px;border:0"></iframe>'
 
@@ -251,11 +251,12 @@ def plot_explanation(
     model : PyramidalReservoirClassifier or PyramidalReservoirRegressor, or one of vertices
         A fitted model.
     graph : Graph, sparse matrix, or pair of edges and features
-        The graph to explain, or a SMILES if the model accepts SMILES. A molecule
-        is drawn as a structural formula.
+        The graph to explain; a SMILES or an RDKit molecule if the model accepts
+        SMILES. A molecule is drawn as a structural formula.
     label : optional
-        The class to explain, by default the predicted one; for several targets, the
-        name or index of the target, by default the first.
+        The class to explain. The default is the second of two classes (1, True,
+        "yes"), or the predicted one of more classes. For several targets, the name or
+        index of the target, by default the first.
     vertex : int, optional
         The vertex to explain, for a model of vertices.
     coordinates : array of shape (vertices, 2), optional
@@ -284,43 +285,45 @@ def plot_explanation(
     check_is_fitted(model)
     of_vertices = isinstance(model, _OfVertices)
     if of_vertices and vertex is None:
-        raise TypeError("vertex: expected the vertex to explain, since the model predicts vertices")
+        raise TypeError("vertex: the model predicts vertices; expected the vertex to explain, found none")
     if not of_vertices and vertex is not None:
         raise TypeError("vertex: the model predicts graphs, not vertices")
-    if isinstance(graph, str) and model._model.molecules is not None:
-        from .molecules import from_smiles
+    features = model._model.molecules
+    if features is not None and (isinstance(graph, str) or type(graph).__module__.startswith("rdkit.")):
+        from .molecules._read import for_estimator
 
-        name = graph if name == "graph" else name
-        features = cast(Literal["default", "ogb"], model._model.molecules)
-        graph = from_smiles([graph], features=features)[0]
+        name = graph if name == "graph" and isinstance(graph, str) else name
+        graph = Graph._wrap(for_estimator([graph], features).graph(0))
     graph = as_graph(graph)
     if vertex is not None:
         vertex = vertex_of(graph, vertex)
         name = f"vertex {vertex} of {name}"
     fitted = model._model
     if fitted.task == "classification":
-        if label is None:
+        if label is None and len(model.classes_) == 2:
+            label = model.classes_[1]
+        elif label is None:
             label = model.predict(RawBatch.of_graphs([graph._raw]) if vertex is None else graph)[vertex or 0]
         found = np.flatnonzero(model.classes_ == label)
         if not len(found):
             known = ", ".join(map(str, model.classes_))
             raise ValueError(f"label: expected one of {known}, found {label!r}")
-        column, what = int(found[0]), f"class {label}"
+        column = int(found[0])
     else:
         targets, names = len(fitted.alphas), fitted.target_names
         if label is None:
             column = 0
         elif isinstance(label, str):
             if label not in names:
-                raise ValueError(f"label: expected one of {', '.join(names) or 'the targets, which have no names'}, found {label!r}")
+                known = f"one of {', '.join(names)}" if names else "a position, because the targets have no names"
+                raise ValueError(f"label: expected {known}, found {label!r}")
             column = names.index(label)
         else:
             column = operator.index(label)
         if not 0 <= column < targets:
             raise ValueError(f"label: expected a target from 0 to {targets - 1}, found {label!r}")
-        what = "the prediction" if targets == 1 else f"target {names[column] if names else column}"
     raw, intercept, decision, levels, vertices = _stepwell.plot_explanation(
-        model._model, graph._raw, column, _places(graph, coordinates), (name, what), vertex
+        model._model, graph._raw, column, _places(graph, coordinates), name, vertex
     )
     figures = {"intercept": intercept, "decision": decision, "contributions": dict(levels), "vertices": vertices}
     return ExplanationPicture(raw, **figures)

@@ -15,11 +15,23 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ._datasets import Dataset
 from ._options import OF_VERTICES, with_parameters
 from ._parameters import ClassifierParameters, RegressorParameters
 from ._reservoir import PyramidalReservoir, _as_parameters, _threads
 from ._stepwell import RawModel, decode_classes
-from ._targets import as_array, as_labels, as_matrix, binary_weights, is_matrix
+from ._targets import (
+    accuracy_of_known,
+    as_array,
+    as_labels,
+    as_matrix,
+    binary_weights,
+    is_gap,
+    is_matrix,
+    numbers_with_gaps,
+    r2_of_known,
+    without_gaps,
+)
 from ._types import AnyGraphs, AnyPath, Floats
 
 
@@ -48,6 +60,11 @@ class _WithReadout(PyramidalReservoir):
         return (values[0] if self._flat else np.array(values)) if values else None
 
     @property
+    def chosen_(self) -> dict[str, Any]:
+        chosen = self._fitted.choices
+        return {each["option"].replace("-", "_"): each["candidates"][each["chosen"]]["value"] for each in chosen}
+
+    @property
     def target_names_(self) -> list[str]:
         return self._fitted.target_names
 
@@ -69,7 +86,24 @@ class _WithReadout(PyramidalReservoir):
         with self._progress(batch) as report:
             values, journey = self._placed(self._model).decide(batch, _threads(self.n_jobs), report)
         self._arrived(batch, journey)
+        blank = int(np.isnan(values).all(axis=1).sum())
+        if blank:
+            graphs = "one graph has" if blank == 1 else f"{blank} graphs have"
+            warnings.warn(f"{graphs} no vertices and therefore no prediction", stacklevel=3)
         return values
+
+    def _scored(self, metric, graphs, y, sample_weight):
+        """A metric of the predictions for graphs with known targets."""
+        y, names = _targets_of(graphs, y)
+        predicted = self.predict(graphs)
+        y = _given(y, self, len(predicted))
+        names, known = list(getattr(y, "columns", names)), self.target_names_
+        if names != known and sorted(map(str, names)) == sorted(known):
+            order = [list(map(str, names)).index(name) for name in known]
+            y = np.asarray(y)[:, order]  # columns in another order
+        if predicted.dtype.kind in "fO":
+            y, predicted, sample_weight = _with_prediction(y, predicted, sample_weight)
+        return metric(y, predicted, _as_weights(sample_weight, len(predicted)))
 
     def explain(self, graphs: AnyGraphs) -> tuple[Floats, list[Floats]]:
         """Splits decision values or predictions into contributions of vertices.
@@ -125,15 +159,13 @@ class _WithReadout(PyramidalReservoir):
             warnings.warn(f"skipped {unknown} graphs without a target", stacklevel=3)
         trained._keep(model)
         trained._arrived(batch, journey)
+        trained._warn_of_inputs(batch, stacklevel=4)
         trained._warn_of_training(stacklevel=4)
         vars(self).update(vars(trained))
         return self
 
     def _warn_of_training(self, stacklevel):
         """Warns of problems with a model that was just trained."""
-        ignored = self._model.features.get("ignored", 0)
-        if ignored:
-            warnings.warn(f"all {ignored} vertex features are constant and were ignored", stacklevel=stacklevel)
         if self._model.is_blind:
             items = "graphs" if self._fixed["level"] == "graph" else "vertices"
             warnings.warn(
@@ -174,8 +206,10 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
     loo_score_ : float, or array of shape (targets,)
         The leave-one-out value of the metric, which estimates the score on new
         graphs.
+    chosen_ : dict
+        The options that leave-one-out chose (see ``choose``), with their values.
     target_names_ : list of str
-        The columns of y, if it was a data frame.
+        The names of the targets, if y was a data frame or came from a dataset.
     random_features_ : (array, array) or None
         Weights and biases of the random features.
     landmarks_ : (array, array, array) or None
@@ -223,21 +257,44 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         return self._fitted.coefficients[1]
 
     def fit(  # type: ignore[override]  # what is trained needs a target
-        self, graphs: AnyGraphs, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, graphs: AnyGraphs, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fits the feature map, draws the weights of the reservoirs and trains the readout.
 
         Parameters
         ----------
-        graphs : sequence of graphs
+        graphs : sequence of graphs, or Dataset
         y : array of labels, or of shape (graphs, targets)
             Integers, strings, booleans or floats, one per graph. Or several
-            targets of 0 and 1, with NaN for unknown values.
+            targets of 0 and 1, with NaN for unknown values. By default, targets
+            and their names are those of the dataset.
         sample_weight : array of float, optional
             The weight of each graph.
         """
         batch = self._given(graphs)
-        return self._fit(batch, _given(y, self), _as_weights(sample_weight, len(batch)))
+        y, names = _targets_of(graphs, y)
+        return self._fit(batch, _given(y, self, len(batch)), _as_weights(sample_weight, len(batch)), names)
+
+    def score(  # type: ignore[override]
+        self, graphs: AnyGraphs, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Returns the accuracy: the share of graphs with a correct prediction.
+
+        For several targets, it is the share of graphs whose known targets are all
+        predicted correctly; graphs without a known target do not count. For another
+        metric, pass the known values of a target and the same rows of
+        :meth:`decision_function` to a function of scikit-learn.
+
+        Parameters
+        ----------
+        graphs : sequence of graphs, or Dataset
+        y : array of labels, or of shape (graphs, targets)
+            The true labels, by default those of the dataset. NaN or None means
+            unknown.
+        sample_weight : array of float, optional
+            The weight of each graph.
+        """
+        return self._scored(accuracy_of_known, graphs, y, sample_weight)
 
     def _fit(self, batch, y, sample_weight, names=(), **known):
         """Trains on graphs or vertices with known targets."""
@@ -256,6 +313,10 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
                 weight = binary_weights(weight)
             self._trained(batch, y, sample_weight, binary=True, names=names, class_weight=weight, **known)
             return self
+        y, rows = without_gaps(y)
+        if rows is not None:
+            skipped, batch = len(batch) - len(rows), batch.select(rows.tolist())
+            sample_weight = None if sample_weight is None else sample_weight[rows]
         y = column_or_1d(as_array(y), warn=True)
         check_classification_targets(y)
         classes = np.unique(y)
@@ -264,6 +325,8 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         if isinstance(weight, Mapping):
             weight = compute_class_weight(dict(weight), classes=classes, y=y).tolist()
         self._trained(batch, as_labels(y), sample_weight, class_weight=weight, **known)
+        if rows is not None:
+            warnings.warn(f"skipped {skipped} graphs without a target", stacklevel=3)
         return self
 
     def decision_function(self, graphs: AnyGraphs) -> Floats:
@@ -273,9 +336,18 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         return values[:, 0] if self._flat and values.shape[1] == 1 else values
 
     def predict(self, graphs: AnyGraphs) -> NDArray[Any]:
-        """Returns a label for each graph, or a row of 0 and 1 for several targets."""
+        """Returns a label for each graph, or a row of 0 and 1 for several targets.
+
+        A graph without vertices has no prediction: None, or a row of NaN. Its decision
+        values and probabilities are NaN, and its set contains every class.
+        """
         decisions = self._values(graphs)
-        return self.classes_[decode_classes(decisions)] if self._flat else (decisions > 0).astype(np.int64)
+        blank = np.isnan(decisions).all(axis=1)
+        found = self.classes_[decode_classes(decisions)] if self._flat else (decisions > 0).astype(np.int64)
+        if blank.any():  # nothing is known of a graph without vertices
+            found = found.astype(object if self._flat else np.float64)
+            found[blank] = None if self._flat else np.nan
+        return found
 
     def predict_proba(self, graphs: AnyGraphs) -> Floats:
         """Returns the probability of every class, one row per graph; for several
@@ -287,7 +359,9 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         """
         return self._fitted.probabilities(self._values(graphs))
 
-    def predict_set(self, graphs: AnyGraphs, coverage: float = 0.9) -> NDArray[np.bool_]:
+    def predict_set(
+        self, graphs: AnyGraphs, coverage: float = 0.9, *, per_class: bool = False
+    ) -> NDArray[np.bool_]:
         """Returns the classes that cannot be ruled out, as a mask of shape
         (graphs, classes), or (graphs, targets, 2) for several targets.
 
@@ -295,15 +369,26 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         graphs are like the training graphs (exchangeable). This is approximate,
         because it uses leave-one-out values instead of held-out graphs. A set may
         be empty: then no class is as probable as the true class usually is.
+
+        The probability is an average over all graphs, so the graphs of a rare class may
+        be covered far less often. With ``per_class=True`` it holds for the graphs of
+        every class; a class with too few training graphs is then in every set.
         """
-        sets = self._fitted.sets(self._values(graphs), coverage)
+        note = self._fitted.note_of_sets(coverage, per_class)
+        if note is not None:
+            warnings.warn(note if per_class else f"{note}; per_class=True covers every class", stacklevel=2)
+        sets = self._fitted.sets(self._values(graphs), coverage, per_class)
         return sets if self._flat else sets.reshape(len(sets), -1, 2)
 
-    def threshold(self, *, precision: float | None = None, recall: float | None = None) -> float | Floats:
+    def threshold(
+        self, *, precision: float | None = None, recall: float | None = None, label: Any = None
+    ) -> float | Floats:
         """Returns a threshold for :meth:`decision_function`.
 
-        Graphs at or above it count as the second class, or as 1. Precision or
-        recall is then at least the given value, estimated by leave-one-out.
+        ``label`` is the class to find, by default the second class, or 1. Graphs at or
+        above the threshold count as that class; for the first class, or 0, graphs at or
+        below it. Precision or recall of the class is then at least the given value,
+        estimated by leave-one-out.
 
         Examples
         --------
@@ -313,7 +398,14 @@ class PyramidalReservoirClassifier(ClassifierMixin, _WithReadout):
         >>> found = model.decision_function(ds.graphs) >= model.threshold(recall=0.9)
         """
         fitted = self._fitted
-        found = [fitted.threshold(target, precision, recall)[0] for target in range(len(fitted.alphas))]
+        place = 1
+        if label is not None:
+            classes = self.classes_ if self._flat else np.array([0, 1])
+            places = np.flatnonzero(classes == label)
+            if len(places) == 0:
+                raise ValueError(f"label: expected one of {', '.join(map(str, classes))}, found {label!r}")
+            place = int(places[0])
+        found = [fitted.threshold(target, precision, recall, place)[0] for target in range(len(fitted.alphas))]
         return found[0] if self._flat else np.array(found)
 
 
@@ -345,8 +437,10 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
     loo_score_ : float, or array of shape (targets,)
         The leave-one-out value of the metric, which estimates the score on new
         graphs.
+    chosen_ : dict
+        The options that leave-one-out chose (see ``choose``), with their values.
     target_names_ : list of str
-        The columns of y, if it was a data frame.
+        The names of the targets, if y was a data frame or came from a dataset.
     random_features_ : (array, array) or None
         Weights and biases of the random features.
     landmarks_ : (array, array, array) or None
@@ -378,20 +472,39 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
         return float(intercept[0]) if self._flat else intercept
 
     def fit(  # type: ignore[override]  # what is trained needs a target
-        self, graphs: AnyGraphs, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, graphs: AnyGraphs, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fits the feature map, draws the weights of the reservoirs and trains the readout.
 
         Parameters
         ----------
-        graphs : sequence of graphs
+        graphs : sequence of graphs, or Dataset
         y : array of shape (graphs,) or (graphs, targets)
-            The numbers to predict; with two dimensions, NaN for unknown values.
+            The numbers to predict; with two dimensions, NaN for unknown values. By
+            default, targets and their names are those of the dataset.
         sample_weight : array of float, optional
             The weight of each graph.
         """
         batch = self._given(graphs)
-        return self._fit(batch, _given(y, self), _as_weights(sample_weight, len(batch)))
+        y, names = _targets_of(graphs, y)
+        return self._fit(batch, _given(y, self, len(batch)), _as_weights(sample_weight, len(batch)), names)
+
+    def score(  # type: ignore[override]
+        self, graphs: AnyGraphs, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Returns R². For several targets, it is the mean over targets, each on the
+        graphs where it is known.
+
+        Parameters
+        ----------
+        graphs : sequence of graphs, or Dataset
+        y : array of shape (graphs,) or (graphs, targets)
+            The true numbers, by default those of the dataset. NaN or None means
+            unknown.
+        sample_weight : array of float, optional
+            The weight of each graph.
+        """
+        return self._scored(r2_of_known, graphs, y, sample_weight)
 
     def _fit(self, batch, y, sample_weight, names=(), **known):
         """Trains on graphs or vertices with known targets."""
@@ -399,16 +512,30 @@ class PyramidalReservoirRegressor(RegressorMixin, _WithReadout):
             y, columns = as_matrix(y)
             names = columns or names
         else:
-            y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
+            if np.asarray(y).dtype.kind in "SU":
+                raise ValueError(f"y: expected numbers, found {np.asarray(y).flat[0].item()!r}; use a classifier for classes")
+            y = check_array(
+                numbers_with_gaps(y), ensure_2d=False, ensure_all_finite="allow-nan", dtype=np.float64, order="C", input_name="y"
+            )
         if y.ndim > 2:
             raise ValueError(f"y: expected 1 or 2 dimensions, found {y.ndim}")
+        skipped = int(np.isnan(y).sum()) if y.ndim == 1 and len(y) == len(batch) else 0
+        if skipped:
+            rows = np.flatnonzero(~np.isnan(y))
+            if len(rows) == 0:
+                raise ValueError("y: expected a known number of at least one graph, found NaN for all of them")
+            batch, y = batch.select(rows.tolist()), y[rows]
+            sample_weight = None if sample_weight is None else sample_weight[rows]
         self._trained(batch, np.ascontiguousarray(y.reshape(len(y), -1)), sample_weight, names=names, **known)
+        if skipped:
+            warnings.warn(f"skipped {skipped} graphs without a target", stacklevel=3)
         return self
 
     def predict(self, graphs: AnyGraphs) -> Floats:
         """Returns a number for each graph, or a row of numbers for several targets.
 
-        A single target has one dimension, also if y had two.
+        A single target has one dimension, also if y had two. A graph without vertices
+        has no prediction: NaN.
         """
         values = self._values(graphs)
         return values[:, 0] if self._flat else values
@@ -473,10 +600,33 @@ def load(
     return estimator
 
 
-def _given(y, estimator):
+def _targets_of(graphs, y):
+    """The targets and their names: those of a dataset, unless y is given."""
+    if isinstance(graphs, Dataset) and (y is None or y is graphs.y):
+        y, names = graphs.y, graphs.target_names
+        return y, names if y is not None and len(names) == (1 if np.ndim(y) == 1 else np.shape(y)[1]) else ()
+    return y, ()
+
+
+def _given(y, estimator, count):
+    """Targets as they were passed, if there is one per graph."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    if count == 0:
+        raise ValueError("graphs: expected at least one, found none")
+    if np.ndim(y) > 0 and not issparse(y) and len(y) != count:
+        raise ValueError(f"y: expected {count} values, one per graph, found {len(y)}")
     return y.toarray() if issparse(y) else y
+
+
+def _with_prediction(y, predicted, sample_weight):
+    """The rows that have a prediction: graphs without vertices have none."""
+    flat = predicted.reshape(len(predicted), -1)
+    rows = np.array([not all(map(is_gap, row)) for row in flat.tolist()], dtype=bool)
+    if rows.all():
+        return y, predicted, sample_weight
+    weights = None if np.ndim(sample_weight) == 0 else np.asarray(sample_weight)[rows]
+    return np.asarray(y)[rows], np.array(predicted[rows].tolist()), weights
 
 
 def _as_weights(values, count):

@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._batches import as_input, molecule_features
-from ._coarsen import warn_of_losses
+from ._coarsen import warn_of_directions, warn_of_losses
 from ._datasets import seed_of
-from ._options import OF_VERTICES, frozen, spelled, with_parameters
+from ._options import CHOSEN, OF_VERTICES, frozen, spelled, unset, with_parameters
 from ._parameters import ReservoirParameters
 from ._progress import Progress
 from ._stepwell import RawModel, check_options, preset_options
+from ._unknown import warn_of_labels
 from ._types import AnyGraphs, AnyPath, Floats, Preset
 
 
@@ -80,6 +81,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     #: The fitted model.
     _model: RawModel
     _defaults: dict[str, Any]
+    _preset: str
 
     def __init__(self, **parameters: Unpack[ReservoirParameters]) -> None: ...  # made by the decorator
 
@@ -91,12 +93,15 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with several aggregates), "reference" (the paper's public code) and, for
         estimators of vertices, "vertices"."""
         if preset == "vertices" and cls._fixed["level"] != "vertex":
-            raise ValueError(f"preset: 'vertices' is for PyramidalReservoirNodeClassifier and …Regressor, not {cls.__name__}")
+            wanted = "PyramidalReservoirNodeClassifier and PyramidalReservoirNodeRegressor"
+            raise ValueError(f"preset: 'vertices' is for {wanted}, not {cls.__name__}")
         return cls(**{**_as_parameters(cls, preset_options(preset)), **changes})
 
     def fit(self, graphs: AnyGraphs, y: object = None) -> Self:
         """Fits the feature map on the graphs and draws the weights."""
-        self._keep(self._drawn(self._given(graphs)))
+        batch = self._given(graphs)
+        self._keep(self._drawn(batch))
+        self._warn_of_inputs(batch, stacklevel=3)
         return self
 
     def set_weights(
@@ -115,7 +120,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             try:
                 recurrent, inputs = (np.ascontiguousarray(part, dtype=np.float64) for part in pair)
             except (TypeError, ValueError) as error:
-                raise TypeError(f"weights: expected a pair of arrays at {position}: {error}") from None
+                raise TypeError(f"weights: expected a pair of arrays at position {position}: {error}") from None
             pairs.append((recurrent, inputs))
         options = self._checked()
         expected = options["stacks"] * options["blocks"] * options["reservoirs"]
@@ -204,12 +209,19 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """All options of the model, including defaults."""
         options = {name: getattr(self, name) for name in self._defaults if name not in self._not_options}
         options |= self._fixed
+        if callable(options.get("pool")):
+            raise TypeError(
+                "pool: expected the name of a pooling, found a function; pool the graphs yourself "
+                "and embed each level with set_weights"
+            )
         options["seed"] = seed_of(options.pop("random_state"))
         if options.get("random_features") and options["landmarks"] == self._defaults["landmarks"]:
             options["landmarks"] = 0  # random features replace the landmarks of a preset
         if options.get("choose") == self._defaults.get("choose"):  # options that the user set are not chosen
-            left = lambda name: options[name] == self._defaults[name]
+            left = lambda name: options[name] is None
             options["choose"] = [name for name in options.get("choose") or () if left(name.replace("-", "_"))]
+        usual = preset_options(self._preset)
+        options |= {name: usual[name] for name in CHOSEN if name in options and options[name] is None}
         if options.get("class_weight", "") is None or isinstance(options.get("class_weight"), Mapping):
             options["class_weight"] = "none"  # weights per label are resolved when y is known
         return check_options(options)
@@ -239,25 +251,29 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         pooled = self._model.options["pool"] if hasattr(self, "_model") else getattr(self, "pool", "none")
         return Progress(self.verbose, "embedding" if pooled == "none" else "pooling and embedding", len(batch))
 
+    def _warn_of_inputs(self, batch, stacklevel):
+        """Warns of parts of the training graphs that the model does not use."""
+        constant = self._model.features.get("ignored", 0)
+        if constant:
+            warnings.warn(f"all {constant} vertex features are constant and were ignored", stacklevel=stacklevel)
+        blind = batch is not None and self._model.options["edge_gate"] == "none"
+        ignored = blind and self._model.ignored_of_edges(batch)
+        if ignored:
+            why = "pass edge_gate='signs' to use them"
+            warnings.warn(f"this model ignores {ignored} of edges; {why}", stacklevel=stacklevel)
+
     def _arrived(self, batch, journey):
         """Keeps the report of the last transform, and warns of problems."""
         self.iterations_, self.converged_, notes, losses = journey
         self.pooling_notes_ = dict(notes)
         warn_of_losses(losses, len(batch), stacklevel=4)
-        unknown = {"vertices": self._model.unknown_labels(batch), "edges": self._model.unknown_edge_labels(batch)}
-        for of, count in unknown.items():
-            if count:
-                warnings.warn(
-                    f"{count} {of} have a label that no training graph has; "
-                    "the model treats them as unlabelled",
-                    stacklevel=4,
-                )
-        ignored = self._model.ignored_of_edges(batch)
-        if ignored:
-            blind = self._model.options["edge_gate"] == "none"
-            why = "pass edge_gate='signs' to use them" if blind else "the training graphs had none, or only one value"
-            warnings.warn(f"this model ignores {ignored} of edges; {why}", stacklevel=4)
+        warn_of_directions(self.pooling_notes_, stacklevel=4)
+        warn_of_labels(self._model, batch, stacklevel=5)
         options = self._model.options
+        ignored = self._model.ignored_of_edges(batch)
+        if ignored and options["edge_gate"] != "none":  # else, fit has warned
+            why = "the training graphs had none, or only one value"
+            warnings.warn(f"this model ignores {ignored} of edges; {why}", stacklevel=4)
         if options["fixed_sweeps"] is None and not self.converged_.all():
             share = 1 - self.converged_.all(axis=1).mean()
             warnings.warn(
@@ -270,7 +286,7 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 def _as_parameters(cls, options):
     """The options of a model that an estimator has, as its parameters."""
-    found = {spelled(name): value for name, value in options.items()}
+    found = {spelled(name): value for name, value in unset(options, "accurate").items()}
     if found["class_weight"] == "none":
         found["class_weight"] = None
     return {name: frozen(found[name]) for name in cls._defaults if name in found}

@@ -118,7 +118,7 @@ class _Table:
     """The columns of any kind of table."""
 
     def __init__(self, table, what):
-        if hasattr(table, "collect") and hasattr(table, "lazy"):  # Polars, not computed yet
+        if hasattr(table, "collect") and hasattr(table, "lazy"):  # Polars, not yet collected
             table = table.collect()
         self._table, self._what = table, what
         names = getattr(table, "column_names", None)  # pyarrow's columns have no names

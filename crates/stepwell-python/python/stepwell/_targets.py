@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
 
 
 def refuse_gaps(y):
@@ -16,6 +17,31 @@ def refuse_gaps(y):
             raise ValueError(f"y: expected a value for each graph, found none for graph {at}")
 
 
+def without_gaps(y):
+    """Labels without those that are None, NaN or NA, and the rows of the others; None if there
+    are no gaps. Integers that pandas stores as floats because of gaps become integers again."""
+    if np.ndim(y) != 1:
+        return y, None
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if values.dtype.kind not in "fO":
+        return y, None
+    rows = np.flatnonzero([not is_gap(value) for value in values.tolist()])
+    if len(rows) == len(values):
+        return y, None
+    known = np.array(values[rows].tolist())
+    if known.dtype.kind == "f" and np.isfinite(known).all() and (known == known.round()).all():
+        known = known.astype(np.int64)
+    return known, rows
+
+
+def numbers_with_gaps(y):
+    """Numbers, with NaN for None and NA."""
+    values = y.to_numpy() if hasattr(y, "to_numpy") else y
+    if np.asarray(values).dtype.kind != "O" or np.ndim(values) != 1:
+        return values
+    return np.array([math.nan if is_gap(value) else value for value in values], dtype=object)
+
+
 def as_matrix(y):
     """Several targets as a matrix of floats, with NaN for unknown values, and their names."""
     names = [str(name) for name in y.columns] if hasattr(y, "columns") else []
@@ -27,7 +53,7 @@ def as_matrix(y):
         y = np.array([[math.nan if gap(value) else value for value in row] for row in y], dtype=np.float64)
     if y.dtype.kind not in "biuf":
         raise ValueError(
-            f"y: expected numbers, or 0 and 1, in {y.shape[1]} columns, found {y.dtype}; "
+            f"y: expected columns of numbers (0 and 1 for classes), found {y.dtype}; "
             "train one model per target if targets are named classes"
         )
     return np.ascontiguousarray(y, dtype=np.float64), names
@@ -76,6 +102,58 @@ def as_labels(y):
     return y.tolist()
 
 
+def accuracy_of_known(y, predicted, sample_weight=None):
+    """The share of rows whose known targets are all predicted correctly. Rows without a known
+    target do not count."""
+    if np.ndim(predicted) == 1:
+        known = np.array([not is_gap(value) for value in np.asarray(y).ravel().tolist()], dtype=bool)
+        if known.all():
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        y = as_array(np.asarray(y).ravel()[_some(known)])
+        return float(accuracy_score(y, predicted[known], sample_weight=_of(sample_weight, known)))
+    y = _as_columns(y, predicted)
+    known = ~np.isnan(y)
+    rows = _some(known.any(axis=1))
+    right = ((y == predicted) | ~known).all(axis=1)
+    return float(np.average(right[rows], weights=_of(sample_weight, rows)))
+
+
+def r2_of_known(y, predicted, sample_weight=None):
+    """The mean R² over targets, each on the rows where it is known. A target that is known for
+    fewer than two rows does not count if another one does."""
+    predicted = np.asarray(predicted).reshape(len(predicted), -1)
+    y = _as_columns(y, predicted)
+    known = ~np.isnan(y)
+    if known.all():
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+    _some(known)
+    counted = [column for column in range(y.shape[1]) if known[:, column].sum() > 1] or [int(known.any(axis=0).argmax())]
+    scores = []
+    for column in counted:
+        rows = known[:, column]
+        scores.append(r2_score(y[rows, column], predicted[rows, column], sample_weight=_of(sample_weight, rows)))
+    return float(np.mean(scores))
+
+
+def _as_columns(y, predicted):
+    """Known targets as a matrix with the shape of the predictions."""
+    y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    y, _ = as_matrix(y[:, np.newaxis] if y.ndim == 1 else y)
+    if y.shape != predicted.shape:
+        raise ValueError(f"y: expected shape {predicted.shape}, found {y.shape}")
+    return y
+
+
+def _some(known):
+    if not known.any():
+        raise ValueError("y: expected at least one known value, found none")
+    return known
+
+
+def _of(sample_weight, rows):
+    return None if sample_weight is None else np.asarray(sample_weight)[rows]
+
+
 def known_vertices(sizes, y, mask=None, alone=False):
     """The vertices with a known target, numbered over all graphs, their targets, and the
     names of the targets.
@@ -92,7 +170,7 @@ def known_vertices(sizes, y, mask=None, alone=False):
     if mask is not None:
         known = np.concatenate(mask) if mask else np.zeros(0, bool)
         if known.dtype != bool or known.ndim != 1:
-            raise TypeError(f"mask: expected an array of booleans with one dimension, found {known.dtype} with {known.ndim}")
+            raise TypeError(f"mask: expected an array of booleans with one dimension, found one of {known.dtype} with {known.ndim} dimensions")
     else:
         known = np.ones(len(values), bool)
     if values.ndim == 2:
@@ -106,7 +184,7 @@ def known_vertices(sizes, y, mask=None, alone=False):
     elif values.dtype.kind == "i" and mask is None:
         known &= values != -1
     elif values.dtype.kind == "O":
-        known &= np.array([not _is_gap(value) for value in values], dtype=bool)
+        known &= np.array([not is_gap(value) for value in values], dtype=bool)
     if not known.any():
         raise ValueError("y: expected a known target of at least one vertex, found none")
     values = values[known]
@@ -119,7 +197,8 @@ def known_vertices(sizes, y, mask=None, alone=False):
     return np.flatnonzero(known).tolist(), values, names
 
 
-def _is_gap(value):
+def is_gap(value):
+    """Whether it stands for a missing value: None, NaN or NA."""
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value))
 
 

@@ -6,7 +6,6 @@ from typing import Any, Self, Unpack
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ._foreign import as_array as as_numpy
@@ -17,7 +16,7 @@ from ._options import OF_GRAPHS, with_parameters
 from ._parameters import NodeClassifierParameters, NodeRegressorParameters
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, _WithReadout
 from ._reservoir import _threads
-from ._targets import known_vertices
+from ._targets import accuracy_of_known, known_vertices, r2_of_known
 from ._types import AnyGraph, AnyGraphs, Floats
 
 
@@ -25,11 +24,10 @@ class _OfVertices(_WithReadout):
     """A reservoir with a linear readout for every vertex."""
 
     _fixed = {"level": "vertex"}
+    _scored_by: Any
 
-    def _learnt(self, graphs, y, mask, sample_weight):
-        """The batch, the training vertices, their targets and weights."""
-        given, alone = _as_list(graphs)
-        batch = self._given(given)
+    def _known(self, batch, y, mask, sample_weight, given, alone):
+        """The vertices with a target, their targets, the names of the targets, and their weights."""
         if y is None:
             y, mask = _carried(given, "y", mask)
             alone = False
@@ -41,7 +39,7 @@ class _OfVertices(_WithReadout):
                 expected = sum(batch.sizes())
                 raise ValueError(f"sample_weight: expected {expected} values, one per vertex, found {len(weights)}")
             sample_weight = np.ascontiguousarray(weights[rows])
-        return batch, rows, values, names, sample_weight
+        return rows, values, names, sample_weight
 
     def _each(self, graphs, method):
         """The result of a method for all vertices: an array for one graph, a list of arrays for several."""
@@ -50,18 +48,52 @@ class _OfVertices(_WithReadout):
         found = np.split(method(batch), np.cumsum(batch.sizes())[:-1])
         return found[0] if alone else found
 
-    def _compared(self, graphs, y, mask, sample_weight):
-        """Known targets, predictions and weights, for a score."""
+    def fit(  # type: ignore[override]
+        self,
+        graphs: AnyGraph | AnyGraphs,
+        y: ArrayLike | list[Any] | None = None,
+        mask: ArrayLike | list[Any] | None = None,
+        sample_weight: ArrayLike | list[Any] | None = None,
+    ) -> Self:
+        """Fits the feature map, draws the weights of the reservoirs and trains the readout.
+
+        Parameters
+        ----------
+        graphs : a graph, or a sequence of graphs
+        y : array of labels or numbers, or list of arrays
+            One target, or a row of targets, per vertex. Classifiers take integers,
+            strings, booleans or floats, or rows of 0 and 1. NaN, None and, for
+            classifiers without a mask, the integer -1 mean unknown. If omitted,
+            ``data.y`` of PyTorch Geometric graphs.
+        mask : array of bool, or list of arrays, optional
+            The training vertices. With a mask, -1 is an ordinary label. If y is
+            omitted, ``data.train_mask`` if it exists.
+        sample_weight : array of float, or list of arrays, optional
+            The weight of each vertex.
+        """
+        given, alone = _as_list(graphs)
+        batch = self._given(given)
+        rows, values, names, weights = self._known(batch, y, mask, sample_weight, given, alone)
+        self._fit(batch, values, weights, names=names, vertices=rows)
+        return self
+
+    def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
+        """Returns the prediction for each vertex: an array for one graph, a list of arrays for several."""
+        return self._each(graphs, super().predict)
+
+    def score(  # type: ignore[override]
+        self,
+        graphs: AnyGraph | AnyGraphs,
+        y: ArrayLike | list[Any] | None = None,
+        sample_weight: ArrayLike | list[Any] | None = None,
+        mask: ArrayLike | list[Any] | None = None,
+    ) -> float:
+        """Returns the accuracy of a classifier, or R² of a regressor, on vertices with a known target, or on
+        those of the mask."""
         given, alone = _as_list(graphs)
         batch = self._seen(given)
-        if y is None:
-            y, mask = _carried(given, "y", mask)
-            alone = False
-        rows, values, _ = known_vertices(batch.sizes(), y, mask, alone)
-        if sample_weight is not None:
-            parts = [sample_weight] if alone else list(sample_weight)
-            sample_weight = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts])[rows]
-        return batch, rows, values, sample_weight
+        rows, values, _, weights = self._known(batch, y, mask, sample_weight, given, alone)
+        return float(self._scored_by(values, super().predict(batch)[rows], sample_weight=weights))
 
     def explain(self, graph: AnyGraph, vertex: int) -> tuple[Floats, Floats]:  # type: ignore[override]
         """Splits the decision values or predictions of one vertex into contributions.
@@ -101,7 +133,7 @@ class _OfVertices(_WithReadout):
 
 
 @with_parameters(("Model", "Readout"), "vertices", without=OF_GRAPHS)
-class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier):
+class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier):  # type: ignore[misc]
     """Classifies vertices: random reservoirs, then a ridge classifier.
 
     The readout sees the states of one vertex, which depend on its surroundings. It
@@ -138,66 +170,30 @@ class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier
     ((34,), (34, 2))
     """
 
+    _scored_by = staticmethod(accuracy_of_known)
+
     def __init__(self, **parameters: Unpack[NodeClassifierParameters]) -> None: ...  # made by the decorator
-
-    def fit(  # type: ignore[override]
-        self,
-        graphs: AnyGraph | AnyGraphs,
-        y: ArrayLike | list[Any] | None = None,
-        mask: ArrayLike | list[Any] | None = None,
-        sample_weight: ArrayLike | list[Any] | None = None,
-    ) -> Self:
-        """Fits the feature map, draws the weights of the reservoirs and trains the readout.
-
-        Parameters
-        ----------
-        graphs : a graph, or a sequence of graphs
-        y : array of labels, or list of arrays
-            One label per vertex: integers, strings, booleans or floats; or a row of
-            targets of 0 and 1. NaN, None and, without a mask, the integer -1 mean
-            unknown. If omitted, ``data.y`` of PyTorch Geometric graphs.
-        mask : array of bool, or list of arrays, optional
-            The training vertices. With a mask, -1 is an ordinary label. If y is
-            omitted, ``data.train_mask`` if it exists.
-        sample_weight : array of float, or list of arrays, optional
-            The weight of each vertex.
-        """
-        batch, rows, y, names, weights = self._learnt(graphs, y, mask, sample_weight)
-        self._fit(batch, y, weights, names=names, vertices=rows)
-        return self
 
     def decision_function(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
         """Returns the decision value of each class; for two classes, that of the second one."""
         return self._each(graphs, super().decision_function)
-
-    def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """Returns a label for each vertex: an array for one graph, a list of arrays for several."""
-        return self._each(graphs, super().predict)
 
     def predict_proba(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
         """Returns the probability of every class, one row per vertex, calibrated on
         leave-one-out decision values of the training vertices."""
         return self._each(graphs, super().predict_proba)
 
-    def predict_set(self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9) -> Any:  # type: ignore[override]
-        """Returns the classes that cannot be ruled out, one row per vertex."""
-        return self._each(graphs, lambda batch: super(PyramidalReservoirNodeClassifier, self).predict_set(batch, coverage))
-
-    def score(  # type: ignore[override]
-        self,
-        graphs: AnyGraph | AnyGraphs,
-        y: ArrayLike | list[Any] | None = None,
-        sample_weight: ArrayLike | list[Any] | None = None,
-        mask: ArrayLike | list[Any] | None = None,
-    ) -> float:
-        """Returns the accuracy on vertices with a known label, or on those of the mask."""
-        batch, rows, y, weights = self._compared(graphs, y, mask, sample_weight)
-        found = super().predict(batch)[rows]
-        return float(accuracy_score(y, found, sample_weight=weights))
+    def predict_set(  # type: ignore[override]
+        self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9, *, per_class: bool = False
+    ) -> Any:
+        """Returns the classes that cannot be ruled out, one row per vertex. With
+        ``per_class=True``, the probability ``coverage`` holds for the vertices of every class."""
+        of_graphs = super().predict_set
+        return self._each(graphs, lambda batch: of_graphs(batch, coverage, per_class=per_class))
 
 
 @with_parameters(("Model", "Readout"), "vertices", without=(*OF_GRAPHS, "class_weight"))
-class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
+class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):  # type: ignore[misc]
     """Predicts numbers for vertices: random reservoirs, then ridge regression.
 
     Like :class:`PyramidalReservoirNodeClassifier`, with numbers in place of labels.
@@ -225,52 +221,15 @@ class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
     True
     """
 
+    _scored_by = staticmethod(r2_of_known)
+
     def __init__(self, **parameters: Unpack[NodeRegressorParameters]) -> None: ...  # made by the decorator
-
-    def fit(  # type: ignore[override]
-        self,
-        graphs: AnyGraph | AnyGraphs,
-        y: ArrayLike | list[Any] | None = None,
-        mask: ArrayLike | list[Any] | None = None,
-        sample_weight: ArrayLike | list[Any] | None = None,
-    ) -> Self:
-        """Fits the feature map, draws the weights of the reservoirs and trains the readout.
-
-        Parameters
-        ----------
-        graphs : a graph, or a sequence of graphs
-        y : array of numbers, or list of arrays
-            One number, or a row of numbers, per vertex; NaN means unknown.
-        mask : array of bool, or list of arrays, optional
-            The training vertices.
-        sample_weight : array of float, or list of arrays, optional
-            The weight of each vertex.
-        """
-        batch, rows, y, names, weights = self._learnt(graphs, y, mask, sample_weight)
-        self._fit(batch, y, weights, names=names, vertices=rows)
-        return self
-
-    def predict(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
-        """Returns a number, or a row of numbers, for each vertex."""
-        return self._each(graphs, super().predict)
 
     def predict_interval(self, graphs: AnyGraph | AnyGraphs, coverage: float = 0.9) -> Any:  # type: ignore[override]
         """Returns the lower and upper ends of intervals, one row per vertex."""
         return self._each(
             graphs, lambda batch: super(PyramidalReservoirNodeRegressor, self).predict_interval(batch, coverage)
         )
-
-    def score(  # type: ignore[override]
-        self,
-        graphs: AnyGraph | AnyGraphs,
-        y: ArrayLike | list[Any] | None = None,
-        sample_weight: ArrayLike | list[Any] | None = None,
-        mask: ArrayLike | list[Any] | None = None,
-    ) -> float:
-        """Returns R² on vertices with a known number, or on those of the mask."""
-        batch, rows, y, weights = self._compared(graphs, y, mask, sample_weight)
-        found = super().predict(batch)[rows]
-        return float(r2_score(y, found, sample_weight=weights))
 
 
 def vertex_of(graph, vertex):
@@ -304,7 +263,8 @@ def _carried(graphs, name, mask):
     graphs = list(graphs) if isinstance(graphs, (list, tuple)) else [graphs]
     missing = [position for position, graph in enumerate(graphs) if getattr(graph, name, None) is None]
     if missing:
-        raise ValueError(f"y: expected the targets of vertices, found none, and graph {missing[0]} has no '{name}'")
+        expected = f"the targets of vertices, as y= or as an attribute '{name}' of every graph"
+        raise ValueError(f"y: expected {expected}; graph {missing[0]} has none")
     if mask is None and all(getattr(graph, "train_mask", None) is not None for graph in graphs):
         mask = [as_numpy(graph.train_mask) for graph in graphs]
     elif mask is not None and np.ndim(mask) == 1 and len(graphs) == 1:

@@ -14,6 +14,8 @@ import os
 import re
 from typing import Any
 
+import numpy as np
+
 try:
     import duckdb
     import pyarrow as pa
@@ -50,8 +52,10 @@ def register(
         A file written by ``stepwell train`` or ``save``, or a fitted estimator.
     name : str
         The prefix of the functions: ``<name>_predict`` returns predictions,
-        ``<name>_scores`` the decision values of all classes, ``<name>_embed`` vectors.
-        A second model needs another name.
+        ``<name>_scores`` the decision values of all classes, ``<name>_proba`` their
+        probabilities (with several targets, the probability of 1 for each), and
+        ``<name>_embed`` vectors. The functions replace those of a model that was
+        registered under the same name on this connection.
 
     Returns
     -------
@@ -60,23 +64,37 @@ def register(
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError(f"name: expected letters, digits and underscores, found {name!r}")
-    connection: Any = con  # its stubs do not know that parameters may be anything
-    made = []
-    for what, (work, kind) in _answers.Answers(model).functions().items():
+    connection: Any = con  # its stubs do not know that parameters may have any type
+    functions, made = _answers.Answers(model).functions(), []
+    for what in _answers.NAMES:
+        try:
+            connection.remove_function(f"{name}_{what}")
+        except duckdb.InvalidInputException:
+            pass  # not registered on this connection
+    for what, (work, kind) in functions.items():
         function = f"{name}_{what}"
-        connection.create_function(function, _of_rows(function, work), None, _sql(kind), type="arrow")
+        of_rows = _of_rows(function, work, kind)
+        # By default, DuckDB refuses the null of a graph without vertices.
+        connection.create_function(function, of_rows, None, _sql(kind), type="arrow", null_handling="special")
         made.append(function)
     return made
 
 
-def _of_rows(name, work):
-    """A function of one column of structs."""
+def _of_rows(name, work, kind):
+    """A function of one column of structs; null for a row that is null."""
 
     def of_rows(*columns):
         if len(columns) != 1 or not pa.types.is_struct(columns[0].type):
             found = ", ".join(str(column.type) for column in columns) or "nothing"
             raise TypeError(f"{name}: expected one row, as in SELECT {name}(g) FROM graphs g, found {found}")
-        return work(pa.Table.from_struct_array(columns[0]))
+        rows = columns[0]
+        if rows.null_count == 0:
+            return work(pa.Table.from_struct_array(rows))
+        if rows.null_count == len(rows):
+            return pa.nulls(len(rows), kind)
+        known = np.array(rows.is_valid().to_pylist())
+        found = work(pa.Table.from_struct_array(rows.drop_null()))
+        return found.take(pa.array(np.cumsum(known) - 1, mask=~known))
 
     return of_rows
 

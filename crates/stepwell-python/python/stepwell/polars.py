@@ -22,7 +22,7 @@ except ImportError as error:
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 
-__all__ = ["embed", "predict", "scores"]
+__all__ = ["embed", "predict", "proba", "scores"]
 
 _Model: TypeAlias = str | os.PathLike[str] | PyramidalReservoir | PyramidalReservoirClassifier | PyramidalReservoirRegressor
 
@@ -47,6 +47,15 @@ def scores(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
     Parameters are those of :func:`predict`.
     """
     return _expression(model, "scores", rows, "scores")
+
+
+def proba(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:
+    """Returns the probabilities of all classes, as a column ``proba`` of lists.
+
+    With several targets, the list has the probability of 1 for each. Parameters are
+    those of :func:`predict`.
+    """
+    return _expression(model, "proba", rows, "proba")
 
 
 def embed(model: _Model, rows: pl.Expr | None = None) -> pl.Expr:

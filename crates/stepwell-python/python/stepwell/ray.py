@@ -178,7 +178,7 @@ class _Rows:
         )
 
     def parts(self):
-        """What is summed up together, in an order that is always the same."""
+        """The parts that are summed together, always in the same order."""
         if self._blocks is None:
             execution = self._dataset.context.execution_options
             before, execution.preserve_order = execution.preserve_order, True
@@ -197,7 +197,7 @@ class _Rows:
         most = most[-1] if isinstance(most, (list, tuple)) else most
         job, tables = ray.put(job), self.tables
         gather, merge = ray.remote(_gather).options(**options), ray.remote(_merge).options(**options)
-        # Children before their parents, so that sums are merged as soon as they can be.
+        # Children before their parents, so that sums are merged as soon as possible.
         levels, busy = [[]], []
 
         def add(level, state):

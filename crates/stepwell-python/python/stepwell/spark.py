@@ -85,7 +85,7 @@ def embed(
 
 
 def _kept(source, keep):
-    """The columns that stay, and their types."""
+    """The columns to keep, and their types."""
     kept = {name: source.type_of(name) for name in dict.fromkeys(["id", "y", *keep])}
     return {name: kind for name, kind in kept.items() if kind is not None}
 
@@ -213,7 +213,7 @@ class _Files(_Rows):
         rows = [(task["path"], task["group"], task["row"], task["position"]) for task in groups.tasks]
         tasks = session.createDataFrame(rows, "path string, group long, row long, position long")
         self._session, self._groups = session, groups
-        # A worker is told of its own row groups alone, neighbours in a file together.
+        # A worker receives only its own row groups; neighbours in a file stay together.
         self._tasks = tasks.repartitionByRange(min(max(len(rows), 1), _MOST_TASKS), "position", "group")
 
     def type_of(self, name):
@@ -232,15 +232,15 @@ class _Files(_Rows):
 
 
 def _located(df):
-    """With the file and the row that each row was read from, where Spark knows them."""
+    """Adds the file and the row that each row was read from, if Spark knows them."""
     known = {_cluster.FILE: "_metadata.file_path", _cluster.ROW: "_metadata.row_index"}
-    log = logging.getLogger("DataFrameQueryContextLogger")  # trying is no error
+    log = logging.getLogger("DataFrameQueryContextLogger")  # a failed attempt is not an error
     before, log.disabled = log.disabled, True
     try:
         for names in ([_cluster.FILE, _cluster.ROW], [_cluster.FILE]):
             try:
                 located = df.select("*", *(F.col(known[name]).alias(name) for name in names))
-                located.schema  # what is not there is found out here
+                located.schema  # missing columns are detected here
                 return located
             except AnalysisException:
                 continue
@@ -264,12 +264,12 @@ def _embed(plan, tables):
     yield from _cluster.embed(plan, tables)
 
 
-#: What comes back from workers that gather something.
+#: The schema of the states that workers return.
 _STATES = "position long, state binary"
 
 
 def _reduced(states, end, job):
-    """One state of those with positions below an end, merged by workers."""
+    """Merges the states with positions below ``end`` into one, on the workers."""
     while end > 1:
         parent = F.expr(f"position div {_cluster.FAN}").alias("parent")
         states = states.groupBy(parent).applyInArrow(partial(_merged, job.merged), _STATES)

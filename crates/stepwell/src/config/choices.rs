@@ -1,19 +1,19 @@
-//! Values an option of a model can have.
+//! The values that a model's options can have.
 
 use serde::{Deserialize, Serialize};
 
-/// One value for all blocks, or one for each.
+/// One value for all blocks, or one per block.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged, expecting = "expected one number, or a list with one per block")]
+#[serde(untagged, expecting = "expected a number, or a list with one number per block")]
 pub enum PerBlock<T> {
-    /// The same everywhere.
+    /// The same value for all blocks.
     All(T),
-    /// As many values as there are blocks.
+    /// One value per block.
     Each(Vec<T>),
 }
 
 impl<T: Copy> PerBlock<T> {
-    /// The value of one block; past the end of a list, its last value.
+    /// The value of one block. Beyond the end of a list, the last value.
     pub fn get(&self, block: usize) -> Option<T> {
         match self {
             Self::All(value) => Some(*value),
@@ -41,24 +41,24 @@ impl<T> From<Vec<T>> for PerBlock<T> {
     }
 }
 
-/// How the units of a block feed each other, the pattern of `W`.
+/// Connections between the units of a block: the pattern of `W`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recurrence {
     /// All entries uniform in (-1, 1).
     #[default]
     Dense,
-    /// A share of the entries, `density`, uniform in (-1, 1); the rest zero.
+    /// A fraction `density` of the entries is uniform in (-1, 1); the rest is zero.
     Sparse,
-    /// Unit k feeds unit k+1, the last one the first, all equally.
+    /// Unit k feeds unit k+1 and the last unit feeds the first, all with the same weight.
     Ring,
     /// A random rotation or reflection.
     Orthogonal,
-    /// Every unit feeds itself alone, uniform in (-1, 1).
+    /// Every unit feeds only itself, with a weight uniform in (-1, 1).
     Diagonal,
 }
 
-/// How inputs reach the units of a block, the pattern of `V`.
+/// Connections from the inputs to the units of a block: the pattern of `V`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputPattern {
@@ -67,19 +67,19 @@ pub enum InputPattern {
     Uniform,
     /// All entries -1 or 1.
     Signs,
-    /// A share of the entries, `density`, uniform in (-1, 1); the rest zero.
+    /// A fraction `density` of the entries is uniform in (-1, 1); the rest is zero.
     Sparse,
-    /// Every unit sees one input, with a weight uniform in (-1, 1).
+    /// Every unit reads one input, with a weight uniform in (-1, 1).
     OnePerUnit,
 }
 
-/// How labels of edges change the states that pass along them, in half of the units,
-/// which are drawn at random. Attributes of edges have gates `cos(a·U + b)` with random
-/// `U` and `b`; where edges carry both, gates are multiplied.
+/// How edge labels change the states that pass along the edges. Half of the units, drawn at random,
+/// have gates. Edge attributes `a` have the gates `cos(a·U + b)` with random `U` and `b`. If edges
+/// carry both, the gates are multiplied.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeGate {
-    /// Not at all: what edges carry is ignored, attributes included.
+    /// No gates: labels and attributes of edges are ignored.
     #[default]
     None,
     /// A random sign for each label and unit.
@@ -88,7 +88,7 @@ pub enum EdgeGate {
     Uniform,
 }
 
-/// What `spectral_radius` is the size of.
+/// The size of `W` that `spectral_radius` sets.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scaling {
@@ -99,19 +99,19 @@ pub enum Scaling {
     Norm,
 }
 
-/// The order in which vertices take their new states.
+/// The order in which vertices are updated.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Solver {
-    /// Colour after colour of a greedy colouring, each seeing the states
-    /// already renewed: about half the sweeps.
+    /// Colour by colour of a greedy colouring. Each vertex reads the states already updated in this
+    /// sweep, which takes about half as many sweeps.
     #[default]
     GaussSeidel,
-    /// All at once from the states of the sweep before: the paper's iteration.
+    /// All vertices at once, from the states of the previous sweep: the paper's iteration.
     Jacobi,
 }
 
-/// The numbers the states are computed in.
+/// The floating-point precision of the states.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
@@ -123,16 +123,24 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// What people call it.
+    /// The name that users write.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::F64 => "f64",
         }
     }
+
+    /// Bytes per number.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
 }
 
-/// What makes one vector of the states of all vertices.
+/// How the states of all vertices become one vector.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
@@ -146,19 +154,19 @@ pub enum Aggregate {
     Std,
 }
 
-/// What a model gives vectors and predictions of.
+/// What a model embeds and predicts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Graphs: the states of their vertices are aggregated.
+    /// Graphs: the states of all vertices are aggregated.
     #[default]
     Graph,
-    /// Vertices: each is read off its own states.
+    /// Vertices: each is predicted from its own states.
     Vertex,
 }
 
 impl Level {
-    /// What there is a row of, in words: graphs or vertices.
+    /// The plural noun for messages: graphs or vertices.
     pub fn items(self) -> &'static str {
         match self {
             Self::Graph => "graphs",
@@ -167,14 +175,14 @@ impl Level {
     }
 }
 
-/// What landmarks are compared by.
+/// The kernel that compares graphs with landmarks.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kernel {
-    /// The vectors: a linear and a Gaussian kernel.
+    /// A linear and a Gaussian kernel of the vectors.
     #[default]
     States,
-    /// Weisfeiler–Lehman colours: the optimal assignment kernel.
+    /// The optimal assignment kernel of Weisfeiler–Lehman colours.
     WlOa,
     /// The sum of both.
     Both,
@@ -192,25 +200,27 @@ impl Kernel {
     }
 }
 
-/// An option that leave-one-out chooses on some of the training graphs.
+/// An option that training chooses by leave-one-out on a sample of the training graphs.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choose {
-    /// Whether structural columns are added to what vertices carry.
+    /// Whether structural columns are added to the vertex features.
     Structure,
     /// Whether the adjacency matrix is normalised.
     Normalize,
-    /// How much Weisfeiler–Lehman colours count in the kernel.
+    /// The weight of the Weisfeiler–Lehman colours in the kernel.
+    #[serde(alias = "wl_weight")]
     WlWeight,
-    /// How wide the Gaussian kernel is.
+    /// The width of the Gaussian kernel.
+    #[serde(alias = "gaussian_width")]
     GaussianWidth,
 }
 
 impl Choose {
-    /// All of them, in the order in which they are decided.
+    /// All of them, in the order in which training chooses them.
     pub const ALL: [Self; 4] = [Self::Structure, Self::Normalize, Self::WlWeight, Self::GaussianWidth];
 
-    /// The option that is chosen.
+    /// The name of the option.
     pub fn option(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -225,52 +235,51 @@ impl Choose {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The paper's equations, found by Gauss–Seidel: the default.
+    /// The paper's equations, solved by Gauss–Seidel: the default.
     #[default]
     Paper,
-    /// The best reading of untrained reservoirs: three stacks of three wide
-    /// blocks, a few sweeps each, all of them read by sum, mean and standard
-    /// deviation, gates for what edges carry, degree and clustering coefficient
-    /// where vertices carry nothing, and a kernel in front of the regression.
+    /// The most accurate readout of untrained reservoirs: three stacks of three wide blocks with a
+    /// few sweeps each, all blocks aggregated by sum, mean and standard deviation, gates for edge
+    /// labels and attributes, degree and clustering coefficient for vertices without features, and
+    /// a kernel in front of the regression.
     Accurate,
-    /// For vertices in place of graphs: one wide block, a few sweeps beyond contraction, all of
-    /// them read beside the vertex's own inputs, and a kernel in front of the regression.
+    /// For vertices instead of graphs: one wide block and a few sweeps beyond contraction. The
+    /// readout is a kernel regression on the states after every sweep and the vertex's own inputs.
     Vertices,
-    /// What the paper's public code does where that is a setting: Jacobi
-    /// sweeps, `W` scaled by its norm, later blocks tied, one more pooling
-    /// behind the last block, weak links dropped below 0.01 after the next
-    /// level is made, attributes as they are with degree and clustering
-    /// coefficient beside them.
+    /// The behaviour of the paper's public code, as far as options cover it: Jacobi sweeps, `W`
+    /// scaled by its norm, later blocks tied, one more pooling after the last block, links below
+    /// 0.01 dropped after the next level is made, and raw attributes next to degree and clustering
+    /// coefficient.
     Reference,
 }
 
-/// How good predictions are, in one number.
+/// A metric: one number for the quality of predictions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// What suits the targets: accuracy of classes; ROC-AUC if there are two and
-    /// less than a fifth of the graphs are of the rarer one, or if there are several
-    /// targets of 0 and 1; RMSE of numbers.
+    /// The metric that fits the targets. Classes: accuracy, or ROC-AUC if there are two classes and
+    /// less than a fifth of the graphs belong to the rarer one. Several binary targets: ROC-AUC.
+    /// Numbers: RMSE.
     #[default]
     Auto,
-    /// The share of graphs whose class is predicted correctly.
+    /// The fraction of graphs whose class is predicted correctly.
     Accuracy,
-    /// The mean over classes of the share of their graphs that is predicted correctly.
+    /// The mean over classes of the fraction of their graphs that is predicted correctly.
     BalancedAccuracy,
     /// The mean over classes of F1, the harmonic mean of precision and recall.
     MacroF1,
-    /// The area under the ROC curve; of several classes, the mean of each against the rest.
+    /// The area under the ROC curve; for several classes, the mean of one against the rest.
     RocAuc,
-    /// The mean of precision over recall; of several classes, the mean of each against the rest.
+    /// The mean of precision over recall; for several classes, the mean of one against the rest.
     AveragePrecision,
-    /// Minus the mean logarithm of the probability given to what is true.
+    /// Minus the mean logarithm of the probability of the true class.
     LogLoss,
-    /// The mean squared distance between probabilities and what is true.
+    /// The mean squared distance between the probabilities and the true class.
     Brier,
-    /// The root of the mean squared error.
+    /// The root mean squared error.
     Rmse,
     /// The mean absolute error.
     Mae,
-    /// The share of the variance that is explained.
+    /// The fraction of the variance that is explained.
     R2,
 }

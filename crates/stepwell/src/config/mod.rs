@@ -1,4 +1,4 @@
-//! What a model can be asked for: one flat [`ModelConfig`].
+//! The options of a model: one flat [`ModelConfig`].
 //!
 //! ```
 //! use stepwell::config::{ModelConfig, Pool};
@@ -23,7 +23,7 @@ pub use choices::{
     Recurrence, Scaling, Solver,
 };
 use options::OptionValue;
-pub use options::{Group, Kind, OptionInfo, Range, option, variants};
+pub use options::{Group, Kind, OptionInfo, Range, option, typed, variants};
 pub(crate) use readout::check_alpha;
 pub use readout::{Alpha, ClassWeight, ReadoutOptions};
 
@@ -33,18 +33,17 @@ pub use crate::pool::Pool;
 use crate::pool::ndp::{Side, Sparsify};
 use crate::pool::{Pooling, Reduce};
 
-/// More units than any machine has use for; keeps `H²` and index sums in range.
+/// No machine needs more units. The limit keeps `H²` and index sums in range.
 const MAX_UNITS: usize = 1 << 15;
 const MAX_BLOCKS: usize = 1 << 10;
 const MAX_SWEEPS: usize = u32::MAX as usize;
 
 define_options! {
-/// Everything that defines a model: reservoirs, the pooling between them, how
-/// fixed points are found, and how they are read. Graphs without vertices embed
-/// as zeros.
+/// All options of a model: the reservoirs, the pooling between them, the solver of the fixed
+/// points, and the readout. Graphs without vertices embed as zeros.
 ///
-/// Field names are the same everywhere: keys of a configuration file, flags of
-/// the command line (with dashes), parameters in Python; [`options`] lists them.
+/// Field names are the same everywhere: keys of a configuration file, flags of the command line
+/// (with dashes), parameters in Python. [`options`] lists them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
@@ -70,9 +69,9 @@ pub struct ModelConfig {
     Model recurrence: Recurrence = Recurrence::Dense;
     /// Pattern of the input matrix `V`.
     Model input_pattern: InputPattern = InputPattern::Uniform;
-    /// How labels and attributes of edges change the states that pass along them: none
-    /// ignores them; signs and uniform multiply each unit by a factor per label, -1 or 1 or
-    /// a number in between.
+    /// How labels and attributes of edges change the states that pass along them. none ignores
+    /// them. For every label, signs multiplies each gated unit by -1 or 1, and uniform by a
+    /// number in between.
     #[serde(skip_serializing_if = "is_none")]
     Model edge_gate: EdgeGate = EdgeGate::None;
     /// Share of nonzero entries in sparse `W` and `V`.
@@ -116,7 +115,7 @@ pub struct ModelConfig {
     Pooling reduce: Reduce = Reduce::Mean;
     /// NDP: drop links of the coarse graph weaker than this.
     Pooling delta: f64 = Pooling::default().delta, Range::NotNegative;
-    /// NDP: drop weak links of a level before the next one is made from it, or after.
+    /// NDP: when to drop the weak links of a level: before the next level is made from it, or after.
     Pooling sparsify: Sparsify = Sparsify::EachLevel;
     /// NDP: side of the cut to keep: that of the eigenvector's largest entry,
     /// the one with fewer vertices, or the one with more.
@@ -148,14 +147,14 @@ pub struct ModelConfig {
     /// Structural columns to add to the features of vertices.
     #[serde(deserialize_with = "one_or_many")]
     Model structure: Vec<StructuralFeature> = Vec::new();
-    /// Structural columns for vertices without features; if none, the degree.
+    /// Structural columns for vertices without features; the degree if none are named.
     #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     Model bare_structure: Vec<StructuralFeature> = Vec::new();
-    /// Strength of the ridge penalty: a number, several to choose from by
+    /// Strength of the ridge penalty: a number, a list to choose from by
     /// leave-one-out, or loo for the powers of ten from 1e-6 to 1e6.
     Readout alpha: Alpha = Alpha::Loo, Range::NotNegative;
-    /// Metric that is reported first, and that chooses `alpha` and `class_weight`. auto depends
-    /// on the targets.
+    /// Metric that is reported first, and by which training chooses `alpha` and `class_weight`.
+    /// auto depends on the targets.
     #[serde(skip_serializing_if = "is_auto")]
     Readout metric: Metric = Metric::Auto;
     /// Weight of the graphs of a class: none (all graphs weigh the same), balanced (all
@@ -164,7 +163,7 @@ pub struct ModelConfig {
     /// three targets).
     Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
-    /// Landmarks always do so.
+    /// With landmarks, this is always done.
     Readout standardize: bool = false;
     /// Number of random tanh units between vectors and regression.
     Readout random_features: usize = 0, Range::Between(0, MAX_UNITS);
@@ -187,7 +186,7 @@ pub struct ModelConfig {
     #[serde(skip_serializing_if = "is_unit")]
     Readout gaussian_width: f64 = 1.0, Range::NotNegative;
     /// Options that training chooses by leave-one-out on at most 1,000 of the training
-    /// graphs. An option that is given explicitly is not chosen.
+    /// graphs. If you set one of them, training keeps your value, unless you set this list, too.
     #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     Readout choose: Vec<Choose> = Vec::new();
 }
@@ -198,8 +197,8 @@ pub fn options() -> &'static [OptionInfo] {
     &OPTIONS
 }
 
-/// Options that came later are written only where they are used, so that what
-/// was written before them stays valid.
+/// Options added after version 0.1.0 are written only if they differ from their defaults, so that
+/// existing records stay valid.
 fn is_zero(value: &usize) -> bool {
     *value == 0
 }
@@ -254,7 +253,7 @@ fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(source: D) -> Res
     })
 }
 
-/// Files write `false` as null, as version 0.1.0 did.
+/// Writes `false` as null, as version 0.1.0 did.
 mod null_for_false {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -268,7 +267,7 @@ mod null_for_false {
 }
 
 impl ModelConfig {
-    /// The configuration of that name.
+    /// The configuration of a preset.
     pub fn preset(preset: Preset) -> Self {
         match preset {
             Preset::Paper => Self::default(),
@@ -277,14 +276,14 @@ impl ModelConfig {
                 units: 100.into(),
                 input_scaling: 1.0,
                 stacks: 3,
-                // The first sweep sees no neighbour, the others one step further each:
-                // six steps in three blocks. States that have settled cost more and say less.
+                // The first sweep sees no neighbour, each further sweep one step more: six steps in
+                // three blocks. Converged states cost more and are less informative.
                 solver: Solver::Jacobi,
                 fixed_sweeps: Some(3),
                 aggregate: vec![Aggregate::Sum, Aggregate::Mean, Aggregate::Std],
                 concat: true,
                 edge_gate: EdgeGate::Signs,
-                // Next to informative inputs, such columns would drown them.
+                // Next to informative inputs, these columns would dominate.
                 bare_structure: vec![StructuralFeature::LogDegree, StructuralFeature::Clustering],
                 class_weight: ClassWeight::Auto,
                 landmarks: 2000,
@@ -296,10 +295,10 @@ impl ModelConfig {
                 level: Level::Vertex,
                 blocks: 1,
                 units: 600.into(),
-                // Beyond contraction: what is some steps away must not fade.
+                // Beyond contraction: inputs several steps away must not fade.
                 spectral_radius: 2.0.into(),
                 input_scaling: 0.1,
-                // A sweep reaches one step further; the first sees the vertex alone.
+                // Each sweep reaches one step further. The first one sees only the vertex itself.
                 solver: Solver::Jacobi,
                 fixed_sweeps: Some(6),
                 concat_sweeps: true,
@@ -326,7 +325,7 @@ impl ModelConfig {
         }
     }
 
-    /// The pooling asked for, with its settings.
+    /// The pooling with its options; `None` for [`Pool::None`].
     pub fn pooling(&self) -> Option<Pooling> {
         (self.pool != Pool::None).then_some(Pooling {
             method: self.pool,
@@ -341,7 +340,7 @@ impl ModelConfig {
         })
     }
 
-    /// How often graphs are pooled: between blocks, and perhaps behind the last.
+    /// The number of poolings: those between blocks, and possibly one after the last block.
     pub fn levels(&self) -> usize {
         match self.pool {
             Pool::None => 0,
@@ -349,7 +348,7 @@ impl ModelConfig {
         }
     }
 
-    /// Levels of a pyramid that blocks run on, those of the graphs themselves aside.
+    /// The number of pyramid levels that blocks run on, not counting the graphs themselves.
     pub(crate) fn levels_between(&self) -> usize {
         self.blocks.saturating_sub(self.pool_after)
     }
@@ -359,7 +358,7 @@ impl ModelConfig {
         (block + 1).saturating_sub(self.pool_after).min(levels)
     }
 
-    /// What goes into the inputs.
+    /// The options of the inputs.
     pub fn features(&self) -> FeatureOptions {
         FeatureOptions {
             raw: self.raw,
@@ -370,7 +369,7 @@ impl ModelConfig {
         }
     }
 
-    /// How the readout is trained.
+    /// The options of the readout.
     pub fn readout(&self) -> ReadoutOptions {
         ReadoutOptions {
             alpha: self.alpha.clone(),
@@ -385,14 +384,15 @@ impl ModelConfig {
         }
     }
 
-    /// Rounds of colours that the readout compares, if it does.
+    /// The rounds of Weisfeiler–Lehman colours that the readout compares; `None` if it compares
+    /// none.
     pub(crate) fn colour_rounds(&self) -> Option<usize> {
         (self.landmarks > 0 && self.kernel.has_colours()).then_some(self.wl_rounds)
     }
 
-    /// This configuration with the given options in place of its own, checked.
-    /// Random features replace landmarks that are not given with them. What is given is not
-    /// chosen any more.
+    /// Returns this configuration with the given options replaced, and validates the result. Given
+    /// random features replace landmarks unless landmarks are given, too. Training does not choose
+    /// an option that is given, unless `choose` is given, too.
     pub fn overlay(&self, given: &Map<String, Value>) -> Result<Self> {
         let mut config = self.clone();
         for (name, value) in given {
@@ -411,14 +411,13 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// The options that differ from those of another configuration, with the values they have
-    /// here.
+    /// The options whose values differ from another configuration, with the values of this one.
     pub fn differences(&self, other: &Self) -> Map<String, Value> {
         let differing = options().iter().filter(|option| option.value(self) != option.value(other));
         differing.map(|option| (option.name.to_owned(), option.value(self))).collect()
     }
 
-    /// Checks every value, and what options must fulfil together.
+    /// Checks every value, and the conditions between options.
     pub fn validate(&self) -> Result<()> {
         options().iter().try_for_each(|option| option.check(self))?;
         options().iter().try_for_each(|option| option.check_blocks(self))?;
@@ -440,13 +439,13 @@ impl ModelConfig {
             }
         }
         if self.raw && self.by_length {
-            return Err(bad("by_length", "false with raw", "true"));
+            return Err(bad("by_length", "false if raw is true", "true"));
         }
         let units = |block| self.units.get(block);
         if self.tied && (2..self.blocks).any(|block| units(block) != units(1) || units(0) != units(1)) {
-            return Err(bad("units", "one value for tied blocks", "several"));
+            return Err(bad("units", "one value if blocks are tied", "several"));
         }
-        // Beyond, its square or that of its inverse would leave the range of numbers.
+        // Outside this range, its square or the inverse of that overflows or underflows.
         if !(1e-6..=1e6).contains(&self.gaussian_width) {
             return Err(bad("gaussian_width", "1e-6 to 1e6", self.gaussian_width));
         }
@@ -454,16 +453,17 @@ impl ModelConfig {
             return Err(bad("wl_weight", "at most 1e6", self.wl_weight));
         }
         if let Some(at) = (1..self.choose.len()).find(|&at| self.choose[..at].contains(&self.choose[at])) {
-            return Err(bad("choose", "each option once", self.choose[at].option()));
+            let found = format!("{} twice", self.choose[at].option());
+            return Err(bad("choose", "each option once", found));
         }
         if self.random_features > 0 && self.landmarks > 0 {
-            let expected = "0 with random features (some presets have landmarks)";
+            let expected = "0 if random_features is given (some presets have landmarks)";
             return Err(bad("landmarks", expected, self.landmarks));
         }
         Ok(())
     }
 
-    /// What reads graphs as a whole has no meaning for their vertices.
+    /// Rejects options that read graphs as a whole: they have no meaning for vertices.
     fn validate_vertices(&self) -> Result<()> {
         const WHY: &str = "at level vertex";
         if self.pool != Pool::None {
@@ -474,28 +474,28 @@ impl ModelConfig {
             ));
         }
         if self.landmarks > 0 && self.kernel.has_colours() {
-            let expected = format!("states {WHY} (colours compare whole graphs); start from preset vertices");
-            return Err(bad("kernel", expected, "colours"));
+            let expected = format!("states {WHY} (colours compare whole graphs)");
+            return Err(bad("kernel", expected, "colours; start from preset vertices"));
         }
         if self.concat_sweeps && self.fixed_sweeps.is_none() {
-            return Err(bad("fixed_sweeps", "a number with concat_sweeps", "none"));
+            return Err(bad("fixed_sweeps", "a number if concat_sweeps is true", "none"));
         }
         if self.concat_sweeps && self.reservoirs > 1 {
-            return Err(bad("reservoirs", "1 with concat_sweeps", self.reservoirs));
+            return Err(bad("reservoirs", "1 if concat_sweeps is true", self.reservoirs));
         }
         if let Some(choose) = self.choose.first() {
-            let expected = format!("nothing {WHY}; start from preset vertices");
-            return Err(bad("choose", expected, choose.option()));
+            let found = format!("{}; start from preset vertices", choose.option());
+            return Err(bad("choose", format!("nothing {WHY}"), found));
         }
         Ok(())
     }
 
-    /// How many states of a block are read: those after every sweep, or after the last.
+    /// The number of states per block that are read: one after every sweep, or the last one.
     pub(crate) fn sweeps_read(&self) -> usize {
         if self.concat_sweeps { self.fixed_sweeps.unwrap_or(1) } else { 1 }
     }
 
-    /// Blocks that go into the embedding.
+    /// The blocks whose states enter the embedding.
     pub fn embedded_blocks(&self) -> std::ops::Range<usize> {
         if self.concat { 0..self.blocks } else { self.blocks - 1..self.blocks }
     }
@@ -536,7 +536,7 @@ mod tests {
         assert!(last.validate().is_ok());
         assert!(refused(|o| o.aggregate.clear()).starts_with("aggregate: expected 1 to 4 values"));
         let found = refused(|o| o.units = PerBlock::Each(vec![3, 4, 5]));
-        assert_eq!(found, "units: expected one value, or 2 of them, one per block, found 3 values");
+        assert_eq!(found, "units: expected one value, or a list of 2, one per block, found 3 values");
         let tied = refused(|o| {
             (o.blocks, o.tied) = (3, true);
             o.units = PerBlock::Each(vec![5, 5, 6]);
@@ -546,7 +546,7 @@ mod tests {
 
     #[test]
     fn what_is_written_stays_what_it_was() {
-        // Fingerprints of records are sums over this text, written by version 0.1.0.
+        // Record fingerprints are hashes of this text, as version 0.1.0 wrote it.
         let paper = r#"{"blocks":2,"units":50,"spectral_radius":0.9,"scaling":"radius","input_scaling":0.5,"hidden_scaling":0.8,"recurrence":"dense","input_pattern":"uniform","density":0.1,"tied":false,"reservoirs":1,"stacks":1,"seed":0,"normalize":true,"lift":true,"precision":"f32","solver":"gauss-seidel","leak":1.0,"tol":0.00001,"max_iter":50,"fixed_sweeps":null,"pool":"none","pool_last":false,"pool_seed":0,"reduce":"mean","delta":0.1,"sparsify":"each-level","side":"largest","approximate":false,"fill_budget":67108864,"aggregate":["sum"],"concat":false,"raw":null,"structure":[],"alpha":"loo","class_weight":"none","standardize":false,"random_features":0}"#;
         assert_eq!(serde_json::to_string(&ModelConfig::default()).unwrap(), paper);
         let reference = ModelConfig::preset(Preset::Reference);
@@ -606,6 +606,16 @@ mod tests {
     }
 
     #[test]
+    fn names_of_values_may_have_underscores() {
+        let given = json!({ "metric": "roc_auc", "structure": ["log_degree", "degree"] });
+        let config = ModelConfig::default().overlay(given.as_object().unwrap()).unwrap();
+        assert_eq!(config.metric, Metric::RocAuc);
+        assert_eq!(config.structure, [StructuralFeature::LogDegree, StructuralFeature::Degree]);
+        let refusal = option("metric").unwrap().set(&mut ModelConfig::default(), "auc_roc".into());
+        assert!(refusal.unwrap_err().to_string().ends_with("found \"auc_roc\""));
+    }
+
+    #[test]
     fn given_options_replace_those_of_a_preset() {
         let given = |value: Value| value.as_object().unwrap().clone();
         let accurate = ModelConfig::preset(Preset::Accurate);
@@ -619,7 +629,7 @@ mod tests {
         let wrong = accurate.overlay(&given(json!({ "blocks": 2, "units": [5, 6, 7] }))).unwrap_err();
         assert_eq!(
             wrong.to_string(),
-            "units: expected one value, or 2 of them, one per block, found 3 values"
+            "units: expected one value, or a list of 2, one per block, found 3 values"
         );
     }
 

@@ -28,8 +28,8 @@ use crate::features::StructuralFeature;
 use crate::pool::Reduce;
 use crate::pool::ndp::{Side, Sparsify};
 
-/// Makes the struct, its defaults and the table of its options from one list:
-/// doc, group, name, type, default, and the range where not every value is allowed.
+/// Generates the struct, its defaults and the option table from one list: doc, group, name, type,
+/// default, and the range if not every value is allowed.
 macro_rules! define_options {
     ($(#[$meta:meta])* pub struct $config:ident { $(
         $(#[doc = $doc:literal])+
@@ -66,16 +66,16 @@ macro_rules! define_options {
 /// One option of a [`ModelConfig`].
 #[derive(Debug)]
 pub struct OptionInfo {
-    /// The field, which is also the key in files and the parameter in Python;
-    /// with dashes, the flag.
+    /// The field name. It is also the key in files, the parameter in Python and, with dashes, the
+    /// flag.
     pub name: &'static str,
-    /// What it means, in one paragraph. Names in backticks are symbols or other options.
+    /// The description, in one paragraph. Names in backticks are symbols or other options.
     pub doc: String,
-    /// What it belongs to.
+    /// The group of options it belongs to.
     pub group: Group,
-    /// Which values can be written down.
+    /// The type of its values.
     pub kind: Kind,
-    /// Which of these are allowed.
+    /// The values that are allowed.
     pub range: Range,
     pub(super) get: fn(&ModelConfig) -> Value,
     pub(super) copy: fn(&ModelConfig, &mut ModelConfig),
@@ -83,19 +83,19 @@ pub struct OptionInfo {
     pub(super) per_block: fn(&ModelConfig) -> Option<usize>,
 }
 
-/// What an option belongs to.
+/// A group of options.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Group {
-    /// Inputs, reservoirs, and what is read off them.
+    /// Inputs, reservoirs and the embedding.
     Model,
-    /// One pooling.
+    /// The pooling.
     Pooling,
     /// The regression.
     Readout,
 }
 
 impl Group {
-    /// What to call it above its options.
+    /// The heading of the group.
     pub fn name(self) -> &'static str {
         match self {
             Self::Model => "Model",
@@ -114,15 +114,15 @@ pub enum Kind {
     Integer,
     /// A float.
     Float,
-    /// An integer, or nothing.
+    /// An integer, or none.
     OptionalInteger,
-    /// An integer for all blocks, or one for each.
+    /// An integer for all blocks, or one per block.
     IntegerPerBlock,
-    /// A float for all blocks, or one for each.
+    /// A float for all blocks, or one per block.
     FloatPerBlock,
     /// One of these names.
     Choice(&'static [&'static str]),
-    /// Any of these names, in order.
+    /// A list of these names.
     Choices(&'static [&'static str]),
     /// An [`Alpha`].
     Alpha,
@@ -130,16 +130,16 @@ pub enum Kind {
     ClassWeight,
 }
 
-/// The numbers an option may be.
+/// The range of values that an option allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// All of its kind.
+    /// All values of the type.
     Any,
-    /// From the first to the second.
+    /// From the first to the second value, inclusive.
     Between(usize, usize),
-    /// A list of this many values.
+    /// A list whose length lies between these two numbers.
     Count(usize, usize),
-    /// Finite numbers from 0 on.
+    /// Finite, at least 0.
     NotNegative,
     /// Above 0, at most 1.
     Share,
@@ -162,35 +162,51 @@ impl fmt::Display for Range {
             Self::Any => f.write_str("any value"),
             Self::Between(low, high) => write!(f, "{low} to {high}"),
             Self::Count(low, high) => write!(f, "{low} to {high} values"),
-            Self::NotNegative => f.write_str("a finite number that is not negative"),
+            Self::NotNegative => f.write_str("a finite number of at least 0"),
             Self::Share => f.write_str("more than 0 and at most 1"),
         }
     }
 }
 
-/// The option of that name.
+/// Looks up an option by name.
 pub fn option(name: &str) -> Result<&'static OptionInfo> {
     let found = options().iter().find(|option| option.name == name);
     found.ok_or_else(|| Error::UnknownOption { name: name.to_owned() })
 }
 
+/// The value of an option as users type it on the command line.
+pub fn typed(value: &Value) -> String {
+    match value {
+        Value::Null => "none".into(),
+        Value::Bool(on) => if *on { "yes" } else { "no" }.into(),
+        Value::String(name) => name.clone(),
+        Value::Array(values) if values.is_empty() => "none".into(),
+        Value::Array(values) => values.iter().map(typed).collect::<Vec<_>>().join(","),
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => number.to_string(),
+            None => format!("{:?}", number.as_f64().unwrap_or(f64::NAN)).trim_end_matches(".0").to_owned(),
+        },
+        Value::Object(_) => value.to_string(),
+    }
+}
+
 impl OptionInfo {
-    /// What a configuration has for it.
+    /// The value of this option in a configuration.
     pub fn value(&self, config: &ModelConfig) -> Value {
         (self.get)(config)
     }
 
-    /// What it is unless given.
+    /// The default value.
     pub fn default(&self) -> Value {
         self.value(&ModelConfig::default())
     }
 
-    /// Puts a value into a configuration, if it has the right type and is in
-    /// range. What options must fulfil together is left to
-    /// [`ModelConfig::validate`].
+    /// Sets the option in a configuration if the value has the right type and is in range. Does not
+    /// check conditions between options; see [`ModelConfig::validate`]. Names of values may have
+    /// underscores in place of hyphens, as in Python: `roc_auc`.
     pub fn set(&self, config: &mut ModelConfig, value: Value) -> Result<()> {
         let found = value.to_string();
-        let given = Map::from_iter([(self.name.to_owned(), value)]);
+        let given = Map::from_iter([(self.name.to_owned(), self.hyphenated(value))]);
         let given = ModelConfig::deserialize(Value::Object(given)).map_err(|_| {
             let range = if self.range == Range::Any { String::new() } else { format!(", {}", self.range) };
             self.refused(format!("{}{range}", self.kind), &found)
@@ -200,7 +216,18 @@ impl OptionInfo {
         Ok(())
     }
 
-    /// Checks that what a configuration has is in range.
+    /// The value with hyphens in the names of choices.
+    fn hyphenated(&self, value: Value) -> Value {
+        match (self.kind, value) {
+            (Kind::Choice(_) | Kind::Choices(_), Value::String(name)) => name.replace('_', "-").into(),
+            (Kind::Choices(_), Value::Array(names)) => {
+                names.into_iter().map(|name| self.hyphenated(name)).collect()
+            }
+            (_, value) => value,
+        }
+    }
+
+    /// Checks that the value in a configuration is in range.
     pub(super) fn check(&self, config: &ModelConfig) -> Result<()> {
         match (self.numbers)(config).into_iter().find(|&number| !self.range.contains(number)) {
             Some(number) => Err(self.refused(self.range, number)),
@@ -208,12 +235,12 @@ impl OptionInfo {
         }
     }
 
-    /// Checks that a list with a value per block has as many as there are blocks.
+    /// Checks that a list of values per block has one value for each block.
     pub(super) fn check_blocks(&self, config: &ModelConfig) -> Result<()> {
         let blocks = config.blocks;
         match (self.per_block)(config) {
             Some(values) if values != blocks => {
-                let expected = format!("one value, or {blocks} of them, one per block");
+                let expected = format!("one value, or a list of {blocks}, one per block");
                 Err(self.refused(expected, format!("{values} values")))
             }
             _ => Ok(()),
@@ -224,7 +251,7 @@ impl OptionInfo {
         Error::BadOption { name: self.name, expected: expected.to_string(), found: found.to_string() }
     }
 
-    /// Its type, as Python writes it: `int | Sequence[int]`.
+    /// The Python type annotation, such as `int | Sequence[int]`.
     pub fn annotation(&self) -> String {
         let literal = |names: &[&str]| format!("Literal[\"{}\"]", names.join("\", \""));
         match self.kind {
@@ -242,7 +269,7 @@ impl OptionInfo {
     }
 }
 
-/// What such an option expects.
+/// Describes the values that an option of this type expects.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -254,22 +281,22 @@ impl fmt::Display for Kind {
             Self::FloatPerBlock => "a number, or one per block",
             Self::Choice(names) => return write!(f, "one of {}", names.join(", ")),
             Self::Choices(names) => return write!(f, "any of {}", names.join(", ")),
-            Self::Alpha => "a number, several to choose from, or loo",
+            Self::Alpha => "a number, a list to choose from, or loo",
             Self::ClassWeight => "none, balanced, auto, or one number per class",
         })
     }
 }
 
-/// A type that options have.
+/// A type that option values can have.
 pub(super) trait OptionValue {
     fn kind() -> Kind;
 
-    /// What must be in range: the numbers it consists of, or their count.
+    /// The numbers that must be in range: the values themselves, or the length of a list.
     fn numbers(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// How many values there are, where there must be one per block.
+    /// The length of a list that must have one value per block.
     fn per_block(&self) -> Option<usize> {
         None
     }
@@ -335,7 +362,7 @@ impl<T: Copy + OptionValue> OptionValue for PerBlock<T> {
     }
 }
 
-/// The names an enum's values have in files, from its own `Deserialize`.
+/// The names of an enum's variants in files, as its `Deserialize` knows them.
 ///
 /// ```
 /// use stepwell::config::{Preset, variants};
@@ -343,7 +370,7 @@ impl<T: Copy + OptionValue> OptionValue for PerBlock<T> {
 /// ```
 pub fn variants<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &[&str] = &[];
-    // What it would be read from is not there: all it does is say what it looks for.
+    // There is no input to read. The deserializer only records the names it is asked for.
     let _ = T::deserialize(Listening(&mut names));
     names
 }

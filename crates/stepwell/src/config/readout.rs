@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 use super::{Kernel, Metric, ModelConfig};
 use crate::error::{Error, Result};
 
-/// The strength of the penalty on the coefficients, or how to find it.
+/// The strength of the penalty on the coefficients, or how to choose it.
 ///
 /// Written as a number, a list of numbers, or `"loo"`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub enum Alpha {
-    /// The best of [`Alpha::LOO`].
+    /// The best value of [`Alpha::LOO`].
     #[default]
     #[serde(rename = "loo", alias = "LOO")]
     Loo,
-    /// This one; 0 is allowed.
+    /// A fixed value; 0 is allowed.
     #[serde(untagged)]
     Fixed(f64),
-    /// Of these, all above 0, the one with the smallest leave-one-out error.
+    /// The value with the smallest leave-one-out error; all must be above 0.
     #[serde(untagged)]
     BestOf(Vec<f64>),
 }
 
 impl Alpha {
-    /// The powers of ten from 1e-6 to 1e6: the paper's five and four more to
-    /// either side, since the vectors of large graphs, sums over their
-    /// vertices, are long, and those of small ones short.
+    /// The powers of ten from 1e-6 to 1e6: the paper's five values and four more on either side.
+    /// Vectors are sums over vertices, so those of large graphs are long and those of small graphs
+    /// short.
     pub const LOO: [f64; 13] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
 
-    /// The alphas to choose from; of one there is nothing to choose.
+    /// The alphas to choose from; a single one leaves no choice.
     pub fn candidates(&self) -> &[f64] {
         match self {
             Self::Fixed(alpha) => std::slice::from_ref(alpha),
@@ -51,10 +51,10 @@ impl Alpha {
     }
 }
 
-/// Refuses penalties that are negative or not finite, and 0 unless that is allowed.
+/// Rejects penalties that are negative or not finite, and 0 unless `zero_allowed`.
 pub(crate) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
     let (good, expected) = if zero_allowed {
-        (alpha >= 0.0, "a finite number that is not negative")
+        (alpha >= 0.0, "a finite number of at least 0")
     } else {
         (alpha > 0.0, "a finite number above 0")
     };
@@ -64,28 +64,27 @@ pub(crate) fn check_alpha(alpha: f64, zero_allowed: bool) -> Result<()> {
     Err(Error::BadOption { name: "alpha", expected: expected.to_string(), found: alpha.to_string() })
 }
 
-/// How much the graphs of a class count.
+/// The weight of the graphs of each class.
 ///
 /// Written as `"none"`, `"balanced"`, `"auto"`, or a list of numbers.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassWeight {
-    /// Every graph counts as much as any other.
+    /// All graphs have the same weight.
     #[default]
     None,
-    /// Every class that has graphs counts as much as any other:
-    /// graphs / (classes · graphs of the class).
+    /// All classes that occur have the same total weight: a graph weighs graphs / (classes · graphs
+    /// of its class).
     Balanced,
-    /// Whichever of none, balanced, and blends of the two readouts has the best
-    /// leave-one-out value of the metric. Where that is accuracy, none.
+    /// None, balanced, or a blend of the two readouts, whichever has the best leave-one-out value
+    /// of the metric. None if the metric is accuracy or there are more than three targets.
     Auto,
     /// These weights, one per class.
     #[serde(untagged)]
     Given(Vec<f64>),
 }
 
-/// Everything that defines how a readout is trained: the options of
-/// [`ModelConfig`] with the same names.
+/// The options of readout training: those of [`ModelConfig`] with the same names.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! From what edges carry to what the model's gates are made of.
+//! Turns labels and attributes of edges into the inputs of the model's gates.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,28 +9,27 @@ use super::{Inputs, one_hot_column, one_hot_columns};
 use crate::error::{Error, Result, same_length};
 use crate::graph::{Attributes, GraphBatch};
 
-/// An attribute so many deviations from the mean is no further away than that:
-/// its gate would be noise, and in f32 perhaps no number.
+/// Scaled attributes are clamped to this many standard deviations. A larger value would make the
+/// gate noise, and in f32 possibly not a number.
 const FARTHEST: f64 = 1e6;
 
-/// The part of a [`FeatureMap`](super::FeatureMap) that reads edges: which labels
-/// each column has, and how attributes are scaled. Columns that never change say
-/// nothing.
+/// The part of a [`FeatureMap`](super::FeatureMap) that reads edges: the labels of each label
+/// column and the scales of the attributes. Constant columns carry no information and are ignored.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Written")]
 pub struct EdgeMap {
-    /// The labels of each column, ascending; where attributes are one-hot rows, there is
-    /// one column more, of those of their columns that occur.
+    /// The labels of each column, ascending. If attributes are one-hot rows, one more column lists
+    /// those of their positions that occur.
     labels: Vec<Vec<i32>>,
     /// Subtracted from each attribute.
     means: Vec<f64>,
-    /// Divides each attribute; so much where one is constant that nothing is left of it.
+    /// Divisor of each attribute; `f64::MAX` for a constant one, so that it vanishes.
     scales: Vec<f64>,
-    /// Whether attributes are one-hot rows: labels in disguise.
+    /// Whether attributes are one-hot rows, which are treated like labels.
     one_hot: bool,
 }
 
-/// A map as it stands in a file.
+/// A map as read from a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -54,50 +53,50 @@ impl TryFrom<Written> for EdgeMap {
     }
 }
 
-/// What the edges of a batch carry, in the form gates are made of.
+/// Labels and attributes of the edges of a batch, in the form that gates are computed from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EdgeInputs {
-    /// Columns of labels that say something.
+    /// Number of label columns with more than one label.
     columns: usize,
-    /// The different rows of labels that occur, as lines of the gates' table.
+    /// The distinct rows of labels, as lines of the gate table.
     kinds: Vec<u32>,
-    /// Which of them each entry has; empty where labels say nothing.
+    /// The index of each entry's row of labels; empty if there are no such columns.
     kind_of: Vec<u32>,
     width: usize,
-    /// Scaled, `width` of them for each entry.
+    /// Scaled, `width` per entry.
     attributes: Vec<f64>,
 }
 
 impl EdgeInputs {
-    /// Whether edges carry nothing.
+    /// Whether edges have neither labels nor attributes.
     pub fn is_empty(&self) -> bool {
         self.columns == 0 && self.width == 0
     }
 
-    /// The different rows of labels that occur, in ascending order: for each of a row's labels its line
-    /// in the gates' table, or [`Inputs::NO_COLUMN`] where it is not known.
+    /// The distinct rows of labels, ascending. Each holds, for every label, its line in the gate
+    /// table, or [`Inputs::NO_COLUMN`] if the label is unknown.
     pub fn kinds(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.kinds.chunks_exact(self.columns.max(1))
     }
 
-    /// Which of the [`kinds`](Self::kinds) each entry has; empty without labels.
+    /// The index of each entry in [`kinds`](Self::kinds); empty without labels.
     pub fn kind_of(&self) -> &[u32] {
         &self.kind_of
     }
 
-    /// The lines of one entry's labels in the gates' table; empty without labels.
+    /// The gate-table lines of one entry's labels; empty without labels.
     pub fn labels(&self, entry: usize) -> &[u32] {
         let kind =
             |&kind: &u32| &self.kinds[kind as usize * self.columns..(kind as usize + 1) * self.columns];
         self.kind_of.get(entry).map_or(&[], kind)
     }
 
-    /// Attributes of an entry that gates are made of.
+    /// Number of attributes per entry.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many entries have attributes.
+    /// Number of entries with attributes.
     pub fn num_attributed(&self) -> usize {
         self.attributes.len().checked_div(self.width).unwrap_or(0)
     }
@@ -109,28 +108,28 @@ impl EdgeInputs {
 }
 
 impl EdgeMap {
-    /// Whether nothing was learnt of edges: graphs may carry anything there.
+    /// Whether the map reads no edges. Edges may then carry any labels and attributes.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.means.is_empty()
     }
 
-    /// Lines of the gates' table: one for each label of a column with several.
+    /// Number of lines of the gate table: one per label of every column with more than one label.
     pub fn num_labels(&self) -> usize {
         self.labels.iter().map(Vec::len).filter(|&labels| labels > 1).sum()
     }
 
-    /// Attributes that gates are made of.
+    /// Number of attributes that gates use.
     pub fn num_attributes(&self) -> usize {
         let varies = self.scales.iter().any(|&scale| scale < f64::MAX);
         if varies && !self.one_hot { self.means.len() } else { 0 }
     }
 
-    /// Columns of labels that edges carry as such.
+    /// Number of label columns without the one for one-hot attributes.
     fn label_columns(&self) -> usize {
         self.labels.len() - usize::from(self.one_hot)
     }
 
-    /// The labels of an entry, and the column of its one-hot attributes.
+    /// The labels of an entry, followed by the column of its one-hot attributes, if any.
     fn labels_of<'a>(
         &'a self,
         batch: &'a GraphBatch,
@@ -142,7 +141,7 @@ impl EdgeMap {
         labels.iter().map(|&label| Some(label)).chain(column)
     }
 
-    /// How many edges have a label that the map was not fitted on.
+    /// The number of edges with a label that the map was not fitted on.
     pub fn unknown_labels(&self, batch: &GraphBatch) -> usize {
         let carried = batch.edge_labels().map_or(0, |labels| labels.width);
         if self.labels.is_empty() || carried != self.label_columns() {
@@ -163,8 +162,7 @@ impl EdgeMap {
         unknown
     }
 
-    /// Whether edges of a batch have attributes that never changed where the map was
-    /// fitted, and do here.
+    /// Whether the edge attributes were constant when the map was fitted, but vary in this batch.
     pub(super) fn misses_attributes(&self, batch: &GraphBatch) -> bool {
         let attributes = batch.edge_attributes().filter(|all| !self.one_hot && all.width == self.means.len());
         let differs = |table: &Attributes| {
@@ -173,7 +171,7 @@ impl EdgeMap {
         self.num_attributes() == 0 && attributes.is_some_and(differs)
     }
 
-    /// Labels and attributes of all entries of a batch.
+    /// Computes the gate inputs of all entries of a batch.
     pub fn apply(&self, batch: &GraphBatch) -> Result<EdgeInputs> {
         if self.is_empty() || batch.num_entries() == 0 {
             return Ok(EdgeInputs::default());
@@ -208,14 +206,14 @@ impl EdgeMap {
 }
 
 impl EdgeInputs {
-    /// Numbers the different rows of lines that `read` finds, in ascending order.
+    /// Numbers the distinct rows that `read` returns, in ascending order of the rows.
     fn number(&mut self, entries: usize, read: impl Fn(usize, &mut Vec<u32>)) {
         let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
         let (mut row, mut before, mut number) = (Vec::new(), Vec::new(), 0);
         for entry in 0..entries {
             row.clear();
             read(entry, &mut row);
-            // Entries often follow others of their kind.
+            // Consecutive entries are often of the same kind, which saves the look-up.
             if entry == 0 || row != before {
                 number = match numbers.get(&row) {
                     Some(&known) => known,
@@ -229,7 +227,7 @@ impl EdgeInputs {
             }
             self.kind_of.push(number);
         }
-        // Which of two comes first must not depend on where they were met.
+        // Sort the rows, so that their numbers do not depend on the order of the edges.
         let mut sorted: Vec<(Vec<u32>, u32)> = numbers.into_iter().collect();
         sorted.sort_unstable();
         let mut place = vec![0; sorted.len()];
@@ -249,10 +247,10 @@ fn check(what: &'static str, expected: usize, found: usize) -> Result<()> {
     Err(Error::Unfit { what, expected: told(expected), found: told(found) })
 }
 
-/// An [`EdgeMap`] in the making.
+/// Collects the data of an [`EdgeMap`].
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct EdgeFit {
-    /// Columns of labels and attributes; known once there was an edge.
+    /// Numbers of label and attribute columns; known after the first edge.
     widths: Option<(usize, usize)>,
     labels: Vec<BTreeSet<i32>>,
     attributes: Vec<Spread>,

@@ -1,31 +1,30 @@
-//! Mean and spread of numbers that do not depend on their order, to the bit.
+//! Mean and standard deviation that do not depend on the order of the numbers, to the bit.
 //!
-//! A double is a whole number times a power of two, so sums of doubles and of
-//! their squares are kept as one long whole number each, without rounding.
-//! Sums of the same numbers are then the same, however they are cut into
-//! pieces, on however many machines, and in whatever order the pieces are
-//! merged. Rounding happens once, at the end.
+//! A double is an integer times a power of two. So the sum of doubles, and the sum of their
+//! squares, are each stored as one long integer, without rounding. Sums of the same numbers are
+//! therefore the same, however the numbers are split into pieces and machines, and in whatever
+//! order the pieces are merged. Rounding happens once, at the end.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Limbs of 32 bits below the point: the square of the smallest double is 2⁻²¹⁴⁸.
+/// Limbs of 32 bits below the binary point: the square of the smallest double is 2⁻²¹⁴⁸.
 const FRACTION: usize = 68;
 
-/// Limbs above the point: squares of the largest doubles, 2⁶⁴ of them, stay below 2²¹¹².
+/// Limbs above the binary point: 2⁶⁴ squares of the largest double sum to less than 2²¹¹².
 const WHOLE: usize = 67;
 
 const LIMBS: usize = FRACTION + WHOLE;
 
-/// Additions after which limbs are brought back to 32 bits. Each adds less than 2³³ to a limb.
+/// Number of additions after which carries are propagated. Each adds less than 2³³ to a limb.
 const PATIENCE: u32 = 1 << 28;
 
-/// A sum of whole multiples of powers of two, without rounding.
+/// An exact sum of integer multiples of powers of two.
 #[derive(Clone, Debug)]
 struct Total {
-    /// Signed, in units of 2³², the first one of 2⁻³²·FRACTION; more than 32
-    /// bits long until they are settled.
+    /// Signed limbs in base 2³²; the first one has the unit 2^(-32·FRACTION). A limb may exceed 32
+    /// bits until [`settle`](Self::settle) propagates the carries.
     limbs: Vec<i64>,
     unsettled: u32,
 }
@@ -66,7 +65,8 @@ impl Total {
         self.settle();
     }
 
-    /// Carries, so that all limbs but the last are of 32 bits: equal sums are equal then.
+    /// Propagates carries, so that all limbs but the last have 32 bits. Equal sums then have equal
+    /// limbs.
     fn settle(&mut self) {
         let mut carry = 0;
         let last = self.limbs.len() - 1;
@@ -78,7 +78,7 @@ impl Total {
         self.unsettled = 0;
     }
 
-    /// Whether it is below 0, and its modulus as a whole number of 2^(-32·FRACTION).
+    /// The sign (true if negative) and the modulus as an integer multiple of 2^(-32·FRACTION).
     fn magnitude(&self) -> (bool, Vec<u32>) {
         let mut settled = self.clone();
         settled.settle();
@@ -91,14 +91,14 @@ impl Total {
     }
 }
 
-/// How many numbers there were, their sum and the sum of their squares.
+/// The count, the sum and the sum of squares of some numbers.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(try_from = "Packed", into = "Packed")]
 pub(crate) struct Spread {
     count: u64,
     sum: Total,
     squares: Total,
-    /// Whether some number was infinite or none; then there is no mean.
+    /// Whether some number was infinite or NaN; then there is no mean.
     unbounded: bool,
 }
 
@@ -119,7 +119,7 @@ impl Spread {
         }
     }
 
-    /// Adds 0 so many times.
+    /// Adds `times` zeros.
     pub fn add_zeros(&mut self, times: u64) {
         self.count = self.count.saturating_add(times);
     }
@@ -131,23 +131,22 @@ impl Spread {
         self.unbounded |= other.unbounded;
     }
 
-    /// What is subtracted from a column, and what divides it: so much where it never
-    /// changed that nothing is left of it. `None` where the spread is too large for a
-    /// number.
+    /// The mean and the divisor of a column. The divisor is `f64::MAX` for a constant column, so
+    /// that the scaled column vanishes. `None` if the standard deviation overflows.
     pub fn mean_and_scale(&self) -> Option<(f64, f64)> {
         let (mean, deviation) = self.mean_and_deviation();
-        // What rounding alone leaves of a column that should be constant is not a spread.
+        // A deviation this small is the rounding error of a constant column.
         let constant = deviation <= 10.0 * f64::EPSILON * mean.abs();
         let scale = if constant { f64::MAX } else { deviation };
         (mean.is_finite() && deviation.is_finite()).then_some((mean, scale))
     }
 
-    /// How many numbers there were.
+    /// The number of values added.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean and standard deviation (ddof 0); not finite where there are none.
+    /// Mean and standard deviation (ddof 0); NaN if there are no numbers or some are not finite.
     pub fn mean_and_deviation(&self) -> (f64, f64) {
         if self.unbounded || self.count == 0 {
             return (f64::NAN, f64::NAN);
@@ -189,7 +188,7 @@ fn product(a: &[u32], b: &[u32]) -> Vec<u32> {
     trimmed(result)
 }
 
-/// Takes `b` from `a`, which is not smaller.
+/// Subtracts `b` from `a`, which must not be smaller.
 fn subtract(a: &mut [u32], b: &[u32]) {
     let mut borrow = 0;
     for (limb, &less) in a.iter_mut().zip(b.iter().chain(std::iter::repeat(&0))) {
@@ -199,18 +198,18 @@ fn subtract(a: &mut [u32], b: &[u32]) {
     }
 }
 
-/// A number of at most 64 significant bits, rounded, and the power of two to
-/// multiply it with.
+/// The number formed by the leading limbs, rounded to a double, and the power of two to multiply it
+/// by.
 fn leading(limbs: &[u32]) -> (f64, i32) {
     let Some(top) = limbs.iter().rposition(|&limb| limb != 0) else { return (0.0, 0) };
     let at = |back: usize| top.checked_sub(back).map_or(0, |at| limbs[at]);
     let wide = u128::from(at(0)) << 64 | u128::from(at(1)) << 32 | u128::from(at(2));
-    // Whatever is below counts as a little more than nothing.
+    // A nonzero remainder sets the lowest bit, so that rounding to a double is correct.
     let below = limbs[..top.saturating_sub(2)].iter().any(|&limb| limb != 0);
     ((wide | u128::from(below)) as f64, 32 * (top as i32 - 2))
 }
 
-/// `x·2^exponent`, by steps that neither overflow nor vanish before the result does.
+/// `x·2^exponent`, in steps that neither overflow nor underflow before the result does.
 fn scaled(mut x: f64, mut exponent: i32) -> f64 {
     while exponent != 0 {
         let step = exponent.clamp(-1000, 1000);
@@ -220,7 +219,7 @@ fn scaled(mut x: f64, mut exponent: i32) -> f64 {
     x
 }
 
-/// How sums travel: without the limbs that are 0.
+/// The serialised form: without zero limbs.
 #[derive(Deserialize, Serialize)]
 struct Packed {
     count: u64,
@@ -271,7 +270,7 @@ mod tests {
         spread
     }
 
-    /// Mean and deviation of whole numbers times a power of two, in whole numbers.
+    /// Mean and deviation of integer multiples of `unit`, computed with integers.
     fn by_definition(numbers: &[i64], unit: f64) -> (f64, f64) {
         let n = numbers.len() as i128;
         let sum: i128 = numbers.iter().map(|&x| i128::from(x)).sum();

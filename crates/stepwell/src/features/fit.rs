@@ -1,4 +1,4 @@
-//! Fitting a map on graphs that come in pieces.
+//! Fits a feature map on graphs that arrive in pieces.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::{EdgeMap, FeatureMap, FeatureOptions, StructuralFeature, one_hot_colu
 use crate::error::{Error, Result, same_length};
 use crate::graph::{GraphBatch, VertexAttributes};
 
-/// Inputs keep so many attributes or more by their non-zeros, if these are few.
+/// At least this many attributes are stored as sparse rows, if few of them are not 0.
 pub const SPARSE_WIDTH: usize = 32;
 
-/// One in so many is few.
+/// Few means at most one in this number.
 const SPARSE_SHARE: u64 = 10;
 
-/// Fits a [`FeatureMap`] on graphs that come in pieces. How they are cut into
-/// pieces, where each is looked at, and in what order, changes no bit of the map.
+/// Fits a [`FeatureMap`] on graphs that arrive in pieces. The map is bit-identical however the
+/// graphs are split, and in whatever order and on whatever machine the pieces are observed.
 ///
 /// ```
 /// use stepwell::features::{FeatureFit, FeatureMap, FeatureOptions};
@@ -38,32 +38,32 @@ const SPARSE_SHARE: u64 = 10;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct FeatureFit {
     options: FeatureOptions,
-    /// The map in the making, unscaled; its columns are known once a graph has been seen.
+    /// The unscaled map so far. Its columns are known after the first graph.
     map: Option<FeatureMap>,
-    /// Those met, for each label of a vertex.
+    /// The distinct labels observed, for each label position.
     labels: Vec<BTreeSet<i32>>,
-    /// How many labels vertices have; known once there were some.
+    /// Number of labels per vertex; known after the first vertex.
     labelled: Option<usize>,
     edges: EdgeFit,
-    /// Of each dense column.
+    /// The statistics of each attribute and structural column.
     columns: Vec<Spread>,
-    /// The first vertex' attributes, as long as all vertices have the same.
+    /// The first vertex's attributes, as long as all vertices have the same.
     constant: Option<Vec<f64>>,
-    /// What the map becomes should that be so in the end: constants carry nothing.
+    /// The fit without attributes. It replaces this one if they turn out to be constant.
     bare: Option<Box<FeatureFit>>,
-    /// Whether all attributes so far were one-hot rows.
+    /// Whether all attribute rows so far were one-hot.
     one_hot: bool,
-    /// How many attributes there were, and how many of them were not 0.
+    /// The number of attribute values, and the number of those that were not 0.
     #[serde(default)]
     values: u64,
     #[serde(default)]
     non_zeros: u64,
-    /// Whether all graphs so far were without vertices.
+    /// Whether no graph so far had vertices.
     only_empty: bool,
 }
 
 impl FeatureFit {
-    /// Nothing seen yet.
+    /// A fit without graphs.
     pub fn new(options: &FeatureOptions) -> Self {
         Self {
             options: options.clone(),
@@ -81,17 +81,17 @@ impl FeatureFit {
         }
     }
 
-    /// What it was asked for.
+    /// The options of the map.
     pub fn options(&self) -> &FeatureOptions {
         &self.options
     }
 
-    /// Whether attributes that never change would leave nothing to tell vertices by.
+    /// Whether vertices would be indistinguishable if all attributes were constant.
     fn needs_more_than_constants(&self, batch: &GraphBatch) -> bool {
         !self.options.raw && self.options.structure.is_empty() && batch.vertex_labels().is_none()
     }
 
-    /// Looks whether all vertices still have the same attributes.
+    /// Checks whether all vertices still have the same attributes.
     fn watch_constants(&mut self, batch: &GraphBatch) -> Result<()> {
         let Some(attributes) = batch.vertex_attributes() else { return Ok(()) };
         let Some(constant) = &self.constant else { return Ok(()) };
@@ -103,9 +103,9 @@ impl FeatureFit {
         Ok(())
     }
 
-    /// Takes more graphs into account. They must carry what those before them carry.
+    /// Adds graphs. They must have the same kinds of labels and attributes as the earlier ones.
     pub fn observe(&mut self, batch: &GraphBatch) -> Result<()> {
-        // Graphs without vertices carry nothing, and fit beside all others.
+        // Graphs without vertices have no labels or attributes and fit any others.
         let empty = batch.num_vertices() == 0;
         if batch.is_empty() || (empty && self.map.is_some()) {
             return Ok(());
@@ -203,7 +203,7 @@ impl FeatureFit {
         self.watch_constants(batch)
     }
 
-    /// Adds what was seen of other graphs, under the same options.
+    /// Adds the statistics of other graphs, collected with the same options.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         let Some(theirs) = &other.map else { return Ok(()) };
         let Some(mine) = self.map.as_ref().filter(|_| !self.only_empty || other.only_empty) else {
@@ -234,9 +234,9 @@ impl FeatureFit {
         }
     }
 
-    /// The map. Columns whose spread is too large for a number are not scaled.
-    /// Attributes that are the same on all vertices carry nothing: the map is that
-    /// of graphs without any, and ignores them.
+    /// Returns the map. Columns whose standard deviation overflows are not scaled. If the
+    /// attributes are the same on all vertices, the map ignores them and treats the graphs as
+    /// graphs without attributes.
     pub fn finish(self) -> FeatureMap {
         let edges = self.edges.finish(self.options.raw);
         if let (Some(constant), Some(bare)) = (&self.constant, self.bare) {
@@ -261,14 +261,14 @@ impl FeatureFit {
         }
         let mut varies = as_they_are > 0;
         for column in as_they_are..map.means.len().min(self.columns.len()) {
-            // A column that never changed says nothing, whatever it is later.
+            // A column that was constant here must be ignored in other graphs, too.
             let scaled = self.columns[column].mean_and_scale();
             varies |= scaled.is_none_or(|(_, scale)| scale < f64::MAX);
             if let Some(scaled) = scaled {
                 (map.means[column], map.scales[column]) = scaled;
             }
         }
-        // One input must not vanish, or every state does: it becomes 1.
+        // If all inputs vanished, so would every state. Keep one input, with the value 1.
         if !varies && map.labels.is_empty() && !map.means.is_empty() {
             let mean = map.means[0];
             (map.means[0], map.scales[0]) = if mean > 0.0 { (0.0, mean) } else { (mean - 1.0, 1.0) };
@@ -277,7 +277,7 @@ impl FeatureFit {
     }
 }
 
-/// Refuses graphs with other labels than those before.
+/// Rejects graphs whose number of labels differs from the earlier graphs.
 fn same_labels(expected: usize, found: usize) -> Result<()> {
     if expected == found {
         return Ok(());
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(seen(&[&empty, &empty]).finish().width(), 1, "the degree, where there is nothing at all");
     }
 
-    /// The first columns vary over vertices as `values` says, row by row.
+    /// A graph whose vertices have the attributes `values`, stored by row.
     fn carrying(values: &[f64], width: usize) -> Graph {
         let n = values.len() / width;
         let (from, to): (Vec<u32>, Vec<u32>) = (1..n as u32).map(|v| (v - 1, v)).unzip();
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(FeatureMap { ignored: 0, ..map.clone() }, bare);
         assert_eq!(map.apply(&both).unwrap(), bare.apply(&both.clone().bare()).unwrap());
         assert!(map.apply(&both.clone().bare()).is_err(), "other graphs must have as many attributes");
-        // In pieces, and joined with graphs that differ in what they carry.
+        // Fit in pieces, and merge with graphs that carry other data.
         let seen = |graph: &Graph| {
             let mut fit = FeatureFit::new(&options);
             fit.observe(graph.as_batch()).unwrap();
@@ -356,7 +356,7 @@ mod tests {
         observed.observe(other.as_batch()).unwrap();
         let found = observed.finish();
         assert_eq!((found.attributes(), found.ignored), (2, 0));
-        // Labels are everywhere or nowhere, in whatever order graphs are seen.
+        // All graphs must have labels or none, in whatever order they are observed.
         let labelled = path.as_batch().clone().bare();
         let edges = EdgeList { vertex_labels: Some((&[1, 2], 1)), ..EdgeList::new(2, &[0], &[1]) };
         let with = Graph::new(&edges).unwrap();
@@ -368,7 +368,7 @@ mod tests {
             assert!(one.observe(second).unwrap_err().to_string().starts_with("vertex labels: "));
         }
         assert_eq!(merged.finish(), found);
-        // Taken as they are, they are taken.
+        // Raw attributes are used even if they are constant.
         let raw = FeatureMap::fit(&both, &FeatureOptions { raw: true, ..options }).unwrap();
         assert_eq!(raw.apply(&both).unwrap().dense_row(0), [1.0, 7.0]);
     }

@@ -1,18 +1,19 @@
-//! Triangles of undirected graphs.
+//! Counts triangles: joined pairs of neighbours.
 
 use crate::graph::GraphRef;
 
-/// Most words of a matrix of bits: 64 MiB.
+/// Maximum size of the bit matrix, in words: 64 MiB.
 const MOST_WORDS: usize = 1 << 23;
 
-/// Steps of the other way that one word of bits costs.
+/// The cost of one word of bits, in steps of listing triangles.
 const WORD: usize = 4;
 
-/// For every vertex of an undirected graph, how many ordered pairs of its
-/// neighbours are joined: twice the number of its triangles.
+/// For every vertex of an undirected graph, the number of ordered pairs of its neighbours that are
+/// joined: twice the number of its triangles.
 pub(super) fn joined_pairs(graph: GraphRef<'_>) -> Vec<usize> {
     let n = graph.num_vertices();
-    // Edges lead to the end with more edges: then no vertex has many.
+    // Orient every edge towards the end of higher degree, so that no vertex has many outgoing
+    // edges.
     let mut ranked: Vec<u32> = (0..n as u32).collect();
     ranked.sort_unstable_by_key(|&v| (graph.neighbours(v as usize).len(), v));
     let mut ranks = vec![0u32; n];
@@ -33,11 +34,11 @@ pub(super) fn joined_pairs(graph: GraphRef<'_>) -> Vec<usize> {
     (0..n).map(|v| pairs[ranks[v] as usize]).collect()
 }
 
-/// For every vertex of a directed graph, how many ordered pairs of the vertices it leads
-/// to are joined, in that direction.
+/// For every vertex of a directed graph, the number of ordered pairs of its targets that are joined
+/// in that direction.
 ///
-/// Of the two rows that meet in an edge the shorter one is gone through: a hub costs no
-/// more than its edges.
+/// For each edge `v -> u`, either scans the row of `u` or searches it for the targets of `v`,
+/// whichever is cheaper. So a hub costs little more than its edges.
 pub(super) fn joined_targets(graph: GraphRef<'_>) -> Vec<usize> {
     let n = graph.num_vertices();
     let mut marked = vec![u32::MAX; n];
@@ -59,7 +60,7 @@ pub(super) fn joined_targets(graph: GraphRef<'_>) -> Vec<usize> {
     joined
 }
 
-/// Every triangle is found from its lowest corner.
+/// Lists every triangle once, from its lowest-ranked corner.
 fn listed<'a>(n: usize, ahead: impl Fn(usize) -> &'a [u32]) -> Vec<usize> {
     let (mut pairs, mut marked) = (vec![0; n], vec![u32::MAX; n]);
     for v in 0..n {
@@ -77,7 +78,7 @@ fn listed<'a>(n: usize, ahead: impl Fn(usize) -> &'a [u32]) -> Vec<usize> {
     pairs
 }
 
-/// Neighbours that the ends of an edge share, as bits of both rows.
+/// Counts the common neighbours of the ends of every edge by intersecting two rows of bits.
 fn common_by_bits<'a>(n: usize, words: usize, ahead: impl Fn(usize) -> &'a [u32]) -> Vec<usize> {
     let mut bits = vec![0u64; n * words];
     for v in 0..n {
@@ -158,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Quadratic in the hub's degree, this would be 10¹² steps.
+    /// An algorithm quadratic in the hub's degree would take 10¹² steps.
     #[test]
     fn a_star_of_a_million_leaves_is_done_at_once() {
         let leaves: Vec<u32> = (1..=1_000_000).collect();

@@ -1,4 +1,4 @@
-//! Numbers that vertices carry: dense rows, or rows of which only the non-zeros are kept.
+//! Vertex attributes as dense or sparse rows.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Attributes, check_offsets};
 use crate::error::{Error, Result, same_length};
 
-/// Rows of numbers that are mostly 0: of each row its non-zeros, by ascending column.
+/// Sparse rows: the non-zeros of each row, by ascending column.
 ///
 /// ```
 /// use stepwell::graph::SparseRows;
@@ -32,8 +32,8 @@ impl Default for SparseRows {
 }
 
 impl SparseRows {
-    /// Rows of so many columns, from where the entries of each begin (followed by their
-    /// number), their columns and their values. Checks all of them and drops zeros.
+    /// Builds rows of `width` columns from the start of each row's entries (followed by their
+    /// number), the columns and the values. Checks everything and drops zeros.
     pub fn new(width: usize, starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64>) -> Result<Self> {
         check_offsets("row offsets of sparse attributes", &starts, columns.len())?;
         same_length("values of sparse attributes", columns.len(), values.len())?;
@@ -77,7 +77,7 @@ impl SparseRows {
         Self { width, starts: vec![0], columns: Vec::new(), values: Vec::new(), names: None }
     }
 
-    /// Appends a row, by ascending columns below the width, without its zeros.
+    /// Appends a row given by ascending columns below the width. Skips zeros.
     pub(crate) fn push(&mut self, entries: impl Iterator<Item = (u32, f64)>) {
         for (column, value) in entries.filter(|(_, value)| *value != 0.0) {
             self.columns.push(column);
@@ -127,8 +127,8 @@ impl SparseRows {
         (&self.columns[entries.clone()], &self.values[entries])
     }
 
-    /// Where the entries of each row begin, followed by their number; their columns; their
-    /// values.
+    /// The arrays: where the entries of each row begin (followed by their number), their columns,
+    /// and their values.
     pub fn arrays(&self) -> (&[usize], &[u32], &[f64]) {
         (&self.starts, &self.columns, &self.values)
     }
@@ -140,7 +140,7 @@ impl SparseRows {
         part
     }
 
-    /// Some consecutive rows, written out.
+    /// Some consecutive rows, as dense rows.
     fn dense(&self, rows: Range<usize>) -> Vec<f64> {
         let mut dense = vec![0.0; rows.len() * self.width];
         for (row, out) in rows.zip(dense.chunks_exact_mut(self.width.max(1))) {
@@ -151,12 +151,12 @@ impl SparseRows {
     }
 }
 
-/// Numbers that vertices carry, a row per vertex. Which form they have changes no result.
+/// Vertex attributes, one row per vertex. The form does not change any result.
 #[derive(Clone, Debug)]
 pub enum VertexAttributes {
-    /// Every number.
+    /// Dense rows.
     Dense(Attributes),
-    /// The non-zeros.
+    /// Sparse rows.
     Sparse(SparseRows),
 }
 
@@ -197,7 +197,7 @@ impl VertexAttributes {
         }
     }
 
-    /// Appends rows of as many columns. Dense rows become sparse beside sparse ones.
+    /// Appends rows of the same width. If either side is sparse, the result is sparse.
     pub(super) fn extend(&mut self, other: &Self, rows: Range<usize>) {
         if let (Self::Dense(mine), Self::Sparse(_)) = (&*self, other) {
             let names = mine.names.clone();
@@ -211,7 +211,7 @@ impl VertexAttributes {
         }
     }
 
-    /// Appends dense rows of as many columns.
+    /// Appends dense rows of the same width.
     pub(super) fn extend_dense(&mut self, values: &[f64]) {
         match self {
             Self::Dense(mine) => mine.values.extend_from_slice(values),
@@ -280,12 +280,12 @@ impl VertexAttributes {
         self.len() == 0
     }
 
-    /// One row, written out.
+    /// One row, zeros included.
     pub fn row(&self, index: usize) -> Cow<'_, [f64]> {
         self.rows(index..index + 1)
     }
 
-    /// Some consecutive rows, written out.
+    /// Some consecutive rows, zeros included.
     pub fn rows(&self, range: Range<usize>) -> Cow<'_, [f64]> {
         match self {
             Self::Dense(rows) => Cow::Borrowed(rows.rows(range)),
@@ -304,7 +304,7 @@ impl VertexAttributes {
         dense.chain(sparse.map(|(&column, &value)| (column as usize, value)))
     }
 
-    /// All numbers that are kept; those that are not are 0.
+    /// All stored values. Values that are not stored are 0.
     pub fn kept(&self) -> &[f64] {
         match self {
             Self::Dense(rows) => &rows.values,

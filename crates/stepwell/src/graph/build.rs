@@ -42,7 +42,7 @@ impl<'a> EdgeList<'a> {
         Self { num_vertices, sources, targets, ..Self::default() }
     }
 
-    /// Bytes that it takes in a batch, and to be sorted on the way there.
+    /// The bytes it takes in a batch, including the memory to sort it.
     fn bytes(&self) -> u64 {
         fn width<T>(table: Option<(&[T], usize)>) -> u64 {
             table.map_or(0, |(_, width)| (width * size_of::<T>()) as u64)
@@ -90,7 +90,7 @@ impl<'a> EdgeList<'a> {
         check_rows("vertex attributes", self.vertex_attributes, vertices)?;
         if let Some(rows) = self.sparse_attributes {
             if self.vertex_attributes.is_some() {
-                let (expected, found) = ("dense or sparse ones".into(), "both".into());
+                let (expected, found) = ("either dense or sparse attributes".into(), "both".into());
                 return Err(Error::BadOption { name: "vertex attributes", expected, found });
             }
             same_length("rows of vertex attributes", vertices, rows.len())?;
@@ -163,7 +163,7 @@ fn is_symmetric(batch: &GraphBatch) -> bool {
         && graph.entries().all(|(i, j, w)| j < graph.num_vertices() && w > 0.0 && weight(j, i) == Some(w))
 }
 
-/// What an entry keeps of its original edge.
+/// The reference from an entry to its original edge.
 trait Origin: Copy + Default {
     fn new(edge: usize, backward: bool) -> Self;
 }

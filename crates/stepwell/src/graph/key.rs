@@ -1,4 +1,4 @@
-//! Hashes of a graph's content, and of what surrounds a vertex.
+//! Hashes of a graph's content, and of a vertex's surroundings.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ impl GraphBatch {
         (0..self.len()).into_par_iter().map(|index| self.graph(index).key()).collect()
     }
 
-    /// A number for every vertex, of what it and those within three steps of it carry:
-    /// the same wherever the vertex stands in its graph and the graph in its batch. Vertices
-    /// that see the same have the same number.
+    /// A hash for every vertex of the labels, attributes and edges within three steps. It does not
+    /// depend on the position of the vertex in its graph or of the graph in its batch. Vertices
+    /// with equal surroundings have equal hashes.
     pub fn vertex_keys(&self) -> Vec<u64> {
         let own = |vertex: usize| {
             let labels = self.vertex_labels.as_ref().map(|labels| labels.rows(vertex..vertex + 1));
@@ -31,7 +31,7 @@ impl GraphBatch {
         keys
     }
 
-    /// The keys of a graph's vertices, each with those of its neighbours, in any order, mixed in.
+    /// Mixes the keys of its neighbours, in any order, into each vertex's key.
     fn one_step_further(&self, graph: usize, keys: &[u64]) -> Vec<u64> {
         let (first, end) = (self.vertex_offsets[graph], self.vertex_offsets[graph + 1]);
         let along = |entry: usize| {
@@ -52,7 +52,7 @@ impl GraphBatch {
     }
 }
 
-/// How far a vertex sees, for its key.
+/// The radius of a vertex's surroundings, for its key.
 pub const STEPS: usize = 3;
 
 impl GraphRef<'_> {

@@ -60,7 +60,7 @@ pub struct Table<T> {
     pub names: Option<Arc<[String]>>,
 }
 
-/// Numbers.
+/// Attributes: floats.
 pub type Attributes = Table<f64>;
 
 /// Categories as integers: one label or several.
@@ -362,7 +362,7 @@ impl GraphBatch {
             return Ok(self);
         }
         if let Some(repeated) = (1..found).find(|&at| names[..at].contains(&names[at])) {
-            let (expected, found) = ("different ones".into(), format!("'{}' twice", names[repeated]));
+            let (expected, found) = ("distinct names".into(), format!("'{}' twice", names[repeated]));
             return Err(Error::BadOption { name: "names of vertex attributes", expected, found });
         }
         let attributes = self.vertex_attributes.get_or_insert_with(|| Attributes::default().into());
@@ -451,9 +451,10 @@ impl Widths {
 }
 
 fn same_width(what: &'static str, expected: Option<usize>, found: Option<usize>) -> Result<()> {
+    let item = if what.starts_with("edge") { "edge" } else { "vertex" };
     let word = |width: Option<usize>, other: Option<usize>| match (width, other) {
         (Some(1), None) if what.ends_with("labels") => "them".to_string(),
-        (Some(width), _) => format!("{width} per row"),
+        (Some(width), _) => format!("{width} per {item}"),
         (None, _) => "none".to_string(),
     };
     if expected == found {
@@ -555,14 +556,14 @@ impl<'a> GraphRef<'a> {
         Some((labels.rows(self.first..self.end), labels.width))
     }
 
-    /// The vertices' attributes as `(values, width)`, if they have attributes. Sparse ones
-    /// are written out.
+    /// The vertices' attributes as `(values, width)`, if they have attributes. Sparse rows are
+    /// converted to dense rows.
     pub fn vertex_attributes(&self) -> Option<(Cow<'a, [f64]>, usize)> {
         let attributes = self.batch.vertex_attributes.as_ref()?;
         Some((attributes.rows(self.first..self.end), attributes.width()))
     }
 
-    /// The vertices' attributes, if they have them and only the non-zeros are kept.
+    /// The vertices' attributes, if they are stored as sparse rows.
     pub fn sparse_attributes(&self) -> Option<SparseRows> {
         match self.batch.vertex_attributes.as_ref()? {
             VertexAttributes::Dense(_) => None,
@@ -610,7 +611,7 @@ impl Graph {
         Ok(Self(builder.finish()))
     }
 
-    /// A view of it.
+    /// A view of the graph.
     pub fn view(&self) -> GraphRef<'_> {
         self.0.graph(0)
     }

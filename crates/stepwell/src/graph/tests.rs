@@ -58,7 +58,7 @@ fn what_cannot_be_meant_is_an_error() {
     }
     assert!(weighted(&[(0, 1, f64::MAX), (0, 1, f64::MAX)], 2, false).is_err(), "a sum may overflow");
     let error = Graph::new(&EdgeList::new(2, &[0, 0], &[1, 2])).unwrap_err();
-    assert_eq!(error.to_string(), "edge 1 joins vertex 2, but the graph has 2 vertices");
+    assert_eq!(error.to_string(), "edge 1 joins vertex 2, but the graph has 2 vertices, numbered from 0");
     let nan = EdgeList { vertex_attributes: Some((&[1.0, f64::NAN], 1)), ..EdgeList::new(2, &[], &[]) };
     assert!(matches!(Graph::new(&nan).unwrap_err(), Error::BadValue { index: 1, .. }));
     let short = EdgeList { vertex_labels: Some((&[1], 1)), ..EdgeList::new(2, &[], &[]) };

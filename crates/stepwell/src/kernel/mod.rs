@@ -75,7 +75,7 @@ impl Isa {
     /// # Safety
     /// As for `similar::rows`, apart from the instruction set.
     unsafe fn compare_rows(self, task: &mut Comparing<'_>) {
-        // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+        // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
         unsafe {
             match self.kind() {
                 #[cfg(target_arch = "x86_64")]
@@ -90,7 +90,7 @@ impl Isa {
     /// # Safety
     /// As for `similar::finish_rows`, apart from the instruction set.
     unsafe fn finish_rows(self, task: &mut Comparing<'_>) {
-        // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+        // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
         unsafe {
             match self.kind() {
                 #[cfg(target_arch = "x86_64")]
@@ -105,7 +105,7 @@ impl Isa {
     /// # Safety
     /// As for `banded::solve`, apart from the instruction set.
     unsafe fn solve_band(self, task: &mut Solving<'_>) {
-        // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+        // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
         unsafe {
             match self.kind() {
                 #[cfg(target_arch = "x86_64")]
@@ -212,7 +212,7 @@ macro_rules! real {
                 rows: Range<usize>,
                 scratch: &mut [Self],
             ) -> f64 {
-                // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+                // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
                 unsafe {
                     match isa.kind() {
                         #[cfg(target_arch = "x86_64")]
@@ -225,7 +225,7 @@ macro_rules! real {
             }
 
             unsafe fn add_product(isa: Isa, product: &Product<'_, Self>) {
-                // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+                // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
                 unsafe {
                     match isa.kind() {
                         #[cfg(target_arch = "x86_64")]
@@ -238,7 +238,7 @@ macro_rules! real {
             }
 
             unsafe fn fill_gates(isa: Isa, waves: &Waves<'_, Self>, lines: &[u32], to: *mut Self) {
-                // SAFETY: the caller's promise; `Isa` says the processor has the instructions.
+                // SAFETY: the caller's promise; an `Isa` exists only if the processor has the instructions.
                 unsafe {
                     match isa.kind() {
                         #[cfg(target_arch = "x86_64")]

@@ -80,6 +80,22 @@ impl Compared<'_> {
         });
     }
 
+    /// The same for inner products that were computed elsewhere: rows x landmarks.
+    ///
+    /// # Panics
+    /// If the lengths do not match.
+    pub fn finish_all(self, products: &[f32], halves: &[f64], target: &mut Vec<f64>) {
+        let landmarks = self.halves.len();
+        assert_eq!(products.len(), halves.len() * landmarks, "another number of products");
+        target.clear();
+        target.resize(products.len(), 0.0);
+        let rows = target.par_chunks_mut(landmarks.max(1)).zip(products.par_chunks(landmarks.max(1)));
+        rows.zip(halves).for_each(|((target, products), &half)| {
+            target.iter_mut().zip(products).for_each(|(to, &from)| *to = from.into());
+            self.finish(target, half);
+        });
+    }
+
     /// Turns the inner products of a row with landmarks into similarities, in place.
     /// `half` is half the row's squared length.
     ///
@@ -162,7 +178,8 @@ unsafe fn pack<V: Vector<Scalar = f32>, const N: usize>(
         for (r, row) in tile.chunks_exact(width).enumerate() {
             let row = &row[from..][..depth];
             for at in (0..whole).step_by(V::LANES) {
-                // SAFETY: the caller's promise; the vector ends before the row does, and the tile has room for it.
+                // SAFETY: the caller's promise; the vector ends before the row does, and the tile
+                // has room.
                 unsafe { V::load(row.as_ptr().add(at)).store(into.as_mut_ptr().add(at * N + r * V::LANES)) }
             }
             if whole < depth {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// Vertices that reach each other, by brute force.
+        /// Compares with brute force: vertices that reach each other are in one component.
         #[test]
         fn parts_are_what_reaches_each_other(n in 1usize..14, density in 0.0..0.5f64, seed: u64) {
             let mut stream = Stream::new(seed, "parts", [0, 0]);

@@ -1,17 +1,16 @@
-//! Options that leave-one-out chooses, on some of the training graphs.
+//! Chooses options by leave-one-out on a sample of the training graphs.
 //!
-//! Candidates are compared one option after the other, by the share of the targets'
-//! variance that a readout explains of graphs left out. A candidate takes the place of what
-//! the configuration has only if it is clearly better. Comparing is cheap: at most
-//! [`MOST_GRAPHS`] graphs, drawn by their content, one stack, and few landmarks.
-//! Nothing depends on the seed of the model, so models that differ in it alone
-//! have the same options.
+//! Options are chosen one after the other. Candidates are compared by the fraction of the targets'
+//! variance that a readout explains on left-out graphs. A candidate replaces the configured value
+//! only if it is clearly better. The comparison is cheap: at most [`MOST_GRAPHS`] graphs, sampled
+//! by a hash of their content, one stack, and few landmarks. The result does not depend on the
+//! model's seed, so models that differ only in their seed get the same options.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::Model;
@@ -25,26 +24,27 @@ use crate::reservoir::Embedding;
 use crate::rng::Stream;
 use crate::targets::{Census, Encoded, Targets, Task};
 
-/// Graphs that candidates are compared on, at most.
+/// Maximum number of graphs in the sample.
 pub const MOST_GRAPHS: usize = 1000;
 
-/// Vertices of these graphs, at most.
+/// Maximum number of vertices in the sample.
 const MOST_VERTICES: usize = 500_000;
 
-/// Landmarks of the readouts that are compared, at most.
+/// Maximum number of landmarks of the compared readouts.
 const LANDMARKS: usize = 300;
 
-/// Of fewer graphs, leave-one-out says too little to choose by.
+/// With fewer graphs, leave-one-out is too noisy to choose by.
 const FEWEST_GRAPHS: usize = 50;
 
-/// The share of what is unexplained that a candidate must explain to be chosen. The fewer
-/// graphs there are, and the fewer of them tell something, the more of a difference is chance.
+/// The fraction of the unexplained variance that a candidate must explain to be chosen. With fewer
+/// graphs, and fewer effective graphs (`telling`), more of a difference is chance.
 fn margin(graphs: usize, telling: f64) -> f64 {
     0.005 + 5.0 / telling.max(1.0) - 2.5 / graphs as f64
 }
 
-/// How many graphs of equally common classes, or with numbers, tell as much as these: where a
-/// class is rare, its few graphs decide. Of several targets, the mean.
+/// The effective number of graphs: as many graphs of equally frequent classes, or with numeric
+/// targets, carry the same information. If a class is rare, its few graphs decide. For several
+/// targets, the mean.
 fn telling(census: &Census, targets: usize) -> f64 {
     let of = |target: usize| {
         let counts = census.counts(target);
@@ -58,41 +58,46 @@ fn telling(census: &Census, targets: usize) -> f64 {
     (0..targets).map(of).sum::<f64>() / targets.max(1) as f64
 }
 
-/// An option that was chosen, and what it was chosen from.
+/// An option that was chosen, and the candidates.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Choice {
-    /// Its name.
+    /// The option. It is written with the name that it has in a configuration.
+    #[serde(serialize_with = "by_name")]
     pub option: Choose,
-    /// The candidates; the first is what the configuration had.
+    /// The candidates. The first one is the configured value.
     pub candidates: Vec<Candidate>,
-    /// The position of the one chosen.
+    /// The position of the chosen candidate.
     pub chosen: usize,
 }
 
-/// A value an option could have.
+fn by_name<S: Serializer>(option: &Choose, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(option.option())
+}
+
+/// A candidate value of an option.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Candidate {
-    /// As configuration files have it.
+    /// The value, as in a configuration file.
     pub value: Value,
-    /// The share of the targets' variance that is explained of graphs left out; nothing where
-    /// graphs were too few to compare.
+    /// The fraction of the targets' variance that is explained on left-out graphs. `None` if there
+    /// were too few graphs to compare.
     pub explained: Option<f64>,
 }
 
 impl Choice {
-    /// The value chosen.
+    /// The chosen value.
     pub fn value(&self) -> &Value {
         &self.candidates[self.chosen].value
     }
 
-    /// An option that stays as it is, for want of graphs to compare on.
+    /// A choice that keeps the configured value, because there are too few graphs to compare.
     fn kept(option: Choose, config: &ModelConfig) -> Result<Self> {
         let value = crate::config::option(option.option())?.value(config);
         Ok(Self { option, candidates: vec![Candidate { value, explained: None }], chosen: 0 })
     }
 }
 
-/// Graphs to compare candidates on, drawn while all training graphs go by.
+/// A random sample of the training graphs for comparing candidates, drawn in one pass over them.
 ///
 /// ```
 /// use stepwell::graph::{EdgeList, Graph};
@@ -113,13 +118,14 @@ impl Choice {
 pub struct Drawn {
     by_lot: BTreeMap<u64, (GraphBatch, Targets)>,
     vertices: usize,
-    /// Graphs with this lot or a larger one are not drawn: those before them have vertices enough.
+    /// Graphs with this random key or a larger one are not sampled, because those below it already
+    /// have [`MOST_VERTICES`] vertices.
     end: Option<u64>,
 }
 
 impl Drawn {
-    /// More graphs go by; those without a target are skipped. Of equal ones the one with the least target is drawn, so that their
-    /// order does not matter.
+    /// Adds graphs to the sample. Skips graphs without a target. Of equal graphs, the sample keeps
+    /// the smallest target, so that their order does not matter.
     pub fn observe(&mut self, graphs: &GraphBatch, targets: &Targets) {
         for (index, key) in graphs.keys().into_iter().enumerate() {
             if !targets.is_known(index) {
@@ -158,13 +164,13 @@ impl Drawn {
         }
     }
 
-    /// What was drawn so far, and the random key at which it ends if that is known.
+    /// Returns the sample so far, and the random key at which it ends, if that is known.
     pub fn parts(&self) -> Result<(GraphBatch, Targets, Option<u64>)> {
         let (graphs, targets) = self.clone().finish()?;
         Ok((graphs, targets, self.end))
     }
 
-    /// Takes in the [`parts`](Self::parts) of what was drawn of other graphs.
+    /// Adds the [`parts`](Self::parts) of a sample of other graphs.
     pub fn merge(&mut self, graphs: &GraphBatch, targets: &Targets, end: Option<u64>) {
         if let Some(end) = end {
             let beyond = self.by_lot.split_off(&end);
@@ -174,7 +180,7 @@ impl Drawn {
         self.observe(graphs, targets);
     }
 
-    /// Those drawn.
+    /// Returns the sampled graphs and their targets.
     pub fn finish(self) -> Result<(GraphBatch, Targets)> {
         let (mut graphs, mut targets) = (GraphBatch::default(), Targets::None);
         for (graph, target) in self.by_lot.into_values() {
@@ -185,7 +191,7 @@ impl Drawn {
     }
 }
 
-/// How many of the graphs with these numbers of vertices may be compared on.
+/// The number of graphs, of those with these numbers of vertices, that fit into the sample.
 fn affordable(sizes: impl Iterator<Item = usize>) -> usize {
     let mut vertices = 0;
     sizes
@@ -200,8 +206,8 @@ fn lot(key: u64) -> u64 {
     Stream::new(0, "choices", [key, 0]).bits()
 }
 
-/// Chooses on graphs drawn from the training graphs: those that count and have a target.
-/// Returns the configuration with all options decided, and how they were.
+/// Chooses options on a sample of the training graphs with a positive weight and a known target.
+/// Returns the configuration with all options chosen, and the choices.
 pub fn choose(
     config: &ModelConfig,
     graphs: &GraphBatch,
@@ -227,9 +233,9 @@ pub fn choose(
     choose_on(config, &graphs.select(&drawn), &targets.select(&drawn), going)
 }
 
-/// Chooses on these very graphs: those of a [`Drawn`]. Targets must be encoded with the classes
-/// of all training graphs ([`Encoded::with_classes`]). Targets that do not
-/// [vary](Encoded::varying) among these graphs are not compared.
+/// Chooses options on exactly these graphs, which come from a [`Drawn`]. Targets must be encoded
+/// with the classes of all training graphs ([`Encoded::with_classes`]). Skips targets that do not
+/// [vary](Encoded::varying) among these graphs.
 pub fn choose_on(
     config: &ModelConfig,
     graphs: &GraphBatch,
@@ -291,7 +297,8 @@ pub fn choose_on(
             let mut own = None;
             if choose.changes_vectors() {
                 let changed = Model::fit(trial(&other), graphs)?;
-                // Columns that are there in any case, where vertices carry nothing.
+                // Vertices without features already have these columns, so the vectors are the
+                // same.
                 if (&changed.features, changed.config.normalize) == (&model.features, model.config.normalize)
                 {
                     continue;
@@ -315,12 +322,12 @@ pub fn choose_on(
 }
 
 impl Choose {
-    /// Whether graphs have other vectors with another value.
+    /// Whether another value changes the vectors of graphs.
     fn changes_vectors(self) -> bool {
         matches!(self, Self::Structure | Self::Normalize)
     }
 
-    /// What it may be.
+    /// The candidate values.
     fn candidates(self, config: &ModelConfig) -> Vec<Value> {
         let has_landmarks = config.landmarks > 0;
         match self {
@@ -330,8 +337,8 @@ impl Choose {
             }
             Self::Normalize => vec![json!(!config.normalize)],
             Self::WlWeight if has_landmarks && config.kernel.has_colours() && config.kernel.has_states() => {
-                // Larger weights win on a thousand graphs and lose on all of them: states gain more from
-                // training graphs than colours do.
+                // Larger weights win on a thousand graphs and lose on all of them: states benefit
+                // more from additional training graphs than colours do.
                 vec![json!(0.0), json!(0.5), json!(2.0)]
             }
             Self::GaussianWidth if has_landmarks && config.kernel.has_states() => {
@@ -349,8 +356,8 @@ mod tests {
     use crate::graph::{BatchBuilder, EdgeList};
     use crate::targets::Labels;
 
-    /// Rings with chords: two classes that differ in how many chords close a triangle. Labels
-    /// say nothing.
+    /// Rings with chords: two classes that differ in the number of chords that close a triangle.
+    /// Labels carry no information.
     fn graphs(count: u64) -> (GraphBatch, Targets) {
         let (mut builder, mut classes) = (BatchBuilder::default(), Vec::new());
         for graph in 0..count {
@@ -385,7 +392,7 @@ mod tests {
         let classes = |counts: &[u64]| telling(&Census::of_classes(counts.to_vec()), 1);
         assert_eq!(classes(&[500, 500]), 1000.0);
         assert!((classes(&[300, 300, 300]) - 900.0).abs() < 1e-9);
-        // 4 n p (1 - p) for two classes.
+        // The formula for two classes: 4 n p (1 - p).
         assert!((classes(&[965, 35]) - 4000.0 * 0.035 * 0.965).abs() < 1e-9);
         assert_eq!(classes(&[700]), 700.0, "numbers");
         assert_eq!(classes(&[700, 0]), 0.0);
@@ -409,7 +416,7 @@ mod tests {
             assert!(own == best || choice.chosen == 0, "{choice:?}");
             assert_eq!(option(choice.option.option()).unwrap().value(&decided), *choice.value());
         }
-        // Targets that have nothing to do with the graphs.
+        // Targets that are independent of the graphs.
         let noise = (0..300).map(|graph| (Stream::new(graph, "noise", [0, 0]).bits() % 2) as i64);
         let (decided, _) = chosen(&config(), &graphs, &Targets::integers(noise.collect()));
         assert!(decided.structure.is_empty());
@@ -430,7 +437,7 @@ mod tests {
         }
         let (some, their) = drawn.finish().unwrap();
         assert_eq!(some.len(), MOST_GRAPHS);
-        // Wherever they were seen.
+        // The sample must not depend on the order or place of observation.
         let mut merged = Drawn::default();
         for first in [600, 0, 900, 300] {
             let piece: Vec<usize> = (first..first + 300).collect();
@@ -447,7 +454,7 @@ mod tests {
 
     #[test]
     fn large_graphs_are_fewer_and_equal_ones_have_one_target_in_any_order() {
-        // Paths of 1 to 6,000 vertices, most of them twice, of another class each time.
+        // Paths of 1 to 6,000 vertices. Most occur twice, with different classes.
         let path = |graph: u64| {
             let n = (1 + (graph * 7919) % 6000) as u32;
             let (from, to): (Vec<u32>, Vec<u32>) = (1..n).map(|v| (v - 1, v)).unzip();
@@ -492,7 +499,7 @@ mod tests {
         lots.sort_unstable();
         let last = lots[MOST_GRAPHS + 50].1;
         let Targets::Classes(Labels::Int(classes)) = &targets else { unreachable!() };
-        // Another target that is 1 for one graph, and unknown for another.
+        // One more target, which is 1 for one graph and unknown for another.
         let several =
             Targets::Binary(ndarray::Array2::from_shape_fn((1100, 3), |(graph, target)| match target {
                 0 => classes[graph] as f64,
@@ -500,7 +507,7 @@ mod tests {
                 _ if lots[..MOST_GRAPHS].iter().any(|(_, drawn)| *drawn == graph) => f64::NAN,
                 _ => (graph % 2) as f64,
             }));
-        // A third class of one graph.
+        // A third class with one graph.
         let mut three = classes.clone();
         three[last] = 2;
         for targets in [several, Targets::integers(three)] {
@@ -546,6 +553,6 @@ mod tests {
         assert!(Choose::WlWeight.candidates(&states).is_empty());
         let twice = json!({ "choose": ["structure", "structure"] });
         let refusal = self::config().overlay(twice.as_object().unwrap()).unwrap_err().to_string();
-        assert_eq!(refusal, "choose: expected each option once, found structure");
+        assert_eq!(refusal, "choose: expected each option once, found structure twice");
     }
 }

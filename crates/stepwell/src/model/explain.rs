@@ -1,19 +1,20 @@
-//! Why a model decides as it does: which vertices a decision value is made of.
+//! Explains the decisions of a model: the contribution of every vertex to a decision value.
 //!
-//! Sums and means of states are linear in the states. So what a linear readout says is
-//! its intercept plus one number for every vertex of the levels that are read, exactly:
+//! Sums and means of states are linear in the states. So the decision value of a linear readout is
+//! its intercept plus one number per vertex of every level that is read, exactly:
 //!
 //! `y = b + Σ_v h_v·c` for sums, `b + Σ_v h_v·c / N` for means,
 //!
-//! where `c` are the coefficients of those columns. Of a maximum, each unit's
-//! part belongs to the vertex that has it (of several, the first). A standard deviation `d`
-//! is the sum of `(h_v - mean)² / (N d)` over the vertices.
+//! where `c` are the coefficients of those columns. For a maximum, each unit's contribution belongs
+//! to the vertex that attains it (of several, the first). A standard deviation `d` is the sum of
+//! `(h_v - mean)² / (N d)` over the vertices.
 //!
 //! A readout with landmarks or random features is not linear. There, `c` is the mean of its
-//! gradient between a reference and the graph ([`Local`]), `b` what it says of the
-//! reference, and each vertex has an equal part of the reference's vector to make up for: values
-//! are relative to a graph with the mean vector of the training graphs. What
-//! colours add is exact: every vertex has its part of what each of its colours adds.
+//! gradient between a reference and the graph ([`Local`]), and `b` is the decision value of the
+//! reference. Every vertex is charged an equal share of the reference's vector. So values are
+//! relative to the reference; with landmarks, that is a graph with the mean vector of the training
+//! graphs. The contribution of colours is exact: each vertex gets its share of what each of its
+//! colours adds.
 
 mod vertex;
 
@@ -32,40 +33,40 @@ use crate::readout::{Local, Rows};
 use crate::reservoir::{Prepared, level_read, states_read};
 use crate::targets::Task;
 
-/// The decision values of one graph, taken apart. Columns are those of
-/// [`Predictions::scores`](super::Predictions::scores): a class each, or a
-/// target each.
+/// The decision values of one graph, split into contributions. Columns are those of
+/// [`Predictions::scores`](super::Predictions::scores): one per class or target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// What every graph gets.
+    /// The part that all graphs share.
     pub intercept: Array1<f64>,
-    /// What vertices add, for each level that is read, from fine to coarse.
+    /// The contributions of vertices, for each level that is read, from fine to coarse.
     pub levels: Vec<Contributions>,
 }
 
-/// What the vertices of one level add to the decision values.
+/// The contributions of the vertices of one level to the decision values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contributions {
-    /// How many poolings lead here; 0 is the graph itself.
+    /// The number of poolings that lead to this level; 0 is the graph itself.
     pub level: usize,
-    /// A row per vertex, a column per class or target.
+    /// One row per vertex, one column per class or target.
     pub values: Array2<f64>,
 }
 
 impl Explanation {
-    /// The decision values: intercept and contributions together.
+    /// The decision values: the sum of the intercept and all contributions.
     pub fn decision(&self) -> Array1<f64> {
         let mut decision = self.intercept.clone();
         self.levels.iter().for_each(|level| decision += &level.values.sum_axis(ndarray::Axis(0)));
         decision
     }
 
-    /// The contributions of all levels on the vertices of the graph itself: that
-    /// of a coarse vertex is shared among those it stands for, in proportion to
-    /// their entries of `S`. One that stands for none stays out.
+    /// The contributions of each level, distributed over the vertices of the graph itself. A coarse
+    /// vertex's contribution is divided among the vertices it stands for, in proportion to the
+    /// moduli of their entries of `S`. The contribution of a coarse vertex that stands for none is
+    /// dropped.
     ///
-    /// `pyramid` is the one that was explained, in which this is graph `graph`
-    /// with so many vertices.
+    /// `pyramid` is the one that was explained, and `graph` the position of this graph in it. The
+    /// graph has `num_vertices` vertices.
     pub fn on_vertices(
         &self,
         pyramid: &Pyramid,
@@ -109,8 +110,8 @@ impl Explanation {
 }
 
 impl TrainedModel {
-    /// Takes the decision values of graphs apart; `pyramid` is what
-    /// [`Model::coarsen`](super::Model::coarsen) makes of them.
+    /// Splits the decision values of graphs into contributions. `pyramid` is the result of
+    /// [`Model::coarsen`](super::Model::coarsen) for these graphs.
     ///
     /// ```
     /// use std::ops::ControlFlow::Continue;
@@ -141,7 +142,7 @@ impl TrainedModel {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Vec<Explanation>> {
         let Self { model, readout, .. } = self;
-        model.expect_graphs("be explained")?;
+        model.expect_graphs("explain a graph")?;
         let (config, weights) = (&model.config, &model.weights);
         let inputs = model.features.apply(graphs)?;
         let prepared = Prepared::with_pyramid(graphs, &inputs, pyramid, config, || progress(0))?;
@@ -150,7 +151,7 @@ impl TrainedModel {
         let tables = states_read(weights, &prepared, config, progress)?;
         let read = config.embedded_blocks();
         let level_of = |block| level_read(block, prepared.levels(), config);
-        // Colours are those of the graph itself.
+        // Colours belong to the vertices of the graph itself, level 0.
         let mut levels: Vec<usize> = config.colour_rounds().map(|_| 0).into_iter().collect();
         levels.extend(read.clone().map(level_of));
         levels.sort_unstable();
@@ -180,7 +181,7 @@ impl TrainedModel {
                     let coefficients = coefficients.slice(s![first..first + table.ncols(), ..]);
                     let values = &mut of_levels[place].values;
                     add(aggregate, states, coefficients, values);
-                    // All vertices have an equal part in the reference.
+                    // Each vertex is charged an equal share of the reference.
                     let reference = reference.slice(columns).dot(&coefficients);
                     match states.nrows() {
                         0 => intercept -= &reference,
@@ -207,13 +208,13 @@ impl TrainedModel {
     }
 }
 
-/// Predictions and contributions differ by rounding up to this, relative to the
-/// [scale](Explanation::scale): predictions compute similarities in f32.
+/// Predictions and sums of contributions may differ by rounding, by up to this much relative to the
+/// [scale](Explanation::scale), because predictions compute similarities in f32.
 const ROUNDING: f64 = 1e-5;
 
 impl Explanation {
-    /// Lets the vertices share what separates the contributions from the decision values that
-    /// are predicted, if it is no more than rounding.
+    /// Distributes the difference between the predicted decision values and the sum of the
+    /// contributions over the vertices, if it is no more than rounding.
     fn absorb_rounding(&mut self, decisions: ArrayView1<'_, f64>) {
         let Some(vertices) = self.levels.first().map(|level| level.values.nrows()).filter(|&rows| rows > 0)
         else {
@@ -229,8 +230,8 @@ impl Explanation {
         }
     }
 
-    /// What rounding is relative to, for each column: the largest of 1, the intercept, the
-    /// decision value and all contributions together, by their sizes.
+    /// The scale of rounding errors, for each column: the maximum of 1 and the moduli of the
+    /// intercept, of the decision value, and of the contributions, summed over vertices.
     fn scale(&self, decisions: ArrayView1<'_, f64>) -> Array1<f64> {
         let mut added = Array1::zeros(decisions.len());
         for level in &self.levels {
@@ -242,7 +243,7 @@ impl Explanation {
         added
     }
 
-    /// With a column for each class, also for the first of two.
+    /// Expands the single column of a two-class problem to one column per class.
     fn mirrored(mut self, task: Task) -> Self {
         if task == (Task::Classification { num_classes: 2 }) {
             let sign = |class: usize| if class == 0 { -1.0 } else { 1.0 };
@@ -256,7 +257,8 @@ impl Explanation {
     }
 }
 
-/// Adds what the states of vertices become by their columns' coefficients.
+/// Adds the contributions of the vertices' states to `values`, given the coefficients of the
+/// columns.
 fn add(
     aggregate: Aggregate,
     states: ArrayView2<'_, f64>,

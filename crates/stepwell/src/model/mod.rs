@@ -1,5 +1,5 @@
-//! A whole model: from graphs as they come to one vector each, or one for each of
-//! their vertices, and, with a [readout](TrainedModel) behind it, to a class or a number.
+//! Complete models: from graphs to one vector per graph or vertex and, with a
+//! [readout](TrainedModel), to classes or numbers.
 //!
 //! ```
 //! use std::ops::ControlFlow::Continue;
@@ -44,59 +44,66 @@ use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
 use crate::reservoir::{self, Device, Embedding, Prepared, Run, Weights, Work};
 
-/// What turns graphs into vectors: a configuration, the map to its inputs, and
-/// the weights drawn for them. Nothing in it depends on targets. [`Saved`] is
-/// its file, and that of a [`TrainedModel`].
+/// A model without a readout: a configuration, the fitted feature map, and the random weights. It
+/// does not depend on targets. [`Saved`] is the file format of this and of a [`TrainedModel`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// What it was asked to be.
+    /// The configuration.
     pub config: ModelConfig,
-    /// From what vertices carry to `X`.
+    /// The map from labels and attributes to `X`.
     pub features: FeatureMap,
     /// `W` and `V` of all blocks.
     pub weights: Weights,
-    /// The feature set of molecules that its graphs were made by, where they were
-    /// made of molecules: predictions must use the same one.
+    /// The feature set that turned molecules into the training graphs, if they were molecules.
+    /// Predictions must use the same one.
     pub molecules: Option<String>,
-    /// Where vectors are computed.
+    /// The device that computes vectors.
     pub device: Device,
 }
 
 impl Model {
-    /// Draws the weights for inputs of a fitted map.
+    /// Draws the weights for the inputs of a fitted map.
     pub fn new(config: ModelConfig, features: FeatureMap) -> Result<Self> {
         config.validate()?;
         let weights = Weights::random(&config, features.shape())?;
         Ok(Self { config, features, weights, molecules: None, device: Device::default() })
     }
 
-    /// Fits the map on the training graphs, and draws the weights.
+    /// Fits the feature map on the training graphs and draws the weights.
     pub fn fit(config: ModelConfig, graphs: &GraphBatch) -> Result<Self> {
         let features = FeatureMap::fit(graphs, &config.features())?;
         Self::new(config, features)
     }
 
-    /// The same model, computing elsewhere. States of vertices and explanations come
-    /// from this processor in any case.
+    /// The same model on another device. States of vertices and explanations are always computed on
+    /// this processor.
     pub fn on(self, device: Device) -> Self {
         Self { device, ..self }
     }
 
-    /// Why a device does not compute it, if so; then this processor does.
+    /// Why a device cannot run the model, if so. This processor then runs it.
     pub fn refused_by(&self, device: &Device) -> Option<String> {
         let sparse = !device.is_processor() && self.features.is_sparse();
         let refusal = device.refuses(&self.weights, &self.config);
         refusal.or_else(|| sparse.then(|| "sparse inputs are computed on the CPU only".to_owned()))
     }
 
-    /// The same with weights of one's own in place of those drawn.
+    /// Where a readout of the model computes: on its device, unless that refuses the model.
+    fn reads_on(&self) -> Device {
+        match self.refused_by(&self.device) {
+            None => self.device.clone(),
+            Some(_) => Device::processor(),
+        }
+    }
+
+    /// A model with the given weights instead of random ones.
     pub fn with_weights(config: ModelConfig, features: FeatureMap, weights: Weights) -> Result<Self> {
         let model = Self { config, features, weights, molecules: None, device: Device::default() };
         model.check()?;
         Ok(model)
     }
 
-    /// Whether the parts fit each other.
+    /// Checks that the parts fit each other.
     fn check(&self) -> Result<()> {
         let Self { config, features, weights, .. } = self;
         config.validate()?;
@@ -111,23 +118,24 @@ impl Model {
         same_length("frequencies of gates", expected.edge_attributes, found.edge_attributes)
     }
 
-    /// Refuses a model of vertices where one of graphs is needed, for what.
+    /// Rejects a model of vertices, with the reason that it cannot do `what`.
     pub fn expect_graphs(&self, what: &str) -> Result<()> {
         match self.config.level {
             Level::Graph => Ok(()),
             Level::Vertex => {
-                let (expected, found) = (format!("graph, to {what}"), "vertex".into());
+                let expected = format!("graph (a model of vertices cannot {what})");
+                let found = "vertex".into();
                 Err(Error::BadOption { name: "level", expected, found })
             }
         }
     }
 
-    /// Numbers in the vector of a graph, or of a vertex.
+    /// The length of the vector of a graph or vertex.
     pub fn width(&self) -> usize {
         self.weights.embedding_width(&self.config)
     }
 
-    /// Pools graphs as often as the blocks ask for.
+    /// Pools graphs as many times as the configuration requires.
     pub fn coarsen(
         &self,
         graphs: &GraphBatch,
@@ -139,8 +147,8 @@ impl Model {
         }
     }
 
-    /// Makes graphs and their pyramid ready. `going` is asked between graphs; when it
-    /// breaks, the result is [`Error::Cancelled`].
+    /// Prepares graphs and their pyramid. Calls `going` between parts of the batch; if it breaks,
+    /// the result is [`Error::Cancelled`].
     pub fn prepare<'p>(
         &self,
         graphs: &GraphBatch,
@@ -151,10 +159,9 @@ impl Model {
         Prepared::with_pyramid(graphs, &inputs, pyramid, &self.config, going)
     }
 
-    /// Pools, prepares and embeds graphs. `progress` takes how many are
-    /// embedded, 0 while graphs are pooled and prepared; when it breaks, the result is
-    /// [`Error::Cancelled`]. It is asked between graphs,
-    /// and within large ones between sweeps and while they are pooled.
+    /// Pools, prepares and embeds graphs. Calls `progress` with the number of embedded graphs, or
+    /// with 0 during pooling and preparation: between graphs, and in large graphs also between
+    /// sweeps and during pooling. If it breaks, the result is [`Error::Cancelled`].
     pub fn embed(
         &self,
         graphs: &GraphBatch,
@@ -165,15 +172,15 @@ impl Model {
         self.embed_prepared(&prepared, None, progress)
     }
 
-    /// The same without the graphs that cannot be embedded: what becomes of the
-    /// others, and why these cannot, by their positions. Where there are any, every
-    /// graph is embedded once more, alone.
+    /// Embeds graphs and skips those that cannot be embedded. Returns the embedding of the others,
+    /// and the position and error of each skipped graph. If any graph fails, all graphs are
+    /// embedded again, one by one.
     pub fn embed_possible(
         &self,
         graphs: &GraphBatch,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<(Embedding, Vec<(usize, Error)>)> {
-        self.expect_graphs("answer graph by graph")?;
+        self.expect_graphs("skip graphs one by one")?;
         match self.embed(graphs, &progress) {
             Ok(embedding) => Ok((embedding, Vec::new())),
             Err(error) if error.graph().is_none() => Err(error),
@@ -181,7 +188,8 @@ impl Model {
         }
     }
 
-    /// Embeds every graph alone, and says which cannot be embedded and why.
+    /// Embeds every graph separately. Returns the embedding, and the position and error of each
+    /// graph that failed.
     pub fn embed_alone(
         &self,
         graphs: &GraphBatch,
@@ -217,8 +225,8 @@ impl Model {
         Ok((embedding, bad))
     }
 
-    /// Embeds prepared graphs: some of them, whose positions ascend, or all; some of their
-    /// vertices, where the model is one of vertices.
+    /// Embeds prepared graphs (or vertices, for a model of vertices): all of them, or those at the
+    /// ascending positions `rows`.
     pub fn embed_prepared(
         &self,
         prepared: &Prepared,
@@ -229,7 +237,7 @@ impl Model {
         reservoir::embed_on(&self.device, work, &progress)
     }
 
-    /// The states of all vertices of prepared graphs: see [`reservoir::states`].
+    /// The states of all vertices of prepared graphs; see [`reservoir::states`].
     pub fn states(
         &self,
         prepared: &Prepared,

@@ -1,11 +1,10 @@
-//! A model as one file's bytes: safetensors, whose metadata key
-//! `stepwell` holds a JSON header with everything that is not an array.
+//! The file format of models: safetensors, with a JSON header under the metadata key `stepwell` for
+//! everything that is not an array.
 //!
-//! All that could have been changed is covered by two SHA-256 sums in the
-//! header: `sha256` of the tensors' bytes, and `header_sha256`, its last field,
-//! of the header's text as it stands with that field empty, followed by the
-//! table of tensors. Nothing is trusted for being covered: every part is
-//! checked again when it is put together.
+//! Two SHA-256 sums in the header detect changes: `sha256` covers the bytes of the tensors;
+//! `header_sha256`, the last field, covers the text of the header with that field empty, followed
+//! by the table of tensors. A correct sum is not proof of validity: reading checks every part
+//! again.
 
 use std::collections::HashMap;
 
@@ -25,25 +24,25 @@ use crate::readout::{
 use crate::reservoir::{BlockWeights, GateWeights, Weights};
 use crate::targets::{Labels, Task};
 
-/// Raised when older programs could not read, or would misread, what is written.
-/// Format 1 (version 0.1.0) kept the names of classes as text, whatever they
-/// were, and had no file of a model without a readout. Format 2 was never released;
-/// format 3 has several targets, and what leave-one-out says of them.
+/// The format number. It increases when older versions could not read, or would misread, a new
+/// file. Format 1 (version 0.1.0) stored all class names as strings and had no files without a
+/// readout. Format 2 was never released. Format 3 has several targets and their leave-one-out
+/// assessments.
 pub const FORMAT: u32 = 3;
 
 /// The key of the header in the file's metadata.
 pub(super) const KEY: &str = "stepwell";
 
-/// The tensor of landmarks. It has f32; version 0.1.0 wrote f64.
+/// The tensor of landmarks, in f32. Version 0.1.0 wrote f64.
 const LANDMARKS: &str = "readout.landmarks.rows";
 
-/// What the tensors of the landmarks' colours begin with.
+/// The prefix of the tensors of the landmarks' colours.
 const COLOURS: &str = "readout.landmarks.colours";
 
-/// The tensor of all that leave-one-out says of targets.
+/// The tensor of the lists of all leave-one-out assessments.
 const LEFT_OUT: &str = "readout.left_out";
 
-/// What wrote a file: every header has it.
+/// The format and the version of a file, which every header contains.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Version {
     /// The [format](FORMAT) of the file.
@@ -56,25 +55,28 @@ pub struct Version {
 #[serde(deny_unknown_fields)]
 struct Header {
     format: u32,
-    /// The library's.
+    /// The version of the library.
     version: String,
     config: ModelConfig,
     features: FeatureMap,
-    /// The feature set of molecules, where graphs are made of them.
+    /// The feature set of molecules, if graphs are made from molecules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     molecules: Option<String>,
-    /// Of the readout; null where there is none.
+    /// The task of the readout; null without a readout.
     task: Option<Task>,
     classes: Labels,
-    /// One for all targets, or one for each.
+    /// One alpha for all targets, or one per target.
     alpha: Alphas,
-    /// The names of the targets, where they have some.
+    /// The names of the targets, if they have names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     targets: Vec<String>,
-    /// What leave-one-out says of every target; its long lists are a tensor.
+    /// The number of training graphs or vertices, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    /// The leave-one-out assessment of every target. Its lists are in a tensor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOut>,
-    /// Options that were chosen, and from what.
+    /// The options that were chosen, with their candidates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     choices: Vec<Choice>,
     sha256: String,
@@ -115,17 +117,29 @@ struct LeftOut {
     explained: Option<f64>,
     balance: f64,
     calibration: Option<Calibration>,
-    /// Lengths of the lists, in the order in which they stand in the tensor: conformal
-    /// scores, decision values of the first class, and of the second.
+    /// Lengths of the lists, in their order in the tensor: conformal scores, then decision values
+    /// of the first class and of the second.
     lengths: [usize; 3],
-    /// Weights of graphs of the first class and of the second, if there are two.
+    /// The number of graphs of every class. Their conformal scores follow in the tensor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    per_class: Vec<u64>,
+    /// Total weights of the graphs of the first and of the second class, if there are two.
     totals: Option<[f64; 2]>,
 }
 
 impl LeftOut {
     fn of(assessment: &Assessment) -> Self {
-        let Assessment { rows, metric, value, explained, balance, calibration, conformal, operating } =
-            assessment;
+        let Assessment {
+            rows,
+            metric,
+            value,
+            explained,
+            balance,
+            calibration,
+            conformal,
+            per_class,
+            operating,
+        } = assessment;
         let (totals, values) = operating.as_ref().map(|operating| operating.parts()).unzip();
         let [first, second] = values.map_or([0; 2], |values| [values[0].len(), values[1].len()]);
         Self {
@@ -136,15 +150,25 @@ impl LeftOut {
             balance: *balance,
             calibration: calibration.clone(),
             lengths: [conformal.scores().len(), first, second],
+            per_class: per_class.iter().map(Conformal::rows).collect(),
             totals: totals.copied(),
         }
     }
 
-    /// With the lists, which are the next of these.
+    /// The number of values of all lists.
+    fn length(&self) -> usize {
+        let classes = self.per_class.iter().map(|&rows| Conformal::length(rows));
+        self.lengths.into_iter().chain(classes).fold(0, usize::saturating_add)
+    }
+
+    /// The assessment with its lists, which are the next values of `lists`.
     fn assessment(&self, lists: &mut impl Iterator<Item = f64>) -> Result<Assessment> {
         let [conformal, first, second] = self.lengths;
         let mut list = |length: usize| lists.take(length).collect::<Vec<f64>>();
         let (conformal, values) = (list(conformal), [list(first), list(second)]);
+        let per_class =
+            self.per_class.iter().map(|&rows| Conformal::from_parts(rows, list(Conformal::length(rows))));
+        let per_class = per_class.collect::<Result<_>>()?;
         let calibration = match &self.calibration {
             Some(found) => Some(Calibration::from_parts(found.slope(), found.bias().to_vec())?),
             None => None,
@@ -157,23 +181,24 @@ impl LeftOut {
             balance: self.balance,
             calibration,
             conformal: Conformal::from_parts(self.rows, conformal)?,
+            per_class,
             operating: self.totals.map(|totals| Operating::from_parts(totals, values)).transpose()?,
         })
     }
 }
 
-/// What a model's file holds.
+/// The content of a model file.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one of them at a time")]
 pub enum Saved {
     /// A model without a readout: graphs in, vectors out.
     Untrained(Model),
-    /// A trained one.
+    /// A trained model.
     Trained(TrainedModel),
 }
 
 impl Saved {
-    /// The part from graphs to vectors, which every model has.
+    /// The model without its readout.
     pub fn model(&self) -> &Model {
         match self {
             Self::Untrained(model) => model,
@@ -181,7 +206,7 @@ impl Saved {
         }
     }
 
-    /// The same, alone.
+    /// Converts into the model without its readout.
     pub fn into_model(self) -> Model {
         match self {
             Self::Untrained(model) => model,
@@ -189,8 +214,8 @@ impl Saved {
         }
     }
 
-    /// The model as a file's content. Equal models give equal bytes. A model whose
-    /// parts have been changed and do not fit each other any more is refused.
+    /// Serialises the model. Equal models give equal bytes. Rejects a model whose parts do not fit
+    /// each other.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match self {
             Self::Untrained(model) => model.to_bytes(),
@@ -198,13 +223,13 @@ impl Saved {
         }
     }
 
-    /// What wrote a file with this content.
+    /// The format and the version of a file with this content.
     pub fn version(bytes: &[u8]) -> Result<Version, Unreadable> {
         let metadata = metadata(bytes)?;
         serde_json::from_str(header(&metadata)?).map_err(|error| Unreadable::Header(error.to_string()))
     }
 
-    /// The model of a file's content.
+    /// Reads a model from the content of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
         let metadata = metadata(bytes)?;
         let header = Header::parse(header(&metadata)?, &table(&metadata))?;
@@ -216,7 +241,7 @@ impl Saved {
             let readout = header.task.map(|task| tensors.readout(&header, task, width)).transpose()?;
             Ok::<_, Unreadable>((weights, readout))
         };
-        // Most of the time goes into these two.
+        // These two take most of the time.
         let (sum, parts) = rayon::join(|| hexadecimal(&[tensor_bytes(bytes)]), read);
         if sum != header.sha256 {
             return Err(Unreadable::Changed("tensors"));
@@ -240,7 +265,7 @@ fn not_whole(error: safetensors::SafeTensorError) -> Unreadable {
     Unreadable::NotSafetensors(error.to_string())
 }
 
-/// The table of tensors of a file, and the strings beside it.
+/// Reads the table of tensors and the metadata of a file.
 fn metadata(bytes: &[u8]) -> Result<Metadata, Unreadable> {
     SafeTensors::read_metadata(bytes).map(|(_, metadata)| metadata).map_err(not_whole)
 }
@@ -252,7 +277,7 @@ fn header(metadata: &Metadata) -> Result<&str, Unreadable> {
 }
 
 impl Model {
-    /// The model as a file's content: see [`Saved`].
+    /// Serialises the model; see [`Saved`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.check()?;
         write(self, None)
@@ -260,13 +285,13 @@ impl Model {
 }
 
 impl TrainedModel {
-    /// The model as a file's content: see [`Saved`].
+    /// Serialises the model; see [`Saved`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.check()?;
         write(&self.model, Some(self))
     }
 
-    /// The model of a file's content. One without a readout is refused.
+    /// Reads a model from the content of a file. Rejects a model without a readout.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
         match Saved::from_bytes(bytes)? {
             Saved::Trained(trained) => Ok(trained),
@@ -282,7 +307,7 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
         .map(|(name, kind, shape, bytes)| Ok((name, TensorView::new(*kind, shape.clone(), bytes)?)))
         .collect::<Result<_, safetensors::SafeTensorError>>()
         .map_err(unwritable)?;
-    // Which bytes tensors become is safetensors' business: write them once without a header.
+    // Only safetensors knows the offsets of the tensors, so serialise once without a header.
     let bare = serialize(views.clone(), None).map_err(unwritable)?;
     let (_, metadata) = SafeTensors::read_metadata(&bare).map_err(unwritable)?;
     let mut header = Header {
@@ -295,6 +320,7 @@ fn write(model: &Model, trained: Option<&TrainedModel>) -> Result<Vec<u8>> {
         classes: trained.map_or(Labels::NONE, |trained| trained.classes.clone()),
         alpha: trained.map_or(Alphas::One(0.0), |trained| Alphas::of(&trained.readout)),
         targets: trained.map_or(Vec::new(), |trained| trained.targets.clone()),
+        rows: trained.and_then(|trained| trained.readout.rows()),
         left_out: trained
             .and_then(|trained| trained.readout.assessments())
             .map_or(Vec::new(), |found| found.iter().map(LeftOut::of).collect()),
@@ -348,7 +374,8 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
             .flat_map(|found| {
                 let values =
                     found.operating.iter().flat_map(|operating| operating.parts().1.iter().flatten());
-                found.conformal.scores().iter().chain(values).copied()
+                let classes = found.per_class.iter().flat_map(Conformal::scores);
+                found.conformal.scores().iter().chain(values).chain(classes).copied()
             })
             .collect();
         add(LEFT_OUT.into(), &[lists.len()], &mut lists.iter());
@@ -369,14 +396,14 @@ fn tensors(model: &Model, readout: Option<&Readout>) -> Vec<(String, Dtype, Vec<
 }
 
 impl Header {
-    /// The header, if neither it nor the table of tensors was changed.
+    /// Parses the header and checks that neither it nor the table of tensors was changed.
     fn parse(text: &str, table: &str) -> Result<Self, Unreadable> {
         let broken = |error: serde_json::Error| Unreadable::Header(error.to_string());
         let Version { format, version } = serde_json::from_str(text).map_err(broken)?;
         if format > FORMAT {
             return Err(Unreadable::Newer { found: format, version, known: FORMAT });
         }
-        // The text itself is summed up, not what it is read as: fields may be added later.
+        // Hash the text itself, not its parsed form, because later versions may add fields.
         let mut header: Self = serde_json::from_str(text).map_err(broken)?;
         let sealed = format!("\"{}\"}}", header.header_sha256);
         let unsealed = text.strip_suffix(&sealed).map(|rest| format!("{rest}\"\"}}"));
@@ -391,8 +418,8 @@ impl Header {
     }
 }
 
-/// Names of classes that were kept as text: integers, if that is how all of them
-/// are written, in the order of integers.
+/// Class names that format 1 stored as strings: integers if all of them are written as integers and
+/// ascend, otherwise strings.
 fn typed(names: Labels) -> Labels {
     let Labels::Text(texts) = &names else { return names };
     let integer = |text: &String| text.parse::<i64>().ok().filter(|value| value.to_string() == *text);
@@ -402,7 +429,7 @@ fn typed(names: Labels) -> Labels {
     }
 }
 
-/// Which bytes are which tensor's, line by line.
+/// Names, types, shapes and byte ranges of all tensors, one per line.
 pub(super) fn table(metadata: &Metadata) -> String {
     let mut lines: Vec<String> = metadata
         .tensors()
@@ -413,7 +440,7 @@ pub(super) fn table(metadata: &Metadata) -> String {
     lines.concat()
 }
 
-/// The arrays of a file, checked as they are taken.
+/// The arrays of a file, checked when they are read.
 struct Tensors<'a>(SafeTensors<'a>);
 
 impl Tensors<'_> {
@@ -447,7 +474,7 @@ impl Tensors<'_> {
     fn readout(&self, header: &Header, task: Task, width: usize) -> Result<Readout, Unreadable> {
         let (columns, config) = (task.num_columns(), &header.config);
         let (rows, expansion) = if config.landmarks > 0 {
-            // There may be fewer than asked for: graphs to learn from were.
+            // There are fewer landmarks than configured if there were fewer training graphs.
             let found = self.0.tensor(LANDMARKS).map_or(0, |rows| rows.shape().first().copied().unwrap_or(0));
             let rows = found.min(config.landmarks);
             let mean = self.vector("readout.landmarks.mean", width)?;
@@ -472,13 +499,14 @@ impl Tensors<'_> {
             intercept: self.vector("readout.intercept", columns)?,
         };
         let readout = Readout::from_parts(task, header.alpha.to_vec(), expansion, coefficients)?;
+        let readout = readout.trained_on(header.rows);
         if header.left_out.is_empty() {
             return Ok(readout);
         }
         let found = self.0.tensor(LEFT_OUT).map_or(0, |lists| lists.shape().first().copied().unwrap_or(0));
-        let lengths = header.left_out.iter().flat_map(|found| found.lengths);
+        let lengths = header.left_out.iter().map(LeftOut::length);
         if lengths.fold(0, usize::saturating_add) != found {
-            return Err(wrong(LEFT_OUT, &[found], "lists of other lengths"));
+            return Err(wrong(LEFT_OUT, &[found], "lists of different lengths"));
         }
         let mut lists = self.vector(LEFT_OUT, found)?.into_iter();
         let assessments = header.left_out.iter().map(|found| found.assessment(&mut lists));
@@ -542,7 +570,7 @@ fn wrong(name: &str, shape: &[usize], found: impl ToString) -> Unreadable {
     Unreadable::Tensor { name, expected, found: found.to_string() }
 }
 
-/// What every reservoir is called, in their order.
+/// The names of all reservoirs, in order.
 fn places(config: &ModelConfig) -> impl Iterator<Item = String> {
     let (blocks, reservoirs) = (config.blocks, config.reservoirs);
     (0..config.stacks * blocks * reservoirs).map(move |index| {
@@ -551,7 +579,7 @@ fn places(config: &ModelConfig) -> impl Iterator<Item = String> {
     })
 }
 
-/// The part of a safetensors file behind its header, whose length comes first.
+/// The bytes of the tensors. The file begins with the length of its header.
 fn tensor_bytes(file: &[u8]) -> &[u8] {
     let length = file.first_chunk().map_or(0, |&bytes| u64::from_le_bytes(bytes));
     let start = usize::try_from(length).unwrap_or(usize::MAX).saturating_add(8);
@@ -564,7 +592,7 @@ pub(super) fn hexadecimal(parts: &[&[u8]]) -> String {
     sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writing to memory fails only for sizes no machine has.
+/// Serialising to memory fails only for sizes beyond any machine.
 fn unwritable(error: impl std::fmt::Display) -> Error {
-    Error::BadOption { name: "model", expected: "one that can be written".into(), found: error.to_string() }
+    Error::Unwritable(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Saved models: the same bits come back, and nothing else does.
+//! Saved models: reading returns the same bits, and changed files are rejected.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use crate::config::{Aggregate, Pool, Preset};
 use crate::graph::{BatchBuilder, EdgeList};
 use crate::readout::{Alpha, Sample};
 use crate::rng::Stream;
-use crate::targets::{Labels, Targets};
+use crate::targets::{Encoded, Labels, Targets};
 
 /// Random graphs with labels and attributes.
 pub(super) fn graphs() -> GraphBatch {
@@ -36,7 +36,7 @@ pub(super) fn graphs() -> GraphBatch {
 
 pub(super) fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
     let graphs = graphs();
-    let model = Model::fit(config, &graphs).unwrap();
+    let model = Model::fit(ModelConfig { choose: Vec::new(), ..config }, &graphs).unwrap();
     let embedding = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap();
     if classes == 0 {
         let values = embedding.vectors.rows().into_iter().map(|row| row.sum().sin()).collect();
@@ -166,7 +166,7 @@ fn a_thousand_mutations_never_panic() {
         for round in 0..300 {
             let mut mutated = bytes.clone();
             for _ in 0..=stream.below(4) {
-                // Two of three in the header, where there is more to go wrong.
+                // Two of three changes hit the header, where more can go wrong.
                 let at = stream.below(if round % 3 == 0 { bytes.len() } else { header });
                 match stream.below(3) {
                     0 => mutated[at] ^= 1 << stream.below(8),
@@ -180,7 +180,8 @@ fn a_thousand_mutations_never_panic() {
                 }
             }
             if mutated != bytes {
-                // Spaces and the order of safetensors' own table carry no meaning: it may be the same model.
+                // Whitespace and order in safetensors' own table carry no meaning, so the model may
+                // be unchanged.
                 assert!(
                     TrainedModel::from_bytes(&mutated).is_err_and(|error| !error.to_string().is_empty())
                         || TrainedModel::from_bytes(&mutated).unwrap() == model
@@ -190,7 +191,7 @@ fn a_thousand_mutations_never_panic() {
     }
 }
 
-/// A file with another header, whose sums are right again.
+/// A file with a changed header and recomputed checksums.
 fn resealed(bytes: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Option<Vec<u8>> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).unwrap();
     let text = &metadata.metadata().as_ref().unwrap()[KEY];
@@ -224,7 +225,7 @@ fn forged_files_with_right_sums_never_panic() {
             });
             match TrainedModel::from_bytes(&forged.unwrap()) {
                 Ok(forged) => {
-                    // What is accepted must also work, or say why not.
+                    // A file that is accepted must also predict, or return an error.
                     read += usize::from(forged.predict(&graphs(), |_| ControlFlow::Continue(())).is_ok());
                 }
                 Err(error) => drop(refused.insert(std::mem::discriminant(&error))),
@@ -257,7 +258,57 @@ fn a_model_whose_parts_do_not_fit_any_more_is_not_written() {
     assert!(changed(|model| model.model.config.leak = f64::NAN).contains("leak"));
 }
 
-/// The row that decides how far sets reach is covered itself, so rounding loses no class.
+#[test]
+fn names_of_targets_are_distinct_and_all_graphs_with_a_target_are_counted() {
+    let graphs = graphs();
+    let nan = f64::NAN;
+    // Each target is known for 20 of 30 graphs, and 29 have any.
+    let y = Array2::from_shape_fn((graphs.len(), 2), |(graph, target)| match (graph, target) {
+        (0, _) => nan,
+        (graph, 0) if graph > 20 => nan,
+        (graph, 1) if graph < 10 => nan,
+        _ => (graph % 2) as f64,
+    });
+    let targets = Encoded::named(&Targets::Binary(y), vec!["a".into(), "b".into()]).unwrap();
+    let config = ModelConfig { units: 6.into(), ..Default::default() };
+    let going = |_| ControlFlow::Continue(());
+    let mut trained = TrainedModel::train_encoded(&config, &graphs, &targets, going).unwrap();
+    assert_eq!(trained.targets, ["a", "b"]);
+    let again = TrainedModel::from_bytes(&trained.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.readout.rows(), Some(29));
+    assert_eq!(again.readout.assessments().unwrap().iter().map(|found| found.rows).max(), Some(20));
+    trained.targets[1] = "a".into();
+    assert_eq!(
+        trained.to_bytes().unwrap_err().to_string(),
+        "targets: expected distinct names, found 'a' twice"
+    );
+}
+
+#[test]
+fn options_left_to_choose_and_missing_colours_are_errors() {
+    let graphs = graphs();
+    let config = ModelConfig { units: 6.into(), landmarks: 10, ..ModelConfig::preset(Preset::Accurate) };
+    let targets = Targets::integers((0..graphs.len() as i64).map(|graph| graph % 2).collect());
+    let fit = |config: ModelConfig, colours: bool| {
+        let model = Model::fit(config, &graphs).unwrap();
+        let embedding = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap();
+        match colours {
+            true => TrainedModel::fit(model, &embedding, &targets, Sample::default()),
+            false => TrainedModel::fit(model, embedding.vectors.view(), &targets, Sample::default()),
+        }
+    };
+    let refused = fit(config.clone(), true).unwrap_err().to_string();
+    assert!(
+        refused.contains("call TrainedModel::train") && refused.contains("found structure, wl_weight"),
+        "{refused}"
+    );
+    let chosen = ModelConfig { choose: Vec::new(), ..config };
+    assert!(fit(chosen.clone(), true).is_ok());
+    let refused = fit(chosen, false).unwrap_err().to_string();
+    assert!(refused.contains("pass the whole embedding, not its vectors"), "{refused}");
+}
+
+/// The row that determines the reach of the sets is itself covered, so rounding loses no class.
 #[test]
 fn sets_cover_the_rows_that_they_are_made_of() {
     let (graphs, mut stream) = (graphs(), Stream::new(4, "sets test", [0, 0]));
@@ -279,4 +330,37 @@ fn sets_cover_the_rows_that_they_are_made_of() {
             assert!(sets[(row, 2 * target + class)], "{target} {row} {class}: {p}");
         }
     }
+}
+
+/// Files of older versions have no scores of classes: sets are then those of all graphs.
+#[test]
+fn sets_of_every_class_need_scores_of_every_class() {
+    let graphs = graphs();
+    let model = Model::fit(ModelConfig { units: 6.into(), ..Default::default() }, &graphs).unwrap();
+    let embedding = model.embed(&graphs, |_| ControlFlow::Continue(())).unwrap();
+    // Three graphs of a rare class.
+    let y: Labels = (0..graphs.len()).map(|graph| if graph < 3 { "rare" } else { "usual" }).collect();
+    let trained = TrainedModel::fit(model, &embedding, &Targets::Classes(y), Sample::default()).unwrap();
+    let decisions = trained.decide(&embedding).unwrap();
+    let again = TrainedModel::from_bytes(&trained.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.readout.assessments(), trained.readout.assessments());
+    assert!(again.knows_classes());
+    let sets = again.sets_per_class(decisions.view(), 0.9).unwrap();
+    assert!(sets.column(0).iter().all(|is| *is), "three graphs cannot rule it out");
+    let mut older = trained.readout.assessments().unwrap().to_vec();
+    older[0].per_class.clear();
+    let readout = trained.readout.clone().assessed(older.clone()).unwrap();
+    let older_model = TrainedModel { readout, ..trained.clone() };
+    let older_model = TrainedModel::from_bytes(&older_model.to_bytes().unwrap()).unwrap();
+    assert!(!older_model.knows_classes() && older_model.least_covered(0.9).unwrap().is_none());
+    assert_eq!(
+        older_model.sets_per_class(decisions.view(), 0.9).unwrap(),
+        older_model.sets(decisions.view(), 0.9).unwrap()
+    );
+    older[0].per_class = vec![crate::readout::Conformal::new(vec![0.5]); 3];
+    assert!(trained.readout.clone().assessed(older).is_err(), "two classes");
+    // Nothing is known of a graph without vertices.
+    let nothing = Array2::from_elem((1, 1), f64::NAN);
+    assert!(trained.sets(nothing.view(), 0.5).unwrap().iter().all(|is| *is));
+    assert!(trained.probabilities(nothing.view()).unwrap().iter().all(|p| p.is_nan()));
 }

@@ -1,5 +1,6 @@
-//! A model with a readout behind it.
+//! Models with a trained readout.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use ndarray::Array2;
@@ -13,10 +14,9 @@ use crate::readout::{Fitted, Readout, Rows, Sample};
 use crate::reservoir::Embedding;
 use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 
-/// A model whose readout was trained: graphs in, classes or numbers of graphs, or of
-/// their vertices, out. It
-/// goes to a file and back by [`to_bytes`](Self::to_bytes) and
-/// [`from_bytes`](Self::from_bytes).
+/// A model with a trained readout. It predicts classes or numbers of graphs, or of their vertices.
+/// [`to_bytes`](Self::to_bytes) and [`from_bytes`](Self::from_bytes) convert it to and from the
+/// content of a file.
 ///
 /// ```
 /// use std::ops::ControlFlow::Continue;
@@ -45,37 +45,64 @@ use crate::targets::{Encoded, Labels, Targets, Task, decode_classes};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedModel {
-    /// From graphs to vectors.
+    /// The part from graphs to vectors.
     pub model: Model,
-    /// From vectors to decisions.
+    /// The part from vectors to decisions.
     pub readout: Readout,
-    /// What the classes are called, ascending; none where numbers, or several
-    /// targets, are predicted.
+    /// The names of the classes, ascending; empty for numbers and for several targets.
     pub classes: Labels,
-    /// What the targets are called, where they have names.
+    /// The names of the targets, if they have names.
     pub targets: Vec<String>,
-    /// The options that were [chosen](super::choose), and from what.
+    /// The options that were [chosen](super::choose), with their candidates.
     pub choices: Vec<Choice>,
 }
 
-/// What a trained model says of some graphs, or of their vertices.
+/// The predictions of a trained model for graphs or vertices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
-    /// A row per graph, or per vertex. For classification a column per class, the highest
-    /// wins (two classes: the decision value and its negative); else a column per
-    /// target: predicted numbers, or decision values, which are above 0 for 1.
+    /// One row per graph or vertex. For classification, one column per class, of which the highest
+    /// wins (for two classes: minus the decision value, and the decision value). Otherwise one
+    /// column per target: predicted numbers, or decision values, where above 0 means 1.
     pub scores: Array2<f64>,
-    /// What the readout itself says: see [`Readout::predict`].
+    /// The output of the readout; see [`Readout::predict`].
     pub decisions: Array2<f64>,
-    /// The class of each; empty where there are no classes.
+    /// The class of each row; empty if there are no classes.
     pub classes: Vec<usize>,
-    /// The vectors that were read and how they converged.
+    /// The vectors that were read, and their convergence.
     pub embedding: Embedding,
 }
 
+impl Predictions {
+    /// Blanks the predictions for graphs without vertices, of which nothing is known: scores and
+    /// decision values become NaN, and the class has no meaning. Returns the number of such graphs.
+    pub fn blank_empty(&mut self, graphs: &GraphBatch) -> usize {
+        let empty: Vec<bool> = graphs.iter().map(|graph| graph.num_vertices() == 0).collect();
+        self.blank(&empty)
+    }
+
+    /// Blanks the predictions of the rows that are marked, and returns their number.
+    pub fn blank(&mut self, marked: &[bool]) -> usize {
+        for rows in [&mut self.scores, &mut self.decisions] {
+            let rows = rows.outer_iter_mut().zip(marked).filter(|(_, marked)| **marked);
+            rows.for_each(|(mut row, _)| row.fill(f64::NAN));
+        }
+        marked.iter().filter(|marked| **marked).count()
+    }
+}
+
+/// Rejects a configuration that leaves options to choose: vectors belong to one choice.
+fn nothing_to_choose(config: &ModelConfig) -> Result<()> {
+    if config.choose.is_empty() {
+        return Ok(());
+    }
+    let expected = "nothing left to choose (call TrainedModel::train, or model::choose before Model::fit)";
+    let found: Vec<&str> = config.choose.iter().map(|choose| choose.option()).collect();
+    Err(Error::BadOption { name: "choose", expected: expected.into(), found: found.join(", ") })
+}
+
 impl TrainedModel {
-    /// Trains a model from graphs alone: [chooses](super::choose) the options that are left to
-    /// choose, fits the inputs, embeds the graphs and trains the readout.
+    /// Trains a model on graphs: [chooses](super::choose) the options left to choose, fits the
+    /// feature map, embeds the graphs and trains the readout.
     pub fn train(
         config: &ModelConfig,
         graphs: &GraphBatch,
@@ -86,17 +113,48 @@ impl TrainedModel {
             let all: Vec<usize> = (0..graphs.num_vertices()).collect();
             return Self::train_vertices(config, graphs, &all, targets, progress);
         }
-        let (keys, targets) = (graphs.keys(), Encoded::new(targets)?);
-        let sample = Sample::with_keys(&keys);
-        let (config, choices) = super::choose(config, graphs, &targets, sample, || progress(0))?;
-        let model = Model::fit(config, graphs)?;
-        let embedding = model.embed(graphs, progress)?;
-        Ok(Self { choices, ..Self::fit_encoded(model, &embedding, &targets, sample)? })
+        Self::train_encoded(config, graphs, &Encoded::new(targets)?, progress)
     }
 
-    /// Trains a model of vertices on those whose targets are known: their positions among
-    /// the vertices of all graphs ascend, and each has a row of `targets`. The other vertices
-    /// are seen, since states pass through them.
+    /// The same for a model of graphs and [encoded](Encoded::named) targets, whose names the model
+    /// keeps.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow::Continue;
+    /// use stepwell::config::ModelConfig;
+    /// use stepwell::graph::{BatchBuilder, EdgeList};
+    /// use stepwell::model::TrainedModel;
+    /// use stepwell::ndarray::array;
+    /// use stepwell::targets::{Encoded, Targets};
+    ///
+    /// let mut builder = BatchBuilder::default();
+    /// for edges in 0..4 {
+    ///     builder.push(&EdgeList::new(4, &[0, 1, 2][..edges], &[1, 2, 3][..edges]))?;
+    /// }
+    /// let values = Targets::Binary(array![[0.0, 1.0], [f64::NAN, 1.0], [1.0, f64::NAN], [1.0, 0.0]]);
+    /// let targets = Encoded::named(&values, vec!["toxic".into(), "soluble".into()])?;
+    /// let config = ModelConfig::default();
+    /// let trained = TrainedModel::train_encoded(&config, &builder.finish(), &targets, |_| Continue(()))?;
+    /// assert_eq!(trained.targets, ["toxic", "soluble"]);
+    /// # Ok::<(), stepwell::Error>(())
+    /// ```
+    pub fn train_encoded(
+        config: &ModelConfig,
+        graphs: &GraphBatch,
+        targets: &Encoded,
+        progress: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> Result<Self> {
+        let keys = graphs.keys();
+        let sample = Sample::with_keys(&keys);
+        let (config, choices) = super::choose(config, graphs, targets, sample, || progress(0))?;
+        let model = Model::fit(config, graphs)?;
+        let embedding = model.embed(graphs, progress)?;
+        Ok(Self { choices, ..Self::fit_encoded(model, &embedding, targets, sample)? })
+    }
+
+    /// Trains a model of vertices on the vertices with known targets. `vertices` are their
+    /// positions among the vertices of all graphs, ascending, with one row of `targets` each.
+    /// States still pass through the other vertices.
     ///
     /// ```
     /// use std::ops::ControlFlow::Continue;
@@ -125,7 +183,8 @@ impl TrainedModel {
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Self> {
         if config.level != Level::Vertex {
-            let (expected, found) = ("vertex, to train on vertices".into(), "graph".into());
+            let (expected, found) =
+                ("vertex (a model of graphs cannot train on vertices)".into(), "graph".into());
             return Err(Error::BadOption { name: "level", expected, found });
         }
         same_length("targets of vertices", vertices.len(), targets.len())?;
@@ -137,9 +196,11 @@ impl TrainedModel {
         Self::fit(model, &embedding, targets, Sample::with_keys(&keys))
     }
 
-    /// Trains the readout on the vectors the model gave. `sample` says how much
-    /// each graph counts, beside the class weights of the configuration, and what
-    /// landmarks are drawn by.
+    /// Trains the readout on vectors of the model. `sample` holds the weights of the graphs, which
+    /// multiply the class weights of the configuration, and the keys that landmarks are sampled by.
+    ///
+    /// Vectors alone cannot decide what the configuration leaves to [`choose`](super::choose): if
+    /// `choose` is not empty, the result is an error.
     pub fn fit<'a>(
         model: Model,
         rows: impl Into<Rows<'a>>,
@@ -149,15 +210,16 @@ impl TrainedModel {
         Self::fit_encoded(model, rows, &Encoded::new(targets)?, sample)
     }
 
-    /// The same for targets that are encoded already, some of whose classes may
-    /// have no graph here.
+    /// The same for encoded targets. Some of their classes may have no graph here.
     pub fn fit_encoded<'a>(
         model: Model,
         rows: impl Into<Rows<'a>>,
         targets: &Encoded,
         sample: Sample<'_>,
     ) -> Result<Self> {
-        let readout = Readout::fit(rows, targets, sample, &model.config.readout(), model.config.seed)?;
+        nothing_to_choose(&model.config)?;
+        let (options, seed, device) = (model.config.readout(), model.config.seed, model.reads_on());
+        let readout = Readout::fit_on(rows, targets, sample, &options, seed, &device)?;
         Self::from_parts(model, readout, targets.classes().clone())?.named(targets)
     }
 
@@ -167,22 +229,25 @@ impl TrainedModel {
         Ok(trained)
     }
 
-    /// The same for vectors that come in pieces: see [`Readout::fit_pieces`]. The
-    /// second answer is what the readout says of them.
+    /// The same for vectors that arrive in pieces; see [`Readout::fit_pieces`]. Also returns the
+    /// readout's predictions for them.
     pub fn fit_pieces<E: From<Error>>(
         model: Model,
         targets: &Encoded,
         sample: Sample<'_>,
         pass: impl FnMut(&mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(), E>,
     ) -> Result<(Self, Array2<f64>), E> {
+        nothing_to_choose(&model.config)?;
         let (width, seed, options) = (model.width(), model.config.seed, model.config.readout());
-        let Fitted { readout, values } = Readout::fit_pieces(width, targets, sample, &options, seed, pass)?;
+        let device = model.reads_on();
+        let fitted = Readout::fit_pieces_on(width, targets, sample, &options, seed, &device, pass)?;
+        let Fitted { readout, values } = fitted;
         let trained = Self::from_parts(model, readout, targets.classes().clone())?;
         Ok((trained.named(targets)?, values))
     }
 
-    /// Puts parts together that fit each other. Targets have no names at first. Class
-    /// weights, which mean nothing for numbers, are not kept for them.
+    /// Assembles a trained model and checks that its parts fit each other. Targets have no names
+    /// yet. For regression, class weights have no meaning and are reset to none.
     pub fn from_parts(mut model: Model, readout: Readout, classes: Labels) -> Result<Self> {
         if let Task::Regression { .. } = readout.task() {
             model.config.class_weight = ClassWeight::None;
@@ -192,12 +257,17 @@ impl TrainedModel {
         Ok(trained)
     }
 
-    /// Whether the parts fit each other.
+    /// Checks that the parts fit each other.
     pub(super) fn check(&self) -> Result<()> {
         let Self { model, readout, classes, targets, choices } = self;
         model.check()?;
         if !targets.is_empty() {
             same_length("names of targets", readout.task().num_targets(), targets.len())?;
+        }
+        let mut seen = HashSet::new();
+        if let Some(name) = targets.iter().find(|name| !seen.insert(*name)) {
+            let found = format!("'{name}' twice");
+            return Err(Error::BadOption { name: "targets", expected: "distinct names".into(), found });
         }
         same_length("columns the readout reads", model.width(), readout.num_inputs())?;
         let expected = match readout.task() {
@@ -208,7 +278,7 @@ impl TrainedModel {
         for Choice { candidates, chosen, .. } in choices {
             if *chosen >= candidates.len() {
                 let (limit, found) = ((candidates.len() as u64).saturating_sub(1), *chosen as u64);
-                return Err(Error::TooLarge { what: "candidate chosen", limit, found });
+                return Err(Error::TooLarge { what: "index of the chosen candidate", limit, found });
             }
         }
         self.asked()?.validate()?;
@@ -218,16 +288,19 @@ impl TrainedModel {
         Err(Error::NotAscending { what: "names of classes", position: 0 })
     }
 
-    /// Embeds graphs and reads the vectors.
+    /// Embeds graphs and predicts their targets. A graph without vertices has [no
+    /// prediction](Predictions::blank_empty).
     pub fn predict(
         &self,
         graphs: &GraphBatch,
         progress: impl Fn(usize) -> ControlFlow<()> + Sync,
     ) -> Result<Predictions> {
-        self.read(self.model.embed(graphs, progress)?)
+        let mut predictions = self.read(self.model.embed(graphs, progress)?)?;
+        predictions.blank_empty(graphs);
+        Ok(predictions)
     }
 
-    /// The configuration as it was before options were chosen.
+    /// The configuration before options were chosen.
     pub fn asked(&self) -> Result<ModelConfig> {
         let mut config = self.model.config.clone();
         for choice in &self.choices {
@@ -238,13 +311,13 @@ impl TrainedModel {
         Ok(config)
     }
 
-    /// What a target is called: its name, or its position from 0.
+    /// The name of a target, or its position from 0 if it has none.
     pub fn target(&self, target: usize) -> String {
         self.targets.get(target).cloned().unwrap_or_else(|| target.to_string())
     }
 
-    /// The column of [scores](Predictions::scores), and of an explanation, that has a name: that
-    /// of a class or, of several targets, of a target or its position from 0.
+    /// Finds a column of [scores](Predictions::scores), or of an explanation, by the name of its
+    /// class or, without classes, by the name or position (from 0) of its target.
     pub fn column(&self, name: &str) -> Result<usize> {
         let targets = self.readout.task().num_targets();
         let names = match self.classes.len() {
@@ -252,8 +325,7 @@ impl TrainedModel {
             _ => self.classes.names(),
         };
         if self.classes.is_empty() && targets == 1 && self.targets.is_empty() {
-            let (expected, found) =
-                ("none: this model predicts one number and has no classes".into(), name.into());
+            let (expected, found) = ("no class (this model predicts one number)".into(), name.into());
             return Err(Error::BadOption { name: "class", expected, found });
         }
         let place = names.iter().position(|known| known == name);
@@ -264,9 +336,21 @@ impl TrainedModel {
         })
     }
 
-    /// Reads vectors the model gave.
+    /// The column to explain by default: of two classes the second, so that contributions have the
+    /// same sign for all graphs; of more classes the predicted one; otherwise the first target.
+    pub fn column_to_explain(&self, predicted: Option<usize>) -> usize {
+        if self.classes.len() == 2 { 1 } else { predicted.unwrap_or(0) }
+    }
+
+    /// What the readout says of vectors of the model: see [`Readout::predict`]. The model's device
+    /// may compare them with landmarks.
+    pub fn decide<'a>(&self, vectors: impl Into<Rows<'a>>) -> Result<Array2<f64>> {
+        self.readout.predict_on(vectors, &self.model.reads_on())
+    }
+
+    /// Predicts from vectors of the model.
     pub fn read(&self, embedding: Embedding) -> Result<Predictions> {
-        let decisions = self.readout.predict(&embedding)?;
+        let decisions = self.decide(&embedding)?;
         let (mut scores, mut classes) = (decisions.clone(), Vec::new());
         if let Task::Classification { num_classes: count } = self.readout.task() {
             classes = decode_classes(scores.view());

@@ -1,4 +1,4 @@
-//! Models of vertices: their rows are those of the equations, and they are predicted from them.
+//! Tests of models of vertices: rows satisfy the equations, and predictions come from these rows.
 
 use std::ops::ControlFlow::Continue;
 
@@ -30,7 +30,7 @@ fn rows(config: &ModelConfig, graphs: &GraphBatch) -> Array2<f64> {
     Model::fit(config.clone(), graphs).unwrap().embed(graphs, |_| Continue(())).unwrap().vectors
 }
 
-/// A class for every vertex that its neighbours decide.
+/// A class for every vertex that depends on its neighbours.
 fn classes(graphs: &GraphBatch) -> Vec<i64> {
     let labels = &graphs.vertex_labels().unwrap().values;
     let mut classes = Vec::new();
@@ -58,7 +58,7 @@ fn rows_are_own_inputs_and_the_states_after_every_sweep() {
         let mut x = Vec::new();
         (0..graphs.num_vertices()).for_each(|vertex| inputs.extend_with_row(vertex, &mut x));
         let x = Array2::from_shape_vec((graphs.num_vertices(), inputs.width()), x).unwrap();
-        // The equation itself, graph by graph, with matrices.
+        // The equation itself, graph by graph, with dense matrices.
         for graph in graphs.iter() {
             let (n, first) = (graph.num_vertices(), graphs.vertex_offsets()[graph.index()]);
             let mut operator = Array2::zeros((n, n));
@@ -125,7 +125,7 @@ fn vertices_in_another_order_are_predicted_alike() {
     let graphs = graphs();
     let classes = classes(&graphs);
     let config = ModelConfig { landmarks: 60, ..config() };
-    // Every graph with its vertices turned round.
+    // Every graph with its vertices in reverse order.
     let mut builder = BatchBuilder::default();
     let mut place = Vec::new();
     for graph in graphs.iter() {
@@ -179,7 +179,7 @@ fn models_of_vertices_learn_and_go_to_files_and_back() {
     let again = TrainedModel::from_bytes(&bytes).unwrap();
     assert_eq!(again, trained);
     assert_eq!(again.predict(&graphs, |_| Continue(())).unwrap(), found);
-    // A graph alone as in company.
+    // A graph gives the same result alone and in a batch.
     let one = graphs.select(&[4]);
     let (first, end) = (graphs.vertex_offsets()[4], graphs.vertex_offsets()[5]);
     let alone = trained.predict(&one, |_| Continue(())).unwrap();
@@ -202,7 +202,10 @@ fn what_graphs_as_a_whole_need_is_refused() {
     let graphs = graphs();
     let model = Model::fit(config(), &graphs).unwrap();
     let refusal = model.embed_possible(&graphs, |_| Continue(())).unwrap_err().to_string();
-    assert_eq!(refusal, "level: expected graph, to answer graph by graph, found vertex");
+    assert_eq!(
+        refusal,
+        "level: expected graph (a model of vertices cannot skip graphs one by one), found vertex"
+    );
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn attributes_are_divided_by_the_length_of_their_rows() {
     }
 }
 
-/// A graph whose vertices carry 60 attributes, mostly 0, kept as asked.
+/// A graph with 60 mostly zero attributes per vertex, stored dense or sparse.
 fn wordy(sparse: bool) -> GraphBatch {
     let mut builder = BatchBuilder::default();
     for graph in 0..3 {
@@ -265,7 +268,7 @@ fn sparse_inputs_are_the_same_inputs() {
         let inputs = map.apply(&sparse).unwrap();
         assert_eq!(inputs, map.apply(&dense).unwrap());
         assert_eq!(inputs, map.apply(&mixed).unwrap());
-        // The documented rule, by columns.
+        // The documented rule, column by column.
         let attributes = dense.vertex_attributes().unwrap();
         let n = dense.num_vertices();
         let x = Array2::from_shape_fn((n, 60), |(v, c)| attributes.row(v)[c]);
@@ -295,7 +298,7 @@ fn rows_of_sparse_inputs_are_those_of_dense_ones() {
             let model = Model::fit(config.clone(), &graphs).unwrap();
             assert!(model.features.is_sparse());
             let found = model.embed(&graphs, |_| Continue(())).unwrap().vectors;
-            // The same rows, written out, are as given.
+            // The same rows as dense inputs.
             let inputs = model.features.apply(&graphs).unwrap();
             let mut x = Vec::new();
             (0..graphs.num_vertices()).for_each(|vertex| inputs.extend_with_row(vertex, &mut x));

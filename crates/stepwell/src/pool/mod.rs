@@ -44,10 +44,10 @@ use std::ops::ControlFlow;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphRef};
 
-/// Says whether to go on; called now and then while a graph is pooled.
+/// Returns whether to continue. Called from time to time while a graph is pooled.
 pub type Going<'a> = dyn Fn() -> ControlFlow<()> + Sync + 'a;
 
-/// An error once it is time to stop.
+/// Returns [`Error::Cancelled`] if `going` breaks.
 fn still(going: &Going<'_>) -> Result<()> {
     if going().is_break() { Err(Error::Cancelled) } else { Ok(()) }
 }

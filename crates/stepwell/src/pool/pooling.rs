@@ -1,4 +1,4 @@
-//! A pooling with its settings: one value for configurations and flags.
+//! A pooling with its options: one value for configurations and flags.
 
 use std::ops::ControlFlow;
 
@@ -44,7 +44,7 @@ impl Pool {
     }
 }
 
-/// A pooling with the settings of all poolings. It reads only its own.
+/// A pooling with the options of all poolings. It reads only its own.
 ///
 /// ```
 /// use stepwell::pool::{Pool, Pooling};
@@ -101,15 +101,14 @@ impl Default for Pooling {
 }
 
 impl From<Pool> for Pooling {
-    /// The pooling with default settings.
+    /// The pooling with default options.
     fn from(method: Pool) -> Self {
         Self { method, ..Self::default() }
     }
 }
 
 impl Serialize for Pooling {
-    /// Its name and its own settings. The names of cached pyramids depend on this
-    /// order.
+    /// Writes its name and its own options. The names of cached pyramids depend on this order.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;
@@ -145,7 +144,7 @@ impl Pooling {
         if self.delta.is_finite() && self.delta >= 0.0 {
             return Ok(());
         }
-        let expected = "a finite number that is not negative".to_string();
+        let expected = "a finite number of at least 0".to_string();
         Err(Error::BadOption { name: "delta", expected, found: self.delta.to_string() })
     }
 
@@ -154,7 +153,7 @@ impl Pooling {
         self.pool_while(graph, level, &|| ControlFlow::Continue(()))
     }
 
-    /// The same, unless `going` breaks, which is asked from time to time: then the result is
+    /// The same, with `going` called from time to time. If it breaks, the result is
     /// [`Error::Cancelled`].
     pub fn pool_while(&self, graph: GraphRef<'_>, level: usize, going: &Going<'_>) -> Result<Pooled> {
         self.validate()?;

@@ -47,8 +47,9 @@ pub fn lda(rows: ArrayView2<'_, f64>, classes: &[usize], options: &ProjectionOpt
     let inside = spectrum::of_few_rows((&within / (count as f64).sqrt()).view())?;
     let varying: Vec<usize> = (0..inside.values.len()).filter(|&k| inside.values[k] > TOLERANCE).collect();
     if varying.is_empty() {
-        let expected = "rows that differ within some class".to_string();
-        return Err(Error::BadOption { name: "classes", expected, found: "only equal ones".to_string() });
+        let expected = "at least one class whose vectors differ".to_string();
+        let found = "only classes of equal vectors".to_string();
+        return Err(Error::BadOption { name: "classes", expected, found });
     }
     let whitening = Array2::from_shape_fn((width, varying.len()), |(column, k)| {
         inside.right[(varying[k], column)] / deviations[column] / inside.values[varying[k]]

@@ -133,7 +133,7 @@ fn what_cannot_be_told_apart_is_refused_by_name() {
     assert!(refused(&rows, &[0, 1, 2, 3, 4, 5]).ends_with("found 6 rows of 6 classes"));
     assert_eq!(refused(&rows, &[0, 1]), "classes of the rows: expected 6, found 2");
     let equal = array![[1.0], [1.0], [2.0], [2.0]];
-    assert!(refused(&equal, &[0, 0, 1, 1]).contains("rows that differ within some class"));
+    assert!(refused(&equal, &[0, 0, 1, 1]).contains("at least one class whose vectors differ"));
     let broken = array![[1.0, 2.0], [f64::NAN, 0.0]];
     assert!(pca(broken.view(), &two()).unwrap_err().to_string().contains("row 1 is NaN"));
     assert!(pca(array![[1e200, 0.0], [-1e200, 1.0]].view(), &two()).is_err());

@@ -1,5 +1,4 @@
-//! What leave-one-out says of a readout: how good it is, how sure, and where to
-//! draw the line.
+//! Leave-one-out assessment of a readout: its quality, its uncertainty, and its thresholds.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,36 +9,39 @@ use crate::error::{Error, Result};
 use crate::metrics::{Judged, Truth};
 use crate::targets::Task;
 
-/// What leave-one-out says of one target.
+/// The leave-one-out assessment of one target.
 ///
-/// Every training graph is predicted by a readout that was trained without it.
-/// That is exact for the readout; inputs, scales and landmarks have seen the graph,
-/// but not its target. Since alpha and class weights were chosen by the same
-/// values, they are a little better than those of new graphs.
+/// A readout trained without a graph predicts that graph, for every training graph. This is exact
+/// for the regression. The feature map, the scales and the landmarks have seen the graph, but not
+/// its target. Since the same values chose alpha and the class weights, they are slightly
+/// optimistic for new graphs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Assessment {
-    /// Graphs it rests on.
+    /// The number of graphs it is based on.
     pub rows: u64,
-    /// What the readout was chosen by.
+    /// The metric that the readout was chosen by.
     pub metric: Metric,
-    /// Its leave-one-out value, if it has one.
+    /// The leave-one-out value of the metric, if it is defined.
     pub value: Option<f64>,
-    /// The share of the target's variance that is explained of rows left out, if that is
-    /// known; of classes, of the targets of 1 and -1 that stand for them.
+    /// The fraction of the target's variance that is explained on left-out rows, if known. For
+    /// classes, the variance of the targets 1 and -1 that encode them.
     pub explained: Option<f64>,
-    /// The share of a readout with balanced class weights: 0 for none, 1 for nothing
-    /// else.
+    /// The weight of the readout with balanced class weights in the blend, from 0 to 1.
     pub balance: f64,
-    /// What turns decision values into probabilities; not for numbers.
+    /// The map from decision values to probabilities; `None` for numbers.
     pub calibration: Option<Calibration>,
-    /// What prediction sets and intervals are made of.
+    /// The scores for prediction sets and intervals.
     pub conformal: Conformal,
-    /// Of two classes, what thresholds are made of.
+    /// The scores of the graphs of each class, for sets that cover every class. Empty for numbers,
+    /// and if a file of an older version lacks them.
+    #[serde(default)]
+    pub per_class: Vec<Conformal>,
+    /// The decision values for thresholds, if there are two classes.
     pub operating: Option<Operating>,
 }
 
 impl Assessment {
-    /// Where rows cannot be predicted without themselves.
+    /// The assessment if leave-one-out predictions are unknown.
     pub(super) fn unknown(metric: Metric, balance: f64) -> Self {
         let conformal = Conformal::new(Vec::new());
         Self {
@@ -50,11 +52,12 @@ impl Assessment {
             balance,
             calibration: None,
             conformal,
+            per_class: Vec::new(),
             operating: None,
         }
     }
 
-    /// Of rows predicted without themselves.
+    /// The assessment of leave-one-out predictions.
     pub(super) fn new(held: &Held, task: Task, metric: Metric, balance: f64) -> Result<Self> {
         let classes = task.num_classes();
         let rows = held.weights.len() as u64;
@@ -71,6 +74,7 @@ impl Assessment {
                 balance,
                 calibration: None,
                 conformal,
+                per_class: Vec::new(),
                 operating: None,
             });
         }
@@ -78,15 +82,22 @@ impl Assessment {
         let calibration = Calibration::fit(held.decisions.view(), &truth, classes, &held.weights)?;
         let probabilities = calibration.probabilities(held.decisions.view())?;
         let strange = truth.iter().zip(probabilities.outer_iter()).map(|(&class, row)| 1.0 - row[class]);
-        let conformal = Conformal::weighted(strange.collect(), &held.weights);
+        let strange: Vec<f64> = strange.collect();
+        let of_class = |class: usize| {
+            let rows = truth.iter().zip(&strange).zip(&held.weights).filter(|((of, _), _)| **of == class);
+            let (scores, weights): (Vec<f64>, Vec<f64>) =
+                rows.map(|((_, score), weight)| (*score, *weight)).unzip();
+            Conformal::weighted(scores, &weights)
+        };
+        let per_class = (0..classes).map(of_class).collect();
+        let conformal = Conformal::weighted(strange, &held.weights);
         let operating = (classes == 2).then(|| Operating::new(held, &truth));
         let calibration = Some(calibration);
-        Ok(Self { rows, metric, value, explained, balance, calibration, conformal, operating })
+        Ok(Self { rows, metric, value, explained, balance, calibration, conformal, per_class, operating })
     }
 }
 
-/// The value of a metric. Probabilities, where it needs them, are
-/// calibrated on the same rows.
+/// The value of a metric. If it needs probabilities, they are calibrated on the same rows.
 pub(super) fn value_of(held: &Held, task: Task, metric: Metric) -> Result<Option<f64>> {
     let (decisions, weights) = (held.decisions.view(), Some(&*held.weights));
     let classes = task.num_classes();
@@ -108,37 +119,36 @@ pub(super) fn value_of(held: &Held, task: Task, metric: Metric) -> Result<Option
     Ok(judged.metric(metric))
 }
 
-/// Points of a distribution that are kept.
+/// Maximum number of stored points of a distribution.
 const POINTS: usize = 1000;
 
-/// How far off predictions were: the absolute error of numbers, or one minus the
-/// probability of the true class.
+/// The conformal scores of leave-one-out predictions: the absolute error of numbers, or one minus
+/// the probability of the true class.
 ///
-/// An interval or a set that reaches as far as [`reach`](Self::reach) covers the
-/// truth with the wanted probability, if new graphs are like the training graphs
-/// (exchangeable) and if a readout trained without one graph behaves like the
-/// readout itself. Where rows have weights, the probability is that of graphs drawn in
-/// proportion to them.
+/// An interval or set that extends to [`reach`](Self::reach) contains the truth with the wanted
+/// probability, if new graphs are like the training graphs (exchangeable) and if a readout trained
+/// without one graph behaves like the final one. If rows have weights, the probability refers to
+/// graphs drawn in proportion to their weights.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Conformal {
     rows: u64,
-    /// Ascending: all of them, or those of every thousandth. Where rows have weights, as many
-    /// quantiles of the weighted scores.
+    /// The scores, ascending: all of them, or 1,000 quantiles if there are more. If rows have
+    /// weights, quantiles of the weighted scores.
     scores: Vec<f64>,
 }
 
 impl Conformal {
-    /// Of any scores.
+    /// The distribution of unweighted scores.
     pub fn new(scores: Vec<f64>) -> Self {
         let weights = vec![1.0; scores.len()];
         Self::weighted(scores, &weights)
     }
 
-    /// Of scores of rows with these weights, all positive.
+    /// The distribution of the scores of rows with these weights, all positive.
     pub(super) fn weighted(scores: Vec<f64>, weights: &[f64]) -> Self {
         let sorted = Sorted::new(scores, weights);
         let rows = sorted.values.len();
-        // One row more, of the mean weight, is the one to come.
+        // Ranks are among `rows + 1`: the new graph counts as one more row, of mean weight.
         let rank = |point: usize| match rows {
             0..=POINTS => point + 1,
             _ => ((rows + 1) * (point + 1)).div_ceil(POINTS).min(rows),
@@ -147,13 +157,22 @@ impl Conformal {
         Self { rows: rows as u64, scores }
     }
 
-    /// From its parts.
+    /// The number of stored scores of so many rows.
+    pub(crate) fn length(rows: u64) -> usize {
+        rows.min(POINTS as u64) as usize
+    }
+
+    /// Restores a stored distribution.
     pub(crate) fn from_parts(rows: u64, scores: Vec<f64>) -> Result<Self> {
-        let expected = rows.min(POINTS as u64);
+        let expected = Self::length(rows) as u64;
         let ascending = scores.windows(2).all(|pair| pair[0] <= pair[1]);
         if scores.len() as u64 != expected || !ascending || scores.iter().any(|score| !score.is_finite()) {
-            let expected = format!("{expected} finite numbers that ascend");
-            return Err(Error::BadOption { name: "conformal scores", expected, found: "others".into() });
+            let expected = format!("{expected} finite numbers in ascending order");
+            return Err(Error::BadOption {
+                name: "conformal scores",
+                expected,
+                found: "other values".into(),
+            });
         }
         Ok(Self { rows, scores })
     }
@@ -162,19 +181,20 @@ impl Conformal {
         &self.scores
     }
 
-    /// Rows it rests on.
+    /// The number of rows it is based on.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// How far sets and intervals must reach to cover the truth with this
-    /// probability; infinitely far where rows are too few to tell.
+    /// The largest score that sets and intervals must include to contain the truth with this
+    /// probability. Infinite if there are too few rows.
     pub fn reach(&self, coverage: f64) -> Result<f64> {
         if !(coverage > 0.0 && coverage < 1.0) {
             let (expected, found) = ("a number between 0 and 1".into(), coverage.to_string());
             return Err(Error::BadOption { name: "coverage", expected, found });
         }
-        // A little less, so that 0.9 of 9 is not more than 9 by rounding.
+        // Subtract a little, so that rounding does not push an exact rank such as 0.9 · 10 to the
+        // next integer.
         let rank = |of: f64| ((of * coverage - 1e-9).ceil() as usize).max(1);
         let exact = rank(self.rows as f64 + 1.0);
         if exact as u64 > self.rows {
@@ -183,12 +203,20 @@ impl Conformal {
         let at = if self.rows > POINTS as u64 { rank(POINTS as f64) } else { exact };
         Ok(self.scores.get(at - 1).copied().unwrap_or(f64::INFINITY))
     }
+
+    /// The fraction of the scores up to `reach`; 1 if there are none.
+    pub fn within(&self, reach: f64) -> f64 {
+        match self.scores.len() {
+            0 => 1.0,
+            count => self.scores.partition_point(|score| *score <= reach) as f64 / count as f64,
+        }
+    }
 }
 
-/// Numbers in ascending order, and the weights up to each of them.
+/// Values in ascending order, with cumulative weights.
 struct Sorted {
     values: Vec<f64>,
-    /// The sums; none where all weights are equal.
+    /// Cumulative weights; `None` if all weights are equal.
     sums: Option<Vec<f64>>,
 }
 
@@ -196,7 +224,7 @@ impl Sorted {
     fn new(values: Vec<f64>, weights: &[f64]) -> Self {
         let mut order: Vec<(f64, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
         order.sort_by(|(a, v), (b, w)| a.total_cmp(b).then(v.total_cmp(w)));
-        // Weights of classes leave rounding behind.
+        // Dividing by class weights leaves rounding errors, so compare with a tolerance.
         let first = order.first().map_or(1.0, |(_, weight)| *weight);
         let alike = order.iter().all(|(_, weight)| (weight - first).abs() <= 1e-12 * first);
         let mut sum = 0.0;
@@ -210,7 +238,7 @@ impl Sorted {
         Self { values: order.into_iter().map(|(value, _)| value).collect(), sums }
     }
 
-    /// The least number such that the numbers up to it have this share of all weight.
+    /// The smallest value such that the values up to it have this fraction of the total weight.
     fn at(&self, share: f64) -> f64 {
         let share = share * (1.0 - 1e-12);
         let count = self.values.len();
@@ -222,31 +250,44 @@ impl Sorted {
     }
 }
 
-/// The decision values of graphs of either class, for thresholds.
+/// The decision values of the graphs of either class, for choosing thresholds.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Operating {
-    /// The weight of graphs of the first class, and of the second.
+    /// The total weight of the graphs of the first class, and of the second.
     totals: [f64; 2],
-    /// Decision values of either, ascending, each for the same weight: all, or those of every
-    /// thousandth of the class's weight.
+    /// The decision values of either class, ascending, each of the same weight: all of them, or
+    /// 1,000 quantiles by weight.
     values: [Vec<f64>; 2],
 }
 
-/// A threshold, and what to expect of graphs above it.
+/// A threshold, and the expected precision and recall.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Threshold {
-    /// Decision values above or equal to it are taken for the second class.
+    /// The class to find: 1 for the second, 0 for the first.
+    pub class: usize,
+    /// Decision values of at least this are predicted as the second class, if that is the class to
+    /// find. Otherwise decision values of at most this are predicted as the first class.
     pub threshold: f64,
-    /// The share of those taken for it that are of the second class.
+    /// The fraction of the graphs predicted as the class that belong to it.
     pub precision: f64,
-    /// The share of the second class that is taken for it.
+    /// The fraction of the graphs of the class that are predicted as such.
     pub recall: f64,
 }
 
-/// What is read off a threshold.
+impl Threshold {
+    /// The class of a decision value.
+    pub fn decide(&self, value: f64) -> usize {
+        match self.class {
+            0 => usize::from(value > self.threshold),
+            _ => usize::from(value >= self.threshold),
+        }
+    }
+}
+
+/// Reads precision or recall from a threshold.
 type Of = fn(&Threshold) -> f64;
 
-/// What a threshold is chosen for.
+/// The requirement on a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
     /// At least this precision, with the largest recall.
@@ -256,7 +297,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Refuses what no threshold can give.
+    /// Rejects a value that no threshold can have.
     pub fn check(self) -> Result<()> {
         let (name, least) = self.parts();
         if least > 0.0 && least <= 1.0 {
@@ -296,7 +337,7 @@ impl Operating {
         Self { totals, values }
     }
 
-    /// From its parts.
+    /// Restores stored values.
     pub(crate) fn from_parts(totals: [f64; 2], values: [Vec<f64>; 2]) -> Result<Self> {
         let good = |values: &Vec<f64>| {
             values.len() <= POINTS
@@ -306,15 +347,16 @@ impl Operating {
         if totals.iter().all(|total| total.is_finite() && *total >= 0.0) && values.iter().all(good) {
             return Ok(Self { totals, values });
         }
-        let expected = "finite numbers that ascend".into();
-        Err(Error::BadOption { name: "operating points", expected, found: "others".into() })
+        let expected = "finite numbers in ascending order".into();
+        Err(Error::BadOption { name: "operating points", expected, found: "other values".into() })
     }
 
     pub(crate) fn parts(&self) -> (&[f64; 2], &[Vec<f64>; 2]) {
         (&self.totals, &self.values)
     }
 
-    /// What to expect of graphs whose decision value is at least `threshold`.
+    /// The expected precision and recall if decision values of at least `threshold` are predicted
+    /// as the second class.
     pub fn at(&self, threshold: f64) -> Threshold {
         let above = |class: usize| {
             let values = &self.values[class];
@@ -323,10 +365,24 @@ impl Operating {
         };
         let (right, wrong) = (self.totals[1] * above(1), self.totals[0] * above(0));
         let precision = if right + wrong > 0.0 { right / (right + wrong) } else { 1.0 };
-        Threshold { threshold, precision, recall: above(1) }
+        Threshold { class: 1, threshold, precision, recall: above(1) }
     }
 
-    /// The best threshold of those that give what is wanted.
+    /// The best of the thresholds that meet the requirement for a class: 1 for the second, 0 for
+    /// the first.
+    pub fn threshold_of(&self, class: usize, wanted: Wanted) -> Result<Threshold> {
+        if class == 1 {
+            return self.threshold(wanted);
+        }
+        // The first class is the second one of the negative decision values.
+        let mirrored = |values: &[f64]| values.iter().rev().map(|value| -value).collect();
+        let ([first, second], [lower, upper]) = (self.totals, &self.values);
+        let other = Self { totals: [second, first], values: [mirrored(upper), mirrored(lower)] };
+        let found = other.threshold(wanted)?;
+        Ok(Threshold { class: 0, threshold: -found.threshold, ..found })
+    }
+
+    /// The best of the thresholds that meet the requirement.
     pub fn threshold(&self, wanted: Wanted) -> Result<Threshold> {
         wanted.check()?;
         let (name, least) = wanted.parts();
@@ -340,7 +396,7 @@ impl Operating {
         best.ok_or_else(|| {
             let most = points.iter().map(value).fold(0.0, f64::max);
             let (expected, found) =
-                (format!("at most {most:.3}, the largest of all thresholds"), least.to_string());
+                (format!("at most {most:.3} (no threshold reaches more)"), least.to_string());
             Error::BadOption { name, expected, found }
         })
     }
@@ -367,13 +423,13 @@ mod tests {
             assert_eq!(many.reach(coverage).unwrap(), exact, "{coverage}");
         }
         assert_eq!(Conformal::new(Vec::new()).reach(0.5).unwrap(), f64::INFINITY);
-        // Of 2,000 rows none is the 2,000.4th.
+        // 2,000 rows have no rank 2,000.4.
         let some = Conformal::new((1..=2000).map(f64::from).collect());
         assert_eq!(some.reach(0.9997).unwrap(), f64::INFINITY);
         assert_eq!(some.reach(0.9994).unwrap(), 2000.0);
     }
 
-    /// Rows of weight 1, 2 or 3 are that many rows.
+    /// A row of weight 1, 2 or 3 is equivalent to that many rows.
     #[test]
     fn a_weight_is_a_number_of_rows() {
         for rows in [60, 900] {
@@ -389,7 +445,7 @@ mod tests {
             let mut sorted = all.clone();
             sorted.sort_by(f64::total_cmp);
             for coverage in [0.1, 0.5, 0.8, 0.9] {
-                // A share of all weight, that of the row to come among it.
+                // A fraction of the total weight, including that of the new row.
                 let share = |reach: f64| {
                     let within = all.iter().filter(|score| **score <= reach).count() as f64;
                     within / (all.len() as f64 * (1.0 + 1.0 / f64::from(rows)))
@@ -415,6 +471,57 @@ mod tests {
                 assert!((point.precision - precision).abs() < 4e-3, "{point:?}, expected {precision}");
             }
         }
+    }
+
+    /// A rare class is covered as often as asked for by its own scores, but hardly ever by those
+    /// of all graphs.
+    #[test]
+    fn scores_of_a_class_cover_the_class() {
+        let sample = |rows: usize, seed: u64| {
+            let mut stream = Stream::new(seed, "rare class test", [0, 0]);
+            let truth = Array2::from_shape_fn((rows, 1), |(row, _)| if row % 33 == 0 { 1.0 } else { -1.0 });
+            let decisions = truth.mapv(|truth: f64| 0.5 * truth + stream.normal());
+            Held { weights: vec![1.0; rows], truth, decisions }
+        };
+        let task = Task::Classification { num_classes: 2 };
+        let found = Assessment::new(&sample(6600, 1), task, Metric::RocAuc, 0.0).unwrap();
+        let rows: Vec<u64> = found.per_class.iter().map(Conformal::rows).collect();
+        assert_eq!(rows, [6400, 200]);
+        let new = sample(33_000, 2);
+        let calibration = found.calibration.as_ref().unwrap();
+        let probabilities = calibration.probabilities(new.decisions.view()).unwrap();
+        for coverage in [0.8, 0.9] {
+            let covered = |class: usize, reach: f64| {
+                let mine = (0..33_000).filter(|row| usize::from(row % 33 == 0) == class);
+                let (all, good) = mine.fold((0.0, 0.0), |(all, good), row| {
+                    (all + 1.0, good + f64::from(u8::from(1.0 - probabilities[(row, class)] <= reach)))
+                });
+                good / all
+            };
+            for class in 0..2 {
+                let share = covered(class, found.per_class[class].reach(coverage).unwrap());
+                // Three standard deviations of the coverage of a quantile of 200 scores.
+                let noise = 3.0 * (coverage * (1.0 - coverage) / [6400.0f64, 200.0][class]).sqrt() + 0.01;
+                assert!((share - coverage).abs() < noise, "{class}: {share}");
+            }
+            let pooled = found.conformal.reach(coverage).unwrap();
+            assert!(covered(1, pooled) < 0.1 && covered(0, pooled) > coverage);
+            assert!((found.per_class[1].within(pooled) - covered(1, pooled)).abs() < 0.05);
+        }
+    }
+
+    #[test]
+    fn thresholds_of_the_first_class_mirror_those_of_the_second() {
+        let decisions = Array2::from_shape_vec((6, 1), vec![-0.8, -0.6, -0.4, -0.2, 0.0, 1.0]).unwrap();
+        let truth = [0, 1, 0, 1, 0, 1];
+        let held = Held { weights: vec![1.0; 6], truth: decisions.clone(), decisions };
+        let operating = Operating::new(&held, &truth);
+        let sure = operating.threshold_of(0, Wanted::Precision(0.9)).unwrap();
+        assert_eq!((sure.class, sure.threshold, sure.precision, sure.recall), (0, -0.8, 1.0, 1.0 / 3.0));
+        assert_eq!([-0.9, -0.8, -0.7].map(|value| sure.decide(value)), [0, 0, 1]);
+        let all = operating.threshold_of(0, Wanted::Recall(1.0)).unwrap();
+        assert_eq!((all.threshold, all.precision), (0.0, 0.6));
+        assert_eq!(operating.threshold_of(1, Wanted::Recall(1.0)), operating.threshold(Wanted::Recall(1.0)));
     }
 
     #[test]

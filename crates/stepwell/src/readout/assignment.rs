@@ -1,11 +1,11 @@
-//! The optimal assignment kernel of Weisfeiler–Lehman colours, seen from landmarks.
+//! The optimal assignment kernel of Weisfeiler–Lehman colours between graphs and landmarks.
 //!
-//! `OA(G, G')` is the number of colours that two graphs share, each as often as both
-//! have it, divided by the geometric mean of how many colours each has: the normalised
-//! histogram intersection, which is the best that any assignment of the vertices of one graph
-//! to those of the other can do (Kriege, Giscard and Wilson). An inverted index has for
-//! every colour the landmarks that have it, so one pass over a graph's colours gives its
-//! similarities to all landmarks. They are sums of integers: no order changes a bit.
+//! `OA(G, G')` is the size of the intersection of the two multisets of colours, divided by the
+//! geometric mean of their sizes. This normalised histogram intersection is the best value that any
+//! assignment of the vertices of one graph to those of the other attains (Kriege, Giscard and
+//! Wilson). An inverted index lists the landmarks of every colour, so one pass over a graph's
+//! colours gives its similarities to all landmarks. The intersections are sums of integers, so
+//! their order does not change a bit.
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ use super::binary;
 use crate::colours::{ColourRows, Colours};
 use crate::error::{Error, Result, same_length};
 
-/// Which landmarks have a colour, and how often.
+/// An inverted index: the landmarks that have each colour, and their counts.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Assignment {
-    /// Of the similarities among the other parts of the kernel.
+    /// The weight of this kernel relative to the other parts.
     weight: f64,
     /// Ascending.
     #[serde(with = "binary::list")]
     colours: Vec<u64>,
-    /// Where the landmarks of each colour begin, with their number at the end.
+    /// Where the landmarks of each colour begin, followed by their total number.
     #[serde(with = "binary::list")]
     starts: Vec<u32>,
     /// Ascending for each colour.
@@ -30,7 +30,7 @@ pub struct Assignment {
     holders: Vec<u32>,
     #[serde(with = "binary::list")]
     counts: Vec<u32>,
-    /// One divided by the root of the number of colours of each landmark.
+    /// For each landmark, one over the square root of its number of colours.
     #[serde(with = "binary::list")]
     scales: Vec<f64>,
 }
@@ -59,7 +59,7 @@ impl Assignment {
         Self::from_parts(landmarks.len(), weight, Index { colours, starts, holders, counts })
     }
 
-    /// From an index of so many landmarks.
+    /// Restores an index of `landmarks` landmarks.
     pub fn from_parts(landmarks: usize, weight: f64, index: Index) -> Result<Self> {
         let Index { colours, starts, holders, counts } = index;
         same_length("starts of the colours", colours.len() + 1, starts.len())?;
@@ -80,12 +80,13 @@ impl Assignment {
         Ok(Self { weight, colours, starts, holders, counts, scales })
     }
 
-    /// The index: colours, where the landmarks of each begin, these, and how often they have it.
+    /// The index: the colours, where the landmarks of each colour begin, the landmarks, and their
+    /// counts.
     pub fn parts(&self) -> (&[u64], &[u32], &[u32], &[u32]) {
         (&self.colours, &self.starts, &self.holders, &self.counts)
     }
 
-    /// Adds how alike a graph and every landmark are. `shared` is room to count in.
+    /// Adds the similarity of a graph to every landmark to `to`. `shared` is a buffer.
     pub fn add(&self, graph: impl Iterator<Item = (u64, u32)>, shared: &mut Vec<u32>, to: &mut [f64]) {
         shared.clear();
         shared.resize(self.scales.len(), 0);
@@ -104,8 +105,8 @@ impl Assignment {
         }
     }
 
-    /// What every occurrence of each of a graph's colours adds to values whose weights of the
-    /// similarities are given, landmarks x values.
+    /// The contribution of one occurrence of each of a graph's colours to the outputs, given the
+    /// weights of the similarities (landmarks x outputs).
     pub(super) fn of_colours(&self, graph: ColourRows<'_>, weights: ArrayView2<'_, f64>) -> Array2<f64> {
         let total = graph.counts(0).iter().map(|&count| u64::from(count)).sum();
         let own = self.weight * scale(total);
@@ -121,7 +122,7 @@ impl Assignment {
         values
     }
 
-    /// The colours of every landmark again.
+    /// Reconstructs the colours of every landmark.
     pub(super) fn colours(&self) -> Colours {
         let mut rows = vec![(Vec::new(), Vec::new()); self.scales.len()];
         for (at, &colour) in self.colours.iter().enumerate() {
@@ -137,7 +138,7 @@ impl Assignment {
     }
 }
 
-/// What an [`Assignment`] is made of: see [`Assignment::parts`].
+/// The arrays of an [`Assignment`]; see [`Assignment::parts`].
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Index {
@@ -147,7 +148,7 @@ pub struct Index {
     pub counts: Vec<u32>,
 }
 
-/// A graph without vertices is like no other.
+/// The scale of a graph with `total` colours. A graph without vertices is similar to none.
 fn scale(total: u64) -> f64 {
     if total == 0 { 0.0 } else { 1.0 / (total as f64).sqrt() }
 }

@@ -1,7 +1,7 @@
-//! Numbers on their way between machines: as bytes, not one by one.
+//! Serialises lists of numbers as bytes instead of one by one.
 //!
-//! Moments are matrices of millions of numbers. Formats made for machines get the bytes
-//! of a list, little end first; formats made for people get the numbers themselves.
+//! Moments are matrices of millions of numbers. Binary formats get the bytes of a list, little
+//! endian; human-readable formats get the numbers.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number of so many bytes.
+/// A number with a fixed number of bytes.
 pub(super) trait Number: Copy + DeserializeOwned + Serialize {
     const SIZE: usize;
     fn put(self, bytes: &mut Vec<u8>);
@@ -40,7 +40,7 @@ fn to_bytes<T: Number>(numbers: impl Iterator<Item = T>, count: usize) -> Vec<u8
     bytes
 }
 
-/// A list in the making.
+/// Visitor that reads a list.
 struct Listed<T>(PhantomData<T>);
 
 impl<'de, T: Number> Visitor<'de> for Listed<T> {
@@ -111,7 +111,7 @@ pub(super) mod matrix {
         let Sent { rows, columns, numbers } = Sent::deserialize(deserializer)?;
         let count = numbers.len();
         Array2::from_shape_vec((rows, columns), numbers)
-            .map_err(|_| D::Error::invalid_length(count, &"as many numbers as rows times columns"))
+            .map_err(|_| D::Error::invalid_length(count, &"rows x columns numbers"))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
         );
         assert_eq!(serde_json::from_str::<Sent>(&text).unwrap(), sent);
         let refused = serde_json::from_str::<Sent>(&text.replace("\"rows\":1", "\"rows\":3")).unwrap_err();
-        assert!(refused.to_string().contains("as many numbers as rows times columns"), "{refused}");
+        assert!(refused.to_string().contains("rows x columns numbers"), "{refused}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From decision values to probabilities.
+//! Calibration: turns decision values into probabilities.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
 
-/// Probabilities `softmax(a s + b)` of decision values `s`: one slope `a` for all
-/// classes, and a bias `b` for each. Of two classes, whose only decision value
-/// speaks for the second, it is `1 / (1 + exp(-(a s + b)))`, Platt's method.
+/// Probabilities `softmax(a s + b)` of decision values `s`, with one slope `a` for all classes and
+/// one bias `b` per class. With two classes there is one decision value, for the second class, and
+/// the probability is `1 / (1 + exp(-(a s + b)))` (Platt's method).
 ///
 /// ```
 /// use ndarray::array;
@@ -22,19 +22,19 @@ use crate::linalg;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Calibration {
     slope: f64,
-    /// Of two classes only that of the second.
+    /// One bias per class; with two classes, only that of the second.
     bias: Vec<f64>,
 }
 
-/// Steps of Newton's method; five to ten are usual.
+/// Maximum number of Newton steps; five to ten are usual.
 const MOST_STEPS: usize = 100;
 
 impl Calibration {
-    /// The slope and biases of the largest likelihood, given decision values of
-    /// rows that had no part in them. As Platt proposed, every row is taken to be of
-    /// its class with the probability `(n + 1) / (n + C)`, where `n` is the weight
-    /// of the class and `C` the number of classes: scores that tell classes apart
-    /// perfectly are no proof. Weights count relative to their mean over rows that count at all. Values that speak against the truth get the slope 0.
+    /// Fits slope and biases by maximum likelihood on decision values of held-out rows. As Platt
+    /// proposed, a row belongs to its class with the probability `(n + 1) / (n + C)`, where `n` is
+    /// the weight of the class and `C` the number of classes: even scores that separate the classes
+    /// perfectly do not justify certainty. Weights are relative to the mean of the positive
+    /// weights. If the values contradict the truth, the slope is 0.
     pub fn fit(
         decisions: ArrayView2<'_, f64>,
         classes: &[usize],
@@ -56,7 +56,7 @@ impl Calibration {
         };
         let mut totals = vec![0.0; num_classes];
         classes.iter().zip(weights).for_each(|(&class, weight)| totals[class] += weight);
-        // Biases first: they are the answer where decision values say nothing.
+        // Start from the biases: they are the solution if decision values carry no information.
         let all: f64 = totals.iter().sum();
         let share = |class: usize| (totals[class] + 1.0) / (all + num_classes as f64);
         let bias = match num_classes {
@@ -69,22 +69,22 @@ impl Calibration {
         Ok(if found.slope > 0.0 { found } else { start })
     }
 
-    /// From its parts.
+    /// Restores a stored calibration.
     pub fn from_parts(slope: f64, bias: Vec<f64>) -> Result<Self> {
         let finite = bias.iter().chain([&slope]).all(|value| value.is_finite());
         if finite && slope >= 0.0 && !bias.is_empty() {
             return Ok(Self { slope, bias });
         }
-        let expected = "a slope that is not negative, and finite biases".into();
+        let expected = "a slope of at least 0, and finite biases".into();
         Err(Error::BadOption { name: "calibration", expected, found: format!("{slope} and {bias:?}") })
     }
 
-    /// What decision values are multiplied by.
+    /// The factor of the decision values.
     pub fn slope(&self) -> f64 {
         self.slope
     }
 
-    /// What is added then: a number for each class, or, of two classes, for the second.
+    /// The biases: one per class or, with two classes, that of the second.
     pub fn bias(&self) -> &[f64] {
         &self.bias
     }
@@ -113,7 +113,7 @@ fn softmax(row: &mut [f64]) {
     row.iter_mut().for_each(|value| *value /= sum);
 }
 
-/// What is maximised.
+/// The likelihood to maximise.
 struct Likelihood<'a> {
     decisions: ArrayView2<'a, f64>,
     classes: &'a [usize],
@@ -123,7 +123,7 @@ struct Likelihood<'a> {
 }
 
 impl Likelihood<'_> {
-    /// Newton's method with steps that are halved until they help; the problem is convex.
+    /// Newton's method with step halving; the problem is convex.
     fn climb(&self, mut at: Calibration) -> Result<Calibration> {
         let mut loss = self.loss(&at)?;
         for _ in 0..MOST_STEPS {
@@ -162,7 +162,7 @@ impl Likelihood<'_> {
         Ok(at)
     }
 
-    /// The probability that a row of a class is taken to be of another.
+    /// The target probability that a row of class `of` belongs to `class`.
     fn target(&self, class: usize, of: usize) -> f64 {
         let classes = self.totals.len() as f64;
         let own = (self.totals[of] + 1.0) / (self.totals[of] + classes);
@@ -207,7 +207,8 @@ impl Likelihood<'_> {
         for column in 0..columns {
             curvature[(1 + column, 0)] = curvature[(0, 1 + column)];
         }
-        // Biases of all classes may be moved together, and a slope may not matter at all.
+        // The Hessian may be singular: shifting all biases changes nothing, and the slope may not
+        // matter.
         let largest = curvature.diag().iter().copied().fold(1e-300, f64::max);
         curvature.diag_mut().map_inplace(|entry| *entry += 1e-9 * largest);
         Ok((gradient, curvature))
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
-    /// Rows of `classes` classes whose decision values are `logits` on another scale.
+    /// Rows of `classes` classes, with decision values that are `logits` on another scale.
     fn drawn(rows: usize, classes: usize, scale: f64, shift: f64) -> (Array2<f64>, Vec<usize>) {
         let mut stream = Stream::new(5, "calibration test", [classes as u64, 0]);
         let columns = if classes == 2 { 1 } else { classes };

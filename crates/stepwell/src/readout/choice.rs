@@ -1,4 +1,4 @@
-//! Which penalty and which class weights, by what leave-one-out says of them.
+//! Chooses the penalty and the class weights by leave-one-out.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::config::Metric;
 use crate::error::Result;
 use crate::targets::Task;
 
-/// What choices are made by.
+/// The criteria of a choice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice<'a> {
     pub task: Task,
@@ -18,16 +18,16 @@ pub(super) struct Choice<'a> {
     pub alphas: &'a [f64],
 }
 
-/// Shares of the balanced readout that are tried in a blend of two, none and all of it first.
+/// Fractions of the balanced readout to try in a blend, the pure readouts first.
 const SHARES: [f64; 5] = [0.0, 1.0, 0.25, 0.5, 0.75];
 
 impl Choice<'_> {
-    /// The position of the best alpha for some columns of a regression, and what was
-    /// predicted with it of rows left out, if that is known.
+    /// The position of the best alpha for some columns of a regression, and its leave-one-out
+    /// predictions, if they are known.
     ///
-    /// Accuracy has ties, and a little change of a decision value changes it or does not:
-    /// squared errors say more, and are the metric itself for numbers. They also decide between
-    /// alphas that another metric says nothing about.
+    /// Squared errors replace accuracy, because accuracy has many ties and ignores small changes of
+    /// decision values; for numbers they are equivalent to the metric. They also break ties of
+    /// other metrics.
     pub fn alpha(
         &self,
         regression: &Regression,
@@ -45,8 +45,8 @@ impl Choice<'_> {
                 .map(|alpha| held(alpha).map_or(Ok(f64::INFINITY), |held| self.loss(&held)))
                 .collect::<Result<_>>()?;
             if losses.iter().any(|loss| loss.is_finite()) {
-                // Where every alpha ranks all rows correctly, the largest would predict one class
-                // for all of them.
+                // If every alpha ranks all rows correctly, the tie would go to the largest alpha,
+                // which predicts one class for all rows. Let squared errors break the tie.
                 let squares = errors.means_of(columns.clone());
                 best = smallest(self.alphas, &losses.into_iter().zip(squares).collect::<Vec<_>>());
             }
@@ -54,8 +54,8 @@ impl Choice<'_> {
         Ok((best, held(best)))
     }
 
-    /// How much of the second of two readouts makes the best blend. What a blend predicts of
-    /// rows left out is the blend of what the two predict, so nothing has to be trained for it.
+    /// The weight of the second readout in the best blend of two. The leave-one-out prediction of a
+    /// blend is the blend of the two predictions, so nothing needs to be trained.
     pub fn share(&self, first: &Held, second: &Held) -> Result<f64> {
         let losses = SHARES.map(|share| self.loss(&first.blended(second, share)));
         let mut best = (0.0, f64::INFINITY);
@@ -68,7 +68,7 @@ impl Choice<'_> {
         Ok(best.0)
     }
 
-    /// The metric, so that less is better; infinite where it has no value.
+    /// The metric with a sign such that smaller is better; infinite if it is undefined.
     fn loss(&self, held: &Held) -> Result<f64> {
         Ok(match value_of(held, self.task, self.metric)? {
             Some(value) if self.metric.is_gain() => -value,

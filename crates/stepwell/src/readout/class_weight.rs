@@ -1,11 +1,11 @@
-//! How much the rows of a class count.
+//! The weights of rows by class.
 
 use crate::config::ClassWeight;
 use crate::error::{Error, Result, same_length};
 
 impl ClassWeight {
-    /// The weight of a row of each class, given how many rows the classes have. What
-    /// leave-one-out is to choose is not known yet, and 1.
+    /// The weight of a row of each class, given the numbers of rows of the classes. `auto` is 1,
+    /// since leave-one-out decides later.
     pub fn per_class(&self, counts: &[u64]) -> Result<Vec<f64>> {
         match self {
             Self::None | Self::Auto => Ok(vec![1.0; counts.len()]),
@@ -24,7 +24,7 @@ impl ClassWeight {
                     None => Ok(weights.clone()),
                     Some(weight) => Err(Error::BadOption {
                         name: "class_weight",
-                        expected: "finite numbers that are not negative".to_string(),
+                        expected: "finite numbers of at least 0".to_string(),
                         found: weight.to_string(),
                     }),
                 }
@@ -32,8 +32,8 @@ impl ClassWeight {
         }
     }
 
-    /// The weight of every row: that of its class, times its own if it has one.
-    /// `None` when every row has weight 1.
+    /// The weight of every row: that of its class times its own weight, if it has one. `None` if
+    /// all weights are 1.
     pub fn per_row(
         &self,
         classes: &[usize],

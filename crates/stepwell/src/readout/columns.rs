@@ -1,4 +1,4 @@
-//! Means and deviations of columns, for what is scaled before it is read.
+//! Means and standard deviations of columns, for scaling inputs.
 
 use ndarray::{Array1, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -9,11 +9,10 @@ use super::rows;
 use crate::error::{Result, same_length};
 use crate::features::Spread;
 
-/// Mean and spread of every column of weighted rows.
+/// Mean and standard deviation of every column of weighted rows.
 ///
-/// Rows that count once are added up without rounding: in whatever order they come, on however
-/// many machines, scales are the same to the bit, and so are landmarks, which are rounded
-/// after they are scaled.
+/// Rows of weight 1 are summed without rounding. So scales are bit-identical for any order of rows
+/// and any number of machines, and so are landmarks, which are rounded after scaling.
 ///
 /// ```
 /// use ndarray::array;
@@ -26,15 +25,15 @@ use crate::features::Spread;
 /// ```
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Columns {
-    /// All rows, those of weight 0 included.
+    /// Number of rows, including those of weight 0.
     rows: u64,
-    /// Of rows of weight 1.
+    /// The statistics of rows of weight 1.
     once: Vec<Spread>,
-    /// Of rows of other weights.
+    /// The statistics of rows of other weights.
     others: Weighted,
 }
 
-/// Weight, means and `Σ w (x - x̄)²` of columns, up to rounding.
+/// Weight, means and `Σ w (x - x̄)²` of columns, with rounding.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Weighted {
     weight: f64,
@@ -42,20 +41,20 @@ struct Weighted {
     squares: Array1<f64>,
 }
 
-/// Columns that are added up together.
+/// Number of columns summed together.
 const ABREAST: usize = 16;
 
-/// Numbers that are worth more than one thread.
+/// From this size on, several threads are worthwhile.
 const MANY: usize = 1 << 14;
 
 impl Columns {
-    /// Of no rows yet.
+    /// Statistics of `width` columns without rows.
     pub fn new(width: usize) -> Self {
         let others = Weighted { weight: 0.0, mean: Array1::zeros(width), squares: Array1::zeros(width) };
         Self { rows: 0, once: vec![Spread::default(); width], others }
     }
 
-    /// Takes rows in. How they are cut into pieces changes no bit.
+    /// Adds rows. How they are split into pieces does not change a bit.
     pub fn observe(&mut self, x: ArrayView2<'_, f64>, weights: Option<&[f64]>) -> Result<()> {
         same_length("columns of the inputs", self.once.len(), x.ncols())?;
         rows::finite("input", x)?;
@@ -83,7 +82,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Adds those of other rows.
+    /// Adds the statistics of other rows.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         same_length("columns of the inputs", self.once.len(), other.once.len())?;
         same_length("columns of the inputs", self.once.len(), other.others.mean.len())?;
@@ -98,12 +97,12 @@ impl Columns {
         self.mean_and_deviations(1.0).0
     }
 
-    /// The standard deviation (ddof 0) of every column; 1 where it is constant.
+    /// The standard deviation (ddof 0) of every column; 1 if the column is constant.
     pub fn deviations(&self) -> Array1<f64> {
         self.mean_and_deviations(1.0).1
     }
 
-    /// Both, with a number for the deviation of columns that are constant.
+    /// Both, with `constant` as the deviation of constant columns.
     pub(super) fn mean_and_deviations(&self, constant: f64) -> (Array1<f64>, Array1<f64>) {
         let count = self.once.first().map_or(0, Spread::count);
         let exact = self.once.iter().map(Spread::mean_and_deviation);
@@ -139,7 +138,7 @@ impl Weighted {
         }
     }
 
-    /// Chan's rule.
+    /// Merges by Chan's rule.
     fn merge(&mut self, other: &Self) {
         if other.weight > 0.0 {
             let total = self.weight + other.weight;
@@ -171,7 +170,7 @@ mod tests {
         let mut stream = Stream::new(1, "columns test", [0, 0]);
         let x = Array2::from_shape_fn((70, 3), |(_, j)| 1e3 * j as f64 + stream.normal());
         for most in [2, 3, 4] {
-            // Weights of 0 and 1 alone, and others.
+            // Weights of 0 and 1 only, and other weights.
             let weights: Vec<f64> = (0..70).map(|row| f64::from(row % most)).collect();
             let mut moments = Moments::new(3, 0).unwrap();
             moments.observe(x.view(), Array2::zeros((70, 0)).view(), Some(&weights)).unwrap();

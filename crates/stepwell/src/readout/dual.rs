@@ -1,4 +1,4 @@
-//! Ridge regression on rows that are known by their inner products alone.
+//! Ridge regression on inner products of rows.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -6,14 +6,14 @@ use rayon::prelude::*;
 use super::leave_one_out::AlphaErrors;
 use super::rows;
 use crate::config::check_alpha;
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, no_rows, same_length};
 use crate::kernel::ABREAST;
 use crate::linalg::{self, Band, BandFactor};
 use crate::memory;
 
-/// The minimum of `Σ |y - x W - b|² + alpha |W|²` where rows `x` are fewer than
-/// their columns: `W = Xᵀ C` with `(X Xᵀ + alpha) C + 1 b = Y` and `1ᵀ C = 0`.
-/// Any positive semidefinite kernel does for `X Xᵀ`.
+/// The minimum of `Σ |y - x W - b|² + alpha |W|²` for rows `x` with more columns than there are
+/// rows: `W = Xᵀ C` with `(X Xᵀ + alpha) C + 1 b = Y` and `1ᵀ C = 0`. Any positive semidefinite
+/// kernel can replace `X Xᵀ`.
 ///
 /// ```
 /// use ndarray::array;
@@ -31,7 +31,7 @@ pub struct DualRidge {
     y: Array2<f64>,
 }
 
-/// A readout of inner products with the rows that were learnt from.
+/// The coefficients of the inner products with the training rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DualCoefficients {
     /// `C`, rows x targets.
@@ -41,17 +41,19 @@ pub struct DualCoefficients {
 }
 
 impl DualRidge {
-    /// Takes each row times each row, and the targets.
+    /// Takes the matrix of inner products of all pairs of rows, and the targets.
     pub fn new(products: Array2<f64>, y: Array2<f64>) -> Result<Self> {
         same_length("columns of inner products", products.nrows(), products.ncols())?;
         same_length("rows of targets", products.nrows(), y.nrows())?;
-        same_length("rows to learn from", y.nrows().max(1), y.nrows())?;
+        if y.nrows() == 0 {
+            return Err(no_rows("training rows"));
+        }
         rows::finite("inner product", products.view())?;
         rows::finite("target", y.view())?;
         Ok(Self { products, y })
     }
 
-    /// The coefficients for one strength of the penalty, above 0.
+    /// The coefficients for one alpha, which must be above 0.
     pub fn solve(&self, alpha: f64) -> Result<DualCoefficients> {
         check_alpha(alpha, false)?;
         let mut right = Array2::ones((self.y.nrows(), self.y.ncols() + 1));
@@ -59,7 +61,7 @@ impl DualRidge {
         Ok(self.coefficients(self.divided(alpha, right)?))
     }
 
-    /// The errors of each row predicted from all the others, for every alpha.
+    /// The leave-one-out errors of all rows, for every alpha.
     pub fn leave_one_out(&self, alphas: &[f64]) -> Result<AlphaErrors> {
         let (count, targets) = self.y.dim();
         let mut errors = AlphaErrors::new(alphas, targets)?;
@@ -90,7 +92,7 @@ impl DualRidge {
             .ok_or(Error::NoDecomposition { what: "ridge regression", size })
     }
 
-    /// From `M⁻¹ 1` and, behind it, `M⁻¹ Y`.
+    /// The coefficients, given `M⁻¹ 1` in the first column and `M⁻¹ Y` in the others.
     fn coefficients(&self, divided: Array2<f64>) -> DualCoefficients {
         let (ones, rest) = divided.view().split_at(Axis(1), 1);
         let intercept = rest.sum_axis(Axis(0)) / ones.sum();
@@ -99,11 +101,12 @@ impl DualRidge {
     }
 }
 
-/// Inner products `K` of centred rows, which are 0 in one direction `u`, where the intercept
-/// alone decides. `M = K + s uuᵀ` is as large there as it is elsewhere.
+/// Inner products `K` of centred rows. Centring makes `K` singular: it vanishes in one direction
+/// `u`, which only the intercept determines. `M = K + s uuᵀ` fills that direction with the mean
+/// diagonal entry `s`, so that `M` is well conditioned there.
 #[derive(Clone, Debug)]
 pub(super) struct Constrained {
-    /// `M`, its lower triangle.
+    /// The lower triangle of `M`.
     products: Array2<f64>,
     direction: Array1<f64>,
     /// `s`
@@ -112,7 +115,7 @@ pub(super) struct Constrained {
 }
 
 impl Constrained {
-    /// From the lower triangle of `K`, and `u`, of length 1.
+    /// Takes the lower triangle of `K`, and the unit vector `u`.
     pub fn new(mut products: Array2<f64>, direction: Array1<f64>) -> Self {
         let trace = products.diag().sum();
         let there = trace / products.nrows().max(1) as f64;
@@ -127,7 +130,7 @@ impl Constrained {
         self.trace
     }
 
-    /// `(K + alpha)⁻¹ B` for columns that are centred as well; nothing if that is not positive definite.
+    /// `(K + alpha)⁻¹ B` for centred columns; `None` if the matrix is not positive definite.
     pub fn solve(&self, alpha: f64, right: ArrayView2<'_, f64>) -> Option<Array2<f64>> {
         let mut matrix = self.products.clone();
         matrix.diag_mut().map_inplace(|entry| *entry += alpha);
@@ -135,12 +138,12 @@ impl Constrained {
     }
 }
 
-/// How far each row is missed when it is predicted from all the others: for each alpha, every target.
-/// Not finite where that is not known. `y` are centred targets, times the roots of the rows' weights; so
-/// are the results.
+/// The leave-one-out errors: one row per row, with one column per alpha and target, ordered by
+/// alpha. Infinite where the error is unknown. `y` holds centred targets times the square roots of
+/// the rows' weights; the errors have the same factor.
 ///
-/// With `P = (M + alpha)⁻¹` row i is missed by `(P y)ᵢ / (Pᵢᵢ - uᵢ²/(s + alpha))`: both are free of
-/// differences that rounding could spoil, however small alpha is.
+/// With `P = (M + alpha)⁻¹`, the error of row i is `(P y)ᵢ / (Pᵢᵢ - uᵢ²/(s + alpha))`. Neither term
+/// is a small difference of large numbers, however small alpha is.
 pub(super) fn missed(products: &Constrained, y: ArrayView2<'_, f64>, alphas: &[f64]) -> Array2<f64> {
     let (count, targets) = y.dim();
     let width = alphas.len() * targets;
@@ -169,7 +172,7 @@ pub(super) fn missed(products: &Constrained, y: ArrayView2<'_, f64>, alphas: &[f
             for (row, missed) in missed.chunks_exact_mut(width).enumerate() {
                 let along = products.direction[group * ABREAST + row];
                 let free = shares[row] - along * along / (products.there + alphas[column]);
-                // Nothing is known of a row that alone decides on the intercept.
+                // A row that alone determines the intercept has no known error.
                 if free > ALONE * shares[row] {
                     for (target, missed) in missed[column * targets..][..targets].iter_mut().enumerate() {
                         *missed = mapped[(target, row)] / free;
@@ -181,7 +184,7 @@ pub(super) fn missed(products: &Constrained, y: ArrayView2<'_, f64>, alphas: &[f
     missed
 }
 
-/// What is left of a row below this part cannot be told from rounding.
+/// Below this fraction of its diagonal entry, the rest of a row is rounding error.
 const ALONE: f64 = 1e-12;
 
 #[cfg(test)]
@@ -223,7 +226,10 @@ mod tests {
         let square = Array2::<f64>::eye(2);
         assert!(refused(Array2::zeros((2, 3)), Array2::zeros((2, 1))).contains("columns of inner products"));
         assert!(refused(square.clone(), Array2::zeros((3, 1))).contains("rows of targets"));
-        assert!(refused(Array2::zeros((0, 0)), Array2::zeros((0, 1))).contains("rows to learn from"));
+        assert!(
+            refused(Array2::zeros((0, 0)), Array2::zeros((0, 1)))
+                .contains("training rows: expected at least one")
+        );
         assert!(refused(square.clone() / 0.0, Array2::zeros((2, 1))).contains("inner product"));
         let indefinite = DualRidge::new(-square, Array2::zeros((2, 1))).unwrap();
         assert!(indefinite.solve(0.5).is_err());

@@ -1,4 +1,4 @@
-//! Ridge regression on rows that are fewer than their columns, by their inner products.
+//! Ridge regression on fewer rows than columns, by their inner products.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -8,25 +8,25 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use super::dual::{Constrained, missed};
 use super::ridge::{Centred, Coefficients, RidgePath};
 use crate::config::check_alpha;
-use crate::error::{Error, Result};
+use crate::error::{Result, no_rows};
 use crate::graph::mixed;
 use crate::linalg;
 use crate::memory;
 
-/// Alphas above this part of the trace of the inner products are large compared with
-/// what rounding makes of their eigenvalues.
+/// An alpha above this fraction of the trace of the inner products is large compared with the
+/// rounding errors of the eigenvalues.
 const SAFE: f64 = 1e-12;
 
-/// The minimum of `Σ w |y - x W - b|² + alpha |W|²` for any `alpha`, from the inner products
-/// `K` of rows that are [`Centred`]: `W = Xᵀ (K + alpha)⁻¹ Y`. All takes a fraction of the time
-/// that the singular vectors of the rows do. These are needed only for the smallest alphas.
+/// The minimum of `Σ w |y - x W - b|² + alpha |W|²` for any `alpha`, from the inner products `K` of
+/// [`Centred`] rows: `W = Xᵀ (K + alpha)⁻¹ Y`. This takes a fraction of the time of the singular
+/// vectors of the rows, which are needed only for the smallest alphas.
 #[derive(Clone, Debug)]
 pub(super) struct FewRidge {
     rows: Centred,
     products: Constrained,
-    /// Where a row is, by its bits.
+    /// The position of each row, by a hash of its bits.
     positions: HashMap<u64, usize>,
-    /// Made when it is first asked for.
+    /// Computed on first use.
     path: OnceLock<RidgePath>,
 }
 
@@ -38,13 +38,14 @@ impl FewRidge {
         standardize: bool,
     ) -> Result<Self> {
         let Some(rows) = Centred::new(x, y, Some(weights), standardize) else {
-            return Err(Error::Length { what: "rows with a positive weight", expected: 1, found: 0 });
+            return Err(no_rows("rows with a positive weight"));
         };
         let count = rows.chosen.len();
         memory::ask_array("the regression", &[count, 4 * count], size_of::<f64>())?;
         let position = |(at, &row): (usize, &usize)| (key(x.row(row), y.row(row), weights[row]), at);
         let positions = rows.chosen.iter().enumerate().map(position).collect();
-        // Centred rows times the roots of their weights add up to 0.
+        // Centred rows, weighted by the square roots of the weights `w`, are orthogonal to
+        // `sqrt(w)`.
         let direction = rows.weights.mapv(|weight| (weight / rows.weight).sqrt());
         let products = Constrained::new(linalg::products(rows.x.view()), direction);
         Ok(Self { rows, products, positions, path: OnceLock::new() })
@@ -59,7 +60,7 @@ impl FewRidge {
         Ok(self.path.get_or_init(|| path))
     }
 
-    /// Whether inner products are good enough for an alpha.
+    /// Whether inner products are accurate enough for an alpha.
     pub fn is_safe(&self, alpha: f64) -> bool {
         let trace = self.products.trace();
         trace.is_finite() && alpha > SAFE * trace
@@ -78,7 +79,8 @@ impl FewRidge {
         }
     }
 
-    /// How far each row that counts is missed without it: for each alpha, every target.
+    /// The leave-one-out errors of the rows with a positive weight, one column per alpha and
+    /// target.
     pub fn missed(&self, alphas: &[f64]) -> Array2<f64> {
         let mut missed = missed(&self.products, self.rows.y.view(), alphas);
         for (mut row, weight) in missed.rows_mut().into_iter().zip(&self.rows.weights) {
@@ -87,7 +89,7 @@ impl FewRidge {
         missed
     }
 
-    /// Where a row is among those that count, if it is one of them.
+    /// The position of a row among those with a positive weight, if it is one of them.
     pub fn position(&self, x: ArrayView1<'_, f64>, y: ArrayView1<'_, f64>, weight: f64) -> Option<usize> {
         self.positions.get(&key(x, y, weight)).copied()
     }
@@ -96,13 +98,13 @@ impl FewRidge {
         self.rows.weight
     }
 
-    /// Means of inputs and targets, and what inputs are divided by.
+    /// Means of inputs and targets, and the divisors of the inputs.
     pub fn means_and_scales(&self) -> [&Array1<f64>; 3] {
         [&self.rows.x_mean, &self.rows.y_mean, &self.rows.scales]
     }
 }
 
-/// Rows of the same bits are missed alike.
+/// A hash of a row. Rows with equal bits have equal errors.
 fn key(x: ArrayView1<'_, f64>, y: ArrayView1<'_, f64>, weight: f64) -> u64 {
     mixed(0, x.iter().chain(&y).chain([&weight]).map(|value| value.to_bits()))
 }
@@ -121,7 +123,7 @@ mod tests {
     fn drawn(n: usize, d: usize) -> (Array2<f64>, Array2<f64>, Vec<f64>) {
         let mut stream = Stream::new(5, "few", [n as u64, d as u64]);
         let mut x = Array2::from_shape_simple_fn((n, d), || 3.0 * stream.normal() + 1.0);
-        // Two rows are equal, one counts for nothing.
+        // Two rows are equal, and one has weight 0.
         let first = x.row(0).to_owned();
         x.row_mut(1).assign(&first);
         let y = Array2::from_shape_simple_fn((n, 2), || stream.normal() - 2.0);
@@ -174,7 +176,7 @@ mod tests {
         }
         let found = |x: &Array2<f64>| {
             let mut errors = LeaveOneOut::of_few(&few, &ALPHAS).unwrap();
-            // In pieces, the last first.
+            // Observe in pieces, the last piece first.
             for rows in [7..14, 0..7] {
                 let rows = ndarray::Slice::from(rows);
                 let own: Vec<f64> = weights[rows.start as usize..rows.end.unwrap() as usize].to_vec();
@@ -187,7 +189,7 @@ mod tests {
         for (found, expected) in found(&x).iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-9 * expected, "{found} {expected}");
         }
-        // What another processor might have made of the same row.
+        // The same row as another processor might compute it, different in the last bit.
         let mut other = x.clone();
         other[(3, 4)] *= 1.0 + f64::EPSILON;
         assert!(few.position(other.row(3), y.row(3), weights[3]).is_none());
@@ -201,7 +203,7 @@ mod tests {
         let (x, y, _) = drawn(6, 9);
         let few = FewRidge::new(x.view(), y.view(), &[1.0; 6], false).unwrap();
         assert!(few.is_safe(1e-9) && !few.is_safe(1e-12));
-        // Without a penalty rows that differ are met.
+        // Without a penalty, distinct rows are fitted exactly.
         let rows = x.slice(ndarray::s![1.., ..]);
         let few = FewRidge::new(rows, y.slice(ndarray::s![1.., ..]), &[1.0; 5], false).unwrap();
         let Coefficients { weights, intercept } = few.solve(0.0).unwrap();

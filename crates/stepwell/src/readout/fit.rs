@@ -1,14 +1,14 @@
-//! Training a readout, one pass over the rows after the other.
+//! Trains a readout in several passes over the rows.
 //!
-//! There are three: for what stands in front of the regression (scales,
-//! landmarks), if anything does, for the moments, and for leave-one-out errors.
-//! Between passes stands a small [`ReadoutFit`], which can be sent to wherever
-//! rows are; what is [`Gathered`] of them in one pass comes back and is merged.
+//! There are up to three kinds of passes: one for the expansion (scales, landmarks), if there is
+//! one, one for the moments, and one for leave-one-out errors. Between passes, the state is a small
+//! [`ReadoutFit`], which can be sent to the machines that hold the rows. Each machine returns what
+//! it [`Gathered`], and the results are merged.
 //!
-//! Several targets are one regression where they are known for the same rows and
-//! rows count alike for all of them, and regressions of their own where not; so are
-//! class weights that are tried. If there are more of them than memory should
-//! hold, the last two passes are made for some of them after the others.
+//! Several targets share one regression if they are known for the same rows and rows have the same
+//! weights for all of them. Otherwise each target has its own regression, and so has each class
+//! weight that is tried. If there are more regressions than fit into memory, the last two passes
+//! are repeated for one batch of them after the other.
 
 use std::ops::Range;
 
@@ -34,13 +34,14 @@ use crate::config::{Metric, ReadoutOptions};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::memory;
+use crate::reservoir::Device;
 use crate::targets::{Census, Task};
 
-/// Takes some rows: inputs, encoded targets ([`Encoded::columns`](crate::targets::Encoded::columns)), and what else
-/// is known of them.
+/// Takes some rows: inputs, encoded targets
+/// ([`Encoded::columns`](crate::targets::Encoded::columns)), and weights and keys.
 pub type Piecewise<'a> = dyn FnMut(Rows<'_>, ArrayView2<'_, f64>, Sample<'_>) -> Result<()> + 'a;
 
-/// A readout in the making.
+/// A readout during training.
 ///
 /// ```
 /// use ndarray::array;
@@ -72,33 +73,38 @@ pub struct ReadoutFit {
     metric: Metric,
     seed: u64,
     num_inputs: usize,
-    /// What is known of the lots of landmarks.
+    /// The largest random key that a landmark can have, if known.
     limit: Option<u64>,
+    /// The number of rows with a known target.
+    rows: u64,
     blind: bool,
     front: Front,
     regressions: Vec<Regression>,
-    /// Of every target the best so far.
+    /// The best result so far for every target.
     found: Vec<Option<Found>>,
     step: Step,
+    /// Where rows are compared with landmarks. It does not travel.
+    #[serde(skip)]
+    device: Device,
 }
 
-/// What the next pass is for.
+/// The purpose of the next pass.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 enum Step {
-    /// What stands in front of the regressions.
+    /// Scales and landmarks of the expansion.
     Inputs,
-    /// The moments of some of the regressions.
+    /// The moments of a batch of regressions.
     Moments(Range<usize>),
-    /// Their leave-one-out errors.
+    /// The leave-one-out errors of that batch.
     Errors(Range<usize>, Vec<Sums>),
 }
 
-/// What stands in front of the regression, if anything does.
+/// The expansion of rows before the regression, if there is one.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct Front {
     expansion: Option<Expansion>,
-    /// Landmarks are trained on with the kernel's own inner products: `L` with
-    /// `L Lᵀ = k(C, C)`.
+    /// For landmarks, `L` with `L Lᵀ = k(C, C)`: training uses coordinates whose inner products are
+    /// those of the kernel.
     #[serde(with = "binary::maybe_matrix")]
     root: Option<Array2<f64>>,
 }
@@ -109,11 +115,11 @@ struct Chosen {
     alpha: f64,
     balance: f64,
     coefficients: Coefficients,
-    /// What it predicts of rows left out, if that is known.
+    /// Leave-one-out predictions, if they are known.
     held: Option<Held>,
 }
 
-/// What is found for one target.
+/// The result for one target.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Found {
     alpha: f64,
@@ -122,8 +128,7 @@ struct Found {
     assessment: Assessment,
 }
 
-/// What one pass over some rows has gathered; what others have gathered of other
-/// rows is added by [`merge`](Self::merge).
+/// The result of one pass over some rows. [`merge`](Self::merge) adds the results for other rows.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Gathered(Kind);
 
@@ -135,8 +140,8 @@ enum Kind {
 }
 
 impl Gathered {
-    /// The leave-one-out errors of all alphas, if that is what was gathered and there is
-    /// one regression.
+    /// The leave-one-out errors of all alphas, if this was the pass for errors and there is one
+    /// regression.
     pub fn errors(&self) -> Option<&AlphaErrors> {
         match &self.0 {
             Kind::Errors(errors) if errors.len() == 1 => Some(&errors[0].0),
@@ -144,7 +149,7 @@ impl Gathered {
         }
     }
 
-    /// Adds what the same pass has gathered of other rows.
+    /// Adds the result of the same pass over other rows.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         match (&mut self.0, other.0) {
             (Kind::Inputs(columns, picked, alike), Kind::Inputs(others, more, theirs)) => {
@@ -168,21 +173,24 @@ impl Gathered {
 }
 
 fn another_pass() -> Error {
-    let (expected, found) = ("what this pass is for".into(), "something of another pass".into());
+    let (expected, found) = ("the result of the current pass".into(), "that of another pass".into());
     Error::BadOption { name: "gathered", expected, found }
 }
 
 impl Front {
-    /// Hands rows on as they go into the regression. Rows in front of which
-    /// landmarks stand are gathered into blocks of one size first.
+    /// Passes expanded rows on to `take`. Similarities to landmarks are first collected into blocks
+    /// of a fixed size, which are solved for the coordinates together.
     fn pass<E: From<Error>>(
         &self,
+        device: &Device,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
         take: &mut Piecewise<'_>,
     ) -> Result<(), E> {
         let Some(expansion) = &self.expansion else { return pass(take) };
         let (Some(root), Expansion::Landmarks(landmarks)) = (&self.root, expansion) else {
-            return pass(&mut |rows, y, sample| take(expansion.apply(rows)?.view().into(), y, sample));
+            return pass(&mut |rows, y, sample| {
+                take(expansion.apply(rows, device)?.view().into(), y, sample)
+            });
         };
         let (mut pending, mut alike, width) = (Pending::default(), Vec::new(), root.nrows());
         let mut whiten = |block: &mut Pending| {
@@ -198,7 +206,7 @@ impl Front {
         pass(&mut |rows, y, sample| {
             same_length("rows of the targets", rows.len(), y.nrows())?;
             sample.check(rows.len())?;
-            landmarks.apply_into(rows, &mut alike)?;
+            landmarks.apply_into(rows, device, &mut alike)?;
             same_length("similarities", rows.len() * width, alike.len())?;
             let alike = ArrayView2::from_shape((rows.len(), width), &alike).expect("the length was compared");
             pending.extend(alike, y, sample.weights, |block| {
@@ -212,16 +220,15 @@ impl Front {
     }
 }
 
-/// Bytes of moments that are held at a time; a regression may have more.
+/// Maximum bytes of moments in memory; a single regression may exceed it.
 const MOST_HELD: usize = 1 << 30;
 
-/// Matrices that a regression needs: moments, a decomposition of them, and something to make
-/// it with.
+/// Number of matrices that a regression needs: the moments, their decomposition, and its workspace.
 const HELD: usize = 3;
 
 impl ReadoutFit {
-    /// Before the first pass, of targets of which this much is known. `seed` is that
-    /// of random features and landmarks.
+    /// Starts a fit, given the census of the targets. `seed` is the seed of random features and
+    /// landmarks.
     pub fn new(
         num_inputs: usize,
         task: Task,
@@ -233,8 +240,8 @@ impl ReadoutFit {
         census.check_shape(task)?;
         let metric = options.metric.or_default(task, census.counts(0));
         if !Metric::of_task(task).contains(&metric) {
-            let names: Vec<&str> = Metric::of_task(task).iter().map(|metric| metric.title()).collect();
-            let (expected, found) = (format!("one of {}", names.join(", ")), metric.title().to_owned());
+            let names: Vec<&str> = Metric::of_task(task).iter().map(|metric| metric.name()).collect();
+            let (expected, found) = (format!("one of {}", names.join(", ")), metric.name().to_owned());
             return Err(Error::BadOption { name: "metric", expected, found });
         }
         let regressions = Regression::all(task, census, &options.class_weight, metric)?;
@@ -246,11 +253,13 @@ impl ReadoutFit {
             seed,
             num_inputs,
             limit: None,
+            rows: census.rows(),
             blind: false,
             front: Front::default(),
             regressions,
             found: vec![None; task.num_targets()],
             step: Step::Inputs,
+            device: Device::processor(),
         };
         if plain {
             fit.step = Step::Moments(0..fit.batch_from(0));
@@ -258,15 +267,21 @@ impl ReadoutFit {
         Ok(fit)
     }
 
-    /// The same where the lots of all graphs are known: then no more vectors are
-    /// gathered for landmarks than there will be landmarks. Should some of these graphs have no
-    /// vector in the end, the first pass is made once more without this.
+    /// Uses known random keys of all graphs, so that a pass keeps no more vectors than there will
+    /// be landmarks. If some of these graphs turn out to have no vector, the first pass is repeated
+    /// without this limit.
     pub fn with_lots(self, lots: &Lots) -> Self {
         Self { limit: lots.limit(), ..self }
     }
 
-    /// Takes some rows in, as the next pass needs them: targets as
-    /// [`Encoded::columns`](crate::targets::Encoded::columns) has them. How `pass` cuts rows into pieces changes no bit.
+    /// The same on a device that may compare rows with landmarks.
+    pub fn on(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
+    /// Makes the next pass over some rows, with targets as in
+    /// [`Encoded::columns`](crate::targets::Encoded::columns). How `pass` splits rows into pieces
+    /// does not change a bit.
     pub fn gather<E: From<Error>>(
         &self,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
@@ -274,7 +289,7 @@ impl ReadoutFit {
         self.gather_expanded(|take| self.pass(pass, take))
     }
 
-    /// Hands rows on as they go into the regressions.
+    /// Passes rows on to `take` in the form that the regressions read.
     pub(super) fn pass<E: From<Error>>(
         &self,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
@@ -282,7 +297,7 @@ impl ReadoutFit {
     ) -> Result<(), E> {
         let mut weights = Vec::new();
         let mut take = |x: Rows<'_>, y: ArrayView2<'_, f64>, sample: Sample<'_>| {
-            // Rows of which no target is known count for nothing.
+            // Rows without any known target get weight 0.
             let unknown =
                 |row: ArrayView1<'_, f64>| !row.is_empty() && row.iter().all(|value| value.is_nan());
             if !y.outer_iter().any(unknown) {
@@ -295,10 +310,10 @@ impl ReadoutFit {
             }));
             take(x, y, Sample { weights: Some(&weights), ..sample })
         };
-        self.front.pass(pass, &mut take)
+        self.front.pass(&self.device, pass, &mut take)
     }
 
-    /// The same for rows that went through the front already.
+    /// The same for rows that are already expanded.
     pub(super) fn gather_expanded<E: From<Error>>(
         &self,
         pass: impl FnOnce(&mut Piecewise<'_>) -> Result<(), E>,
@@ -362,13 +377,13 @@ impl ReadoutFit {
         }))
     }
 
-    /// Goes on with what a pass over all rows has gathered: the readout, or
-    /// nothing if one more pass is needed. After an error, nothing has changed.
+    /// Continues with the result of a pass over all rows. Returns the readout, or `None` if one
+    /// more pass is needed. After an error, the fit is unchanged.
     pub fn advance(&mut self, gathered: Gathered) -> Result<Option<Readout>> {
         Ok(self.advanced(gathered)?.map(|(readout, _)| readout))
     }
 
-    /// The same, and the coefficients for rows as they go into the regressions.
+    /// Also returns the coefficients of the expanded rows.
     pub(super) fn advanced(&mut self, gathered: Gathered) -> Result<Option<(Readout, Coefficients)>> {
         match (&self.step, gathered.0) {
             (Step::Inputs, Kind::Inputs(_, picked, _))
@@ -432,7 +447,7 @@ impl ReadoutFit {
         }
     }
 
-    /// A regression with the best alpha for each of its targets.
+    /// Chooses the best alpha for each target of a regression.
     fn chosen(
         &self,
         regression: &Regression,
@@ -452,7 +467,7 @@ impl ReadoutFit {
             let (alpha, held) = choice.alpha(regression, errors, &kept, &columns)?;
             chosen.push((target, columns, alpha, held));
         }
-        // Targets with the same alpha are solved for together.
+        // Solve once for all targets with the same alpha.
         let mut used: Vec<usize> = chosen.iter().map(|(.., alpha, _)| *alpha).collect();
         used.sort_unstable();
         used.dedup();
@@ -474,8 +489,8 @@ impl ReadoutFit {
         Ok(chosen.into_iter().map(of).collect())
     }
 
-    /// What is found for targets, given one regression for all of them, or two for one of them, of
-    /// which a blend may be best.
+    /// The results of targets, given one regression for all of them, or two for a single target,
+    /// which may be blended.
     fn blended(&self, tried: Vec<Vec<Chosen>>) -> Result<Vec<(usize, Found)>> {
         let mut tried = tried.into_iter();
         let mut first = tried.next().unwrap_or_default();
@@ -513,7 +528,7 @@ impl ReadoutFit {
         Choice { task: self.task, metric: self.metric, alphas }
     }
 
-    /// Puts together what was found for every target.
+    /// Combines the results of all targets into a readout.
     fn finished(&mut self) -> Result<(Readout, Coefficients)> {
         let found: Vec<Found> = self.found.iter().flatten().cloned().collect();
         same_length("targets with a regression", self.task.num_targets(), found.len())?;
@@ -528,14 +543,15 @@ impl ReadoutFit {
             outer.weights = linalg::solve_transposed(root.view(), outer.weights);
         }
         let alphas = found.iter().map(|found| found.alpha).collect();
-        let mut readout = Readout::from_parts(self.task, alphas, expansion, outer)?;
+        let readout = Readout::from_parts(self.task, alphas, expansion, outer)?;
+        let mut readout = readout.trained_on(Some(self.rows));
         readout.assessments = found.into_iter().map(|found| found.assessment).collect();
         readout.blind = self.blind;
         Ok((readout, inner))
     }
 
-    /// Where the regressions end that are gathered together with the next one: those of a
-    /// target are never parted.
+    /// The end of the batch of regressions that begins at `first`. Regressions of one target stay
+    /// in one batch.
     fn batch_from(&self, first: usize) -> usize {
         let width = self.width() + self.task.num_columns();
         let most = MOST_HELD / (HELD * width * width * size_of::<f64>()).max(1);
@@ -550,12 +566,13 @@ impl ReadoutFit {
         end
     }
 
-    /// Whether moments are gathered class by class: then they serve all class weights that are tried.
+    /// Whether moments are gathered by class, so that they can be combined for all class weights to
+    /// try.
     fn by_class(&self, run: usize) -> bool {
         run > 1 && self.task.num_classes() <= MOST_CLASSES
     }
 
-    /// What moments are gathered of.
+    /// The regressions whose moments are gathered.
     fn gathered(&self, batch: Range<usize>) -> Vec<Regression> {
         let (mut all, mut rest) = (Vec::new(), &self.regressions[batch]);
         while !rest.is_empty() {
@@ -572,7 +589,7 @@ impl ReadoutFit {
         all
     }
 
-    /// The moments of every regression, given those that were gathered.
+    /// Combines the gathered moments into those of every regression.
     fn combined(&self, batch: Range<usize>, sums: Vec<Sums>) -> Result<Vec<Sums>> {
         let (mut all, mut rest) = (Vec::new(), &self.regressions[batch]);
         let mut sums = sums.into_iter();
@@ -603,13 +620,13 @@ impl ReadoutFit {
         self.front.expansion.is_some()
     }
 
-    /// Columns that regressions read.
+    /// Number of columns that regressions read.
     fn width(&self) -> usize {
         self.front.expansion.as_ref().map_or(self.num_inputs, Expansion::num_outputs)
     }
 
-    /// The alphas to choose from. Without any penalty, the errors are those of one that is all
-    /// but none.
+    /// The candidate alphas. A tiny alpha replaces 0, for which leave-one-out errors may be
+    /// undefined.
     fn alphas(&self) -> Vec<f64> {
         self.options
             .alpha
@@ -619,14 +636,14 @@ impl ReadoutFit {
             .collect()
     }
 
-    /// Landmarks are scaled already.
+    /// Whether to standardise inputs. Coordinates from landmarks are scaled already.
     fn standardize(&self) -> bool {
         self.options.standardize && self.front.root.is_none()
     }
 }
 
-/// Classes whose moments are gathered one by one, at most.
+/// Maximum number of classes whose moments are gathered by class.
 const MOST_CLASSES: usize = 4;
 
-/// Takes the place of alpha 0 where leave-one-out errors are wanted.
+/// Replaces alpha 0 when leave-one-out errors are computed.
 const NO_PENALTY: f64 = 1e-9;

@@ -1,18 +1,16 @@
-//! A kernel seen from some of the rows: similarities in place of coordinates.
+//! Landmarks: similarities to some training rows replace coordinates.
 //!
-//! With inputs standardised and divided by the root of their number,
-//! `k(x, c) = x·c + exp(-|x - c|²/2w²)` says how alike a row and a landmark `c`
-//! are: a linear part, which goes on where there are no landmarks, and a
-//! Gaussian one, which bends it where they are. The colours that two graphs share can
-//! be a third ([`Assignment`]), or the only one. A regression that is linear in the
-//! similarities to all rows is kernel ridge regression; with some of the rows as
-//! landmarks it is its Nyström approximation. For the penalty to be that of the
-//! kernel, the regression is trained on `k(x, C) L⁻ᵀ`, where `L Lᵀ = k(C, C)`; what
-//! it finds is handed back as weights of the similarities themselves.
+//! With inputs standardised and divided by the square root of their number,
+//! `k(x, c) = x·c + exp(-|x - c|²/2w²)` is the similarity of a row and a landmark `c`. The linear
+//! part extrapolates to where there are no landmarks; the Gaussian part adds detail near them. The
+//! colours that two graphs share can be a third part ([`Assignment`]), or the only one. A
+//! regression that is linear in the similarities to all rows is kernel ridge regression; with some
+//! rows as landmarks it is the Nyström approximation of that. To use the penalty of the kernel, the
+//! regression is trained on `k(x, C) L⁻ᵀ`, where `L Lᵀ = k(C, C)`. Its solution is converted back
+//! to weights of the similarities.
 //!
-//! Scaled rows are rounded to f32, and so are the products of a row with the
-//! landmarks. The products of landmarks with each other are not, or `k(C, C)` might
-//! not be positive definite.
+//! Scaled rows, and their products with landmarks, are rounded to f32. The products of landmarks
+//! with each other are not, because `k(C, C)` might then not be positive definite.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,43 +25,42 @@ use crate::graph::mixed;
 use crate::kernel::Compared;
 use crate::linalg;
 use crate::memory;
+use crate::reservoir::Device;
 use crate::rng::Stream;
 
-/// Landmarks, and how inputs are scaled before they are compared with them.
+/// Landmarks, and the scaling of inputs before they are compared.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Landmarks {
     mean: Array1<f64>,
-    /// Inputs are divided by it: standard deviation times the root of their
-    /// number. Infinite for those that never change, which say nothing of what
-    /// is near.
+    /// Divisor of the inputs: the standard deviation times the square root of the number of varying
+    /// inputs. Infinite for constant inputs, which are therefore ignored.
     scale: Array1<f64>,
-    /// Scaled, landmarks x inputs.
+    /// The scaled landmarks, landmarks x inputs.
     #[serde(with = "binary::matrix")]
     rows: Array2<f32>,
-    /// Half the squared length of each.
+    /// Half the squared length of each landmark.
     halves: Vec<f64>,
     compared: Compares,
-    /// Their colours, if they are compared.
+    /// The index of their colours, if colours are compared.
     assignment: Option<Assignment>,
 }
 
-/// What of vectors is compared.
+/// How vectors are compared.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 enum Compares {
     Nothing,
-    /// With a Gaussian as sharp as this.
+    /// By the linear and the Gaussian kernel, with this sharpness.
     Vectors(f64),
 }
 
-/// Scaled inputs are no larger than this: products of larger ones would leave the range of f32.
+/// Scaled inputs are clamped to this modulus: products of larger ones would overflow in f32.
 const FARTHEST: f64 = 1e18;
 
-/// Added to the diagonal of `k(C, C)`, where rows may be equal.
+/// Added to the diagonal of `k(C, C)`, which would otherwise be singular if landmarks are equal.
 const JITTER: f64 = 1e-7;
 
 impl Landmarks {
-    /// Takes rows for landmarks, given how inputs are distributed. The options say what of
-    /// them is compared.
+    /// Uses the given rows as landmarks. `columns` defines the scaling, `options` the kernel.
     pub fn new<'a>(rows: impl Into<Rows<'a>>, columns: &Columns, options: &ReadoutOptions) -> Result<Self> {
         let Rows { vectors: rows, colours } = rows.into();
         let (mean, mut scale) = columns.mean_and_deviations(f64::INFINITY);
@@ -80,8 +77,8 @@ impl Landmarks {
         Self::from_parts((mean, scale), scaled, assignment, options)
     }
 
-    /// From their parts: what is subtracted from inputs, what they are divided
-    /// by, landmarks scaled that way, and their colours, if the options ask for them.
+    /// Restores stored landmarks: the mean and scale of the inputs, the scaled landmarks, and the
+    /// index of their colours, if the options need one.
     pub fn from_parts(
         (mean, scale): (Array1<f64>, Array1<f64>),
         landmarks: Array2<f32>,
@@ -112,7 +109,8 @@ impl Landmarks {
             return Err(Error::BadValue { what: "landmark", item: "row", index, value: value.into() });
         }
         if options.kernel.has_colours() != assignment.is_some() {
-            return Err(colourless());
+            let expected = "colours of landmarks if and only if the kernel compares colours".into();
+            return Err(Error::BadOption { name: "kernel", expected, found: "the opposite".into() });
         }
         let compared = if options.kernel.has_states() {
             Compares::Vectors(options.gaussian_width.powi(-2))
@@ -122,7 +120,7 @@ impl Landmarks {
         Ok(Self { mean, scale, rows: landmarks, halves, compared, assignment })
     }
 
-    /// How sharp the Gaussian is, if vectors are compared.
+    /// The sharpness of the Gaussian, if vectors are compared.
     pub(super) fn sharpness(&self) -> Option<f64> {
         match self.compared {
             Compares::Nothing => None,
@@ -130,17 +128,17 @@ impl Landmarks {
         }
     }
 
-    /// The landmarks' colours, if they are compared.
+    /// The index of the landmarks' colours, if colours are compared.
     pub fn assignment(&self) -> Option<&Assignment> {
         self.assignment.as_ref()
     }
 
-    /// What is subtracted from inputs.
+    /// The mean of the inputs, which is subtracted first.
     pub fn mean(&self) -> &Array1<f64> {
         &self.mean
     }
 
-    /// What inputs are then divided by.
+    /// The divisor of the inputs.
     pub fn scale(&self) -> &Array1<f64> {
         &self.scale
     }
@@ -150,16 +148,20 @@ impl Landmarks {
         &self.rows
     }
 
-    /// How alike every row and every landmark are. A row's bits do not depend on
-    /// the other rows.
+    /// The similarity of every row to every landmark. A row's bits do not depend on the other rows.
     pub fn apply<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Array2<f64>> {
-        let (rows, mut alike) = (rows.into(), Vec::new());
-        self.apply_into(rows, &mut alike)?;
+        self.apply_on(rows.into(), &Device::processor())
+    }
+
+    /// The same on a device.
+    pub(super) fn apply_on(&self, rows: Rows<'_>, device: &Device) -> Result<Array2<f64>> {
+        let mut alike = Vec::new();
+        self.apply_into(rows, device, &mut alike)?;
         rows::shaped(alike, (rows.len(), self.halves.len()))
     }
 
-    /// The same, row after row, into memory that is used again.
-    pub(super) fn apply_into(&self, rows: Rows<'_>, alike: &mut Vec<f64>) -> Result<()> {
+    /// The same, stored by row, into a buffer that is reused.
+    pub(super) fn apply_into(&self, rows: Rows<'_>, device: &Device, alike: &mut Vec<f64>) -> Result<()> {
         same_length("columns of the inputs", self.mean.len(), rows.vectors.ncols())?;
         rows.check()?;
         let shape = (rows.len(), self.halves.len());
@@ -172,8 +174,12 @@ impl Landmarks {
             Compares::Vectors(sharpness) => {
                 let (scaled, halves) = scaled(rows.vectors, &self.mean, &self.scale);
                 let landmarks = self.rows.as_slice().expect("made to lie row after row");
-                Compared { landmarks, halves: &self.halves, width: self.mean.len(), sharpness }
-                    .compare(&scaled, &halves, alike);
+                let width = self.mean.len();
+                let compared = Compared { landmarks, halves: &self.halves, width, sharpness };
+                match device.products(&scaled, landmarks, width) {
+                    Some(products) => compared.finish_all(&products?, &halves, alike),
+                    None => compared.compare(&scaled, &halves, alike),
+                }
             }
         }
         if let Some(assignment) = &self.assignment {
@@ -185,8 +191,8 @@ impl Landmarks {
         Ok(())
     }
 
-    /// `L` with `L Lᵀ = k(C, C)`: solved for similarities, it gives coordinates with
-    /// the kernel's inner products.
+    /// `L` with `L Lᵀ = k(C, C)`. Solving with `L` turns similarities into coordinates with the
+    /// inner products of the kernel.
     pub(super) fn root(&self) -> Result<Array2<f64>> {
         let size = self.rows.nrows();
         memory::ask_array("similarities of landmarks", &[size, 3 * size + self.mean.len()], 8)?;
@@ -212,12 +218,11 @@ impl Landmarks {
 }
 
 fn colourless() -> Error {
-    let expected =
-        "rows with the colours of their graphs, where landmarks are compared by them, and only there";
-    Error::BadOption { name: "kernel", expected: expected.into(), found: "others".into() }
+    let expected = "rows with Weisfeiler–Lehman colours, which the kernel compares (pass the whole embedding, not its vectors)";
+    Error::BadOption { name: "kernel", expected: expected.into(), found: "rows without colours".into() }
 }
 
-/// Rows less the mean, divided by the scale, row after row, and half their squared lengths.
+/// Rows minus the mean, divided by the scale, stored by row, and half their squared lengths.
 fn scaled(x: ArrayView2<'_, f64>, mean: &Array1<f64>, scale: &Array1<f64>) -> (Vec<f32>, Vec<f64>) {
     let (count, width) = x.dim();
     let mut numbers = vec![0.0; count * width];
@@ -236,14 +241,14 @@ fn half_square(row: ArrayView1<'_, f32>) -> f64 {
     row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>() / 2.0
 }
 
-/// Rows picked for landmarks while all of them go by: those to which the lot
-/// falls. It is drawn for the key of a row, so that neither order nor pieces
-/// matter, and rows that are equal count once.
+/// A random sample of rows for landmarks, drawn in one pass: the rows with the smallest random
+/// keys. The random key depends only on the seed and the row's key, so neither the order of rows
+/// nor their split into pieces matters, and equal rows count once.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Picked {
     most: usize,
     seed: u64,
-    /// No lot above this is among the least, if that is known.
+    /// The largest random key in the sample, if it is known in advance.
     limit: Option<u64>,
     by_lot: BTreeMap<u64, Candidate>,
 }
@@ -261,12 +266,12 @@ impl Picked {
         Self { most, seed, limit, by_lot: BTreeMap::new() }
     }
 
-    /// How many are picked so far.
+    /// The number of rows sampled so far.
     pub fn len(&self) -> usize {
         self.by_lot.len()
     }
 
-    /// More rows go by; those of weight 0 are no candidates.
+    /// Adds rows to the sample. Skips rows of weight 0.
     pub fn observe(&mut self, rows: Rows<'_>, sample: Sample<'_>) {
         for (index, row) in rows.vectors.outer_iter().enumerate() {
             if sample.weights.is_some_and(|weights| weights.get(index) == Some(&0.0)) {
@@ -291,7 +296,7 @@ impl Picked {
         }
     }
 
-    /// Takes in what was picked of other rows.
+    /// Adds a sample of other rows.
     pub fn merge(&mut self, other: Self) {
         self.by_lot.extend(other.by_lot);
         while self.by_lot.len() > self.most {
@@ -299,7 +304,7 @@ impl Picked {
         }
     }
 
-    /// The rows picked, and their colours, if all have them.
+    /// Returns the sampled rows, and their colours, if all have them.
     pub fn rows(self, width: usize) -> Result<(Array2<f64>, Option<Colours>)> {
         let count = self.by_lot.len();
         let (mut vectors, mut colours) = (Vec::new(), Some(Colours::default()));
@@ -318,9 +323,9 @@ fn lot(seed: u64, key: u64) -> u64 {
     Stream::new(seed, "landmarks", [key, 0]).bits()
 }
 
-/// The lots that decide on landmarks, drawn before any graph has a vector. Workers that know them
-/// keep no vector that another one would drive out:
-/// see [`ReadoutFit::with_lots`](super::ReadoutFit::with_lots).
+/// The random keys that decide which graphs become landmarks, drawn before any graph has a vector.
+/// Workers that know them do not keep vectors of graphs that cannot become landmarks; see
+/// [`ReadoutFit::with_lots`](super::ReadoutFit::with_lots).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Lots {
     most: usize,
@@ -329,18 +334,18 @@ pub struct Lots {
 }
 
 impl Lots {
-    /// For so many landmarks, before any graph.
+    /// Starts without graphs, for `landmarks` landmarks.
     pub fn new(landmarks: usize, seed: u64) -> Self {
         Self { most: landmarks, seed, least: BTreeSet::new() }
     }
 
-    /// Graphs with these [keys](crate::graph::GraphBatch::keys) go by.
+    /// Adds graphs with these [keys](crate::graph::GraphBatch::keys).
     pub fn observe(&mut self, keys: &[u64]) {
         self.least.extend(keys.iter().map(|&key| lot(self.seed, key)));
         self.drop_most();
     }
 
-    /// Takes in those of other graphs.
+    /// Adds the random keys of other graphs.
     pub fn merge(&mut self, other: Self) {
         self.least.extend(other.least);
         self.drop_most();
@@ -352,7 +357,8 @@ impl Lots {
         }
     }
 
-    /// The largest lot of a landmark, if there are more graphs than landmarks.
+    /// The largest random key of a landmark, if there are at least as many distinct graphs as
+    /// landmarks.
     pub(super) fn limit(&self) -> Option<u64> {
         self.least.last().copied().filter(|_| self.least.len() == self.most)
     }

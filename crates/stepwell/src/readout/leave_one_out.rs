@@ -1,4 +1,4 @@
-//! How well a row is predicted from all others, without leaving any out.
+//! Exact leave-one-out errors, without training once per row.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,58 +17,57 @@ use crate::error::{Error, Result, same_length};
 use crate::kernel::ABREAST;
 use crate::linalg::{self, Band, BandFactor};
 
-/// How far every row is missed when it is predicted from the others, for several
-/// alphas at once: one more pass over the rows that moments or a [`RidgePath`]
-/// were made of. Squares are summed up; a fit keeps the errors themselves, too.
+/// The leave-one-out errors of all rows, for several alphas at once. Computing them takes one more
+/// pass over the rows behind the moments or the [`RidgePath`]. Squared errors are summed; a fit
+/// also keeps the individual errors.
 ///
-/// A row that takes part in its own prediction with the share h, its leverage,
-/// would be missed by `(y - ŷ)/(1 - h)` without it. The leverage is
-/// `w (1/Σw + zᵀ (L + alpha)⁻¹ z)` with `z = Qᵀ(x - x̄)`, the intercept's part
-/// included, so this is exact. Where `1 - h` is lost in rounding (the row is
-/// met exactly, whatever its target) the error cannot be known and counts as
-/// infinite: such an alpha is not chosen.
+/// If a row has the share h in its own prediction (its leverage), its error without itself is
+/// `(y - ŷ)/(1 - h)`. The leverage is `w (1/Σw + zᵀ (L + alpha)⁻¹ z)` with `z = Qᵀ(x - x̄)`. It
+/// includes the share of the intercept, so the error is exact. If `1 - h` is lost in rounding (the
+/// row is fitted exactly, whatever its target), the error is unknown and counts as infinite: such
+/// an alpha is not chosen.
 ///
-/// `L` need not be diagonal. Unless alphas are tiny, the scatter of the inputs is
-/// turned into a band, which takes a fraction of the time of its eigenvectors.
+/// `L` need not be diagonal. Unless alphas are tiny, the scatter of the inputs is reduced to a
+/// band, which takes a fraction of the time of its eigenvectors.
 ///
-/// Rows fewer than their columns are all met but for the penalty. If the path
-/// was made of the rows themselves, both differences are computed without
-/// subtracting: with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times
-/// `uᵀ (L + alpha)⁻¹ g` and `w uᵀ (L + alpha)⁻¹ u`. Then any alpha will do. A fit takes the inner
-/// products of such rows instead, unless alphas are tiny.
+/// If there are fewer rows than columns, all rows would be fitted exactly without the penalty. If
+/// the path was made from the rows themselves, both differences are computed without subtraction:
+/// with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times `uᵀ (L + alpha)⁻¹ g` and
+/// `w uᵀ (L + alpha)⁻¹ u`. Then any alpha works. Unless alphas are tiny, a fit uses the inner
+/// products of such rows instead.
 #[derive(Clone, Debug)]
 pub struct LeaveOneOut<'path> {
     weight: f64,
     x_mean: Array1<f64>,
     y_mean: Array1<f64>,
-    /// What inputs are divided by.
+    /// Divisors of the inputs.
     scales: Array1<f64>,
     basis: Basis<'path>,
-    /// Whether single precision was enough for all rows so far.
+    /// Whether single precision was accurate enough for all rows so far.
     rough: bool,
     pending: Pending,
     errors: AlphaErrors,
     kept: Option<LeftOut>,
 }
 
-/// In which coordinates rows are looked at.
+/// The coordinates in which leverages are computed.
 #[derive(Clone, Debug)]
 enum Basis<'path> {
     Eigenvectors {
         path: Box<Cow<'path, RidgePath>>,
-        /// What makes u of a centred row, where rows are met.
+        /// Maps a centred row to `u`, if there are fewer rows than columns.
         directions: Option<Array2<f64>>,
-        /// `(L + alpha)⁻¹`, a column for each alpha.
+        /// `(L + alpha)⁻¹`, one column per alpha.
         inverses: Array2<f64>,
-        /// `W`, or `(L + alpha)⁻¹ g`, for all alphas, the targets of each next to each other.
+        /// `W`, or `(L + alpha)⁻¹ g`, for all alphas, with the targets of one alpha adjacent.
         weights: Array2<f64>,
     },
     Band {
         band: Band,
-        /// For each alpha `C` with `C Cᵀ = L + alpha`, and `C⁻¹ Qᵀ Sxy`, a row per target.
+        /// For each alpha, `C` with `C Cᵀ = L + alpha`, and `C⁻¹ Qᵀ Sxy` with one row per target.
         factors: Vec<Option<(BandFactor, Array2<f64>)>>,
     },
-    /// None: what is to be known of rows that are few is known before they come.
+    /// None: with few rows, all errors are computed in advance and looked up by row.
     Few { few: &'path FewRidge, missed: Array2<f64> },
 }
 
@@ -98,22 +97,22 @@ impl<'path> Basis<'path> {
     }
 }
 
-/// Below this, `1 - h` is looked at more closely.
+/// If `1 - h` is below this, its rounding error is estimated.
 const SUSPICIOUS: f64 = 1e-4;
 
-/// Where `1 - h` of all rows of a block is above this, single precision gives
-/// errors to three digits with the smallest alphas, and to five with usual ones.
+/// If `1 - h` of all rows of a block is above this, single precision gives errors to three digits
+/// for the smallest alphas, and to five digits for usual ones.
 const ROUGH: f64 = 5e-3;
 
-/// Columns from which on single precision saves time worth mentioning.
+/// Number of columns from which on single precision is noticeably faster.
 const WORTH_ROUNDING: usize = 512;
 
-/// Alphas above this part of the trace of the scatter are large compared with
-/// what rounding makes of its eigenvalues.
+/// An alpha above this fraction of the trace of the scatter is large compared with the rounding
+/// errors of the eigenvalues.
 const SAFE: f64 = 1e-12;
 
 impl<'path> LeaveOneOut<'path> {
-    /// Before any row. The alphas must be above 0.
+    /// Starts without rows. The alphas must be above 0.
     pub fn new(path: &'path RidgePath, alphas: &[f64]) -> Result<Self> {
         Self::of_path(Cow::Borrowed(path), alphas)
     }
@@ -133,7 +132,7 @@ impl<'path> LeaveOneOut<'path> {
         })
     }
 
-    /// For rows that are few.
+    /// Errors of few rows, from their inner products if all alphas are safe.
     pub(super) fn of_few(few: &'path FewRidge, alphas: &[f64]) -> Result<Self> {
         if !alphas.iter().all(|&alpha| few.is_safe(alpha)) {
             return Self::of_path(Cow::Borrowed(few.path()?), alphas);
@@ -145,7 +144,7 @@ impl<'path> LeaveOneOut<'path> {
         Ok(Self { weight: few.weight(), x_mean, y_mean, scales, basis, rough, pending, errors, kept })
     }
 
-    /// Takes rows in: those the path was made of, each once, with the same weights.
+    /// Adds rows: each of those behind the path must be added once, with the same weight.
     pub fn observe(
         &mut self,
         x: ArrayView2<'_, f64>,
@@ -159,19 +158,19 @@ impl<'path> LeaveOneOut<'path> {
         Ok(())
     }
 
-    /// Keeps the error of every row, as long as there are not too many rows for one of so many
-    /// regressions.
+    /// Also keeps the individual errors, or a sample of them if there are too many rows.
+    /// `regressions` regressions share the memory.
     pub(super) fn keeping(mut self, regressions: usize) -> Self {
         self.kept = Some(LeftOut::new(self.errors.alphas.len(), self.y_mean.len(), regressions));
         self
     }
 
-    /// The errors of the rows seen.
+    /// Returns the summed errors of all rows added.
     pub fn finish(self) -> AlphaErrors {
         self.finish_kept().0
     }
 
-    /// The same, and those kept of single rows.
+    /// Also returns the individual errors that were kept.
     pub(super) fn finish_kept(mut self) -> (AlphaErrors, Option<LeftOut>) {
         let pending = std::mem::take(&mut self.pending);
         self.add(&pending);
@@ -200,8 +199,8 @@ impl<'path> LeaveOneOut<'path> {
         }
     }
 
-    /// The error of every row and target, those of an alpha next to each other; not finite where
-    /// it is not known.
+    /// The error of every row and target, with the targets of one alpha adjacent. Not finite if
+    /// unknown.
     fn missed(&mut self, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>, row_weights: &[f64]) -> Array2<f64> {
         if let Basis::Few { few, missed } = &self.basis {
             let counted = (0..x.nrows()).filter(|&i| row_weights[i] > 0.0);
@@ -211,7 +210,8 @@ impl<'path> LeaveOneOut<'path> {
                 found.into_iter().for_each(|(i, at)| all.row_mut(i).assign(&missed.row(at)));
                 return all;
             }
-            // Another kind of processor may have computed these rows, with other last bits.
+            // Not found by its bits: another kind of processor may have computed the row, with
+            // other last bits. Compute the errors instead.
             match few.path() {
                 Ok(path) => self.basis = Basis::of_path(Cow::Borrowed(path), &self.errors.alphas),
                 Err(_) => return Array2::from_elem((x.nrows(), missed.ncols()), f64::INFINITY),
@@ -234,7 +234,7 @@ impl<'path> LeaveOneOut<'path> {
         }
     }
 
-    /// Rows less their mean, divided by the scales.
+    /// Rows minus the mean, divided by the scales.
     fn centred<T: Clone + Default + Send>(
         &self,
         x: ArrayView2<'_, f64>,
@@ -250,7 +250,7 @@ impl<'path> LeaveOneOut<'path> {
         Array2::from_shape_vec(x.dim(), centred).expect("one number for each of the rows'")
     }
 
-    /// The same in the coordinates of eigenvectors.
+    /// The errors in the coordinates of the eigenvectors.
     fn missed_by_eigenvectors(
         &self,
         centred: &Array2<f64>,
@@ -270,6 +270,8 @@ impl<'path> LeaveOneOut<'path> {
         for ((i, column), share) in shares.indexed_iter() {
             let weight = row_weights[i];
             let share = weight * share;
+            // With `u` instead of `z`, alpha cancels: both the residual and `1 - h` have it as a
+            // factor.
             let free = if met { share } else { 1.0 - weight / self.weight - share };
             let slope = || slope(squares.row(i), inverses.column(column));
             if !met && free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
@@ -291,7 +293,7 @@ impl<'path> LeaveOneOut<'path> {
         band: &Band,
         factors: &[Option<(BandFactor, Array2<f64>)>],
     ) -> (Array2<f64>, bool) {
-        // Where rows are well determined by the others, single precision will do.
+        // If the other rows determine each row well, single precision is accurate enough.
         if self.rough {
             let mut rough = self.centred(x, |x| x as f32);
             band.rotate_roughly(&mut rough);
@@ -305,7 +307,7 @@ impl<'path> LeaveOneOut<'path> {
         (self.missed_in_band(centred.view(), y, row_weights, band, factors).0, false)
     }
 
-    /// The same for rotated rows, and the least of `1 - h`.
+    /// The errors of rotated rows, and the smallest `1 - h`.
     fn missed_in_band<T: Copy + Into<f64> + Sync>(
         &self,
         rotated: ArrayView2<'_, T>,
@@ -332,6 +334,8 @@ impl<'path> LeaveOneOut<'path> {
                     let weight = row_weights[i];
                     let free = 1.0 - weight / self.weight - weight * shares[row];
                     least = least.min(free);
+                    // `|(L + alpha)⁻¹ z|²` from `u = C⁻¹ z`, one back substitution for the few
+                    // suspicious rows.
                     let slope = || {
                         let mut own: Vec<f64> = u.iter().skip(row).step_by(ABREAST).copied().collect();
                         factor.backward(&mut own);
@@ -353,12 +357,14 @@ impl<'path> LeaveOneOut<'path> {
 }
 
 impl LeaveOneOut<'static> {
-    /// For the rows behind these moments; `standardize` as for [`RidgePath::new`].
+    /// For the rows behind these moments; `standardize` is that of [`RidgePath::new`].
     pub fn of_moments(moments: &Moments, alphas: &[f64], standardize: bool) -> Result<Self> {
         let errors = AlphaErrors::new(alphas, moments.num_targets())?;
         let equations = Equations::new(moments, standardize)?;
         let smallest = alphas.iter().copied().fold(f64::INFINITY, f64::min);
         let trace = equations.xx.diag().sum();
+        // With a tiny alpha, rounding errors would dominate the factor of the band, so use
+        // eigenvectors.
         if !(trace.is_finite() && smallest > SAFE * trace) {
             return Self::of_path(Cow::Owned(RidgePath::from_equations(equations)?), alphas);
         }
@@ -391,26 +397,25 @@ fn slope(squares: ArrayView1<'_, f64>, inverse: ArrayView1<'_, f64>) -> f64 {
     squares.iter().zip(inverse).map(|(square, inverse)| square * inverse * inverse).sum()
 }
 
-/// How far a row's leverage may be off: to first order, what changing the
-/// scatter in the last place of its largest eigenvalue makes of it. `slope` is
-/// `|(L + alpha)⁻¹ z|²`.
+/// The rounding error of a row's leverage: to first order, its change if the scatter changes in the
+/// last place of its largest eigenvalue. `slope` is `|(L + alpha)⁻¹ z|²`.
 fn rounding(weight: f64, slope: f64, largest: f64) -> f64 {
     8.0 * f64::EPSILON * (1.0 + weight * slope * largest)
 }
 
-/// Summed leave-one-out errors of several alphas. Those of different rows
-/// [`merge`](Self::merge).
+/// Summed leave-one-out errors for several alphas. Sums of different rows can be
+/// [merged](Self::merge).
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Written")]
 pub struct AlphaErrors {
     alphas: Vec<f64>,
-    /// Of every target with the first alpha, with the second, and so on; None once
-    /// the error of a row is not known.
+    /// The sums for every target with the first alpha, then with the second, and so on. `None` once
+    /// the error of a row is unknown.
     pub(super) sums: Vec<Option<f64>>,
     pub(super) rows: u64,
 }
 
-/// Errors as they come from elsewhere, where they need not fit each other.
+/// Errors as deserialised, before their lengths are checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -430,7 +435,7 @@ impl TryFrom<Written> for AlphaErrors {
 }
 
 impl AlphaErrors {
-    /// Before any row. The alphas must be above 0.
+    /// Starts without rows. The alphas must be above 0.
     pub(super) fn new(alphas: &[f64], targets: usize) -> Result<Self> {
         same_length("alphas", alphas.len().max(1), alphas.len())?;
         alphas.iter().try_for_each(|&alpha| check_alpha(alpha, false))?;
@@ -442,7 +447,7 @@ impl AlphaErrors {
         if self.alphas != other.alphas || self.sums.len() != other.sums.len() {
             return Err(Error::BadOption {
                 name: "alphas",
-                expected: format!("{:?}, as in the errors to add to", self.alphas),
+                expected: format!("{:?}, as in the errors before", self.alphas),
                 found: format!("{:?}", other.alphas),
             });
         }
@@ -453,8 +458,7 @@ impl AlphaErrors {
         Ok(())
     }
 
-    /// The mean over rows and targets of the weighted squared error, for every
-    /// alpha; infinite where it is not known.
+    /// The mean weighted squared error over rows and targets, for every alpha; infinite if unknown.
     pub fn means(&self) -> Vec<f64> {
         let targets = self.sums.len() / self.alphas.len();
         self.means_of(0..targets)
@@ -474,8 +478,8 @@ impl AlphaErrors {
         if all == 0 { vec![0.0; self.alphas.len()] } else { self.sums.chunks_exact(all).map(mean).collect() }
     }
 
-    /// The alpha of the smallest error, of equal ones the largest. If no error is
-    /// known, the largest alpha, with which coefficients are smallest.
+    /// The alpha with the smallest error; of equal ones, the largest. If no error is known, the
+    /// largest alpha, which gives the smallest coefficients.
     pub fn best(&self) -> f64 {
         self.alphas[smallest(&self.alphas, &self.means())]
     }
@@ -486,7 +490,7 @@ impl AlphaErrors {
     }
 }
 
-/// The position of the smallest loss; of equal ones that of the largest alpha.
+/// The position of the smallest loss; of equal ones, that of the largest alpha.
 pub(super) fn smallest<L: PartialOrd>(alphas: &[f64], losses: &[L]) -> usize {
     let better =
         |a: usize, b: usize| losses[a] < losses[b] || (losses[a] == losses[b] && alphas[a] > alphas[b]);

@@ -1,4 +1,4 @@
-//! Leave-one-out errors of single rows, of which metrics are made.
+//! Leave-one-out errors of individual rows, from which metrics are computed.
 
 use std::ops::Range;
 
@@ -9,27 +9,29 @@ use super::binary;
 use crate::error::{Result, same_length};
 use crate::graph::mixed;
 
-/// How far each row was missed with every alpha when it was left out.
+/// The leave-one-out error of each row, for every alpha.
 ///
-/// Of very many rows some are kept, those to which the lot falls. It is drawn for
-/// the bits of a row, so that neither order nor pieces matter.
+/// If there are too many rows, a random sample is kept: those with the smallest random keys. The
+/// random key is a hash of the row's bits, so neither the order of rows nor their split into pieces
+/// matters.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct LeftOut {
     alphas: usize,
     columns: usize,
     #[serde(with = "binary::list")]
     lots: Vec<u64>,
-    /// For each row its weight, its targets, and its errors: those of an alpha next to each other.
+    /// For each row: its weight, its targets, and its errors, with the columns of one alpha
+    /// adjacent.
     #[serde(with = "binary::list")]
     numbers: Vec<f64>,
-    /// How many numbers are kept.
+    /// Maximum number of values kept.
     most: usize,
 }
 
-/// Numbers that are kept of all regressions of a pass: a quarter of a gigabyte.
+/// Maximum number of values kept for all regressions of a pass: a quarter of a gigabyte.
 const MOST: usize = 1 << 25;
 
-/// Some rows with one alpha: what is true, and what was predicted without them.
+/// The true targets and the leave-one-out predictions of some rows, for one alpha.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub weights: Vec<f64>,
@@ -38,7 +40,7 @@ pub(super) struct Held {
 }
 
 impl LeftOut {
-    /// Of no rows yet, of one of so many regressions that share the memory.
+    /// Starts without rows, for one of `regressions` regressions that share the memory.
     pub fn new(alphas: usize, columns: usize, regressions: usize) -> Self {
         let most = MOST / regressions.max(1);
         Self { alphas, columns, lots: Vec::new(), numbers: Vec::new(), most }
@@ -48,7 +50,7 @@ impl LeftOut {
         1 + self.columns * (1 + self.alphas)
     }
 
-    /// Adds a row, its errors those of an alpha next to each other.
+    /// Adds a row. `missed` holds its errors, with the columns of one alpha adjacent.
     pub fn push(&mut self, x: ArrayView1<'_, f64>, y: ArrayView1<'_, f64>, weight: f64, missed: &[f64]) {
         self.lots.push(mixed(0, x.iter().chain(&y).map(|value| value.to_bits())));
         self.numbers.push(weight);
@@ -59,11 +61,11 @@ impl LeftOut {
         }
     }
 
-    /// Adds those of other rows.
+    /// Adds the errors of other rows.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         same_length("alphas", self.alphas, other.alphas)?;
         same_length("columns of the targets", self.columns, other.columns)?;
-        same_length("numbers of rows left out", other.lots.len() * self.stride(), other.numbers.len())?;
+        same_length("values of the left-out rows", other.lots.len() * self.stride(), other.numbers.len())?;
         self.lots.extend(other.lots);
         self.numbers.extend(other.numbers);
         if self.numbers.len() >= 2 * self.most {
@@ -72,19 +74,19 @@ impl LeftOut {
         Ok(())
     }
 
-    /// Sorts rows by lot and keeps no more than there should be.
+    /// Sorts rows by random key and drops those beyond the limit.
     pub fn settle(&mut self) {
         let stride = self.stride();
         let row = |at: usize| &self.numbers[at * stride..(at + 1) * stride];
         let mut order: Vec<usize> = (0..self.lots.len()).collect();
-        // Rows of one lot have the same bits, up to their weights.
+        // Rows with equal random keys have the same bits, except for their weights.
         order.sort_by(|&a, &b| self.lots[a].cmp(&self.lots[b]).then(row(a)[0].total_cmp(&row(b)[0])));
         order.truncate((self.most / stride).max(1));
         self.numbers = order.iter().flat_map(|&at| row(at).iter().copied()).collect();
         self.lots = order.iter().map(|&at| self.lots[at]).collect();
     }
 
-    /// Whether anything is known with an alpha of some columns.
+    /// Whether all errors of some columns are known, for one alpha.
     pub fn is_known(&self, alpha: usize, columns: &Range<usize>) -> bool {
         let first = 1 + self.columns * (1 + alpha);
         let rows = self.numbers.chunks_exact(self.stride());
@@ -92,8 +94,8 @@ impl LeftOut {
             && rows.into_iter().all(|row| row[first..][columns.clone()].iter().all(|value| value.is_finite()))
     }
 
-    /// What was predicted of some columns with an alpha. `own` says how much of a
-    /// row's weight is its own, given its targets.
+    /// The leave-one-out predictions of some columns, for one alpha. `own` returns the factor that
+    /// removes the class weight from a row's weight, given its targets.
     pub fn held(
         &self,
         alpha: usize,
@@ -116,7 +118,7 @@ impl LeftOut {
 }
 
 impl Held {
-    /// The share of the variance that is explained; nothing where there is none.
+    /// The fraction of the variance that is explained; `None` if there is no variance.
     pub fn explained(&self) -> Option<f64> {
         let (mut unexplained, mut all) = (0.0, 0.0);
         let total: f64 = self.weights.iter().sum();
@@ -130,7 +132,8 @@ impl Held {
         (all > 0.0).then_some(1.0 - unexplained / all)
     }
 
-    /// What a blend predicts that has this share of another readout, of the same rows.
+    /// The predictions of a blend with another readout of the same rows, which has the weight
+    /// `share`.
     pub fn blended(&self, other: &Self, share: f64) -> Self {
         let decisions = (1.0 - share) * &self.decisions + share * &other.decisions;
         Self { weights: self.weights.clone(), truth: self.truth.clone(), decisions }

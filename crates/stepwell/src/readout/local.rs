@@ -1,4 +1,4 @@
-//! A readout near one graph: a linear map that gives the same value.
+//! Local explanations: a linear map that gives the same value as the readout for one graph.
 //!
 //! With an expansion, a decision value is not linear in a graph's vector `x`. Along the
 //! straight line from a reference `x0` to `x`, it changes by `Σ_i (x_i - x0_i) g_i`, where `g` is
@@ -13,27 +13,29 @@ use super::rows::Rows;
 use super::trained::{Expansion, Readout};
 use crate::error::{Result, same_length};
 
-/// A linear map in place of a readout, at one graph: `y = y0 + (x - x0) g`, and what colours add.
+/// A linear map that replaces a readout for one graph: `y = y0 + (x - x0) g`, plus the contribution
+/// of colours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local {
-    /// `x0`: zeros for linear readouts and random features; the mean of the training graphs
-    /// for landmarks, unless zeros were asked for.
+    /// `x0`: zeros for linear readouts and random features; for landmarks, the mean of the training
+    /// graphs, unless zeros were requested.
     pub reference: Array1<f64>,
-    /// `y0`: what a graph with this vector and without colours would get.
+    /// `y0`: the output for a graph with this vector and without colours.
     pub intercept: Array1<f64>,
-    /// `g`, a row per number of the vector.
+    /// `g`, one row per component of the vector.
     pub coefficients: Array2<f64>,
-    /// What every occurrence of each of the graph's colours adds, in the order of the colours.
+    /// The contribution of one occurrence of each of the graph's colours, in the order of the
+    /// colours.
     pub of_colours: Array2<f64>,
 }
 
 impl Readout {
-    /// The linear map in place of the readout at one graph.
+    /// The linear map that replaces the readout for one graph.
     pub fn local<'a>(&self, graph: impl Into<Rows<'a>>) -> Result<Local> {
         self.local_from(graph.into(), false)
     }
 
-    /// The same with zeros for the reference, whatever the readout.
+    /// The same with zeros as the reference for every readout.
     pub fn local_from_zero<'a>(&self, row: impl Into<Rows<'a>>) -> Result<Local> {
         self.local_from(row.into(), true)
     }
@@ -53,7 +55,7 @@ impl Readout {
                 of_colours: none(),
             },
             Some(Expansion::Random(random)) => {
-                // The mean slope of a tanh between two points is that of the line through them.
+                // The mean slope of tanh between two points is the slope of the secant.
                 let (from, to) = (random.bias().clone(), x.dot(random.weights()) + random.bias());
                 let slope = |(&from, &to): (&f64, &f64)| match to - from {
                     apart if apart.abs() < 1e-6 => 1.0 - from.tanh().powi(2),
@@ -75,7 +77,7 @@ impl Readout {
 /// Nodes and weights of Gauss–Legendre quadrature on (0, 1).
 fn quadrature(points: usize) -> Vec<(f64, f64)> {
     let node = |index: usize| {
-        // Newton's method from a good guess.
+        // Newton's method from an accurate initial guess.
         let mut x = (std::f64::consts::PI * (index as f64 + 0.75) / (points as f64 + 0.5)).cos();
         let mut slope = 1.0;
         for _ in 0..6 {
@@ -92,7 +94,8 @@ fn quadrature(points: usize) -> Vec<(f64, f64)> {
     (0..points).map(node).collect()
 }
 
-/// Points on the line between a reference and a graph: more for graphs that are far away.
+/// Bounds on the number of quadrature points between a reference and a graph: more for distant
+/// graphs.
 const FEWEST_POINTS: usize = 24;
 const MOST_POINTS: usize = 1000;
 
@@ -114,8 +117,8 @@ impl Landmarks {
             // On the line, the integrand is a Gaussian of width 1 / root.
             let root = (2.0 * sharpness * half).sqrt();
             let nodes = quadrature((FEWEST_POINTS as f64 + 6.0 * root).min(MOST_POINTS as f64) as usize);
-            // Of every landmark, what multiplies it in the gradient; of all, what multiplies
-            // the reference and the way from there.
+            // The factor of every landmark in the gradient, and the factors of the reference and of
+            // the path from it, summed over all landmarks.
             let mut of_landmarks = weights.clone();
             let (mut of_reference, mut of_way) =
                 (Array1::<f64>::zeros(outputs), Array1::<f64>::zeros(outputs));

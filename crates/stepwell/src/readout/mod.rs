@@ -1,13 +1,12 @@
-//! The readout, all that is ever trained: ridge regression on embeddings, in f64.
+//! The readout, the only trained part of a model: ridge regression on embeddings, in f64.
 //!
-//! With rows at hand, [`Readout::fit`] does it all. Underneath, a [`ReadoutFit`]
-//! goes from pass to pass: [`Moments`] of the rows are gathered piece by piece
-//! and merged, [`LeaveOneOut`] compares all strengths `alpha` of the penalty in one
-//! more pass over the rows, exactly, and [`Coefficients`] are solved for with the
-//! best; a [`RidgePath`] has those for every alpha. Rows too long to be written down are read through their inner
-//! products by [`DualRidge`]. Classes are targets of 1 and -1 with a column each
-//! ([`Encoded`](crate::targets::Encoded)), as in the paper, which follows
-//! scikit-learn's `RidgeClassifier`; so do the numbers that come out.
+//! [`Readout::fit`] trains on rows in memory. Underneath, a [`ReadoutFit`] makes several passes
+//! over the rows. It gathers [`Moments`] of the rows piece by piece and merges them,
+//! [`LeaveOneOut`] compares all penalties `alpha` exactly in one more pass, and [`Coefficients`]
+//! are the solution for the best alpha. A [`RidgePath`] solves for every alpha. [`DualRidge`]
+//! learns from inner products if rows are too long to store. Classes are encoded as targets of 1
+//! and -1, one column per class ([`Encoded`](crate::targets::Encoded)), as in the paper, which
+//! follows scikit-learn's `RidgeClassifier`; so do the results.
 //!
 //! ```
 //! use ndarray::{Axis, array};

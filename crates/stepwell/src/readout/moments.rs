@@ -1,4 +1,4 @@
-//! Sufficient statistics of weighted rows, made piece by piece and merged.
+//! Sufficient statistics of weighted rows, accumulated piece by piece and merged.
 
 use ndarray::{Array1, Array2, ArrayView2};
 use rayon::prelude::*;
@@ -9,24 +9,23 @@ use super::rows::{self, BLOCK, Pending};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
 
-/// More columns than any machine has memory to square.
+/// No machine has memory for the square of more columns.
 const MAX_COLUMNS: usize = 1 << 16;
 
-/// Rows and columns of a matrix that are mirrored at a time.
+/// Side of the squares in which a matrix is mirrored.
 const SQUARE: usize = 32;
 
-/// Columns whose means a thread computes at a time, and rows that it centres.
+/// Columns whose means a thread computes at a time, and rows that it centres at a time.
 const COLUMNS: usize = 256;
 const ROWS: usize = 32;
 
-/// All a ridge regression needs to know about rows of inputs `x` and targets
-/// `y`: their weight, means and centred sums of products.
+/// The statistics that a ridge regression needs of inputs `x` and targets `y`: their weight, means
+/// and centred sums of products.
 ///
-/// Rows are taken in piece by piece, in any pieces, with the same bits. Moments
-/// of different rows [`merge`](Self::merge), on one machine or many, into those
-/// of all rows up to rounding: a fold's training rows are the other folds
-/// added up. Nothing is ever subtracted, and everything is centred from the
-/// start, so columns far from 0 lose no digits.
+/// Rows are added in pieces, and the bits do not depend on the pieces. [`merge`](Self::merge)
+/// combines moments of different rows, from one machine or many, up to rounding: the training rows
+/// of a fold are the merged moments of the other folds. Nothing is ever subtracted, and everything
+/// is centred from the start, so columns far from 0 lose no digits.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Packed", into = "Packed")]
 pub struct Moments {
@@ -34,22 +33,23 @@ pub struct Moments {
     targets: usize,
     rows: u64,
     weight: f64,
-    /// Of inputs and targets, side by side.
+    /// Means of inputs and targets, side by side.
     mean: Vec<f64>,
-    /// Of inputs and targets with each other; the part above the diagonal has no meaning.
+    /// Products of inputs and targets with each other. The contents above the diagonal have no
+    /// meaning.
     scatter: Vec<f64>,
     pending: Pending,
 }
 
 impl Moments {
-    /// Of no rows yet, with `inputs` columns of `x` and `targets` columns of `y`.
+    /// Moments without rows, for `inputs` columns of `x` and `targets` columns of `y`.
     pub fn new(inputs: usize, targets: usize) -> Result<Self> {
         let width = Self::width(inputs, targets)?;
         let (mean, scatter) = (vec![0.0; width], vec![0.0; width * width]);
         Ok(Self { inputs, targets, rows: 0, weight: 0.0, mean, scatter, pending: Pending::default() })
     }
 
-    /// Columns of inputs and targets together; an error if no machine could square them.
+    /// The number of input and target columns; an error if their square cannot fit into memory.
     pub(super) fn width(inputs: usize, targets: usize) -> Result<usize> {
         let width = inputs.saturating_add(targets);
         if width > MAX_COLUMNS {
@@ -69,12 +69,12 @@ impl Moments {
         self.targets
     }
 
-    /// Rows so far, those of weight 0 included.
+    /// Number of rows so far, including those of weight 0.
     pub fn num_rows(&self) -> u64 {
         self.rows + self.pending.weights.len() as u64
     }
 
-    /// Takes rows in, each with weight 1 or its own. On an error nothing is taken.
+    /// Adds rows, each with weight 1 or its own. After an error the moments are unchanged.
     pub fn observe(
         &mut self,
         x: ArrayView2<'_, f64>,
@@ -109,7 +109,7 @@ impl Moments {
         Ok(())
     }
 
-    /// The same with every row weighted by a factor, which is not negative.
+    /// The same moments with all row weights multiplied by a non-negative factor.
     pub(super) fn scaled(&self, factor: f64) -> Self {
         let mut scaled = self.clone().settled();
         scaled.weight *= factor;
@@ -117,7 +117,7 @@ impl Moments {
         scaled
     }
 
-    /// The statistics themselves.
+    /// Returns the statistics.
     pub fn scatter(&self) -> Scatter {
         let settled;
         let Self { inputs, targets, rows, weight, mean, scatter, .. } = if self.pending.is_empty() {
@@ -133,7 +133,7 @@ impl Moments {
         for i in 0..inputs {
             entries[i * inputs..=i * inputs + i].copy_from_slice(&scatter[i * width..=i * width + i]);
         }
-        // The other half by small squares, which stay in the cache.
+        // Mirror in small squares, which stay in the cache.
         for top in (0..inputs).step_by(SQUARE) {
             for left in (0..=top).step_by(SQUARE) {
                 for i in top..inputs.min(top + SQUARE) {
@@ -159,13 +159,13 @@ impl Moments {
         self
     }
 
-    /// Adds the rows that wait for a block to become full.
+    /// Adds the rows that wait for a full block.
     pub(super) fn settle(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
         self.fold(&mut pending);
     }
 
-    /// Adds a block, whose rows it overwrites.
+    /// Adds a block, overwriting its rows.
     fn fold(&mut self, block: &mut Pending) {
         let Pending { rows, weights } = block;
         let width = self.mean.len();
@@ -186,13 +186,13 @@ impl Moments {
             let root = weight.sqrt();
             row.iter_mut().zip(&mean).for_each(|(x, mean)| *x = root * (*x - mean));
         });
-        // What Chan's rule adds is one more row of the same product.
+        // The term of Chan's rule is one more row of the same product.
         rows.extend(self.join(weight, &mean));
         linalg::add_gram(rows, width, &mut self.scatter);
     }
 
-    /// Moves the mean for rows of a `weight` and `mean` that join, and returns
-    /// the row whose products their distance adds to the scatter.
+    /// Updates the mean for new rows of this `weight` and `mean`. Returns the row whose products
+    /// with itself the scatter gains.
     fn join(&mut self, weight: f64, mean: &[f64]) -> Vec<f64> {
         let total = self.weight + weight;
         let share = weight / total;
@@ -210,7 +210,7 @@ impl Moments {
 /// Means and centred sums of products of weighted rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scatter {
-    /// Rows, those of weight 0 included.
+    /// Number of rows, including those of weight 0.
     pub rows: u64,
     /// The sum of their weights.
     pub weight: f64,
@@ -227,16 +227,15 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// The standard deviation (ddof 0) of every input; 1 where it is constant.
+    /// The standard deviation (ddof 0) of every input; 1 if it is constant.
     pub fn deviations(&self) -> Array1<f64> {
         let (squares, rows) = (self.xx.diag(), self.rows as f64);
         deviations(squares.iter().copied(), &self.x_mean, self.weight, rows, 1.0)
     }
 }
 
-/// Standard deviations from sums of squares. A column that is constant up to
-/// the rounding of its mean gets another number: divided by its deviation it
-/// would be noise.
+/// Standard deviations from sums of squares. A column that is constant up to the rounding of its
+/// mean gets `constant` instead: dividing by its deviation would amplify noise.
 pub(super) fn deviations(
     squares: impl Iterator<Item = f64>,
     mean: &Array1<f64>,
@@ -250,12 +249,12 @@ pub(super) fn deviations(
         .collect()
 }
 
-/// The deviation of a column, or another number where that is no more than rounding.
+/// The deviation of a column, or `constant` if the deviation is only rounding.
 pub(super) fn varying(deviation: f64, mean: f64, rows: f64, constant: f64) -> f64 {
     if deviation > rows * f64::EPSILON * mean.abs() { deviation } else { constant }
 }
 
-/// How moments travel: of the scatter only what has a meaning.
+/// The serialised form: only the meaningful half of the scatter.
 #[derive(Deserialize, Serialize)]
 struct Packed {
     inputs: usize,
@@ -283,7 +282,7 @@ impl TryFrom<Packed> for Moments {
 
     fn try_from(packed: Packed) -> Result<Self> {
         let Packed { inputs, targets, rows, weight, mean, lower, pending } = packed;
-        // Compared before anything is allocated: a size is no better than who sent it.
+        // Compare before allocating: the sizes come from another machine or a file.
         let width = inputs.saturating_add(targets);
         same_length("means of the moments", width, mean.len())?;
         same_length("products of the moments", width.saturating_mul(width + 1) / 2, lower.len())?;
@@ -298,7 +297,7 @@ impl TryFrom<Packed> for Moments {
         }
         if count >= BLOCK {
             return Err(Error::TooLarge {
-                what: "rows of the moments not added up yet",
+                what: "pending rows of the moments",
                 limit: BLOCK as u64 - 1,
                 found: count as u64,
             });

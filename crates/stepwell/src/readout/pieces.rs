@@ -1,22 +1,23 @@
-//! Training on rows at hand, or on rows that come in pieces.
+//! Trains on rows in memory, or on rows that arrive in pieces.
 
 use ndarray::{Array2, Axis};
 
 use super::fit::{Piecewise, ReadoutFit};
 use super::rows::{Rows, Sample};
-use super::trained::{PIECE, Readout};
+use super::trained::{Readout, piece_on};
 use crate::config::ReadoutOptions;
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
+use crate::reservoir::Device;
 use crate::targets::Encoded;
 
-/// Rows as they go into the regression, their targets and weights.
+/// Expanded rows, their targets and weights.
 type Expanded = (Array2<f64>, Array2<f64>, Option<Vec<f64>>);
 
-/// Numbers in expanded rows that are kept in memory: half a gigabyte.
+/// Maximum number of values in expanded rows kept in memory: half a gigabyte.
 const MOST_KEPT: usize = 1 << 26;
 
-/// A readout, and what it says of the rows it was trained on.
+/// A readout, and its predictions for the training rows.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     /// The readout.
@@ -26,9 +27,9 @@ pub struct Fitted {
 }
 
 impl Readout {
-    /// Trains on rows at hand. `sample` says how much each row counts, beside the
-    /// class weights of the options, and what landmarks are drawn by; `seed` is
-    /// that of random features and landmarks.
+    /// Trains on rows in memory. `sample` holds the weights of the rows, which multiply the class
+    /// weights of the options, and the keys that landmarks are sampled by. `seed` is the seed of
+    /// random features and landmarks.
     pub fn fit<'a>(
         rows: impl Into<Rows<'a>>,
         targets: &Encoded,
@@ -36,28 +37,54 @@ impl Readout {
         options: &ReadoutOptions,
         seed: u64,
     ) -> Result<Self> {
+        Self::fit_on(rows, targets, sample, options, seed, &Device::processor())
+    }
+
+    /// The same on a device that may compare rows with landmarks.
+    pub fn fit_on<'a>(
+        rows: impl Into<Rows<'a>>,
+        targets: &Encoded,
+        sample: Sample<'_>,
+        options: &ReadoutOptions,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
         let rows = rows.into();
         same_length("rows of the targets", rows.len(), targets.len())?;
         rows.check()?;
         let width = rows.vectors.ncols();
-        let fitted = Self::fit_pieces(width, targets, sample, options, seed, |take| {
-            rows.pieces(PIECE).try_for_each(&mut *take)
+        let fitted = Self::fit_pieces_on(width, targets, sample, options, seed, device, |take| {
+            rows.pieces(piece_on(device)).try_for_each(&mut *take)
         });
         fitted.map(|fitted: Fitted| fitted.readout)
     }
 
-    /// Trains on rows that come in pieces and need not fit into memory. `pass`
-    /// hands all of them, in the same order, to what it is given; it is called up
-    /// to three times, and more often if there are very many targets. How rows are cut into pieces changes no bit.
+    /// Trains on rows that arrive in pieces and need not fit into memory. `pass` passes all of
+    /// them, in the same order, to its argument. It is called up to three times, or more often if
+    /// there are very many targets. How rows are split into pieces does not change a bit.
     pub fn fit_pieces<E: From<Error>>(
         num_inputs: usize,
         targets: &Encoded,
         sample: Sample<'_>,
         options: &ReadoutOptions,
         seed: u64,
+        pass: impl FnMut(&mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(), E>,
+    ) -> Result<Fitted, E> {
+        Self::fit_pieces_on(num_inputs, targets, sample, options, seed, &Device::processor(), pass)
+    }
+
+    /// The same on a device that may compare rows with landmarks.
+    pub fn fit_pieces_on<E: From<Error>>(
+        num_inputs: usize,
+        targets: &Encoded,
+        sample: Sample<'_>,
+        options: &ReadoutOptions,
+        seed: u64,
+        device: &Device,
         mut pass: impl FnMut(&mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<(), E>,
     ) -> Result<Fitted, E> {
-        let mut fit = ReadoutFit::new(num_inputs, targets.task(), &targets.census(), options, seed)?;
+        let fit = ReadoutFit::new(num_inputs, targets.task(), &targets.census(), options, seed)?;
+        let mut fit = fit.on(device.clone());
         sample.check(targets.len())?;
         targets.check_weights(sample.weights)?;
         let mut pass = |take: &mut Piecewise<'_>| {
@@ -72,7 +99,7 @@ impl Readout {
             })?;
             Ok::<(), E>(same_length("rows of the inputs", targets.len(), seen)?)
         };
-        // Rows that are dear to expand are kept for the next pass, as long as they are not too many.
+        // Keep rows that are expensive to expand for the next pass, unless there are too many.
         let mut kept: Option<Vec<Expanded>> = None;
         loop {
             let gathered = match &kept {
@@ -109,7 +136,7 @@ impl Readout {
                     add(linalg::multiply(x.view(), inner.weights.view()) + &inner.intercept);
                 }),
                 None => pass(&mut |x, _, _| {
-                    add(readout.predict(x)?);
+                    add(readout.predict_on(x, device)?);
                     Ok(())
                 })?,
             }

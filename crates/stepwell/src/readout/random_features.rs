@@ -9,15 +9,14 @@ use crate::error::{Error, Result, same_length};
 use crate::linalg;
 use crate::rng::Stream;
 
-/// `tanh(x R + b)` with `R` and `b` fixed at random: what is not linear in the
-/// inputs becomes, in part, linear in these.
+/// `tanh(x R + b)` with fixed random `R` and `b`: functions that are not linear in the inputs
+/// become approximately linear in these features.
 ///
-/// The paper's readout is linear. Its public code can put three times as many
-/// units as inputs in front, without `b`, with `R` of Frobenius norm 1 on the
-/// inputs as they are. Sums over large graphs saturate such units, so here the
-/// inputs are centred and divided by their standard deviations first, and `R`
-/// is scaled so that what goes into a unit has a variance near 1 whatever the
-/// number of inputs.
+/// The paper's readout is linear. Its public code can put three times as many units as inputs in
+/// front, without `b`, and with an `R` of Frobenius norm 1 applied to the raw inputs. Sums over
+/// large graphs saturate such units. So here the inputs are first centred and divided by their
+/// standard deviations, and `R` is scaled so that the argument of each unit has a variance near 1
+/// for any number of inputs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RandomFeatures {
     weights: Array2<f64>,
@@ -25,8 +24,8 @@ pub struct RandomFeatures {
 }
 
 impl RandomFeatures {
-    /// Draws `units` for inputs distributed like those `columns`: `R` and `b`
-    /// uniform in (-1, 1), `R` times `sqrt(3 / inputs)`.
+    /// Draws `units` units for inputs with the statistics `columns`: `R` and `b` uniform in (-1,
+    /// 1), `R` multiplied by `sqrt(3 / inputs)`.
     pub fn draw(units: usize, columns: &Columns, seed: u64) -> Self {
         let inputs = columns.mean().len();
         let scale = (3.0 / inputs.max(1) as f64).sqrt();
@@ -35,7 +34,7 @@ impl RandomFeatures {
             Array2::from_shape_simple_fn((inputs, units), || scale * stream.uniform_in(-1.0, 1.0));
         let mut stream = Stream::new(seed, "random features", [1, 0]);
         let bias = Array1::from_shape_simple_fn(units, || stream.uniform_in(-1.0, 1.0));
-        // Standardising the inputs is one affine map after another: one is enough.
+        // Fold the standardisation of the inputs into the weights and biases.
         weights /= &columns.deviations().insert_axis(Axis(1));
         let bias = bias - columns.mean().dot(&weights);
         Self { weights, bias }

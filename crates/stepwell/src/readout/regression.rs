@@ -1,4 +1,4 @@
-//! Which ridge regressions a readout consists of.
+//! The ridge regressions that a readout consists of.
 
 use ndarray::{ArrayView1, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
@@ -8,30 +8,29 @@ use crate::config::{ClassWeight, Metric};
 use crate::error::{Error, Result};
 use crate::targets::{Census, Task};
 
-/// One ridge regression: some targets that are known for the same rows, and how
-/// much the rows of a class count.
+/// One ridge regression: some targets that are known for the same rows, and the weights of the
+/// classes.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Regression {
     pub targets: Vec<usize>,
-    /// 1 for balanced class weights, else 0.
+    /// 1 for balanced class weights, otherwise 0.
     pub balance: f64,
-    /// The weight of the rows of each class; none where all count alike.
+    /// The weight of the rows of each class; `None` if all weigh the same.
     class_weights: Option<Vec<f64>>,
-    /// Rows for which its targets are known.
+    /// Number of rows with known targets.
     pub known: u64,
 }
 
-/// What `auto` class weights are made of: readouts without and with balanced weights, and
-/// blends of the two.
+/// The readouts that `auto` class weights blend: without and with balanced weights.
 const BALANCES: [f64; 2] = [0.0, 1.0];
 
-/// Of more targets `auto` weighs no classes. Every target would need regressions of its own, where
-/// targets that are known for the same rows share one.
+/// With more targets, `auto` uses no class weights. Every target would need its own regressions,
+/// whereas targets that are known for the same rows can share one.
 const MOST_BALANCED: usize = 3;
 
 impl Regression {
-    /// All that are needed, those of a target next to each other: of equal ones the first
-    /// is preferred.
+    /// All regressions that are needed. Those of one target are adjacent; of equally good ones, the
+    /// first is preferred.
     pub fn all(task: Task, census: &Census, class_weight: &ClassWeight, metric: Metric) -> Result<Vec<Self>> {
         let known = |target: usize| census.counts(target).iter().sum();
         let alike = |balance| {
@@ -44,7 +43,7 @@ impl Regression {
             return match class_weight {
                 ClassWeight::None | ClassWeight::Auto => Ok(alike(0.0).collect()),
                 _ => {
-                    let (expected, found) = ("none for a regression".into(), "class weights".into());
+                    let (expected, found) = ("none for a regression".into(), "weights".into());
                     Err(Error::BadOption { name: "class_weight", expected, found })
                 }
             };
@@ -74,8 +73,7 @@ impl Regression {
         Ok(all)
     }
 
-    /// How many regressions, this one included, follow that have the same target and differ in
-    /// class weights alone.
+    /// The number of leading regressions with the same targets, which differ only in class weights.
     pub fn run(all: &[Self]) -> usize {
         all.iter().take_while(|other| other.targets == all[0].targets).count()
     }
@@ -85,7 +83,7 @@ impl Regression {
         self.class_weights.as_ref().map_or(1.0, |weights| weights[class])
     }
 
-    /// The same for the rows of one class alone, which count alike.
+    /// The same regression on the rows of one class only, with equal weights.
     pub fn of_class(&self, class: usize, num_classes: usize) -> Self {
         let weights = (0..num_classes).map(|other| f64::from(u8::from(other == class))).collect();
         let (targets, class_weights) = (self.targets.clone(), Some(weights));
@@ -97,8 +95,8 @@ impl Regression {
         self.targets.iter().flat_map(|&target| task.columns_of(target)).collect()
     }
 
-    /// Hands on the rows whose targets are known, with the columns of its targets, and how
-    /// much they count.
+    /// Passes the rows with known targets on to `take`, with the columns of its targets and the
+    /// weights.
     pub fn select(
         &self,
         task: Task,
@@ -114,7 +112,7 @@ impl Regression {
         let chosen = |row: usize| match &self.class_weights {
             _ if y[(row, first)].is_nan() => false,
             None => true,
-            // A class that does not count is left out, which saves time.
+            // Skip classes of weight 0 to save time.
             Some(weights) => {
                 weights[task.class_of(y.row(row).slice(s![columns[0]..=columns[columns.len() - 1]]))] > 0.0
             }
@@ -141,7 +139,7 @@ impl Regression {
         }
     }
 
-    /// What a row's weight is multiplied by to give its own, without that of its class.
+    /// The factor that removes the class weight from a row's weight.
     pub fn own_share(&self, task: Task, truth: ArrayView1<'_, f64>) -> f64 {
         match &self.class_weights {
             Some(weights) if weights[task.class_of(truth)] > 0.0 => 1.0 / weights[task.class_of(truth)],

@@ -1,11 +1,11 @@
-//! Ridge regression for all strengths of the penalty at once.
+//! Ridge regression for all penalties at once.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::moments::{Moments, Scatter, deviations};
 use super::rows;
 use crate::config::check_alpha;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_rows};
 use crate::linalg;
 use crate::linalg::spectrum::{self, Singular, Spectrum};
 
@@ -19,13 +19,14 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// The coefficients for one strength of the penalty alone: those of
-    /// [`RidgePath::solve`], some twenty times faster, since the equations
-    /// `(Sxx + alpha) W = Sxy` are solved once instead of decomposed for all.
+    /// The coefficients for a single alpha: those of [`RidgePath::solve`], some twenty times
+    /// faster, because the equations `(Sxx + alpha) W = Sxy` are solved once instead of being
+    /// decomposed for all alphas.
     pub fn of_moments(moments: &Moments, alpha: f64, standardize: bool) -> Result<Self> {
         check_alpha(alpha, true)?;
         let mut equations = Equations::new(moments, standardize)?;
-        // Without a penalty worth the name, columns that are nearly collinear need the path's care.
+        // With a negligible penalty, nearly collinear columns need the more careful solution of the
+        // path.
         if alpha <= NEARLY_SINGULAR * equations.xx.diag().sum() {
             return RidgePath::from_equations(equations)?.solve(alpha);
         }
@@ -37,7 +38,7 @@ impl Coefficients {
         }
     }
 
-    /// From weights for inputs divided by `scales`.
+    /// Converts weights for inputs divided by `scales`.
     pub(super) fn unscaled(
         weights: Array2<f64>,
         scales: &Array1<f64>,
@@ -54,7 +55,7 @@ impl Coefficients {
     }
 }
 
-/// A penalty below this part of the trace of `Sxx` leaves the equations all but singular.
+/// A penalty below this fraction of the trace of `Sxx` leaves the equations nearly singular.
 const NEARLY_SINGULAR: f64 = 1e-12;
 
 /// The equations `(Sxx + alpha) W = Sxy` for inputs divided by their scales.
@@ -71,7 +72,7 @@ impl Equations {
     pub fn new(moments: &Moments, standardize: bool) -> Result<Self> {
         let scatter = moments.scatter();
         if scatter.weight.is_nan() || scatter.weight <= 0.0 {
-            return Err(Error::Length { what: "rows with a positive weight", expected: 1, found: 0 });
+            return Err(no_rows("rows with a positive weight"));
         }
         let scales = if standardize { scatter.deviations() } else { Array1::ones(scatter.x_mean.len()) };
         let Scatter { weight, x_mean, y_mean, mut xx, mut xy, .. } = scatter;
@@ -85,11 +86,11 @@ impl Equations {
     }
 }
 
-/// Rows that count, as the equations see them: less their mean, inputs divided by their scales, both
-/// multiplied by the roots of the rows' weights.
+/// The rows with a positive weight as they enter the equations: minus the mean, inputs divided by
+/// their scales, inputs and targets multiplied by the square roots of the rows' weights.
 #[derive(Clone, Debug)]
 pub(super) struct Centred {
-    /// Which of the rows have a positive weight.
+    /// The positions of the rows with a positive weight.
     pub chosen: Vec<usize>,
     /// Their weights.
     pub weights: Array1<f64>,
@@ -103,7 +104,7 @@ pub(super) struct Centred {
 }
 
 impl Centred {
-    /// Nothing if no row counts.
+    /// Returns `None` if no row has a positive weight.
     pub fn new(
         x: ArrayView2<'_, f64>,
         y: ArrayView2<'_, f64>,
@@ -139,35 +140,34 @@ impl Centred {
 
 /// The minimum of `Σ w |y - x W - b|² + alpha |W|²` for every `alpha`.
 ///
-/// With the scatter of the inputs decomposed once, `Sxx = Q L Qᵀ`, the answer
-/// is `W = Q (L + alpha)⁻¹ Qᵀ Sxy` and costs a product for each alpha. The
-/// intercept is not penalised.
+/// Decomposes the scatter of the inputs once, `Sxx = Q L Qᵀ`. The solution is
+/// `W = Q (L + alpha)⁻¹ Qᵀ Sxy` and costs one product per alpha. The intercept is not penalised.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RidgePath {
     pub(super) weight: f64,
     pub(super) x_mean: Array1<f64>,
     pub(super) y_mean: Array1<f64>,
-    /// What inputs are divided by: 1 or their standard deviations.
+    /// Divisors of the inputs: 1 or their standard deviations.
     pub(super) scales: Array1<f64>,
-    /// L, not negative.
+    /// The eigenvalues L, not negative.
     pub(super) values: Array1<f64>,
-    /// Columns of Q, as rows.
+    /// The columns of Q, as rows.
     pub(super) directions: Array2<f64>,
     /// `Qᵀ Sxy`.
     pub(super) alignment: Array2<f64>,
-    /// `Sxx` and `Sxy`, where the path was made of them.
+    /// `Sxx` and `Sxy`, if the path was made from them.
     equations: Option<(Array2<f64>, Array2<f64>)>,
-    /// Below it an eigenvalue cannot be told from 0.
+    /// Eigenvalues below this are indistinguishable from 0.
     negligible: f64,
-    /// How many of the values, the largest first, span the centred rows, where
-    /// these are few and independent: without a penalty every row is met.
+    /// The number of leading eigenvalues that span the centred rows, if the rows are few and
+    /// independent. Without a penalty every row is then fitted exactly.
     pub(super) span: Option<usize>,
 }
 
 impl RidgePath {
-    /// The path for the rows behind these moments. With `standardize` the
-    /// penalty is that for inputs divided by their standard deviations; the
-    /// coefficients are for the inputs as they are in any case.
+    /// The path for the rows behind these moments. With `standardize`, the penalty applies to
+    /// inputs divided by their standard deviations. The coefficients always apply to the inputs as
+    /// they are.
     pub fn new(moments: &Moments, standardize: bool) -> Result<Self> {
         Self::from_equations(Equations::new(moments, standardize)?)
     }
@@ -176,7 +176,8 @@ impl RidgePath {
         let Equations { weight, x_mean, y_mean, scales, xx, xy } = equations;
         let Spectrum { values, vectors: directions } = spectrum::symmetric(xx.view())?;
         let values = values.mapv(|value| value.max(0.0));
-        // The sums behind the scatter are rounded in the last place of its largest entries.
+        // The sums behind the scatter have rounding errors in the last place of its largest
+        // entries.
         let negligible = f64::EPSILON * xx.nrows() as f64 * largest(&values);
         let alignment = linalg::multiply(directions.view(), xy.view());
         let (equations, span) = (Some((xx, xy)), None);
@@ -194,9 +195,8 @@ impl RidgePath {
         })
     }
 
-    /// The path for rows at hand. Fewer rows than columns are decomposed
-    /// themselves, which keeps more digits than their scatter and, if they are
-    /// far fewer, is faster.
+    /// The path for rows in memory. If there are fewer rows than columns, the rows themselves are
+    /// decomposed: this keeps more digits than their scatter and, if they are far fewer, is faster.
     pub fn from_rows(
         x: ArrayView2<'_, f64>,
         y: ArrayView2<'_, f64>,
@@ -215,14 +215,14 @@ impl RidgePath {
         }
     }
 
-    /// The path for rows that are fewer than their columns.
+    /// The path for fewer rows than columns.
     pub(super) fn of_centred(rows: &Centred) -> Result<Self> {
         let inputs = rows.x.ncols();
         let Singular { values, left, right: directions } = spectrum::of_few_rows(rows.x.view())?;
         let alignment = linalg::multiply(left.t(), rows.y.view()) * values.view().insert_axis(Axis(1));
         let negligible = (f64::EPSILON * inputs as f64 * largest(&values)).powi(2);
-        // Centred, they have one dimension less. The vectors are sorted by value, and
-        // those of values this far above rounding are good to ten digits.
+        // Centring removes one dimension. Values are sorted, and vectors of values this far above
+        // rounding are accurate to ten digits.
         let independent = values.iter().take_while(|value| **value > 1e-6 * largest(&values)).count();
         let span = (independent + 1 == rows.chosen.len()).then_some(independent);
         let (values, equations) = (values.mapv(|value| value * value), None);
@@ -250,11 +250,11 @@ impl RidgePath {
         self.y_mean.len()
     }
 
-    /// The coefficients for one strength of the penalty, which is not negative.
+    /// The coefficients for one alpha, which must not be negative.
     ///
-    /// Without a penalty, several solutions are equally good when inputs are
-    /// collinear. The shortest is returned: directions in which the inputs do
-    /// not vary beyond rounding get no weight.
+    /// Without a penalty and with collinear inputs, several solutions are equally good. This
+    /// returns the shortest: directions in which the inputs do not vary beyond rounding get no
+    /// weight.
     pub fn solve(&self, alpha: f64) -> Result<Coefficients> {
         check_alpha(alpha, true)?;
         Coefficients::unscaled(self.scaled_weights(alpha), &self.scales, &self.x_mean, &self.y_mean)
@@ -267,14 +267,14 @@ impl RidgePath {
             |aligned: &Array2<f64>| linalg::multiply(self.directions.t(), (aligned * &inverse).view());
         let weights = apply(&self.alignment);
         let Some((xx, xy)) = &self.equations else { return weights };
-        // The decomposition is good to the last place of the largest columns; what
-        // it leaves of the equations themselves is good for the small ones too.
+        // The decomposition is accurate to the last place of the largest columns. One step of
+        // iterative refinement with the equations themselves makes small columns accurate, too.
         let left = xy - linalg::multiply(xx.view(), weights.view()) - alpha * &weights;
         let correction = apply(&linalg::multiply(self.directions.view(), left.view()));
         weights + correction
     }
 
-    /// The diagonal of `(L + alpha)⁻¹`; where that says nothing, 0.
+    /// The diagonal of `(L + alpha)⁻¹`; 0 for negligible eigenvalues if alpha is 0.
     pub(super) fn inverse(&self, alpha: f64) -> Array1<f64> {
         self.values.mapv(
             |value| {

@@ -1,8 +1,8 @@
-//! Rows on their way in: checked, then gathered into blocks of one size.
+//! Checks incoming rows and collects them into blocks of a fixed size.
 //!
-//! Sums are made block by block, and where a block ends depends on how many
-//! rows came before, not on how many the caller handed over at a time. So the
-//! last bits of a result do not depend on that either.
+//! Sums are computed block by block. Where a block ends depends only on the number of earlier rows,
+//! not on how many rows the caller passes at a time. So the last bits of a result do not depend on
+//! that either.
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ use crate::colours::ColourRows;
 use crate::error::{Error, Result, same_length};
 use crate::reservoir::Embedding;
 
-/// Rows of a block.
+/// Number of rows of a block.
 pub(super) const BLOCK: usize = 512;
 
-/// What is read of graphs, a row each: their vectors, and the colours of their vertices where
-/// landmarks are compared by them.
+/// The input of the readout, one row per graph: vectors and, if landmarks compare them, the colours
+/// of the vertices.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// A row per graph.
     pub vectors: ArrayView2<'a, f64>,
-    /// The colours of as many graphs.
+    /// The colours of the same graphs.
     pub colours: Option<ColourRows<'a>>,
 }
 
@@ -41,34 +41,34 @@ impl<'a> From<&'a Embedding> for Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// How many there are.
+    /// Number of rows.
     pub fn len(self) -> usize {
         self.vectors.nrows()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Some of them.
+    /// A range of rows.
     pub fn of(&self, rows: Range<usize>) -> Rows<'_> {
         let vectors = self.vectors.slice(s![rows.clone(), ..]);
         Rows { vectors, colours: self.colours.map(|colours| colours.of(rows)) }
     }
 
-    /// The rows in pieces of so many.
+    /// The rows in pieces of `size` rows.
     pub(super) fn pieces(&self, size: usize) -> impl Iterator<Item = Rows<'_>> {
         (0..self.len()).step_by(size).map(move |first| self.of(first..self.len().min(first + size)))
     }
 
-    /// Refuses colours of other graphs.
+    /// Checks that there are colours for every row.
     pub(super) fn check(self) -> Result<()> {
         self.colours.map_or(Ok(()), |colours| same_length("rows of colours", self.len(), colours.len()))
     }
 }
 
-/// What is known of rows beside inputs and targets: of all, or of none.
+/// Weights and keys of rows: for all rows, or for none.
 ///
 /// ```
 /// use stepwell::readout::Sample;
@@ -77,34 +77,34 @@ impl<'a> Rows<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample<'a> {
-    /// How much each row counts; 1 where this is not given.
+    /// The weight of each row; 1 if absent.
     pub weights: Option<&'a [f64]>,
-    /// What landmarks are drawn by: the [keys](crate::graph::GraphBatch::keys) of
-    /// the graphs. Where this is not given, the bits of the rows decide, which
-    /// differ in the last place from one kind of processor to the next.
+    /// The [keys](crate::graph::GraphBatch::keys) of the graphs, by which landmarks are sampled. If
+    /// absent, the bits of the rows decide, which differ in the last place between kinds of
+    /// processors.
     pub keys: Option<&'a [u64]>,
 }
 
 impl<'a> Sample<'a> {
-    /// Of graphs with these keys, which count alike.
+    /// Graphs with these keys and equal weights.
     pub fn with_keys(keys: &'a [u64]) -> Self {
         Self { weights: None, keys: Some(keys) }
     }
 
-    /// What is known of some of the rows.
+    /// The weights and keys of a range of rows.
     pub(super) fn of(self, rows: Range<usize>) -> Self {
         let Self { weights, keys } = self;
         Self { weights: weights.map(|all| &all[rows.clone()]), keys: keys.map(|all| &all[rows]) }
     }
 
-    /// Refuses what does not fit so many rows.
+    /// Checks that there are weights and keys for `rows` rows.
     pub(crate) fn check(self, rows: usize) -> Result<()> {
         self.keys.map_or(Ok(()), |keys| same_length("keys", rows, keys.len()))?;
         weights(self.weights, rows)
     }
 }
 
-/// Refuses rows that do not fit or are not finite, and weights that are negative.
+/// Rejects rows of the wrong length or with infinite or NaN values, and negative weights.
 pub(super) fn check(
     x: ArrayView2<'_, f64>,
     y: ArrayView2<'_, f64>,
@@ -119,7 +119,7 @@ pub(super) fn check(
     self::weights(weights, x.nrows())
 }
 
-/// Refuses weights that are too few or too many, or negative.
+/// Rejects a wrong number of weights, and negative weights.
 pub(super) fn weights(weights: Option<&[f64]>, rows: usize) -> Result<()> {
     let Some(weights) = weights else { return Ok(()) };
     same_length("weights", rows, weights.len())?;
@@ -129,7 +129,7 @@ pub(super) fn weights(weights: Option<&[f64]>, rows: usize) -> Result<()> {
     }
 }
 
-/// Numbers as a matrix.
+/// Reshapes a list into a matrix.
 pub(super) fn shaped(numbers: Vec<f64>, shape: (usize, usize)) -> Result<Array2<f64>> {
     let found = numbers.len();
     Array2::from_shape_vec(shape, numbers).map_err(|_| Error::Length {
@@ -140,7 +140,7 @@ pub(super) fn shaped(numbers: Vec<f64>, shape: (usize, usize)) -> Result<Array2<
 }
 
 pub(super) fn finite(what: &'static str, matrix: ArrayView2<'_, f64>) -> Result<()> {
-    // Most are, and a loop without an exit takes several at a time.
+    // Usually all are finite, and a loop without an exit can be vectorised.
     if matrix.iter().fold(true, |all, x| all & x.is_finite()) {
         return Ok(());
     }
@@ -150,7 +150,7 @@ pub(super) fn finite(what: &'static str, matrix: ArrayView2<'_, f64>) -> Result<
     }
 }
 
-/// The rows of a block that is not full yet: inputs and targets side by side.
+/// The rows of an incomplete block: inputs and targets side by side.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Pending {
     #[serde(with = "binary::list")]
@@ -160,7 +160,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Adds rows; `full` gets every block that becomes complete.
+    /// Adds rows. Calls `full` with every block that becomes complete.
     pub fn extend(
         &mut self,
         x: ArrayView2<'_, f64>,

@@ -1,4 +1,4 @@
-//! Tests of several targets with gaps, and of what readouts are chosen by.
+//! Tests of several targets with gaps, and of the choices of readouts.
 
 use ndarray::{Array2, ArrayView2, Axis, array, s};
 
@@ -8,7 +8,7 @@ use crate::metrics::{Judged, Truth};
 use crate::rng::Stream;
 use crate::targets::{Encoded, Targets, Task};
 
-/// Rows, and targets that depend on them; every third target is complete, the others have gaps.
+/// Rows, and targets that depend on them. Every third target is complete; the others have gaps.
 fn drawn(rows: usize, columns: usize, targets: usize, binary: bool) -> (Array2<f64>, Targets) {
     let mut stream = Stream::new(3, "several targets", [rows as u64, targets as u64]);
     let x = Array2::from_shape_simple_fn((rows, columns), || stream.normal());
@@ -40,7 +40,7 @@ fn known(targets: &Targets, target: usize) -> (Vec<usize>, Targets) {
 fn every_target_is_what_it_would_be_alone() {
     for binary in [false, true] {
         for class_weight in [ClassWeight::None, ClassWeight::Balanced, ClassWeight::Auto] {
-            // Of more than three targets, `auto` weighs no classes.
+            // With more than three targets, `auto` uses no class weights.
             let count = if class_weight == ClassWeight::Auto { 3 } else { 7 };
             let (x, targets) = drawn(120, 6, count, binary);
             if !binary && class_weight == ClassWeight::Balanced {
@@ -54,7 +54,8 @@ fn every_target_is_what_it_would_be_alone() {
                 let found = all.predict(x.view()).unwrap();
                 for target in 0..count {
                     let (rows, alone) = known(&targets, target);
-                    // Landmarks and their scales come from all rows: only complete targets see the same.
+                    // Landmarks and their scales come from all rows, so only complete targets have
+                    // the same ones.
                     if landmarks > 0 && rows.len() < 120 {
                         continue;
                     }
@@ -81,7 +82,7 @@ fn targets_that_are_known_together_are_one_regression() {
         let (census, task) = (encoded.census(), encoded.task());
         regression::Regression::all(task, &census, weight, metric).unwrap().len()
     };
-    // Complete ones, and four patterns of gaps.
+    // One regression for the complete targets, and one for each of four patterns of gaps.
     assert_eq!(count(7, &ClassWeight::None, Metric::RocAuc), 5);
     assert_eq!(count(7, &ClassWeight::Balanced, Metric::RocAuc), 7);
     assert_eq!(count(3, &ClassWeight::Auto, Metric::RocAuc), 2 * 3);
@@ -108,7 +109,7 @@ fn rows_without_any_target_change_nothing() {
     }
 }
 
-/// Decision values of every row from a regression that has not seen it.
+/// Decision values of every row from a regression trained without it.
 fn loop_over(x: &Array2<f64>, y: &Array2<f64>, weights: &[f64], alpha: f64) -> Array2<f64> {
     let mut decisions = Array2::zeros(y.dim());
     for row in 0..x.nrows() {
@@ -199,7 +200,8 @@ fn leave_one_out_metrics_are_those_of_the_explicit_loop() {
 
 #[test]
 fn squared_errors_decide_between_alphas_of_equal_metric() {
-    // Classes far apart: every alpha ranks all rows correctly, and the largest predicts one class.
+    // Well separated classes: every alpha ranks all rows correctly, and the largest predicts one
+    // class.
     let x = Array2::from_shape_fn((40, 1), |(row, _)| if row < 36 { -5.0 } else { 5.0 } + row as f64 / 100.0);
     let y = Array2::from_shape_fn((40, 1), |(row, _)| f64::from(u8::from(row >= 36)));
     let encoded = Encoded::new(&Targets::Binary(y.clone())).unwrap();
@@ -237,7 +239,7 @@ fn a_metric_of_another_kind_of_target_is_refused() {
     let options = ReadoutOptions { metric: Metric::RocAuc, ..Default::default() };
     let x = array![[0.0], [1.0], [2.0]];
     let refused = Readout::fit(x.view(), &encoded, Sample::default(), &options, 0).unwrap_err().to_string();
-    assert_eq!(refused, "metric: expected one of RMSE, MAE, R², found ROC-AUC");
+    assert_eq!(refused, "metric: expected one of rmse, mae, r2, found roc-auc");
     let options = ReadoutOptions { class_weight: ClassWeight::Balanced, ..Default::default() };
     let refused = Readout::fit(x.view(), &encoded, Sample::default(), &options, 0).unwrap_err().to_string();
     assert!(refused.starts_with("class_weight: expected none"), "{refused}");
@@ -274,7 +276,7 @@ fn a_blend_of_readouts_is_what_the_loop_says_of_it() {
     let readout = Readout::fit(x.view(), &encoded, Sample::default(), &options, 0).unwrap();
     let found = &readout.assessments().unwrap()[0];
     assert!((found.value.unwrap() - largest).abs() < 1e-9, "{found:?}, the loop has {blends:?}");
-    // The readout is the blend of the two.
+    // The readout is the blend of both.
     let of = |class_weight: ClassWeight| {
         let options = ReadoutOptions { class_weight, ..options.clone() };
         Readout::fit(x.view(), &encoded, Sample::default(), &options, 0).unwrap().predict(x.view()).unwrap()

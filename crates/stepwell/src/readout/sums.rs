@@ -1,4 +1,4 @@
-//! What is added up of rows for a regression.
+//! The sums that a regression accumulates over rows.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use super::ridge::Coefficients;
 use super::rows;
 use crate::error::{Result, same_length};
 
-/// Whether all rows so far were equal, and to what.
+/// Whether all rows so far were equal, and the first row.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Alike {
     first: Option<Vec<f64>>,
@@ -38,14 +38,14 @@ impl Alike {
     }
 }
 
-/// Rows while they are fewer than their columns, then their moments: few rows are better known by their
-/// inner products.
+/// Stores rows while they are fewer than their columns, because inner products are then more
+/// accurate; later, their moments.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Sums {
     inputs: usize,
     targets: usize,
     kind: Kind,
-    /// Made of few rows when it is first asked for.
+    /// Computed from few rows on first use.
     #[serde(skip)]
     ridge: OnceLock<FewRidge>,
 }
@@ -67,7 +67,7 @@ struct Few {
 }
 
 impl Few {
-    /// The rows as matrices of so many inputs and targets.
+    /// The rows as matrices with `inputs` and `targets` columns.
     fn shaped(&self, inputs: usize, targets: usize) -> Result<(ArrayView2<'_, f64>, ArrayView2<'_, f64>)> {
         let count = self.weights.len();
         same_length("inputs of few rows", count * inputs, self.x.len())?;
@@ -80,7 +80,7 @@ impl Few {
 }
 
 impl Sums {
-    /// Before any row of so many, as far as is known.
+    /// Starts without rows. `rows` is the expected number of rows.
     pub fn new(inputs: usize, targets: usize, rows: u64) -> Result<Self> {
         let kind = if rows < inputs as u64 {
             Moments::width(inputs, targets)?;
@@ -109,7 +109,7 @@ impl Sums {
         }
     }
 
-    /// Adds rows up once they are many.
+    /// Replaces the rows by their moments once there are many.
     fn add_up_many(&mut self) -> Result<()> {
         if let Kind::Few(few) = &self.kind
             && few.weights.len() >= self.inputs
@@ -126,14 +126,14 @@ impl Sums {
         Ok(moments)
     }
 
-    /// Adds the rows that wait for a block to become full.
+    /// Adds the rows that wait for a full block.
     pub fn settle(&mut self) {
         if let Kind::Many(moments) = &mut self.kind {
             moments.settle();
         }
     }
 
-    /// The same with every row weighted by a factor.
+    /// The same with all row weights multiplied by a factor.
     pub fn scaled(&self, factor: f64) -> Self {
         let kind = match &self.kind {
             Kind::Many(moments) => Kind::Many(moments.scaled(factor)),
@@ -168,7 +168,7 @@ impl Sums {
         }
     }
 
-    /// The regression of rows that are few.
+    /// The regression of few rows.
     fn ridge(&self, few: &Few, standardize: bool) -> Result<&FewRidge> {
         if let Some(ridge) = self.ridge.get() {
             return Ok(ridge);

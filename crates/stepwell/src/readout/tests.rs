@@ -1,5 +1,5 @@
-//! Ridge regression against the normal equations, leave-one-out against really
-//! leaving rows out, moments against sums over all rows.
+//! Compares ridge regression with the normal equations, leave-one-out with actually leaving rows
+//! out, and moments with sums over all rows.
 
 use ndarray::{Array1, Array2, Axis, array, concatenate, s};
 use proptest::prelude::*;
@@ -9,13 +9,13 @@ use crate::error::Error;
 use crate::rng::Stream;
 use crate::targets::{Census, Encoded, Labels, Targets, Task, decode_classes};
 
-/// Classes named by their numbers, some of which may have no row.
+/// Classes named by integers, some of which may have no rows.
 fn encoded(classes: &[usize], num_classes: i64) -> Encoded {
     let targets = Targets::integers(classes.iter().map(|&class| class as i64).collect());
     Encoded::with_classes(&targets, Labels::Int((0..num_classes).collect())).unwrap()
 }
 
-/// Rows with columns of different size and mean, and targets that depend on them.
+/// Rows whose columns differ in size and mean, and targets that depend on them.
 struct Rows {
     x: Array2<f64>,
     y: Array2<f64>,
@@ -83,7 +83,7 @@ fn eliminate(mut a: Array2<f64>, mut b: Array2<f64>) -> Array2<f64> {
     Array2::from_shape_fn(b.dim(), |(i, j)| b[(i, j)] / a[(i, i)])
 }
 
-/// The normal equations of inputs and a column of ones, which is not penalised.
+/// The normal equations of the inputs and an unpenalised column of ones.
 fn by_normal_equations(rows: &Rows, alpha: f64) -> Coefficients {
     let inputs = rows.x.ncols();
     let x = concatenate![Axis(1), rows.x, Array2::ones((rows.x.nrows(), 1))];
@@ -97,7 +97,7 @@ fn by_normal_equations(rows: &Rows, alpha: f64) -> Coefficients {
     }
 }
 
-/// The largest difference over the largest entry.
+/// The largest difference divided by the largest entry.
 fn relative<'a>(
     found: impl IntoIterator<Item = &'a f64>,
     expected: impl IntoIterator<Item = &'a f64>,
@@ -295,7 +295,7 @@ fn a_row_is_predicted_alike_in_any_company() {
 #[test]
 fn collinear_and_constant_columns_share_or_get_nothing() {
     let Rows { x, y, weights } = rows(60, 4, 2, 1);
-    // The first column three times, once doubled, and two constant columns.
+    // The first column three times, the last of them doubled, and two constant columns.
     let first = x.slice(s![.., ..1]);
     let constant = Array2::from_elem((60, 2), 1e6 / 3.0);
     let many = Rows {
@@ -307,7 +307,7 @@ fn collinear_and_constant_columns_share_or_get_nothing() {
     let alone = few.path().solve(0.0).unwrap();
     for (alpha, tolerance) in [(0.0, 1e-9), (1e-5, 1e-5)] {
         let shared = many.path().solve(alpha).unwrap();
-        // The shortest way to have weights a, b, c with a + b + 2c fixed is 1 : 1 : 2.
+        // With a + b + 2c fixed, the shortest weights a, b, c are in the ratio 1 : 1 : 2.
         let mut expected = Array2::zeros((8, 2));
         expected.slice_mut(s![..4, ..]).assign(&alone.weights);
         for (row, share) in [(0, 1.0 / 6.0), (4, 1.0 / 6.0), (5, 2.0 / 6.0)] {
@@ -327,8 +327,8 @@ fn without_penalty_few_rows_are_met_by_the_shortest_coefficients() {
         let found = path.solve(0.0).unwrap();
         let predicted = rows.x.dot(&found.weights) + &found.intercept;
         assert!(relative(&predicted, &rows.y) < 1e-9, "rows are met");
-        // The shortest are combinations of the centred rows: X̃ᵀ (X̃X̃ᵀ)⁺ ỹ, and
-        // leaving the last row out of X̃ makes the inverse a proper one.
+        // The shortest solutions are combinations of the centred rows, X̃ᵀ (X̃X̃ᵀ)⁺ ỹ. Without its
+        // last row, X̃X̃ᵀ has a proper inverse.
         let centred = &rows.x - &rows.x.mean_axis(Axis(0)).unwrap();
         let basis = centred.slice(s![..5, ..]);
         let target = &rows.y.slice(s![..5, ..]) - &rows.y.mean_axis(Axis(0)).unwrap();
@@ -362,26 +362,26 @@ fn one_row_is_met_by_the_intercept_and_says_nothing_about_alpha() {
 
 #[test]
 fn errors_lost_in_rounding_are_not_mistaken_for_small_ones() {
-    // More columns than rows and next to no penalty: every row is met exactly.
+    // More columns than rows and almost no penalty: every row is fitted exactly.
     let rows = rows(20, 60, 1, 4);
     let path = RidgePath::new(&rows.moments(), false).unwrap();
     let errors = rows.leave_one_out(&path, &[1e-16, 1e-2]);
     assert_eq!(errors.means()[0], f64::INFINITY);
     assert_eq!(errors.best(), 1e-2);
-    // From the rows themselves nothing is lost: errors settle as the penalty goes to 0.
+    // From the rows themselves no digits are lost: errors converge as the penalty goes to 0.
     let errors = rows.leave_one_out(&rows.path(), &[1e-9, 1e-16, 1e-200]).means();
     assert!(relative(&errors, &[errors[0]; 3]) < 1e-8, "{errors:?}");
-    // Unless they repeat each other: then one is known from the other, or the two disagree.
+    // Repeated rows: each is known from its twin, or the twins disagree.
     let twice = |y: &Array2<f64>| {
         let (x, weights) = (concatenate![Axis(0), rows.x, rows.x], vec![1.0; 40]);
         let rows = Rows { x, y: y.clone(), weights };
         rows.leave_one_out(&rows.path(), &[1e-6]).means()[0]
     };
     assert!(twice(&concatenate![Axis(0), rows.y, rows.y]) < 1e-8);
-    // Each is predicted as its twin is: off by 2 for all.
+    // Each row is predicted by its twin: all are off by 2.
     let apart = twice(&concatenate![Axis(0), &rows.y - 1.0, &rows.y + 1.0]);
     assert!((apart - 4.0).abs() < 1e-6, "{apart}");
-    // A row alone in a huge column is nearly met; that alone is no rounding.
+    // A row that is alone in a huge column is fitted almost exactly, which is not a rounding error.
     let mut x = Array2::from_shape_fn((8, 2), |(i, j)| ((3 * i + j) as f64).sin());
     x.column_mut(1).assign(&array![0.0, 0.0, 1e5, 0.0, 0.0, 0.0, 0.0, 0.0]);
     let lonely = Rows { y: x.slice(s![.., ..1]).to_owned(), x, weights: vec![1.0; 8] };
@@ -465,11 +465,11 @@ fn what_does_not_fit_is_refused_by_name() {
     assert_eq!(refused(&mut moments, &bad, &y, None), "input of row 1 is NaN; expected a finite number");
     assert_eq!(refused(&mut moments, &x, &y, Some(&[1.0])), "weights: expected 2, found 1");
     let found = refused(&mut moments, &x, &y, Some(&[1.0, -2.0]));
-    assert_eq!(found, "row 1 has weight -2; expected a finite number that is not negative");
+    assert_eq!(found, "row 1 has weight -2; expected a finite number of at least 0");
     assert!(RidgePath::new(&moments, false).is_err(), "nothing was taken");
     moments.observe(x.view(), y.view(), Some(&[0.0, 0.0])).unwrap();
     let found = RidgePath::new(&moments, false).unwrap_err();
-    assert_eq!(found.to_string(), "rows with a positive weight: expected 1, found 0");
+    assert_eq!(found.to_string(), "rows with a positive weight: expected at least one, found none");
     assert!(moments.merge(&Moments::new(3, 1).unwrap()).is_err());
     assert!(Moments::new(usize::MAX, 1).is_err());
     moments.observe(array![[1e300, 0.0], [-1e300, 1.0]].view(), y.view(), None).unwrap();
@@ -556,7 +556,8 @@ fn rows_in_pieces_train_the_same_readout_bit_for_bit() {
                     x.axis_chunks_iter(Axis(0), size).try_for_each(|x| take(x.into()))
                 });
                 assert_eq!(found.unwrap().readout, whole, "{n} {d} {random_features} {landmarks}");
-                // The same by workers that each have some of the rows, and send what they gather as text.
+                // The same with workers that each hold some of the rows and exchange their results
+                // as JSON.
                 let mut fit = ReadoutFit::new(d, targets.task(), &targets.census(), &options, 4).unwrap();
                 let merged = loop {
                     let sent = serde_json::to_string(&fit).unwrap();
@@ -610,7 +611,7 @@ fn lots_drawn_beforehand_give_the_same_landmarks() {
     others.observe(&keys[..150]);
     lots.merge(others);
     assert_eq!(trained(Some(&lots)), (expected.clone(), 3));
-    // Graphs that have no vector in the end take a pass more.
+    // Graphs that turn out to have no vector cost one more pass.
     lots.observe(&(1000..1300).map(|key| key * key).collect::<Vec<u64>>());
     assert_eq!(trained(Some(&lots)), (expected, 4));
 }

@@ -1,4 +1,4 @@
-//! A trained readout: from vectors to classes or numbers.
+//! A trained readout: turns vectors into classes or numbers.
 
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
@@ -13,15 +13,16 @@ use crate::config::{Metric, check_alpha};
 use crate::error::{Error, Result, same_length};
 use crate::linalg::symmetric::dot;
 use crate::metrics;
+use crate::reservoir::Device;
 use crate::targets::{Task, check_num_classes};
 
-/// What is put in place of the inputs before they are read.
+/// A nonlinear expansion of the inputs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(clippy::large_enum_variant, reason = "there is one of them at a time")]
 pub enum Expansion {
     /// Random tanh units.
     Random(RandomFeatures),
-    /// Similarities to some of the rows.
+    /// Similarities to landmarks.
     Landmarks(Landmarks),
 }
 
@@ -40,34 +41,40 @@ impl Expansion {
         }
     }
 
-    pub(super) fn apply(&self, rows: Rows<'_>) -> Result<Array2<f64>> {
+    pub(super) fn apply(&self, rows: Rows<'_>, device: &Device) -> Result<Array2<f64>> {
         match self {
             Self::Random(random) => random.apply(rows.vectors),
-            Self::Landmarks(landmarks) => landmarks.apply(rows),
+            Self::Landmarks(landmarks) => landmarks.apply_on(rows, device),
         }
     }
 }
 
-/// A linear map, possibly behind an [`Expansion`], that tells classes apart or
-/// predicts numbers.
+/// A linear map, possibly after an [`Expansion`], that separates classes or predicts numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readout {
     task: Task,
     alphas: Vec<f64>,
     expansion: Option<Expansion>,
     coefficients: Coefficients,
-    /// Of every target, or none where nothing is known.
+    /// One per target, or empty if unknown.
     pub(super) assessments: Vec<Assessment>,
-    /// Whether all rows it was trained on were one and the same.
+    /// The number of training rows, if it is known.
+    rows: Option<u64>,
+    /// Whether all training rows were equal.
     pub(super) blind: bool,
 }
 
-/// Rows that are expanded at a time: similarities are many numbers.
-pub(super) const PIECE: usize = 512;
+/// Number of rows expanded at a time, because similarities take much memory.
+const PIECE: usize = 512;
+
+/// The same on a device: a GPU needs more rows at a time.
+pub(super) fn piece_on(device: &Device) -> usize {
+    if device.is_processor() { PIECE } else { 8 * PIECE }
+}
 
 impl Readout {
-    /// Puts a readout together: one trained elsewhere, or one that was saved. Of
-    /// alphas there is one for all targets, or one for each.
+    /// Assembles a readout that was trained elsewhere or saved. `alphas` has one value for all
+    /// targets, or one per target.
     pub fn from_parts(
         task: Task,
         alphas: Vec<f64>,
@@ -91,56 +98,70 @@ impl Readout {
         }
         rows::finite("coefficient", weights.view())?;
         rows::finite("intercept", intercept.view().insert_axis(Axis(1)))?;
-        Ok(Self { task, alphas, expansion, coefficients, assessments: Vec::new(), blind: false })
+        Ok(Self { task, alphas, expansion, coefficients, assessments: Vec::new(), rows: None, blind: false })
     }
 
-    /// What it predicts.
+    /// The task of the readout.
     pub fn task(&self) -> Task {
         self.task
     }
 
-    /// The strength of the penalty that every target was trained with.
+    /// The alpha of every target.
     pub fn alphas(&self) -> &[f64] {
         &self.alphas
     }
 
-    /// What leave-one-out says of every target; nothing where it is not known, as
-    /// for models that were saved by older versions.
+    /// The leave-one-out assessment of every target. `None` if unknown, as for models saved by
+    /// older versions.
     pub fn assessments(&self) -> Option<&[Assessment]> {
         (!self.assessments.is_empty()).then_some(&*self.assessments)
     }
 
-    /// The same readout with what leave-one-out says of it.
+    /// The number of rows with a known target that it was trained on. `None` if unknown, as for
+    /// models saved by older versions.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows
+    }
+
+    /// The same readout with this number of training rows.
+    pub fn trained_on(self, rows: Option<u64>) -> Self {
+        Self { rows, ..self }
+    }
+
+    /// The same readout with these assessments.
     pub fn assessed(self, assessments: Vec<Assessment>) -> Result<Self> {
         same_length("assessments", self.task.num_targets(), assessments.len())?;
-        for Assessment { calibration, operating, .. } in &assessments {
+        for Assessment { calibration, per_class, operating, .. } in &assessments {
+            if !per_class.is_empty() {
+                same_length("conformal scores of classes", self.task.num_classes(), per_class.len())?;
+            }
             let columns = self.task.columns_of(0).len();
             let found = calibration.as_ref().map_or(columns, |calibration| calibration.bias().len());
             same_length("biases of probabilities", columns, found)?;
             if (calibration.is_some() && self.task.num_classes() == 0)
                 || (operating.is_some() && self.task.num_classes() != 2)
             {
-                let (expected, found) = ("none for this kind of target".into(), "some".into());
+                let (expected, found) = ("none for targets of this kind".into(), "one".into());
                 return Err(Error::BadOption { name: "calibration", expected, found });
             }
         }
         Ok(Self { assessments, ..self })
     }
 
-    /// The mean over targets of the leave-one-out value of the metric the readout was chosen
+    /// The mean over targets of the leave-one-out value of the metric that the readout was chosen
     /// by, if it is known.
     pub fn estimate(&self) -> Option<(Metric, f64)> {
         let metric = self.assessments.first()?.metric;
         Some((metric, metrics::mean(self.assessments.iter().map(|found| found.value))?))
     }
 
-    /// The mean over targets of the share of variance that is explained of graphs left out, if
+    /// The mean over targets of the fraction of variance that is explained on left-out graphs, if
     /// it is known.
     pub fn explained(&self) -> Option<f64> {
         metrics::mean(self.assessments.iter().map(|found| found.explained))
     }
 
-    /// What stands in front of the linear map, if anything does.
+    /// The expansion before the linear map, if there is one.
     pub fn expansion(&self) -> Option<&Expansion> {
         self.expansion.as_ref()
     }
@@ -150,21 +171,26 @@ impl Readout {
         &self.coefficients
     }
 
-    /// Whether all rows it was trained on were equal, so that it says the same of
-    /// every graph. Known after training; a file does not keep it.
+    /// Whether all training rows were equal, so that the predictions are the same for every graph.
+    /// Known only after training; a file does not store it.
     pub fn is_blind(&self) -> bool {
         self.blind
     }
 
-    /// Columns of the inputs.
+    /// Number of input columns.
     pub fn num_inputs(&self) -> usize {
         self.expansion.as_ref().map_or(self.coefficients.weights.nrows(), Expansion::num_inputs)
     }
 
-    /// What the linear map gives for every row: predicted numbers, or decision
-    /// values of the classes (of two, one value, above 0 for the second).
-    /// A row's bits do not depend on the other rows.
+    /// The output of the linear map for every row: predicted numbers, or decision values of the
+    /// classes (with two classes, one value, above 0 for the second). A row's bits do not depend on
+    /// the other rows.
     pub fn predict<'a>(&self, graphs: impl Into<Rows<'a>>) -> Result<Array2<f64>> {
+        self.predict_on(graphs, &Device::processor())
+    }
+
+    /// The same on a device that may compare rows with landmarks.
+    pub fn predict_on<'a>(&self, graphs: impl Into<Rows<'a>>, device: &Device) -> Result<Array2<f64>> {
         let graphs = graphs.into();
         same_length("columns of the inputs", self.num_inputs(), graphs.vectors.ncols())?;
         rows::finite("input", graphs.vectors)?;
@@ -176,8 +202,9 @@ impl Readout {
             columns.iter().zip(intercept).map(|(column, b)| dot(x, column) + b).collect::<Vec<f64>>()
         };
         let mut values = Vec::with_capacity(graphs.len() * intercept.len());
-        for piece in graphs.pieces(PIECE) {
-            let expanded = self.expansion.as_ref().map(|expansion| expansion.apply(piece)).transpose()?;
+        for piece in graphs.pieces(piece_on(device)) {
+            let expanded =
+                self.expansion.as_ref().map(|expansion| expansion.apply(piece, device)).transpose()?;
             let piece = expanded.as_ref().map_or(piece.vectors, |expanded| expanded.view());
             let rows = (0..piece.nrows()).into_par_iter().with_min_len(256).map(|i| row(piece.row(i)));
             values.extend(rows.collect::<Vec<_>>().into_iter().flatten());

@@ -1,10 +1,10 @@
-//! From the states of all vertices to one vector.
+//! Aggregates the states of all vertices to one vector.
 
 use crate::config::Aggregate;
 use crate::kernel::{Real, Rows};
 
-/// Writes the aggregates, each `units` long, one after the other. Sums are
-/// taken in f64, every row as often as the vertices it stands for.
+/// Writes the aggregates, each `units` long, one after the other. Sums are computed in f64, and
+/// every row counts as many times as it stands for vertices.
 pub(super) fn aggregate<T: Real>(
     kinds: &[Aggregate],
     rows: Rows<'_, T>,

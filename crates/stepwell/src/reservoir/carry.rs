@@ -1,35 +1,35 @@
-//! States carried from a level of a pyramid to the next: `X' = SᵀH`, in the
-//! rows that are computed on either side.
+//! Carries states from one level of a pyramid to the next, `X' = SᵀH`, between the rows that are
+//! computed on either level.
 
 use super::pieces::Carried;
 use crate::kernel::Real;
 use crate::pool::AssignmentRef;
 
-/// For every row of the upper level of some graphs, what it gathers from the
-/// rows of the level below.
+/// For every row of the upper level of some graphs, the entries it gathers from the rows of the
+/// level below.
 pub(super) struct Carry<T> {
     starts: Vec<usize>,
     /// Rows of the level below, counted from 0 in every graph.
     from: Vec<u32>,
     values: Vec<T>,
-    /// Whether the largest is taken instead of the sum.
+    /// Whether to take the maximum instead of the sum.
     by_max: bool,
 }
 
 impl<T: Real> Carry<T> {
-    /// No row yet.
+    /// No rows yet.
     pub fn new(by_max: bool) -> Self {
         Self { starts: vec![0], from: Vec::new(), values: Vec::new(), by_max }
     }
 
-    /// Gives back what was reserved for more rows.
+    /// Frees memory reserved for more rows.
     pub fn shrink(&mut self) {
         self.from.shrink_to_fit();
         self.values.shrink_to_fit();
     }
 
-    /// Appends rows that gather as the given columns of a graph's `S` do.
-    /// Returns the first value that is not finite in `T`.
+    /// Appends rows that gather like the `chosen` columns of a graph's `S`. Returns the first value
+    /// that is not finite in `T` as the error.
     pub fn push(&mut self, columns: &Columns, chosen: &[u32]) -> Result<(), f64> {
         for &coarse in chosen {
             for &(row, value) in columns.of(coarse as usize) {
@@ -76,16 +76,15 @@ impl<T: Real> Carry<T> {
 }
 
 impl Carry<f32> {
-    /// Some of the rows, for others to read.
+    /// A view of some rows.
     pub fn view(&self, rows: std::ops::Range<usize>) -> Carried<'_> {
         let Self { starts, from, values, by_max } = self;
         Carried { starts: &starts[rows.start..=rows.end], from, values, by_max: *by_max }
     }
 }
 
-/// The columns of one graph's `S`, its rows being those that are computed: a
-/// row that stands for several vertices is entered once, with their sum. (Where
-/// the largest is taken, once for each value.)
+/// The columns of one graph's `S`, in terms of the rows that are computed. A row that stands for
+/// several vertices has one entry, the sum of theirs (with maxima, one entry per distinct value).
 #[derive(Default)]
 pub(super) struct Columns {
     starts: Vec<usize>,
@@ -93,7 +92,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// `places` tells which row computes each vertex of the level below.
+    /// `places` holds the row that computes each vertex of the level below.
     pub fn new(assignment: AssignmentRef<'_>, places: &[u32], by_max: bool) -> Self {
         let mut lists: Vec<Vec<(u32, f64)>> = vec![Vec::new(); assignment.num_coarse()];
         for (fine, &place) in places.iter().enumerate() {
@@ -120,9 +119,8 @@ impl Columns {
         &self.entries[self.starts[coarse]..self.starts[coarse + 1]]
     }
 
-    /// A number for each coarse vertex, equal for two exactly when they gather
-    /// the same. It names rows below, never their states, so that it holds for
-    /// any weights.
+    /// A number for each coarse vertex, equal for two exactly if they gather the same. It
+    /// identifies rows of the level below, never their states, so it is valid for any weights.
     pub fn identities(&self) -> Vec<u64> {
         let bits = |&coarse: &u32| self.of(coarse as usize).iter().map(|&(row, v)| (row, v.to_bits()));
         let mut sorted: Vec<u32> = (0..self.starts.len() as u32 - 1).collect();

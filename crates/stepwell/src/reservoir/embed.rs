@@ -1,8 +1,9 @@
-//! Prepared graphs through a model: one vector per graph or vertex, or the states of all vertices.
+//! Runs prepared graphs through a model: one vector per graph or vertex, or the states of all
+//! vertices.
 //!
-//! Threads take parts of the batch in turn; inside a part, graphs go through
-//! all stacks and blocks one by one, in buffers that grow to the largest graph
-//! met. Only a graph of very many vertices is itself shared between threads.
+//! Threads process parts of the batch. Within a part, graphs run through all stacks and blocks one
+//! by one, in buffers that grow to the largest graph so far. Only a graph with very many vertices
+//! is itself shared between threads.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,20 +25,20 @@ use crate::kernel::{
 };
 use crate::memory;
 
-/// What [`embed`] returns.
+/// The result of [`embed`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding {
-    /// A row per graph, or per vertex where the model is one of vertices; columns by
-    /// stack, block, aggregate (of graphs) and unit.
+    /// One row per graph, or per vertex for a model of vertices. Columns are ordered by stack,
+    /// block, aggregate (for graphs) and unit.
     pub vectors: Array2<f64>,
-    /// A row per graph; columns by stack, block and reservoir.
+    /// One row per graph; columns ordered by stack, block and reservoir.
     pub runs: Array2<Run>,
     /// The colours of the graphs' vertices, if the readout compares them.
     pub colours: Option<Colours>,
 }
 
 impl Embedding {
-    /// That of some of the graphs, where rows are graphs.
+    /// The embedding of some of the graphs. Rows must be graphs.
     pub fn select(&self, graphs: &[usize]) -> Self {
         Self {
             vectors: self.vectors.select(Axis(0), graphs),
@@ -49,8 +50,8 @@ impl Embedding {
 
 /// Embeds all graphs, or all of their vertices.
 ///
-/// `progress` is called now and then, from any thread, with the number of
-/// graphs done; if it breaks, the result is [`Error::Cancelled`].
+/// Calls `progress` from time to time, from any thread, with the number of finished graphs. If it
+/// breaks, the result is [`Error::Cancelled`].
 pub fn embed(
     weights: &Weights,
     prepared: &Prepared,
@@ -60,7 +61,8 @@ pub fn embed(
     embed_on(&Device::processor(), Work { weights, prepared, options, rows: None }, &progress)
 }
 
-/// Embeds graphs, or vertices, on a device, or on this processor if the device refuses the model.
+/// Embeds graphs or vertices on a device, or on this processor if the device refuses the model or
+/// inputs are sparse.
 pub fn embed_on(device: &Device, work: Work<'_>, progress: Progress<'_>) -> Result<Embedding> {
     let Work { weights, prepared, options, rows } = work;
     check(weights, prepared, options)?;
@@ -92,7 +94,7 @@ pub fn embed_on(device: &Device, work: Work<'_>, progress: Progress<'_>) -> Resu
     Ok(Embedding { vectors, runs, colours: prepared.colours(rows) })
 }
 
-/// Embeds `count` graphs, or vertices, on this processor.
+/// Embeds `count` graphs or vertices on this processor.
 fn embed_here(work: Work<'_>, count: usize, progress: Progress<'_>) -> Result<Embedded> {
     let Work { weights, prepared, options, rows } = work;
     let chosen = match options.level {
@@ -116,9 +118,8 @@ fn embed_here(work: Work<'_>, count: usize, progress: Progress<'_>) -> Result<Em
     Ok((vectors, runs))
 }
 
-/// The states of all vertices: a table for each block that goes into the
-/// embedding, by stack and block, with a row per vertex of the level the block
-/// runs on ([`Prepared::vertex_offsets`]).
+/// The states of all vertices: one table per stack and embedded block, with a row per vertex of the
+/// level that the block runs on ([`Prepared::vertex_offsets`]).
 pub fn states(
     weights: &Weights,
     prepared: &Prepared,
@@ -128,9 +129,9 @@ pub fn states(
     states_pooled_or_not(weights, prepared, options, false, &progress)
 }
 
-/// The states as they are aggregated: as [`states`], but those of the last block
-/// are pooled once more where the pyramid has a level for it. Their vertices are
-/// those of [`level_read`].
+/// The states that are aggregated: those of [`states`], except that the states of the last block
+/// are pooled once more if the pyramid has a level for it. [`level_read`] gives the level of their
+/// vertices.
 pub(crate) fn states_read(
     weights: &Weights,
     prepared: &Prepared,
@@ -140,8 +141,8 @@ pub(crate) fn states_read(
     Ok(states_pooled_or_not(weights, prepared, options, true, &progress)?.0)
 }
 
-/// The level whose vertices are aggregated for a block, where graphs were
-/// prepared with so many levels.
+/// The level whose vertices are aggregated for a block, if graphs were prepared with `levels`
+/// levels.
 pub fn level_read(block: usize, levels: usize, options: &ModelConfig) -> usize {
     let last = block + 1 == options.blocks && levels == options.levels_between() + 1;
     if last { levels } else { options.level_of(block, levels) }
@@ -183,7 +184,8 @@ fn check(weights: &Weights, prepared: &Prepared, options: &ModelConfig) -> Resul
             })
             .find(|weight| !(**weight as f32).is_finite())
     {
-        let (expected, found) = ("f64, to hold the weights".into(), format!("f32 and a weight of {large:e}"));
+        let (expected, found) =
+            ("f64 (f32 cannot hold the weights)".into(), format!("f32 and a weight of {large:e}"));
         return Err(Error::BadOption { name: "precision", expected, found });
     }
     if prepared.has_vertices() {
@@ -205,7 +207,7 @@ fn to_array<T>(rows: usize, columns: usize, values: Vec<T>) -> Array2<T> {
     Array2::from_shape_vec((rows, columns), values).expect("made for this shape")
 }
 
-/// Counts graphs and asks the caller whether to go on.
+/// Counts finished graphs and asks the caller whether to continue.
 struct Watch<'a> {
     progress: &'a (dyn Fn(usize) -> ControlFlow<()> + Sync),
     done: AtomicUsize,
@@ -217,7 +219,7 @@ impl<'a> Watch<'a> {
         Self { progress, done: AtomicUsize::new(0), cancelled: AtomicBool::new(false) }
     }
 
-    /// Adds to the graphs done; whether the work is to end.
+    /// Adds to the number of finished graphs. Returns whether to stop.
     fn ends(&self, graphs: usize) -> bool {
         let done = self.done.fetch_add(graphs, Ordering::Relaxed) + graphs;
         if !self.cancelled.load(Ordering::Relaxed) && (self.progress)(done).is_break() {
@@ -227,20 +229,20 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Weights in the form the kernel reads.
+/// Weights in the layout of the kernel.
 struct Model<T> {
-    /// By stack, block and place in the block.
+    /// By stack, block and position in the block.
     stacks: Vec<Vec<Vec<Reservoir<T>>>>,
     rule: Rule,
 }
 
 struct Reservoir<T> {
     recurrent: Recurrent<T>,
-    /// For sparse inputs: their rows of `V`, then what the shift of all rows becomes by `V`.
+    /// For sparse inputs: their rows of `V`, then the product of the shift with `V`.
     lines: Aligned<T>,
     /// For the dense inputs, or the states of the block below.
     projection: Projection<T>,
-    /// For one-hot inputs: their rows of `V`, then one of zeros.
+    /// For one-hot inputs: their rows of `V`, then a row of zeros.
     table: Aligned<T>,
     gate: Gate<T>,
 }
@@ -255,7 +257,8 @@ impl<T: Real> Model<T> {
     ) -> Self {
         let pack = |block: usize, BlockWeights { recurrent, input, gate }: &BlockWeights| {
             let (sparse, dense) = match part {
-                // Inputs of no vertices may have any width.
+                // Without vertices, the inputs may have any width, so limit them to the rows of
+                // `V`.
                 Some(Part { inputs, .. }) if block == 0 => {
                     let sparse = inputs.sparse_width.min(input.nrows());
                     (sparse, inputs.dense_width.min(input.nrows() - sparse))
@@ -284,7 +287,7 @@ impl<T: Real> Model<T> {
     }
 }
 
-/// The first rows of `V`, and the shift times these.
+/// The first `sparse` rows of `V`, and the product of the shift with them.
 fn sparse_lines<T: Real>(input: &Array2<f64>, sparse: usize, shift: &[f64]) -> Aligned<T> {
     let stride = stride::<T>(input.ncols());
     let mut lines = Aligned::zeros((sparse + 1) * stride);
@@ -309,19 +312,18 @@ fn look_up_table<T: Real>(input: &Array2<f64>, dense: usize) -> Aligned<T> {
     table
 }
 
-/// Gates of a graph's attributes that need more room than this are computed anew in
-/// every sweep.
+/// If the gates of a graph's attributes need more bytes than this, every sweep computes them again.
 const KEPT_GATES: usize = 4 << 20;
 
-/// One thread's memory.
+/// The buffers of one thread.
 #[derive(Default)]
 struct Workspace<T> {
     buffers: Buffers<T>,
     drive: Aligned<T>,
     gates: Aligned<T>,
-    /// What drives a block: the states of the one below, pooled if they are.
+    /// The inputs of a block: the states of the block below, pooled if the level changes.
     below: Aligned<T>,
-    /// The states of a block, its reservoirs added up.
+    /// The states of a block, summed over its reservoirs.
     output: Aligned<T>,
 }
 
@@ -330,27 +332,26 @@ struct Settled<'a, T> {
     rows: Rows<'a, T>,
     stack: usize,
     block: usize,
-    /// Whether no sweep follows.
+    /// Whether this was the last sweep.
     last: bool,
     state: &'a [T],
     stride: usize,
     units: usize,
 }
 
-/// A part of the batch on its way through a model.
+/// A part of the batch and the model it runs through.
 struct Passage<'a, T> {
     model: &'a Model<T>,
     part: &'a Part<T>,
     options: &'a ModelConfig,
     watch: &'a Watch<'a>,
-    /// Whether the states of the last block are pooled once more, if the
-    /// pyramid has a level for it.
+    /// Whether to pool the states of the last block once more, if the pyramid has a level for it.
     pool_last: bool,
 }
 
 impl<T: Real> Passage<'_, T> {
-    /// Takes one graph through all stacks and blocks, handing the states of every
-    /// block to `visit`: after the last sweep, or after every one, if those are read.
+    /// Runs one graph through all stacks and blocks. Passes the states of every block to `visit`:
+    /// after the last sweep, or after every sweep if those are read.
     fn run(
         &self,
         graph: usize,
@@ -375,7 +376,7 @@ impl<T: Real> Passage<'_, T> {
                 }
                 let (stride, units) = (reservoirs[0].recurrent.stride(), reservoirs[0].recurrent.units());
                 let len = rows.len() * stride;
-                // Two states, what drives them, and those of the block below.
+                // Two states, their drive, and the states of the block below.
                 memory::ask_array("the states of a graph", &[len, 4], size_of::<T>())?;
                 for (place, weights) in reservoirs.iter().enumerate() {
                     let drive = match block {
@@ -454,7 +455,7 @@ impl<T: Real> Passage<'_, T> {
     }
 }
 
-/// Pools the states of the block below, leaving them in `space.below`.
+/// Pools the states of the block below into `space.below`.
 fn carry<T: Real>(part: &Part<T>, level: usize, graph: usize, stride: usize, space: &mut Workspace<T>) {
     let level = &part.levels[level];
     let starts = level.operator.graph_starts();
@@ -464,10 +465,10 @@ fn carry<T: Real>(part: &Part<T>, level: usize, graph: usize, stride: usize, spa
     level.carry.apply(rows, &space.output, stride, &mut space.below[..len]);
 }
 
-/// Sparse rows that a thread multiplies by `V` in turn.
+/// Number of sparse rows that a thread multiplies by `V` at a time.
 const ROWS_AT_ONCE: usize = 256;
 
-/// `xV` of the first block. One-hot inputs alone are looked up where they are.
+/// `xV` for the first block. Purely one-hot inputs are looked up in the table without a copy.
 fn drive_from_inputs<'a, T: Real>(
     part: &'a Part<T>,
     graph: usize,
@@ -519,11 +520,11 @@ fn drive_from_inputs<'a, T: Real>(
     Drive::rows(space)
 }
 
-/// The graphs that are embedded, and what becomes rows of each.
+/// The graphs to embed, and the rows of each.
 enum Chosen {
-    /// The graphs themselves, in order.
+    /// Whole graphs, one row each.
     Graphs(Vec<usize>),
-    /// Some vertices of some graphs, counted from the first of the graph.
+    /// Some vertices of some graphs, numbered within the graph.
     Vertices(Vec<(usize, Vec<u32>)>),
 }
 
@@ -532,7 +533,7 @@ impl Chosen {
         Self::Graphs(rows.map_or_else(|| (0..count).collect(), <[usize]>::to_vec))
     }
 
-    /// Skips graphs none of whose vertices are wanted.
+    /// Skips graphs without selected vertices.
     fn vertices(rows: Option<&[usize]>, offsets: &[usize]) -> Self {
         let mut rest = rows.unwrap_or_default();
         let mut of_graph = |graph: usize| {
@@ -547,7 +548,7 @@ impl Chosen {
         Self::Vertices((0..offsets.len() - 1).filter_map(&mut of_graph).collect())
     }
 
-    /// How many graphs there are.
+    /// Number of graphs.
     fn len(&self) -> usize {
         match self {
             Self::Graphs(graphs) => graphs.len(),
@@ -562,7 +563,7 @@ impl Chosen {
         }
     }
 
-    /// How many rows a graph has.
+    /// Number of rows of a graph.
     fn rows(&self, at: usize) -> usize {
         match self {
             Self::Graphs(_) => 1,
@@ -660,12 +661,12 @@ fn states_of_parts<T: Real>(
     let last = options.blocks.saturating_sub(1);
     let units: usize = model.stacks.iter().map(|stack| stack[last][0].recurrent.units()).sum();
     let rows = prepared.vertex_offsets(0).last().copied().unwrap_or(0);
-    // Part by part, then joined.
+    // The tables of all parts, and their concatenation.
     memory::ask_array("the states of all vertices", &[2, rows, units * embedded.len()], size_of::<f64>())?;
     let num_runs = model.stacks.iter().flatten().flatten().count();
     let starts = parts.iter().scan(0, |next, part| Some(std::mem::replace(next, *next + part.len())));
     let work: Vec<(usize, &Part<T>)> = starts.zip(parts).collect();
-    // Each part makes its own tables; joining them keeps the order of the batch.
+    // Each part fills its own tables; concatenating them keeps the order of the batch.
     let made: Vec<(Vec<Vec<f64>>, Vec<Run>)> = work
         .into_par_iter()
         .with_max_len(1)

@@ -1,10 +1,8 @@
-//! Where states are computed: on this processor, or on a device that another crate
-//! brings along.
+//! Engines: states are computed on this processor, or on a device that another crate provides.
 //!
-//! Everything before the sweeps (features, pooling, lifting, colours) and everything
-//! behind them (readouts) is the same for all engines: an [`Engine`] takes graphs that
-//! are [prepared](Prepared) and [`Weights`], and returns vectors and [`Run`]s. What
-//! it reads of graphs are their [pieces](Prepared::pieces).
+//! Everything before the sweeps (features, pooling, lifting, colours) and after them (readouts) is
+//! the same for all engines. An [`Engine`] takes [prepared](Prepared) graphs and [`Weights`], and
+//! returns vectors and [`Run`]s. It reads the graphs through their [pieces](Prepared::pieces).
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -21,36 +19,44 @@ use crate::error::Result;
 /// Takes the number of finished graphs; returns whether to continue.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
 
-/// Graphs to embed, with a model that fits them.
+/// The graphs to embed, and the model to embed them with.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
     /// The matrices of the model.
     pub weights: &'a Weights,
     /// The graphs.
     pub prepared: &'a Prepared,
-    /// The options both were made by.
+    /// The options of both.
     pub options: &'a ModelConfig,
-    /// Which graphs, or vertices, in ascending order; all by default.
+    /// The graphs, or vertices, to embed, in ascending order; all by default.
     pub rows: Option<&'a [usize]>,
 }
 
-/// A vector per graph, or vertex, of the work, and per graph what happened in every reservoir.
+/// One vector per graph or vertex, and one [`Run`] per graph and reservoir.
 pub type Embedded = (Array2<f64>, Array2<Run>);
 
 /// Something that computes states.
 pub trait Engine: fmt::Debug + Send + Sync {
-    /// What people call it, as in "computed on ...".
+    /// The name for messages such as "computed on ...".
     fn name(&self) -> String;
 
-    /// Why it cannot run a model with these options, if so; the processor then does.
+    /// Why it cannot run a model with these options, if so. The processor then runs it.
     fn refuses(&self, weights: &Weights, options: &ModelConfig) -> Option<String>;
 
     /// Embeds graphs of a model that it does not refuse.
     fn embed(&self, work: Work<'_>, progress: Progress<'_>) -> Result<Embedded>;
+
+    /// Inner products of rows with landmarks, each of `width` numbers and stored by row: rows x
+    /// landmarks, as exact as f32 allows. `None` means that this processor computes them; it
+    /// must depend on the landmarks alone, so that the bits of a row do not depend on the other rows.
+    fn products(&self, rows: &[f32], landmarks: &[f32], width: usize) -> Option<Result<Vec<f32>>> {
+        let _ = (rows, landmarks, width);
+        None
+    }
 }
 
-/// Where a model computes: on this processor by default. It is no part of what a
-/// model is: all devices are equal, and no file holds one.
+/// The device of a model: this processor by default. It is not part of a model's identity: all
+/// devices compare as equal, and files do not store one.
 #[derive(Clone, Debug, Default)]
 pub struct Device(Option<Arc<dyn Engine>>);
 
@@ -76,19 +82,24 @@ impl Device {
         Self(Some(engine))
     }
 
-    /// What people call it.
+    /// The name for messages.
     pub fn name(&self) -> String {
         self.0.as_ref().map_or_else(|| "the CPU".to_owned(), |engine| engine.name())
     }
 
-    /// Why a model with these options runs on this processor all the same, if it does.
+    /// Why a model with these options runs on this processor instead, if it does.
     pub fn refuses(&self, weights: &Weights, options: &ModelConfig) -> Option<String> {
         self.0.as_ref()?.refuses(weights, options)
     }
 
-    /// The engine that runs such a model, if it is not this processor.
+    /// The engine for such a model, unless it is this processor.
     pub(super) fn engine(&self, weights: &Weights, options: &ModelConfig) -> Option<&dyn Engine> {
         let engine = self.0.as_deref()?;
         engine.refuses(weights, options).is_none().then_some(engine)
+    }
+
+    /// Inner products of rows with landmarks, unless this processor computes them: see [`Engine::products`].
+    pub fn products(&self, rows: &[f32], landmarks: &[f32], width: usize) -> Option<Result<Vec<f32>>> {
+        self.0.as_ref()?.products(rows, landmarks, width)
     }
 }

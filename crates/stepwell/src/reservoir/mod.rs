@@ -1,10 +1,10 @@
-//! Reservoirs on graphs: `H <- tanh(Ã H W + X V)`, iterated to its fixed point. Where
-//! edges carry something, a neighbour's states pass through a gate on their way.
+//! Reservoirs on graphs: `H <- tanh(Ã H W + X V)`, iterated to its fixed point. If edges have
+//! labels or attributes, gates multiply the states that pass along them.
 //!
-//! [`Weights`] are drawn (or brought along), graphs are [`Prepared`] once, and
-//! [`embed`] runs one with the other as often as one likes. The options that
-//! define all three are one struct, [`ModelConfig`](crate::config::ModelConfig).
-//! Where graphs are pooled between blocks, preparing takes their pyramid too.
+//! [`Weights`] are random or supplied by the caller, graphs are [`Prepared`] once, and [`embed`]
+//! combines the two any number of times. One struct, [`ModelConfig`](crate::config::ModelConfig),
+//! holds the options of all three. If graphs are pooled between blocks, preparing them also takes
+//! their pyramid.
 //!
 //! ```
 //! use std::ops::ControlFlow::Continue;

@@ -1,9 +1,9 @@
-//! Prepared graphs as they lie in memory: what an [`Engine`](super::Engine) reads.
+//! The memory layout of prepared graphs, as an [`Engine`](super::Engine) reads it.
 
 use super::prepared::{Part, Parts, Prepared};
 use crate::kernel::Rows;
 
-/// Neighbouring graphs of a batch, in single precision.
+/// Consecutive graphs of a batch, in single precision.
 #[derive(Clone, Copy)]
 pub struct Piece<'a>(&'a Part<f32>);
 
@@ -12,18 +12,18 @@ pub struct Piece<'a>(&'a Part<f32>);
 /// Columns stay within the graph, and no row reads another row of its colour.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a> {
-    /// Row r has the entries `row_starts[r]..row_starts[r + 1]` of the lists below, which
-    /// are those of all graphs of the piece.
+    /// Row r has the entries `row_starts[r]..row_starts[r + 1]` of the lists below, which cover all
+    /// graphs of the piece.
     pub row_starts: &'a [usize],
-    /// Rows of this graph, counted from 0.
+    /// Row numbers within this graph.
     pub columns: &'a [u32],
-    /// The lines of the entries' gates; empty where edges carry nothing.
+    /// The gate line of each entry; empty if edges have no labels and attributes.
     pub lines: &'a [u32],
-    /// The entries.
+    /// The values of the entries.
     pub values: &'a [f32],
-    /// How many vertices each row stands for; empty where that is 1 for all.
+    /// The number of vertices each row stands for; empty if it is 1 for all rows.
     pub sizes: &'a [u32],
-    /// Where each colour's rows begin, with the number of rows at the end.
+    /// Where the rows of each colour begin, followed by the number of rows.
     pub colour_starts: &'a [usize],
 }
 
@@ -34,55 +34,55 @@ impl<'a> From<Rows<'a, f32>> for Matrix<'a> {
     }
 }
 
-/// What the rows of one graph gather from those of the level below.
+/// The entries that the rows of one graph gather from the level below.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried<'a> {
-    /// Row r has the entries `starts[r]..starts[r + 1]` of the lists below, which are
-    /// those of all graphs of the piece.
+    /// Row r has the entries `starts[r]..starts[r + 1]` of the lists below, which cover all graphs
+    /// of the piece.
     pub starts: &'a [usize],
-    /// Rows of the level below, counted from 0 in the graph.
+    /// Rows of the level below, numbered within the graph.
     pub from: &'a [u32],
-    /// What multiplies their states.
+    /// The factors of their states.
     pub values: &'a [f32],
-    /// Whether the largest is taken instead of the sum.
+    /// Whether to take the maximum instead of the sum.
     pub by_max: bool,
 }
 
-/// What drives the rows of one graph.
+/// The inputs of the rows of one graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Driven<'a> {
-    /// Dense columns, row after row.
+    /// Dense columns, stored by row.
     pub dense: &'a [f32],
-    /// How many dense columns there are.
+    /// Number of dense columns.
     pub dense_width: usize,
-    /// One-hot columns of each row, behind the dense ones; the number of them where a row
-    /// has none.
+    /// The one-hot columns of each row, counted from the first one-hot column. An unknown label has
+    /// the number of one-hot columns instead.
     pub one_hot: &'a [u32],
-    /// One-hot columns of each row.
+    /// Number of one-hot columns per row.
     pub labels: usize,
 }
 
-/// What the lines of one graph's gates are made of, where edges have attributes.
+/// The data from which the gate lines of one graph are computed, if edges have attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributed<'a> {
     /// The attributes of each line.
     pub attributes: &'a [f32],
-    /// The [kind](Prepared::edge_kinds) that multiplies each line; empty where edges have
+    /// The [kind](Prepared::edge_kinds) of each line, whose gate multiplies it; empty if edges have
     /// no labels.
     pub kinds: &'a [u32],
-    /// Attributes of a line.
+    /// Number of attributes per line.
     pub width: usize,
 }
 
 impl Attributed<'_> {
-    /// How many lines there are.
+    /// Number of lines.
     pub fn lines(&self) -> usize {
         self.attributes.len() / self.width
     }
 }
 
 impl Prepared {
-    /// The graphs in order, piece by piece, if they are in single precision.
+    /// The graphs in order, as pieces. `None` unless they are in single precision.
     pub fn pieces(&self) -> Option<Vec<Piece<'_>>> {
         match &self.parts {
             Parts::F32(parts) => Some(parts.iter().map(Piece).collect()),
@@ -98,12 +98,12 @@ impl std::fmt::Debug for Piece<'_> {
 }
 
 impl<'a> Piece<'a> {
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -113,20 +113,20 @@ impl<'a> Piece<'a> {
         self.0.levels[level].operator.graph(graph).into()
     }
 
-    /// How many rows a graph has on a level.
+    /// The number of rows of a graph on a level.
     pub fn rows(&self, level: usize, graph: usize) -> usize {
         let starts = self.0.levels[level].operator.graph_starts();
         starts[graph + 1] - starts[graph]
     }
 
-    /// What the rows of a graph gather from the level below, which there must be.
+    /// The entries that the rows of a graph gather from the level below. The level must not be 0.
     pub fn carried(&self, level: usize, graph: usize) -> Carried<'a> {
         let level = &self.0.levels[level];
         let starts = level.operator.graph_starts();
         level.carry.view(starts[graph]..starts[graph + 1])
     }
 
-    /// What drives the rows of a graph.
+    /// The inputs of the rows of a graph.
     pub fn driven(&self, graph: usize) -> Driven<'a> {
         let starts = self.0.levels[0].operator.graph_starts();
         let (first, end) = (starts[graph], starts[graph + 1]);
@@ -141,7 +141,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// What gates of a graph's edges are made of, where they have attributes.
+    /// The data of a graph's gates, if edges have attributes.
     pub fn attributed(&self, graph: usize) -> Option<Attributed<'a>> {
         self.0.attributed(graph)
     }

@@ -1,6 +1,5 @@
-//! Graphs, and what they are pooled to, made ready for any number of
-//! embeddings: normalised, lifted, put in the order of a sweep, and in the
-//! precision it runs in.
+//! Prepares graphs and their pyramids for any number of embeddings: normalises and lifts them,
+//! orders their rows for the sweeps, and rounds them to the precision of the states.
 
 use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
@@ -20,23 +19,23 @@ use crate::lift::Refiner;
 use crate::memory;
 use crate::pyramid::{Level, Pyramid};
 
-/// A part has at least this many vertices, unless it is the last one. Parts are
-/// what threads take in turn; they change no result.
+/// Minimum number of vertices of a part, except for the last one. Threads process one part at a
+/// time; parts do not change any result.
 const PART_VERTICES: usize = 2048;
 
-/// After this many parts for each thread a pyramid that is given away is let go as
-/// far as they have been made of it.
+/// Number of parts per thread after which the part of an owned pyramid that is no longer needed is
+/// freed.
 const PARTS_AT_ONCE: usize = 16;
 
-/// Graphs ready to be embedded. See the [module of reservoirs](super).
+/// Graphs ready to be embedded. See the [reservoir module](super).
 pub struct Prepared {
     graphs: usize,
     features: usize,
-    /// Whether some inputs are kept by their non-zeros.
+    /// Whether some inputs are stored as sparse rows.
     sparse: bool,
-    /// Levels of the pyramid above the graphs.
+    /// Number of pyramid levels above the graphs.
     levels: usize,
-    /// The different rows of edge labels.
+    /// The distinct rows of edge labels.
     edge_kinds: Vec<Vec<u32>>,
     edge_attributes: usize,
     pub(super) parts: Parts,
@@ -55,78 +54,77 @@ pub(super) enum Parts {
     F64(Vec<Part<f64>>),
 }
 
-/// Neighbouring graphs of the batch.
+/// Consecutive graphs of the batch.
 pub(super) struct Part<T> {
     pub inputs: PartInputs<T>,
-    /// Where edges have attributes: what lines of gates are made of.
+    /// The data of the gate lines, if edges have attributes.
     waves: Option<PartWaves<T>>,
-    /// The graphs themselves, then what they are pooled to, level upon level.
+    /// The graphs themselves, then the levels of their pyramid.
     pub levels: Vec<PartLevel<T>>,
 }
 
-/// All graphs of a part on one level.
+/// The graphs of a part on one level.
 pub(super) struct PartLevel<T> {
     pub operator: Operator<T>,
-    /// What the rows gather from those of the level below.
+    /// The entries that rows gather from the level below.
     pub carry: Carry<T>,
-    /// Where each graph's vertices begin in the part, with their number at the end.
+    /// Where each graph's vertices begin in the part, followed by their number.
     pub vertex_starts: Vec<usize>,
-    /// The row of its graph that computes each vertex.
+    /// For each vertex, the row of its graph that computes it.
     pub places: Vec<u32>,
 }
 
-/// The different edges of each graph.
+/// The distinct edges of each graph.
 struct PartWaves<T> {
     width: usize,
     attributes: Vec<T>,
-    /// Rows of labels; empty where edges have none.
+    /// The index of each edge's row of labels; empty if edges have no labels.
     kinds: Vec<u32>,
-    /// Where each graph's begin, with their number at the end.
+    /// Where the edges of each graph begin, followed by their number.
     starts: Vec<usize>,
 }
 
-/// What drives the rows of a part.
+/// The inputs of the rows of a part.
 pub(super) struct PartInputs<T> {
-    /// The first columns, `sparse_width` of them, by their non-zeros.
+    /// Number of sparse columns, which are the first ones.
     pub sparse_width: usize,
     pub sparse: SparsePart<T>,
-    /// Dense columns, `dense_width` of them, row after row.
+    /// Dense columns, `dense_width` of them, stored by row.
     pub dense: Vec<T>,
     pub dense_width: usize,
-    /// The one-hot columns of each row, one for each of its `labels`; the number of
-    /// columns where it has none. Empty when there is no such part.
+    /// The one-hot columns of each row, one for each of its `labels`. An unknown label has the
+    /// number of one-hot columns instead. Empty if there is no one-hot part.
     pub one_hot: Vec<u32>,
     pub one_hot_width: usize,
     pub labels: usize,
 }
 
-/// Non-zeros of the rows of a part.
+/// The sparse inputs of the rows of a part.
 pub(super) struct SparsePart<T> {
-    /// Where the entries of each row begin, with their number at the end.
+    /// Where the entries of each row begin, followed by their number.
     pub starts: Vec<usize>,
     pub columns: Vec<u32>,
     pub values: Vec<T>,
-    /// Added to every row; empty if it is 0.
+    /// Added to every row; empty if it is 0 in all columns.
     pub shift: Vec<f64>,
 }
 
 impl Prepared {
-    /// Prepares all graphs of a batch, whose vertices have the given inputs;
-    /// all blocks will run on the graphs as they are.
+    /// Prepares all graphs of a batch with the given inputs. All blocks will run on the graphs
+    /// themselves.
     pub fn new(batch: &GraphBatch, inputs: &Inputs, options: &ModelConfig) -> Result<Self> {
         Self::with_pyramid(batch, inputs, Pyramid::default(), options, || ControlFlow::Continue(()))
     }
 
-    /// Prepares all graphs of a batch and their pyramid, any pooling's. Of L
-    /// blocks the first runs on the graphs, each other one a level higher, so
-    /// there are L - 1 levels; with one more, the states of the last block are
-    /// pooled before they are aggregated. Without levels all blocks run on
-    /// the graphs as they are.
+    /// Prepares all graphs of a batch and their pyramid, from any pooling. The first `pool_after`
+    /// blocks run on the graphs, each further block one level higher, so there are
+    /// `blocks - pool_after` levels. With one more level, the states of the last block are pooled
+    /// before they are aggregated. Without levels, all blocks run on the graphs themselves.
     ///
-    /// A pyramid that is given away, not lent, is let go piece by piece while
-    /// graphs are prepared: large ones are never whole in memory beside them.
+    /// An owned pyramid is freed piece by piece while graphs are prepared, so that a large one is
+    /// never completely in memory next to the result.
     ///
-    /// `going` is asked between graphs; when it breaks, the result is [`Error::Cancelled`].
+    /// Calls `going` between parts; if it breaks, the result is [`Error::Cancelled`].
     pub fn with_pyramid<'p>(
         batch: &GraphBatch,
         inputs: &Inputs,
@@ -157,11 +155,12 @@ impl Prepared {
         if edges.width() > 0 {
             same_length("edges with attributes", entries, edges.num_attributed())?;
         }
-        // Rows, columns and weights of each level, and inputs, in the precision asked for.
+        // An estimate: rows, columns and weights of each level, and the inputs. An index has four bytes.
         let levels_bytes: u64 = pyramid.levels.iter().map(|level| level.graphs.bytes()).sum();
         let entries = inputs.sparse().map_or(0, |sparse| sparse.rows().num_entries());
-        let inputs_bytes =
-            (batch.num_vertices() * (inputs.dense_width() * 4 + inputs.labels() * 4) + entries * 8) as u64;
+        let number = options.precision.bytes();
+        let per_vertex = inputs.dense_width() * number + inputs.labels() * 4;
+        let inputs_bytes = (batch.num_vertices() * per_vertex + entries * (number + 4)) as u64;
         memory::ask("graphs ready to be embedded", batch.bytes() + levels_bytes + inputs_bytes)?;
         let parts = match options.precision {
             Precision::F32 => Parts::F32(parts(batch, inputs, pyramid, options, going)?),
@@ -179,34 +178,34 @@ impl Prepared {
         })
     }
 
-    /// The colours of some graphs, or of all, if they are compared.
+    /// The colours of some graphs, or of all, if the readout compares them.
     pub(super) fn colours(&self, graphs: Option<&[usize]>) -> Option<Colours> {
         let colours = self.colours.as_ref()?;
         Some(graphs.map_or_else(|| colours.clone(), |graphs| colours.select(graphs)))
     }
 
-    /// The different rows of edge labels.
+    /// The distinct rows of edge labels.
     pub fn edge_kinds(&self) -> impl Iterator<Item = &[u32]> {
         self.edge_kinds.iter().map(Vec::as_slice)
     }
 
-    /// One more than the last line of gates that a label asks for.
+    /// The number of gate lines that the labels use: one more than the highest line.
     pub(super) fn edge_labels(&self) -> usize {
         let lines = self.edge_kinds.iter().flatten().filter(|&&line| line != Inputs::NO_COLUMN);
         lines.max().map_or(0, |&line| line as usize + 1)
     }
 
-    /// Attributes of every edge.
+    /// Number of attributes per edge.
     pub fn edge_attributes(&self) -> usize {
         self.edge_attributes
     }
 
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.graphs
     }
 
-    /// Whether there is no graph.
+    /// Whether there are no graphs.
     pub fn is_empty(&self) -> bool {
         self.graphs == 0
     }
@@ -221,29 +220,28 @@ impl Prepared {
         self.features
     }
 
-    /// Whether some inputs are kept by their non-zeros.
+    /// Whether some inputs are stored as sparse rows.
     pub fn is_sparse(&self) -> bool {
         self.sparse
     }
 
-    /// Poolings on top of each other; 0 is the graphs alone.
+    /// Number of pyramid levels above the graphs; 0 without pooling.
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Rows that a sweep over a level computes (0 is the graphs themselves):
-    /// the vertices, less those that lifting spares.
+    /// Number of rows that a sweep over a level computes (level 0 is the graphs themselves): one
+    /// per vertex, or per class of vertices in lifted graphs.
     pub fn num_rows(&self, level: usize) -> usize {
         self.sum_over_parts(level, |size| size.rows)
     }
 
-    /// Entries that a sweep over a level gathers over.
+    /// Number of entries that a sweep over a level gathers.
     pub fn num_entries(&self, level: usize) -> usize {
         self.sum_over_parts(level, |size| size.entries)
     }
 
-    /// Where each graph's vertices begin among those of a level, with their
-    /// number at the end.
+    /// Where each graph's vertices begin among those of a level, followed by their number.
     pub fn vertex_offsets(&self, level: usize) -> Vec<usize> {
         let mut offsets = vec![0];
         let mut extend = |starts: &[usize]| {
@@ -286,7 +284,7 @@ fn parts<T: Real>(
             (start, vertices) = (graph.index() + 1, 0);
         }
     }
-    // From the end, as vectors are shortened there.
+    // Work backwards: the pyramid's vectors can only be truncated at their end.
     let mut backwards = Vec::with_capacity(ranges.len());
     let at_once = match &pyramid {
         Cow::Owned(pyramid) if !pyramid.levels.is_empty() => PARTS_AT_ONCE * rayon::current_num_threads(),
@@ -307,7 +305,7 @@ fn parts<T: Real>(
     Ok(backwards)
 }
 
-/// The graphs of a range, on all levels.
+/// Prepares the graphs of a range on all levels.
 fn part<T: Real>(
     range: Range<usize>,
     batch: &GraphBatch,
@@ -324,7 +322,7 @@ fn part<T: Real>(
             part.push_pooled(below, level, index, options, &mut refiner)?;
         }
     }
-    // Dense levels are large, and vectors grow to twice what they hold.
+    // Vectors may have grown to twice their contents, and dense levels are large.
     for level in &mut part.levels {
         level.operator.shrink();
         level.carry.shrink();
@@ -333,7 +331,7 @@ fn part<T: Real>(
 }
 
 impl<T: Real> Part<T> {
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn len(&self) -> usize {
         self.levels[0].operator.len()
     }
@@ -365,7 +363,7 @@ impl<T: Real> Part<T> {
         }
     }
 
-    /// Appends a graph whose vertices and entries begin at these places in the batch.
+    /// Appends a graph whose vertices and entries begin at these positions of the batch.
     fn push(
         &mut self,
         graph: GraphRef<'_>,
@@ -390,7 +388,7 @@ impl<T: Real> Part<T> {
         self.inputs.push(inputs, vertices).map_err(too_large(options.precision, "an input", graph))
     }
 
-    /// Appends a graph's level above `below`, after that one.
+    /// Appends the level above `below` of a graph. Levels must be appended in order.
     fn push_pooled(
         &mut self,
         below: usize,
@@ -410,8 +408,7 @@ impl<T: Real> Part<T> {
         pushed.map_err(too_large(options.precision, "a pooling weight", graph))
     }
 
-    /// What the lines of a graph's gates are made of on a level, where edges have
-    /// attributes there.
+    /// The data of a graph's gate lines on a level, if edges have attributes there.
     pub fn waves<'a>(&'a self, level: usize, graph: usize, gate: &'a Gate<T>) -> Option<Waves<'a, T>> {
         let waves = self.waves.as_ref().filter(|_| level == 0)?;
         let lines = waves.starts[graph]..waves.starts[graph + 1];
@@ -421,7 +418,7 @@ impl<T: Real> Part<T> {
 }
 
 impl Part<f32> {
-    /// The same for others to read.
+    /// The same data for an engine.
     pub fn attributed(&self, graph: usize) -> Option<Attributed<'_>> {
         let waves = self.waves.as_ref()?;
         let lines = waves.starts[graph]..waves.starts[graph + 1];
@@ -434,8 +431,8 @@ impl Part<f32> {
 }
 
 impl<T: Real> PartWaves<T> {
-    /// Appends the different edges among those of a graph, and returns the kind
-    /// of each, or with the first attribute that is not finite in `T`.
+    /// Appends the distinct edges of a graph. Returns the kind of each entry, or the first
+    /// attribute that is not finite in `T` as the error.
     fn push(&mut self, edges: &EdgeInputs, entries: Range<usize>) -> Result<EntryKinds, f64> {
         let first = entries.start;
         let bits = |entry: usize| {
@@ -462,16 +459,17 @@ impl<T: Real> PartWaves<T> {
     }
 }
 
-/// What the entries of a graph carry.
+/// The kinds of the entries of a graph.
 struct EntryKinds {
-    /// The rank of each among those that occur in the graph: it depends on nothing else.
+    /// The rank of each entry's kind among those of the graph. It depends on nothing outside the
+    /// graph.
     numbers: Vec<u32>,
-    /// The line of the gates that each rank has.
+    /// The gate line of each rank.
     lines: Vec<u32>,
 }
 
 impl EntryKinds {
-    /// Of entries whose lines are those of a table of all kinds, in ascending order.
+    /// The kinds of entries whose lines belong to a table of all kinds, sorted.
     fn of(kinds: &[u32]) -> Self {
         let mut lines = kinds.to_vec();
         lines.sort_unstable();
@@ -487,7 +485,7 @@ impl<T: Real> PartLevel<T> {
         Self { operator: Operator::new(), carry, vertex_starts: vec![0], places: Vec::new() }
     }
 
-    /// Where the rows of a graph begin, and which of them computes each of its vertices.
+    /// Where the rows of a graph begin, and the row that computes each of its vertices.
     pub fn rows_of(&self, graph: usize) -> (usize, &[u32]) {
         let vertices = self.vertex_starts[graph]..self.vertex_starts[graph + 1];
         (self.operator.graph_starts()[graph], &self.places[vertices])
@@ -497,8 +495,8 @@ impl<T: Real> PartLevel<T> {
         Size { rows: self.operator.num_rows(), entries: self.operator.num_entries() }
     }
 
-    /// Appends a graph. Vertices with the same seed have the same input, entries of the
-    /// same kind the same gate. Returns the vertex that each of its rows computes.
+    /// Appends a graph. Vertices with the same seed have the same inputs, and entries of the same
+    /// kind have the same gate. Returns the vertex that each row computes.
     fn push(
         &mut self,
         graph: GraphRef<'_>,
@@ -548,7 +546,7 @@ fn too_large(precision: Precision, what: &'static str, graph: GraphRef<'_>) -> i
 }
 
 impl<T: Real> PartInputs<T> {
-    /// Columns of a row, the one-hot ones included.
+    /// Number of columns of a row, including the one-hot columns.
     pub fn width(&self) -> usize {
         self.sparse_width + self.dense_width + self.one_hot_width
     }
@@ -559,7 +557,7 @@ impl<T: Real> PartInputs<T> {
         (&self.sparse.columns[entries.clone()], &self.sparse.values[entries])
     }
 
-    /// Writes a row out.
+    /// Writes a complete row to `out`.
     pub fn write(&self, row: usize, out: &mut [f64]) {
         let (sparse, out) = out.split_at_mut(self.sparse_width);
         if self.sparse_width > 0 {
@@ -582,8 +580,8 @@ impl<T: Real> PartInputs<T> {
         }
     }
 
-    /// Appends the inputs of vertices of the batch; returns the first
-    /// that is not finite in `T`.
+    /// Appends the inputs of vertices of the batch. Returns the first value that is not finite in
+    /// `T` as the error.
     fn push(&mut self, inputs: &Inputs, vertices: impl Iterator<Item = usize>) -> Result<(), f64> {
         for vertex in vertices {
             if let Some(sparse) = inputs.sparse() {
@@ -607,7 +605,7 @@ impl<T: Real> PartInputs<T> {
                     self.dense.push(rounded);
                 }
             }
-            // The line behind the last column is all zeros.
+            // An unknown label selects the row of zeros after the last column.
             let last = self.one_hot_width as u32;
             self.one_hot.extend(inputs.one_hot_row(vertex).iter().map(|&column| column.min(last)));
         }
@@ -615,9 +613,9 @@ impl<T: Real> PartInputs<T> {
     }
 }
 
-/// A number for each vertex, equal for two exactly when all bits of their
-/// inputs are. Numbers are ranks of rows, so that they do not depend on whether
-/// one-hot rows are held as columns or written out.
+/// A number for each vertex, equal for two exactly if all bits of their inputs are equal. The
+/// numbers are ranks of the rows, so they do not depend on whether one-hot rows are stored as
+/// columns or as dense rows.
 fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
     let vertices = first..first + count;
     match (inputs.dense_width(), inputs.one_hot_width()) {
@@ -650,7 +648,7 @@ fn identities(inputs: &Inputs, first: usize, count: usize) -> Vec<u64> {
     }
 }
 
-/// The rank of each vertex' bits among those that occur.
+/// The rank of each vertex's bits among those that occur.
 fn ranked<I: Iterator<Item = u64>>(vertices: Range<usize>, bits: impl Fn(usize) -> I) -> Vec<u64> {
     let first = vertices.start;
     let mut numbers = vec![0; vertices.len()];
@@ -664,8 +662,8 @@ fn ranked<I: Iterator<Item = u64>>(vertices: Range<usize>, bits: impl Fn(usize) 
     numbers
 }
 
-/// Sorts columns as the rows they stand for would be: zeros first, then those
-/// whose 1 comes last.
+/// Orders columns like the one-hot rows they stand for: zeros first, then the rows whose 1 comes
+/// last.
 fn one_hot_key(column: u32, width: usize) -> u64 {
     if column == Inputs::NO_COLUMN { 0 } else { (width as u64).saturating_sub(u64::from(column)) }
 }

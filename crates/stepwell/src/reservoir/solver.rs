@@ -1,41 +1,41 @@
-//! Sweeps of one block on one graph until its states settle.
+//! Sweeps one block over one graph until its states converge.
 //!
-//! The rule: stop once `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`, where the
-//! second term, in f32 only, is what rounding leaves of a change. With a leak `a`,
-//! `ΔH` is what the equation would change without it, `tanh(…) - H`, not the step
-//! `a·ΔH`: that one is small wherever `a` is.
+//! The stopping rule is `‖ΔH‖_F < max(tol, 4·2⁻²⁴·‖H‖_F)`. The second term, in f32 only, is the
+//! size of rounding errors. With a leak `a`, `ΔH` is the change without the leak, `tanh(…) - H`,
+//! not the step `a·ΔH`, which a small `a` makes small everywhere.
 
 use crate::config::{ModelConfig, Solver};
 use crate::error::{Error, Result};
 use crate::kernel::{Aligned, Equation, Real, Rows, SHARED_ROWS};
 
-/// Whether, and by which measure, states settled.
+/// Whether, and by which criterion, states converged.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Convergence {
-    /// The last sweep changed them by less than the tolerance.
+    /// The last sweep changed the states by less than the tolerance.
     Tolerance,
-    /// The last sweep changed them by no more than rounding does.
+    /// The last sweep changed the states by no more than rounding errors.
     Rounding,
-    /// They did not; what there is after the last sweep depends on the order
-    /// of the vertices unless the solver is Jacobi's.
+    /// The states did not converge. Unless the solver is Jacobi, those after the last sweep depend
+    /// on the order of the vertices.
     #[default]
     No,
 }
 
-/// What happened to one graph in one block.
+/// The record of one graph in one reservoir.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Applications of the equation, the last one included.
+    /// Number of sweeps.
     pub sweeps: u32,
-    /// The change in the first one without the leak, `‖H₁‖_F`; [`theory`](crate::theory) takes Jacobi's.
+    /// The change in the first sweep without the leak, `‖H₁‖_F`; [`theory`](crate::theory) needs
+    /// that of Jacobi.
     pub first_change: f64,
-    /// The change in the last one without the leak, `‖ΔH‖_F`.
+    /// The change in the last sweep without the leak, `‖ΔH‖_F`.
     pub change: f64,
-    /// Whether that is small enough.
+    /// Whether that change is small enough.
     pub converged: Convergence,
 }
 
-/// The part of the options that steers the iteration.
+/// The options of the iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     solver: Solver,
@@ -45,7 +45,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The same for one sweep.
+    /// The same rule for a single sweep.
     pub fn one_sweep(self) -> Self {
         Self { fixed_sweeps: Some(1), ..self }
     }
@@ -58,26 +58,26 @@ impl From<&ModelConfig> for Rule {
     }
 }
 
-/// Buffers that grow to the largest graph met and are used again.
+/// Buffers that grow to the largest graph so far and are reused.
 #[derive(Default)]
 pub(super) struct Buffers<T> {
     /// The current states.
     pub state: Aligned<T>,
-    /// Where Jacobi writes the next ones.
+    /// The next states of a Jacobi sweep.
     next: Aligned<T>,
     scratch: Aligned<T>,
 }
 
 impl<T: Real> Buffers<T> {
-    /// Sets the states of `len` numbers to zero.
+    /// Sets the first `len` numbers of the state to zero.
     pub fn clear(&mut self, len: usize) {
         self.state.reserve(len);
         self.state[..len].fill(T::default());
     }
 }
 
-/// Iterates from the state in the buffers, which `from_zero` says is zero.
-/// Asks `cancelled` before every sweep of a large graph, every 64 of a small one.
+/// Iterates from the state in the buffers. `from_zero` states that it is zero. Calls `cancelled`
+/// before every sweep of a large graph, and before every 64th sweep of a small one.
 pub(super) fn solve<T: Real>(
     equation: &Equation<'_, T>,
     rule: Rule,
@@ -93,7 +93,7 @@ pub(super) fn solve<T: Real>(
     let limit = rule.fixed_sweeps.unwrap_or(rule.max_iter);
     let mut run = Run::default();
     while (run.sweeps as usize) < limit {
-        // Asking costs little beside a sweep of a large graph, or many of a small one.
+        // The call is cheap compared with one sweep of a large graph or 64 sweeps of a small one.
         if (rows.len() >= SHARED_ROWS || run.sweeps % 64 == 63) && cancelled() {
             return Err(Error::Cancelled);
         }
@@ -113,7 +113,7 @@ pub(super) fn solve<T: Real>(
             run.first_change = run.change;
         }
         run.converged = judge(rule.tol, run.change, equation, &buffers.state[..len]);
-        // A change that is not a number will not become one again.
+        // A change that is NaN stays NaN.
         if run.change.is_nan() || rule.fixed_sweeps.is_none() && run.converged != Convergence::No {
             break;
         }
@@ -122,11 +122,12 @@ pub(super) fn solve<T: Real>(
 }
 
 fn judge<T: Real>(tol: f64, change: f64, equation: &Equation<'_, T>, state: &[T]) -> Convergence {
-    // States that did not change at all are settled for good, even for a tolerance of 0.
+    // States that did not change at all have converged, even with a tolerance of 0.
     if change < tol || change == 0.0 {
         return if change < tol { Convergence::Tolerance } else { Convergence::Rounding };
     }
-    // No state exceeds 1 (unless it is not a number): spares most sweeps the exact norm.
+    // No state exceeds 1 in modulus (unless it is NaN). This bound saves most sweeps the exact
+    // norm.
     let rows = equation.rows();
     let (units, stride) = equation.units_and_stride();
     let largest = (rows.num_vertices() * units as f64).sqrt();
@@ -136,7 +137,7 @@ fn judge<T: Real>(tol: f64, change: f64, equation: &Equation<'_, T>, state: &[T]
     Convergence::No
 }
 
-/// `‖H‖_F`, every row counted as often as the vertices it stands for.
+/// `‖H‖_F`, where every row counts as many times as it stands for vertices.
 pub(super) fn norm<T: Real>(rows: Rows<'_, T>, state: &[T], stride: usize) -> f64 {
     let square = |x: &T| x.to_f64() * x.to_f64();
     let lines = state.chunks_exact(stride).enumerate();

@@ -1,11 +1,10 @@
-//! The fixed random matrices of a model: `W` feeds a block's units back into
-//! themselves, `V` feeds its inputs in.
+//! The fixed random matrices of a model: `W` connects the units of a block, `V` connects its inputs
+//! to the units.
 //!
-//! States are rows, so a sweep is `tanh(Ã H W + X V)`: `W` is H x H and `V` has
-//! a row per input. Where edges carry something, gates are between a vertex and its
-//! neighbours, and [`GateWeights`] are what those are made of. Each matrix is drawn
-//! from its own stream, found by the seed, the stack and the block. Weights made
-//! elsewhere come in through [`Weights::from_stacks`].
+//! States are rows, so a sweep is `tanh(Ã H W + X V)`: `W` is H x H, and `V` has one row per input.
+//! If edges have labels or attributes, [`GateWeights`] define the gates between a vertex and its
+//! neighbours. Each matrix is drawn from its own stream, which the seed, the stack and the block
+//! identify. [`Weights::from_stacks`] accepts weights from elsewhere.
 
 use ndarray::{Array1, Array2};
 
@@ -23,16 +22,16 @@ pub struct BlockWeights {
     pub recurrent: Array2<f64>,
     /// `V`, inputs x units.
     pub input: Array2<f64>,
-    /// What gates are made of.
+    /// The weights of the gates.
     pub gate: GateWeights,
 }
 
-/// What the gates of one reservoir are made of. The gate of an edge multiplies the
-/// states that pass along it, unit by unit: by the row of its label (of each, where
-/// it has several), and by `cos(a·U + b)` where it has attributes `a`.
+/// The weights of one reservoir's gates. The gate of an edge multiplies the states that pass along
+/// it, unit by unit: by the row of each of its labels, and by `cos(a·U + b)` if it has attributes
+/// `a`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateWeights {
-    /// A row per label, none larger than 1 in absolute value.
+    /// One row per label; no entry exceeds 1 in modulus.
     pub labels: Array2<f64>,
     /// `U`, attributes x units.
     pub frequencies: Array2<f64>,
@@ -41,7 +40,7 @@ pub struct GateWeights {
 }
 
 impl GateWeights {
-    /// Where edges carry nothing.
+    /// No gates: edges have neither labels nor attributes.
     pub fn none(units: usize) -> Self {
         Self {
             labels: Array2::zeros((0, units)),
@@ -50,7 +49,7 @@ impl GateWeights {
         }
     }
 
-    /// The gate of an edge, given the rows of its labels and its attributes.
+    /// The gate of an edge, given the row numbers of its labels and its attributes.
     pub fn gate(&self, labels: &[u32], attributes: &[f64], units: usize) -> Array1<f64> {
         let mut gate = Array1::ones(units);
         for row in labels.iter().filter_map(|&label| self.labels.outer_iter().nth(label as usize)) {
@@ -89,18 +88,18 @@ impl GateWeights {
     }
 }
 
-/// The weights of a whole model, block by block and stack by stack.
+/// The weights of a complete model, by stack and block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     stacks: Vec<Stack>,
 }
 
-/// One of the models side by side: its blocks from first to last, each a list
-/// of reservoirs whose states are added up (one, unless the model is ARMA).
+/// One stack: its blocks from first to last, each a list of reservoirs whose states are added (a
+/// single one, except in an ARMA model).
 pub type Stack = Vec<Vec<BlockWeights>>;
 
 impl Weights {
-    /// Draws the weights of a model for inputs of this shape.
+    /// Draws the weights of a model for inputs with these numbers of columns.
     pub fn random(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<Self> {
         options.validate()?;
         let inputs = inputs.into();
@@ -122,7 +121,7 @@ impl Weights {
         Ok(Self { stacks })
     }
 
-    /// Asks for the memory that the weights of a model take and, beside them, making them and
+    /// Requests the memory for the weights of a model, including that for creating them and for
     /// computing with them.
     pub fn ask(options: &ModelConfig, inputs: impl Into<InputShape>) -> Result<()> {
         let InputShape { features, edge_labels, edge_attributes } = inputs.into();
@@ -134,13 +133,13 @@ impl Weights {
             all += units(block) * (units(block) + below + gates);
             largest = largest.max(units(block).powi(2));
         }
-        // The kernel has copies of half the size; scaling needs the largest W some times.
+        // The kernel holds copies of half the size; scaling needs the largest W several times.
         let numbers = 1.5 * all * (options.stacks * options.reservoirs) as f64 + 3.0 * largest;
         memory::ask("the weights of the reservoirs", (8.0 * numbers) as u64)
     }
 
-    /// Takes weights as they are: for every stack its blocks from first to
-    /// last, and for every block its reservoirs.
+    /// Uses given weights: for every stack its blocks from first to last, and for every block its
+    /// reservoirs.
     pub fn from_stacks(stacks: Vec<Stack>) -> Result<Self> {
         let blocks = stacks.first().map_or(0, Vec::len);
         if blocks == 0 {
@@ -183,8 +182,8 @@ impl Weights {
         Ok(Self { stacks })
     }
 
-    /// The same from one list, by stack, block and reservoir, as long as
-    /// [`iter`](Self::iter) gives for a model of this configuration.
+    /// The same from one list, by stack, block and reservoir. The list must have the length of
+    /// [`iter`](Self::iter) for a model with this configuration.
     pub fn from_list(list: Vec<BlockWeights>, config: &ModelConfig) -> Result<Self> {
         config.validate()?;
         let (blocks, reservoirs) = (config.blocks, config.reservoirs);
@@ -199,39 +198,39 @@ impl Weights {
         Self::from_stacks((0..config.stacks).map(|_| stack()).collect())
     }
 
-    /// All reservoirs, by stack, block and place in the block.
+    /// All reservoirs, by stack, block and position in the block.
     pub fn iter(&self) -> impl Iterator<Item = &BlockWeights> {
         self.stacks.iter().flatten().flatten()
     }
 
-    /// Columns of the inputs they expect.
+    /// The numbers of input columns that they expect.
     pub fn inputs(&self) -> InputShape {
         let first = &self.stacks[0][0][0];
         let (edge_labels, edge_attributes) = first.gate.shape();
         InputShape { features: first.input.nrows(), edge_labels, edge_attributes }
     }
 
-    /// The models side by side.
+    /// The stacks.
     pub fn stacks(&self) -> &[Stack] {
         &self.stacks
     }
 
-    /// Blocks of every stack.
+    /// Number of blocks per stack.
     pub fn num_blocks(&self) -> usize {
         self.stacks[0].len()
     }
 
-    /// Reservoirs of every block.
+    /// Number of reservoirs per block.
     pub fn num_reservoirs(&self) -> usize {
         self.stacks[0][0].len()
     }
 
-    /// Units of one block, H.
+    /// Number of units of one block, H.
     pub fn units(&self, stack: usize, block: usize) -> usize {
         self.stacks[stack][block][0].recurrent.ncols()
     }
 
-    /// Whether there are as many as these options ask for.
+    /// Checks that there are as many stacks, blocks and reservoirs as the options require.
     pub(crate) fn check(&self, options: &ModelConfig) -> Result<()> {
         options.validate()?;
         same_length("stacks of the weights", options.stacks, self.stacks.len())?;
@@ -239,7 +238,7 @@ impl Weights {
         same_length("reservoirs in a block of the weights", options.reservoirs, self.num_reservoirs())
     }
 
-    /// Numbers in the vector of a graph, or of a vertex, under these options.
+    /// The length of the vector of a graph or vertex under these options.
     pub fn embedding_width(&self, options: &ModelConfig) -> usize {
         let units =
             |stack: &Stack, block: usize| stack.get(block).map_or(0, |block| block[0].recurrent.ncols());
@@ -269,7 +268,8 @@ fn draw_reservoir(
     [stack, block, reservoir]: [usize; 3],
 ) -> Result<BlockWeights> {
     let missing = |name| Error::BadOption { name, expected: "a value".into(), found: "none".into() };
-    // A stream has two indices; blocks number fewer than 2³².
+    // A stream has only two indices, so pack reservoir and block into one; there are fewer than 2³²
+    // blocks.
     let indices = [stack as u64, (reservoir as u64) << 32 | block as u64];
     let units = options.units.get(block).ok_or(missing("units"))?;
     let radius = options.spectral_radius.get(block).ok_or(missing("spectral_radius"))?;
@@ -295,9 +295,9 @@ fn draw_reservoir(
     Ok(BlockWeights { recurrent, input, gate })
 }
 
-/// Half of the units, drawn at random, have gates; to the others, all edges are alike.
-/// Attributes have deviation 1, so that the angles of two edges differ by about a
-/// radian and a half, however many attributes there are.
+/// Half of the units, drawn at random, have gates; the others do not distinguish edges. Attributes
+/// have deviation 1, so the angles of two edges differ by about a radian and a half, for any number
+/// of attributes.
 fn draw_gate(options: &ModelConfig, shape: InputShape, units: usize, indices: [u64; 2]) -> GateWeights {
     let InputShape { edge_labels, edge_attributes, .. } = shape;
     let mut stream = Stream::new(options.seed, "units with gates", indices);
@@ -326,7 +326,7 @@ fn draw_gate(options: &ModelConfig, shape: InputShape, units: usize, indices: [u
     GateWeights { labels, frequencies, phases }
 }
 
-/// `W` with the pattern and size asked for.
+/// Draws `W` with the configured pattern and size.
 fn draw_recurrent(
     stream: &mut Stream,
     units: usize,
@@ -341,7 +341,8 @@ fn draw_recurrent(
         Recurrence::Diagonal => {
             Array2::from_diag(&Array1::from_shape_simple_fn(units, || stream.uniform_in(-1.0, 1.0)))
         }
-        // Equal weights make the norm equal the radius; signs could be absorbed into those of V.
+        // Equal weights make the norm equal to the radius. The signs of V can absorb those of the
+        // ring.
         Recurrence::Ring => {
             let mut ring = Array2::zeros((units, units));
             (0..units).for_each(|k| ring[(k, (k + 1) % units)] = radius);
@@ -357,8 +358,8 @@ fn draw_recurrent(
     Ok(weights)
 }
 
-/// Draws until the units that feed each other form a cycle. Without one, `W`
-/// is nilpotent: its radius is 0 and nothing scales it.
+/// Draws until the connections between units contain a cycle. Without a cycle, `W` is nilpotent:
+/// its radius is 0 and cannot be scaled.
 fn draw_sparse_with_cycle(stream: &mut Stream, units: usize, density: f64) -> Result<Array2<f64>> {
     for _ in 0..1000 {
         let weights = draw_sparse(stream, units, units, density);
@@ -380,8 +381,8 @@ fn draw_sparse(stream: &mut Stream, rows: usize, columns: usize, density: f64) -
     })
 }
 
-/// Whether following entries that are not zero leads back to some unit.
-/// (Eigenvalues of a nilpotent matrix come out of a solver far from 0.)
+/// Whether following nonzero entries leads back to some unit. (A solver's eigenvalues of a
+/// nilpotent matrix may be far from 0.)
 fn has_cycle(weights: &Array2<f64>) -> bool {
     let units = weights.nrows();
     let mut incoming: Vec<usize> =
@@ -400,8 +401,8 @@ fn has_cycle(weights: &Array2<f64>) -> bool {
     removed < units
 }
 
-/// A uniformly distributed orthogonal matrix: normal vectors made orthonormal
-/// one after the other (Gram–Schmidt, twice, for orthogonality to rounding).
+/// A uniformly distributed orthogonal matrix: normal vectors, orthonormalised one after the other
+/// (Gram–Schmidt, twice, for orthogonality up to rounding).
 fn draw_orthogonal(stream: &mut Stream, units: usize) -> Array2<f64> {
     let mut basis = Array2::<f64>::zeros((units, units));
     for done in 0..units {
@@ -415,7 +416,7 @@ fn draw_orthogonal(stream: &mut Stream, units: usize) -> Array2<f64> {
                 }
             }
             let left = vector.dot(&vector).sqrt();
-            // Almost nothing left: rounding would choose the direction. Draw again.
+            // If almost nothing is left, rounding would choose the direction. Draw again.
             if left > 1e-8 * drawn {
                 basis.row_mut(done).assign(&(vector / left));
                 break;
@@ -505,7 +506,7 @@ mod tests {
         assert!(Weights::random(&hopeless, 1).unwrap_err().to_string().starts_with("density"));
     }
 
-    /// A QR iteration never ended on the first of these.
+    /// QR iteration did not terminate for the first of these.
     #[test]
     fn very_sparse_weights_are_scaled_whatever_the_seed() {
         for (units, density) in [(100, 0.01), (30, 0.03)] {

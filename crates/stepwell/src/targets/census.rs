@@ -1,4 +1,4 @@
-//! What must be known of targets before a readout can be trained.
+//! The statistics of targets that a readout needs before training.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Task;
 use crate::error::{Error, Result, same_length};
 
-/// Which targets are known for the same rows, and how many rows each class has.
-/// Counts of different rows [`merge`](Self::merge).
+/// The groups of targets that are known for the same rows, and the number of rows of each class.
+/// [`merge`](Self::merge) combines the counts of different rows.
 ///
 /// ```
 /// use ndarray::array;
@@ -18,40 +18,44 @@ use crate::error::{Error, Result, same_length};
 /// let y = Targets::Binary(array![[1.0, nan, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]);
 /// let census = Encoded::new(&y)?.census();
 /// assert_eq!(census.groups(), [vec![0, 2], vec![1]]);
-/// assert_eq!(census.counts(0), [2, 1]);
+/// assert_eq!((census.counts(0), census.rows()), (&[2, 1][..], 3));
 /// # Ok::<(), stepwell::Error>(())
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Census {
-    /// Targets with equal numbers are known for the same rows.
+    /// Targets with equal values here are known for the same rows.
     alike: Vec<usize>,
-    /// Of every target, the rows of each class; of numbers, all rows that are known.
+    /// For every target, the number of rows of each class; for numbers, the number of known rows.
     counts: Vec<Vec<u64>>,
+    /// The number of rows with a known target.
+    rows: u64,
 }
 
 impl Census {
-    /// Before any row.
+    /// A census without rows.
     pub fn new(task: Task) -> Self {
         let targets = task.num_targets();
-        Self { alike: vec![0; targets], counts: vec![vec![0; task.num_classes().max(1)]; targets] }
+        Self { alike: vec![0; targets], counts: vec![vec![0; task.num_classes().max(1)]; targets], rows: 0 }
     }
 
-    /// Of one target, from the number of rows of each class.
+    /// A census of one target, from the number of rows of each class.
     pub fn of_classes(counts: Vec<u64>) -> Self {
-        Self { alike: vec![0], counts: vec![counts] }
+        Self { alike: vec![0], rows: counts.iter().sum(), counts: vec![counts] }
     }
 
-    /// Counts a row of a class, of the only target.
+    /// Counts a row of a class. There must be a single target.
     pub(super) fn count(&mut self, class: usize) {
         self.counts[0][class] += 1;
+        self.rows += 1;
     }
 
-    /// Takes a row of values: numbers, or 0 and 1; NaN if unknown.
+    /// Adds a row of values: numbers, or 0 and 1; NaN if unknown.
     pub(super) fn observe(&mut self, row: ArrayView1<'_, f64>) {
         for (counts, value) in self.counts.iter_mut().zip(row) {
             let class = if counts.len() == 1 { 0 } else { usize::from(*value > 0.0) };
             counts[class] += u64::from(!value.is_nan());
         }
+        self.rows += u64::from(row.iter().any(|value| !value.is_nan()));
         let first = row.first().is_some_and(|value| value.is_nan());
         if row.iter().any(|value| value.is_nan() != first) {
             let gaps: Vec<usize> = row.iter().map(|value| usize::from(value.is_nan())).collect();
@@ -59,7 +63,7 @@ impl Census {
         }
     }
 
-    /// Separates targets that have different numbers in `by`.
+    /// Separates targets that have different values in `by`.
     fn split(&mut self, by: &[usize]) {
         let mut numbers = HashMap::new();
         for (mine, theirs) in self.alike.iter_mut().zip(by) {
@@ -68,18 +72,24 @@ impl Census {
         }
     }
 
-    /// Adds what is known of other rows.
+    /// Adds the census of other rows.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         same_length("targets", self.counts.len(), other.counts.len())?;
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             same_length("classes", mine.len(), theirs.len())?;
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
         }
+        self.rows += other.rows;
         self.split(&other.alike);
         Ok(())
     }
 
-    /// Targets that are known for the same rows, by their positions.
+    /// Number of rows with a known target.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The positions of the targets, grouped by the rows for which they are known.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for (target, &group) in self.alike.iter().enumerate() {
@@ -90,22 +100,22 @@ impl Census {
         groups
     }
 
-    /// Rows of each class of a target; of numbers, all rows that are known.
+    /// Number of rows of each class of a target; for numbers, the number of known rows.
     ///
     /// # Panics
-    /// When there is no such target, as indexing a slice does.
+    /// If the target does not exist, as for a slice.
     pub fn counts(&self, target: usize) -> &[u64] {
         &self.counts[target]
     }
 
-    /// Refuses a task of another shape.
+    /// Rejects a task with other numbers of targets or classes.
     pub(crate) fn check_shape(&self, task: Task) -> Result<()> {
         same_length("targets", task.num_targets(), self.counts.len())?;
         let classes = task.num_classes().max(1);
         self.counts.iter().try_for_each(|counts| same_length("classes", classes, counts.len()))
     }
 
-    /// Refuses targets that nothing can be learnt of.
+    /// Rejects targets that no model can learn.
     pub fn check(&self, task: Task, names: &[String]) -> Result<()> {
         for (target, counts) in self.counts.iter().enumerate() {
             let name = || names.get(target).cloned().unwrap_or_else(|| target.to_string());

@@ -1,4 +1,4 @@
-//! Targets as the columns a ridge regression is trained on.
+//! Encodes targets as columns for ridge regression.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 use super::{Census, Labels, Targets};
 use crate::error::{Error, Result, same_length};
 
-/// What a readout is to predict.
+/// The task of a readout.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// One of `num_classes` classes.
     Classification {
-        /// How many, at least 2.
+        /// Number of classes, at least 2.
         #[serde(rename = "classes")]
         num_classes: usize,
     },
     /// Numbers.
     Regression {
-        /// How many for a row, at least 1.
+        /// Number of targets, at least 1.
         targets: usize,
     },
-    /// Several things that are or are not so.
+    /// Several binary targets.
     Binary {
-        /// How many for a row, at least 1.
+        /// Number of targets, at least 1.
         targets: usize,
     },
 }
 
 impl Task {
-    /// Columns of what is regressed on, and of what comes out. Of two classes
-    /// the second column alone says it all.
+    /// Number of columns of the encoded targets and of the predictions. Two classes need only one
+    /// column, for the second class.
     pub fn num_columns(self) -> usize {
         match self {
             Self::Classification { num_classes: 2 } => 1,
@@ -42,7 +42,7 @@ impl Task {
         }
     }
 
-    /// How many things are predicted, each with a penalty and probabilities of its own.
+    /// Number of targets, each with its own penalty and probabilities.
     pub fn num_targets(self) -> usize {
         match self {
             Self::Classification { .. } => 1,
@@ -50,7 +50,7 @@ impl Task {
         }
     }
 
-    /// Classes of each target; 0 for numbers.
+    /// Number of classes of each target; 0 for numbers.
     pub fn num_classes(self) -> usize {
         match self {
             Self::Classification { num_classes } => num_classes,
@@ -67,7 +67,7 @@ impl Task {
         }
     }
 
-    /// The class that the columns of one target stand for, where they hold 1 and -1.
+    /// The class that the columns of one target encode with 1 and -1.
     pub(crate) fn class_of(self, columns: ArrayView1<'_, f64>) -> usize {
         match columns.len() {
             1 => usize::from(columns[0] > 0.0),
@@ -76,7 +76,7 @@ impl Task {
     }
 }
 
-/// Targets as the columns a ridge regression is trained on.
+/// Targets encoded as columns for ridge regression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoded {
     task: Task,
@@ -93,13 +93,13 @@ enum Rows {
 }
 
 impl Encoded {
-    /// Of all targets there are: the classes are those that occur. A target that
-    /// nothing can be learnt of is refused.
+    /// Encodes all targets. The classes are those that occur. Rejects targets that no model can
+    /// learn.
     pub fn new(targets: &Targets) -> Result<Self> {
         Self::named(targets, Vec::new())
     }
 
-    /// The same for targets that have names: all of them, or none.
+    /// The same with names for the targets: one per target, or none at all.
     pub fn named(targets: &Targets, names: Vec<String>) -> Result<Self> {
         let classes = targets.labels().map_or(Labels::NONE, Labels::distinct);
         let encoded = Self { names, ..Self::with_classes(targets, classes)? };
@@ -110,7 +110,7 @@ impl Encoded {
         Ok(encoded)
     }
 
-    /// Of some targets, where the classes of all of them are known.
+    /// Encodes some of the targets, given the classes of all of them.
     pub fn with_classes(targets: &Targets, classes: Labels) -> Result<Self> {
         let unusable = |expected: &str, found: String| {
             Err(Error::BadOption { name: "targets", expected: expected.into(), found })
@@ -160,22 +160,22 @@ impl Encoded {
         }
     }
 
-    /// What is to be predicted.
+    /// The task.
     pub fn task(&self) -> Task {
         self.task
     }
 
-    /// The names of the classes, by code; none for numbers, and for several targets.
+    /// The names of the classes, by code; empty for numbers and for several targets.
     pub fn classes(&self) -> &Labels {
         &self.classes
     }
 
-    /// The names of the targets, where they have some.
+    /// The names of the targets, if they have names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// What is known before any graph is looked at.
+    /// The statistics that training needs first.
     pub fn census(&self) -> Census {
         let mut census = Census::new(self.task);
         match &self.rows {
@@ -185,7 +185,7 @@ impl Encoded {
         census
     }
 
-    /// The order of the targets of two rows.
+    /// Compares the targets of two rows.
     pub(crate) fn order(&self, row: usize, other: usize) -> Ordering {
         match &self.rows {
             Rows::Codes(codes) => codes[row].cmp(&codes[other]),
@@ -193,7 +193,7 @@ impl Encoded {
         }
     }
 
-    /// The class of every row, by its position among the names.
+    /// The class of every row, as a position among the names. `None` without classes.
     pub fn codes(&self) -> Option<&[usize]> {
         match &self.rows {
             Rows::Codes(codes) => Some(codes),
@@ -201,8 +201,7 @@ impl Encoded {
         }
     }
 
-    /// The values of every row as they were given, where there are no classes: numbers, or
-    /// 0 and 1; NaN if unknown.
+    /// The original values of every row: numbers, or 0 and 1; NaN if unknown. `None` for classes.
     pub fn values(&self) -> Option<ArrayView2<'_, f64>> {
         match &self.rows {
             Rows::Codes(_) => None,
@@ -210,7 +209,7 @@ impl Encoded {
         }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match &self.rows {
             Rows::Codes(codes) => codes.len(),
@@ -218,15 +217,15 @@ impl Encoded {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Those of some rows, whose classes are the same.
+    /// The targets of some rows, with the same classes.
     ///
     /// # Panics
-    /// When there is no such row, as indexing a slice does.
+    /// If a row does not exist, as for a slice.
     pub fn select(&self, rows: &[usize]) -> Self {
         let chosen = match &self.rows {
             Rows::Codes(codes) => Rows::Codes(rows.iter().map(|&row| codes[row]).collect()),
@@ -235,8 +234,8 @@ impl Encoded {
         Self { rows: chosen, classes: self.classes.clone(), names: self.names.clone(), task: self.task }
     }
 
-    /// The targets that vary as far as counts can tell: both classes occur, or at least two
-    /// numbers are known.
+    /// The targets that vary, as far as counts show: both classes occur, or at least two numbers
+    /// are known.
     pub fn varying(&self) -> Vec<usize> {
         let census = self.census();
         let varies = |target: &usize| match census.counts(*target) {
@@ -246,17 +245,17 @@ impl Encoded {
         (0..self.task.num_targets()).filter(varies).collect()
     }
 
-    /// The targets that at least one row is known of.
+    /// The targets that are known for at least one row.
     pub fn known(&self) -> Vec<usize> {
         let census = self.census();
         let is_known = |target: &usize| census.counts(*target).iter().any(|&count| count > 0);
         (0..self.task.num_targets()).filter(is_known).collect()
     }
 
-    /// Some of several targets, in this order. Classes are a single target and stay as they are.
+    /// Some of several targets, in this order. Classes are a single target and stay unchanged.
     ///
     /// # Panics
-    /// When there is no such target, as indexing a slice does.
+    /// If a target does not exist, as for a slice.
     pub fn of_targets(&self, targets: &[usize]) -> Self {
         let count = targets.len();
         let (task, values) = match (self.task, &self.rows) {
@@ -268,7 +267,7 @@ impl Encoded {
         Self { task, names, classes: Labels::NONE, rows: Rows::Numbers(values.select(Axis(1), targets)) }
     }
 
-    /// Refuses targets that no row with a positive weight is known of.
+    /// Rejects targets that are unknown for all rows with a positive weight.
     pub(crate) fn check_weights(&self, weights: Option<&[f64]>) -> Result<()> {
         let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
         if self.is_empty() {
@@ -290,16 +289,16 @@ impl Encoded {
         Ok(())
     }
 
-    /// The columns of all rows: see [`columns`](Self::columns).
+    /// The columns of all rows; see [`columns`](Self::columns).
     pub fn matrix(&self) -> Array2<f64> {
         self.columns(0..self.len())
     }
 
-    /// The columns of some rows: numbers as they are; for classes a column each
-    /// with 1 for its rows and -1 for the others; NaN for what is unknown.
+    /// The columns of some rows: numbers as they are; for classes, one column per class with 1 for
+    /// its rows and -1 for the others. NaN for unknown targets.
     ///
     /// # Panics
-    /// When there are no such rows, as indexing a slice does.
+    /// If a row does not exist, as for a slice.
     pub fn columns(&self, rows: Range<usize>) -> Array2<f64> {
         match (&self.rows, self.task) {
             (Rows::Numbers(values), Task::Binary { .. }) => {
@@ -311,7 +310,7 @@ impl Encoded {
     }
 }
 
-/// A column for each class with 1 for its rows and -1 for the others.
+/// One column per class, with 1 for its rows and -1 for the others.
 fn signs(codes: &[usize], task: Task) -> Array2<f64> {
     let columns = task.num_columns();
     let first = usize::from(columns == 1);
@@ -319,7 +318,7 @@ fn signs(codes: &[usize], task: Task) -> Array2<f64> {
     Array2::from_shape_fn((codes.len(), columns), sign)
 }
 
-/// Refuses fewer than two classes.
+/// Rejects fewer than two classes.
 pub(crate) fn check_num_classes(found: usize) -> Result<()> {
     if found >= 2 {
         return Ok(());
@@ -328,8 +327,8 @@ pub(crate) fn check_num_classes(found: usize) -> Result<()> {
     Err(Error::BadOption { name: "classes", expected, found })
 }
 
-/// The class of every row of decision values: that of the largest value, of
-/// equal ones the first; of two classes the second where the value is above 0.
+/// The class of every row of decision values: that of the largest value, or the first of equal
+/// ones. With two classes, the second if the value is above 0.
 pub fn decode_classes(decisions: ArrayView2<'_, f64>) -> Vec<usize> {
     let largest = |row: ArrayView1<'_, f64>| {
         let mut best = (0, f64::NEG_INFINITY);
@@ -364,7 +363,7 @@ mod tests {
         let two = encoded(vec![1, 0], vec![0, 1]);
         assert_eq!(two, array![[1.0], [-1.0]]);
         assert_eq!(decode_classes(two.view()), [1, 0]);
-        // Ties go to the first.
+        // Ties go to the first class.
         assert_eq!(decode_classes(array![[0.0], [-0.0], [1e-300]].view()), [0, 0, 1]);
         assert_eq!(decode_classes(array![[0.5, 0.7, 0.7], [0.1, 0.1, 0.1]].view()), [1, 0]);
         assert!(Encoded::new(&Targets::integers(vec![4, 4])).is_err(), "one class");

@@ -1,5 +1,4 @@
-//! Who may know whom: ARCHITECTURE.md's "nothing knows what is to its right",
-//! read off the sources.
+//! Checks the layers of ARCHITECTURE.md ("nothing knows what is to its right") against the sources.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -119,7 +118,7 @@ fn uses_are_found() {
     assert_eq!(uses("use super::graph::Graph;", true).into_iter().collect::<Vec<_>>(), ["graph"]);
 }
 
-/// All of them but those of tests.
+/// All Rust files of a folder, except for those of tests.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -136,13 +135,13 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether `super` is the crate in that file.
+/// Whether `super` refers to the crate root in this file.
 fn names_the_root(place: &Path) -> bool {
     let parts = place.iter().count();
     parts == 1 || parts == 2 && place.ends_with("mod.rs")
 }
 
-/// What follows `crate::` outside comments and unit tests.
+/// The modules named after `crate::`, outside comments and unit tests.
 fn uses(text: &str, super_is_root: bool) -> BTreeSet<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let lines = text.lines().map(|line| line.split("//").next().unwrap());
@@ -152,7 +151,7 @@ fn uses(text: &str, super_is_root: bool) -> BTreeSet<String> {
     }
     let mut found = BTreeSet::new();
     for path in code.split("crate::").skip(1) {
-        // A list in a list gives names that no module has, and so is refused.
+        // Nested lists give names that no module has, so they are rejected.
         let list = path.strip_prefix('{').and_then(|list| list.split('}').next()).unwrap_or(path);
         let names = list.split(',').take(if path.starts_with('{') { usize::MAX } else { 1 });
         let of_path = |path: &str| {

@@ -1,5 +1,5 @@
-//! The paper's figures: drawn at the end of a run, unless they are there and
-//! show all datasets of the command.
+//! The paper's figures. They are drawn at the end of a run, unless they exist and show all datasets
+//! of the command.
 
 use anyhow::Result;
 use stepwell_data::Dataset;
@@ -10,11 +10,11 @@ use stepwell_lab::picture::figures::{CloudRow, benchmark, clouds};
 
 use super::{POOLS, Work};
 
-/// Graphs of each class whose sweeps are counted.
+/// The number of graphs of each class whose sweeps are counted.
 const COUNTED: usize = 20;
 
 impl Work<'_> {
-    /// Draws what is missing, and anew what does not show all of this command's
+    /// Draws the missing figures, and redraws those that do not show all of this command's
     /// datasets.
     pub(super) fn figures(&self, datasets: &[String]) -> Result<()> {
         let out = &self.command.out;
@@ -54,8 +54,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Graphs as points, a row of architectures for each dataset that the
-    /// paper's figure has.
+    /// Embeddings as points, with a row of architectures for each dataset of the paper's figure.
     fn embeddings(&self, datasets: &[String]) -> Result<Option<Picture>> {
         let mut rows = Vec::new();
         for name in chosen(datasets) {
@@ -86,7 +85,7 @@ impl Work<'_> {
     }
 }
 
-/// The datasets that the paper's figure of embeddings has, in its order.
+/// The datasets of the paper's figure of embeddings, in its order.
 fn chosen(datasets: &[String]) -> Vec<&String> {
     let place =
         |name: &str| embeddings::DATASETS.iter().position(|known| *known == name.trim_end_matches("-small"));

@@ -1,4 +1,4 @@
-//! What is answered: the same as the commands say.
+//! Responses: the same results as the commands print.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,7 +56,7 @@ fn predictions_and_vectors_are_those_of_the_commands() {
         }
     }
 
-    // One by one and many at a time, what is said of a graph is the same.
+    // One by one or many at a time, the result of a graph is the same.
     std::thread::scope(|scope| {
         for worker in 0..8 {
             let (service, graphs, lines) = (&service, &graphs, &lines);
@@ -111,10 +111,25 @@ fn bad_rows_fail_the_request_or_are_answered_as_such() {
         );
     }
 
-    // Ids and keys that the model does not know.
+    // A row keeps its own id and its type, good or bad; a row that has none is named by its number.
+    let with = |id: &str, row: &str| row.replacen('{', &format!("{{\"id\": {id}, "), 1);
+    let bad = with("\"b\"", "{\"num_nodes\": 1, \"src\": [0], \"dst\": [7]}");
+    let body =
+        [with("17", rows[0]), bad, with("\"17\"", rows[2]), "{\"id\": -5, \"num_nodes\":".into(), "{".into()];
+    let lines = service.post("/predict?skip_bad=1", body.join("\n")).lines();
+    let ids: Vec<&Value> = lines.iter().map(|line| &line["id"]).collect();
+    assert_eq!(ids, [&json!(17), &json!("b"), &json!("17"), &json!(-5), &json!("4")]);
+    assert!(lines[1]["error"].is_string() && lines[3]["error"].is_string(), "{lines:?}");
+    let large = service.post("/embed", with("18446744073709551615", rows[0])).lines();
+    assert_eq!(large[0]["id"], json!(u64::MAX));
+    let explained = service.post("/explain", with("17", rows[0])).lines();
+    assert_eq!((&explained[0]["id"], explained[0]["class"].is_i64()), (&json!(17), true));
+
+    // Ids, and keys that the model does not know.
     let named = rows[0].replacen('{', "{\"id\": \"ä \\\"b\\\"\", \"colour\": 3, ", 1);
     let reply = service.post("/predict", named);
-    assert!(reply.header("stepwell-note").contains("colour"), "{}", reply.header("stepwell-note"));
+    let note = "key 'colour' is not part of the schema and was ignored";
+    assert_eq!(reply.header("stepwell-note"), note, "with no escapes");
     assert_eq!(reply.lines()[0]["id"], "ä \"b\"");
     assert_eq!(service.post("/predict", "").status, 400);
 }
@@ -143,6 +158,24 @@ fn arrow_streams_are_read_and_written() {
         rows += batch.num_rows();
     }
     assert_eq!(rows, 300);
+    // Integer ids stay integers, and a bad row keeps its own.
+    let ids: Vec<String> = graphs
+        .lines()
+        .take(3)
+        .zip(40..)
+        .map(|(row, id)| row.replacen('{', &format!("{{\"id\":{id},"), 1))
+        .collect();
+    let named = arrow_stream_with(&ids.join("\n"), |batch| {
+        let at = batch.schema().index_of("id").unwrap();
+        let (schema, mut columns, _) = batch.into_parts();
+        let mut fields: Vec<_> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+        fields[at] = fields[at].clone().with_data_type(arrow_schema::DataType::Int64);
+        columns[at] = Arc::new(arrow_array::Int64Array::from(vec![40, 41, 42]));
+        let schema = Arc::new(arrow_schema::Schema::new_with_metadata(fields, schema.metadata().clone()));
+        arrow_array::RecordBatch::try_new(schema, columns).unwrap()
+    });
+    let lines = service.post_as("/predict", kind, "application/x-ndjson", &named).lines();
+    assert_eq!(lines.iter().map(|line| line["id"].as_i64().unwrap()).collect::<Vec<_>>(), [40, 41, 42]);
     let broken = service.post_as("/predict", kind, "*/*", &body[..body.len() / 2]);
     assert_eq!(broken.status, 400, "half a stream is none: {}", broken.text());
 }
@@ -158,11 +191,12 @@ fn explanations_add_up() {
         let sum: f64 = line["vertices"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
         let decision = line["decision"].as_f64().unwrap();
         assert!((sum + line["intercept"].as_f64().unwrap() - decision).abs() < 1e-9, "{line}");
-        let class: usize = line["class"].as_str().unwrap().parse().unwrap();
+        assert_eq!(line["prediction"], predicted["prediction"], "of the same type");
+        let class = line["class"].as_u64().unwrap() as usize;
         assert!((predicted["scores"][class].as_f64().unwrap() - decision).abs() < 1e-9);
     }
     let of_class = service.post("/explain?class=2", &few).lines();
-    assert!(of_class.iter().all(|line| line["class"] == "2"));
+    assert!(of_class.iter().all(|line| line["class"] == 2));
     assert!(service.post("/explain?class=9", &few).error().contains("expected one of 0, 1, 2"));
 
     let (accurate, _) = trained(&folder, &SMALL);
@@ -170,7 +204,7 @@ fn explanations_add_up() {
     let predicted = service.post("/predict", &few).lines();
     for (line, predicted) in service.post("/explain", &few).lines().iter().zip(&predicted) {
         let sum: f64 = line["vertices"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
-        let class: usize = line["class"].as_str().unwrap().parse().unwrap();
+        let class = line["class"].as_u64().unwrap() as usize;
         let expected = predicted["scores"][class].as_f64().unwrap();
         assert!((sum + line["intercept"].as_f64().unwrap() - expected).abs() < 1e-6, "{line}");
     }
@@ -220,7 +254,7 @@ fn a_card_says_what_a_model_is() {
     assert_eq!(card["changed"], json!({ "units": 8, "landmarks": 50 }));
     let chosen: Vec<&str> =
         card["choices"].as_array().unwrap().iter().map(|choice| choice["option"].as_str().unwrap()).collect();
-    assert_eq!(chosen, ["structure", "wl-weight", "gaussian-width"]);
+    assert_eq!(chosen, ["structure", "wl_weight", "gaussian_width"]);
     assert_eq!(card["bytes"], json!(fs::metadata(&model).unwrap().len()));
     let sum = Command::new("sha256sum").arg(&model).output().unwrap();
     assert!(String::from_utf8(sum.stdout).unwrap().starts_with(card["sha256"].as_str().unwrap()));

@@ -1,4 +1,4 @@
-//! Requests that nobody should send.
+//! Malformed and hostile requests.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use stepwell::rng::Stream;
 
 use super::*;
 
-/// A body with something wrong in it.
+/// A body with a fault in it.
 fn broken(stream: &mut Stream, whole: &[impl AsRef<[u8]>]) -> Vec<u8> {
     const PARTS: [&str; 16] = [
         "{",
@@ -115,20 +115,31 @@ fn limits_are_kept() {
     let lines = "application/x-ndjson";
     check("/predict", lines, &few, 413, "more than 5 graphs");
     check("/predict", lines, &" ".repeat((1 << 20) + 1), 413, "longer than 1048576 bytes");
-    check("/predict", lines, "{\"num_nodes\":1001,\"src\":[],\"dst\":[]}", 400, "limit of 1000");
+    check("/predict", lines, "{\"num_nodes\":1001,\"src\":[],\"dst\":[]}", 413, "limit of 1000");
     let x = vec![0; 600 * 5];
     let half = format!("{{\"num_nodes\":600,\"src\":[],\"dst\":[],\"x\":{x:?},\"x_dim\":5}}\n").repeat(2);
     check("/embed", lines, &half, 413, "more than 1000 vertices");
+    let skipped =
+        service.post("/embed?skip_bad=1", "{\"id\":\"big\",\"num_nodes\":1001,\"src\":[],\"dst\":[]}");
+    assert_eq!((&skipped.lines()[0]["id"], skipped.lines().len()), (&"big".into(), 1));
     check("/predict", "image/png", &few, 415, "application/x-ndjson");
     check("/predict?probe=1", lines, &few, 400, "unknown parameter 'probe'");
-    check("/predict?coverage=2", lines, &few, 400, "between 0 and 1");
+    check("/predict?coverage=2", lines, &few, 400, "above 0 and below 1");
+    check(
+        "/predict",
+        lines,
+        "{\n  \"num_nodes\": 1,\n  \"src\": [], \"dst\": []\n}",
+        400,
+        "one graph per line",
+    );
     check("/predict?proba=maybe", lines, &few, 400, "1 or 0");
     check("/nowhere", lines, &few, 404, "/predict");
     check("/health", lines, &few, 405, "GET");
     let refused = service.get("/predict");
     assert_eq!((refused.status, refused.header("allow")), (405, "POST"));
 
-    // A client that sends no end, one that sends no request, and one that hangs up.
+    // A client that never finishes its request, one that sends no request, and one that
+    // disconnects.
     let mut slow = TcpStream::connect(&service.address).unwrap();
     slow.write_all(b"POST /predict HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{\"num").unwrap();
     let mut silent = TcpStream::connect(&service.address).unwrap();

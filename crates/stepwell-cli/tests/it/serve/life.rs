@@ -1,4 +1,4 @@
-//! How a service starts, changes its models and ends.
+//! How a service starts, reloads its models and stops.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ fn reloading_and_stopping_lose_no_request() {
                     assert_eq!(reply.status, 200, "{}", reply.text());
                     assert!(bodies.contains(&reply.body), "one model or the other: {}", reply.text());
                     answered.fetch_add(1, Ordering::Relaxed);
-                    // The service asks for the connection to end: it goes.
+                    // The service asks to close the connection, so the client closes it.
                     draining = reply.header("connection") == "close";
                 }
             });
@@ -50,17 +50,132 @@ fn reloading_and_stopping_lose_no_request() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        // What cannot be read changes nothing.
+        // A model that cannot be read changes nothing.
         fs::write(&model, "no model").unwrap();
         service.signal("HUP");
         service.wait_for("reload failed");
         assert_eq!(service.post("/predict", graph).body, bodies[0]);
-        // Workers end by themselves: every request is answered, the last asks them to go.
+        // The clients end by themselves: every request is answered, and the last response asks them
+        // to close.
         service.signal("TERM");
         service.wait_for("stopped");
         stop.store(true, Ordering::Relaxed);
     });
     assert!(answered.load(Ordering::Relaxed) > 100);
+}
+
+#[test]
+fn the_last_signal_decides_which_models_are_served() {
+    let folder = Folder::new();
+    let (model, _) = trained(&folder, &SMALL);
+    let (served, other) = (folder.at("served.safetensors"), folder.at("other.safetensors"));
+    // The other model takes longer to read, so that a reload of it could end last.
+    stepwell()
+        .args(["train", "b-easy-small", "-q", "-m", &other, "--units", "200", "--preset", "paper"])
+        .assert()
+        .success();
+    let [small, large] = [&model, &other].map(|path| fs::read(path).unwrap());
+    assert!(large.len() > small.len());
+    stepwell_data::models::write(served.as_ref(), &small).unwrap();
+    let service = Service::start(&["-m", &served]);
+    let sum = |reply: Reply| -> Value {
+        let cards: Value = serde_json::from_slice(&reply.body).unwrap();
+        cards["served"]["sha256"].clone()
+    };
+    let expected = sum(service.get("/models"));
+    for round in 0..10 {
+        service.log.lock().unwrap().clear();
+        stepwell_data::models::write(served.as_ref(), &large).unwrap();
+        service.signal("HUP");
+        std::thread::sleep(Duration::from_millis(5 * round));
+        stepwell_data::models::write(served.as_ref(), &small).unwrap();
+        service.signal("HUP");
+        // The reload after the last signal reads the small model, and no other follows.
+        let start = Instant::now();
+        while service
+            .log
+            .lock()
+            .unwrap()
+            .iter()
+            .rfind(|line| line["event"] == "reloaded")
+            .is_none_or(|line| line["sha256"]["served"] != expected)
+        {
+            assert!(start.elapsed() < Duration::from_secs(60), "the first model is reloaded");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(sum(service.get("/models")), expected, "round {round}");
+    }
+    service.stop();
+}
+
+#[test]
+fn small_requests_pass_large_ones() {
+    let folder = Folder::new();
+    let (model, graphs) = trained(&folder, &["--preset", "paper", "--units", "60", "--tol", "1e-9"]);
+    let service = Service::start(&["-m", &model, "--timeout", "300"]);
+    let graph = graphs.lines().next().unwrap();
+    // As many large graphs as there are threads, each without equal vertices.
+    let count = 150_000;
+    let ends: Vec<usize> = (1..count).map(|vertex| vertex * 7919 % vertex).collect();
+    let x: Vec<String> =
+        (0..5 * count).map(|at| format!("{}", (at * 104_729 % 9973) as f64 / 9973.0)).collect();
+    let large = format!(
+        "{{\"num_nodes\":{count},\"src\":{:?},\"dst\":{ends:?},\"x\":[{}],\"x_dim\":5}}",
+        (1..count).collect::<Vec<_>>(),
+        x.join(",")
+    );
+    let answered = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (service, large, answered) = (&service, &large, &answered);
+            scope.spawn(move || {
+                let reply = service.post("/predict", large);
+                answered.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(reply.status, 200, "{}", reply.text());
+            });
+        }
+        let busy = || service.get("/metrics").text().contains("stepwell_requests_in_flight 2");
+        while !busy() && answered.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let mut before = 0;
+        while answered.load(Ordering::Relaxed) == 0 && before < 5 {
+            assert_eq!(service.post("/predict", graph).status, 200);
+            before += usize::from(answered.load(Ordering::Relaxed) == 0);
+        }
+        assert_eq!(before, 5, "small requests are answered while large ones compute");
+    });
+    service.stop();
+}
+
+#[test]
+fn a_short_body_may_declare_many_vertices() {
+    let folder = Folder::new();
+    let (data, model) = (folder.at("graphs.jsonl"), folder.at("model.safetensors"));
+    let graph = |n: usize, ring: usize| {
+        let from: Vec<usize> = (0..n - 1 + ring).collect();
+        let to: Vec<usize> = from.iter().map(|vertex| (vertex + 1) % n).collect();
+        format!("{{\"num_nodes\":{n},\"src\":{from:?},\"dst\":{to:?},\"y\":{ring}}}\n")
+    };
+    let graphs: String = (4..20).map(|n| graph(n, n % 2)).collect();
+    fs::write(&data, &graphs).unwrap();
+    stepwell().args(["train", &data, "-q", "-m", &model]).args(SMALL).assert().success();
+    let service = Service::start(&["-m", &model]);
+    let many = "{\"id\":1,\"num_nodes\":40000,\"src\":[0],\"dst\":[1]}";
+    std::thread::scope(|scope| {
+        for worker in 0..6 {
+            let (service, small) = (&service, graphs.lines().nth(worker).unwrap());
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    assert_eq!(service.post("/predict", many).lines()[0]["id"], 1);
+                    assert_eq!(service.post("/predict", small).lines().len(), 1);
+                }
+            });
+        }
+    });
+    service.stop();
 }
 
 #[test]
@@ -103,5 +218,7 @@ fn what_cannot_be_served_is_said_at_once() {
     assert!(failure(&["-m", "absent.safetensors"], 1).contains("absent.safetensors"));
     assert!(failure(&["-m", &model, "-m", &model], 2).contains("two models are called 'model'"));
     assert!(failure(&["-m", &model, "--listen", "nowhere"], 1).contains("cannot listen on nowhere"));
+    let port = failure(&["-m", &model, "--listen", "18080"], 1);
+    assert!(port.contains("expected HOST:PORT, such as 127.0.0.1:18080"), "{port}");
     assert!(failure(&[], 2).contains("--model"));
 }

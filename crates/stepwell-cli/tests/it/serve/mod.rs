@@ -16,7 +16,7 @@ use stepwell_data::{Dataset, Place, jsonl, parquet};
 
 use super::{Folder, output, stepwell};
 
-/// A running service, which is told to stop in the end.
+/// A running service, which is stopped at the end.
 struct Service {
     child: Child,
     address: String,
@@ -25,7 +25,7 @@ struct Service {
     agent: ureq::Agent,
 }
 
-/// What it answered.
+/// A response.
 struct Reply {
     status: u16,
     headers: ureq::http::HeaderMap,
@@ -43,7 +43,7 @@ impl Reply {
         self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The reason of a refusal.
+    /// The reason for a rejection.
     fn error(&self) -> String {
         let found: Value = serde_json::from_slice(&self.body).unwrap();
         found["error"].as_str().unwrap().to_owned()
@@ -112,7 +112,7 @@ impl Service {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for a line of the log.
+    /// Waits for an event in the log.
     fn wait_for(&self, event: &str) -> Value {
         let start = Instant::now();
         loop {
@@ -157,9 +157,16 @@ const SMALL: [&str; 4] = ["--units", "8", "--landmarks", "50"];
 
 /// Graphs in JSON lines as an Arrow stream.
 fn arrow_stream(graphs: &str) -> Vec<u8> {
+    arrow_stream_with(graphs, |batch| batch)
+}
+
+fn arrow_stream_with(
+    graphs: &str,
+    change: impl FnOnce(arrow_array::RecordBatch) -> arrow_array::RecordBatch,
+) -> Vec<u8> {
     let place = Place::file("graphs");
     let dataset = Dataset::collect(jsonl::Reader::new(graphs.as_bytes(), place.clone()), &place).unwrap();
-    let batch = parquet::to_record_batch(&dataset).unwrap();
+    let batch = change(parquet::to_record_batch(&dataset).unwrap());
     let mut body = Vec::new();
     let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut body, &batch.schema()).unwrap();
     writer.write(&batch).unwrap();

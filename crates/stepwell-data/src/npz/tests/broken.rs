@@ -1,14 +1,14 @@
-//! Files with one fault each end in one sentence that names the place and the fault.
+//! Each file has one fault, and reading it gives one error that names the place and the fault.
 
 use super::*;
 
-/// For each file of `testdata/npz/broken` what its message says: where, and what is wrong.
+/// For each file in `testdata/npz/broken`, the location and the fault in its error message.
 const SENTENCES: [(&str, &str, &str); 39] = [
     ("class-columns", "/val_class.npy", "expected 3 columns, as in the parts before, found 2"),
     ("class-fraction", "/tr_class.npy, byte 128", "expected a 64-bit integer, found 0.5"),
     ("column-negative", "/tr_adj.npy, byte ", "expected an index below 5, found -1"),
     ("column-too-large", "/tr_adj.npy, byte ", "expected an index below 5, found 5"),
-    ("cut-archive", "", "expected a zip archive, found none, or a damaged one"),
+    ("cut-archive", "", "expected a zip archive, found something else, or a damaged archive"),
     ("cut-header", "/tr_adj.npy, byte 10", "expected a header of 118 bytes, found 40 bytes"),
     ("cut-numbers", "/tr_class.npy, byte 128", "expected 36 bytes for an array of shape (3, 3), found 31"),
     ("cut-pickle", "/tr_adj.npy, byte 130", "expected a frame within the "),
@@ -23,7 +23,7 @@ const SENTENCES: [(&str, &str, &str); 39] = [
         "'data' is an array with one index, found an array of shape (2, 3)",
     ),
     ("dense-adjacency", "/tr_adj.npy, byte ", "expected a sparse matrix, found an array of shape (4, 4)"),
-    ("empty", "", "expected a zip archive, found none"),
+    ("empty", "", "expected a zip archive, found something else"),
     (
         "empty-member",
         "/tr_adj.npy, byte 0",
@@ -42,7 +42,7 @@ const SENTENCES: [(&str, &str, &str); 39] = [
         "expected the classes of 3 graphs, as many as adjacency matrices, found 2",
     ),
     ("fewer-features", "/tr_feat.npy", "expected 3 feature matrices, as many as adjacency matrices, found 2"),
-    ("flipped-bit", "/tr_adj.npy", "expected sound data, found damaged data"),
+    ("flipped-bit", "/tr_adj.npy", "expected an intact archive, found damaged data"),
     (
         "half-floats",
         "/tr_class.npy, byte ",
@@ -53,7 +53,11 @@ const SENTENCES: [(&str, &str, &str); 39] = [
         "/tr_adj.npy, byte ",
         "expected an indptr that ends with at most 6, the number of data, found 7",
     ),
-    ("indptr-falls", "/tr_adj.npy, byte ", "expected an indptr that never falls, 3 or more, found 2"),
+    (
+        "indptr-falls",
+        "/tr_adj.npy, byte ",
+        "expected an indptr that never decreases (here at least 3), found 2",
+    ),
     ("indptr-late", "/tr_adj.npy, byte ", "expected an indptr that begins with 0, found 1"),
     (
         "indptr-short",
@@ -64,7 +68,7 @@ const SENTENCES: [(&str, &str, &str); 39] = [
     ("negative-shape", "/tr_adj.npy, byte ", "expected the shape of a matrix, found (-5, -5)"),
     ("no-matrices", "/tr_adj.npy, byte ", "expected a sparse matrix, found None"),
     ("no-shape", "/tr_adj.npy, byte ", "expected the shape of a matrix, found None"),
-    ("not-a-zip", "", "expected a zip archive, found none"),
+    ("not-a-zip", "", "expected a zip archive, found something else"),
     (
         "not-an-array",
         "/tr_adj.npy, byte 0",
@@ -80,7 +84,7 @@ const SENTENCES: [(&str, &str, &str); 39] = [
     (
         "other-width",
         "/val_feat.npy, byte ",
-        "the graphs before this one have 3 per row, this one has 2 per row",
+        "the graphs before this one have 3 per vertex, this one has 2 per vertex",
     ),
     ("posix-system", "/tr_adj.npy, byte ", "found 'posix.system' (nothing was executed)"),
     (
@@ -88,12 +92,8 @@ const SENTENCES: [(&str, &str, &str); 39] = [
         "/tr_class.npy, byte ",
         "expected a boolean, integer, f4, f8 or object type, found '[(",
     ),
-    ("two-hot", "/tr_class.npy, row 1", "expected one 1, and zeros otherwise, found 3 ones"),
-    (
-        "weight-negative",
-        "/tr_adj.npy, byte ",
-        "edge 0 has weight -1; expected a finite number that is not negative",
-    ),
+    ("two-hot", "/tr_class.npy, row 0", "expected one 1, and zeros otherwise, found 3 ones"),
+    ("weight-negative", "/tr_adj.npy, byte ", "edge 0 has weight -1; expected a finite number of at least 0"),
     (
         "weights-differ",
         "/tr_adj.npy, byte ",

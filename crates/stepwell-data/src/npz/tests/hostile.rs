@@ -1,4 +1,4 @@
-//! Bytes made to crash, hang or fill the memory.
+//! Input crafted to crash, hang or fill the memory.
 
 use stepwell::rng::Stream;
 
@@ -35,7 +35,7 @@ impl Pickle {
         self.raw(b"cnumpy\ndtype\n").text(name).raw(b"\x85R")
     }
 
-    /// An array to be filled, up to its data.
+    /// An array to fill, without its data.
     fn array_up_to_data(self, dtype: &str, shape: &[usize]) -> Self {
         self.raw(b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\n\x85R(K\x01")
             .shape(shape)
@@ -48,12 +48,12 @@ impl Pickle {
         self.array_up_to_data(dtype, shape).raw(b"B").raw(&length).raw(data).raw(b"tb")
     }
 
-    /// An array of as many objects as `list` pushes.
+    /// An array of the `count` objects that `list` pushes.
     fn objects(self, count: usize, list: impl FnOnce(Self) -> Self) -> Self {
         list(self.array_up_to_data("O8", &[count]).raw(b"]")).raw(b"tb.")
     }
 
-    /// A matrix without entries. In compressed formats it has `n + 1` starts.
+    /// A matrix without entries; in compressed formats it has `n + 1` starts.
     fn matrix(self, format: &str, n: usize) -> Self {
         let mut pickle =
             self.raw(format!("cscipy.sparse.{format}\n{format}_matrix\n").as_bytes()).raw(b")\x81}(");
@@ -77,7 +77,7 @@ fn load(bytes: &[u8]) -> Result<Dataset> {
     read_from(Cursor::new(bytes), "x.npz")
 }
 
-/// Reads the good file with these matrices and says what is wrong.
+/// Reads the valid file with these matrices and returns the error message.
 fn refuse(pickle: &Pickle) -> String {
     load(&with(&[("tr_adj.npy", pickle.member(3))])).unwrap_err().to_string()
 }
@@ -102,14 +102,14 @@ fn nesting_is_limited() {
     assert!(message.contains("expected at most 10000 values and marks nested"), "{message}");
     let message = refuse(&Pickle::default().raw(b")").repeat(b"\x85", million).raw(b"."));
     assert!(message.contains("the memory for its objects is"), "{message}");
-    // Deep, but small enough to be read to its end and dropped again.
+    // Deep, but small enough to be read to the end and dropped again.
     let message = refuse(&Pickle::default().raw(b")").repeat(b"\x85", 20_000).raw(b"."));
     assert!(message.contains("expected an array of objects, found a tuple of 1"), "{message}");
 }
 
 #[test]
 fn sharing_and_circles_cost_nothing() {
-    // Thirty lists, each holding the one before ten times.
+    // Thirty lists, each holding the previous one ten times.
     let laughs = (0..30u8).fold(Pickle::default().raw(b"]q\0"), |pickle, level| {
         pickle.raw(b"](").repeat(&[b'h', level], 10).raw(&[b'e', b'q', level + 1])
     });
@@ -140,7 +140,7 @@ fn one_matrix_named_a_million_times_is_refused() {
 
 #[test]
 fn one_text_behind_many_arrays_is_not_decoded_many_times() {
-    // The text of a megabyte would take minutes if every array looked at it.
+    // This megabyte of text would take minutes if every array decoded it.
     let length = 1u32 << 20;
     let text = Pickle::default()
         .raw(b"c_codecs\nencode\nX")
@@ -264,7 +264,7 @@ fn archives_that_unfold_too_far_are_refused() {
     assert!(bomb.len() < 200_000, "{}", bomb.len());
     let error = load(&bomb).unwrap_err();
     assert!(matches!(error, Error::TooLarge { what: "its unpacked size", .. }), "{error}");
-    // The same with a small size declared, in the local header and in the directory.
+    // The same with a small declared size, in the local header and in the directory.
     let size = ((64u32 << 20) + 1).to_le_bytes();
     let mut liar = bomb.clone();
     let places: Vec<usize> = (0..liar.len() - 4).filter(|&at| liar[at..at + 4] == size).collect();
@@ -324,7 +324,7 @@ fn mutated_files_end_in_a_dataset_or_in_a_sentence() {
             mutate(&mut bytes, &mut stream);
             bytes
         } else {
-            // Behind sound checksums, so that the arrays themselves are reached.
+            // With valid checksums, so that the mutations reach the arrays themselves.
             let member = stream.below(members.len());
             mutate(&mut members[member].1, &mut stream);
             pack(&members, CompressionMethod::Stored)

@@ -1,4 +1,4 @@
-//! Files that NumPy and SciPy made, compared with what they read in them.
+//! Files made by NumPy and SciPy, compared with what those libraries read from them.
 
 mod broken;
 mod hostile;
@@ -53,7 +53,7 @@ fn pack(members: &[Bytes], method: CompressionMethod) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The good file with some members replaced.
+/// The valid file with some members replaced.
 fn with(replaced: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut members = members("good/protocol-4.npz");
     for (name, bytes) in replaced {
@@ -115,7 +115,7 @@ fn weights_follow_the_edge_rules() {
 
 #[test]
 fn a_part_may_be_empty() {
-    // NumPy makes an array of no numbers from an empty list.
+    // NumPy turns an empty list into an array without numbers.
     let none = || npy("<f8", "(0,)", &[]);
     let bytes = with(&[("val_adj.npy", none()), ("val_feat.npy", none()), ("val_class.npy", none())]);
     let dataset = read_from(Cursor::new(&bytes), "some/where.npz").unwrap();
@@ -137,7 +137,7 @@ struct Found {
     features: f64,
 }
 
-/// The benchmark's own files, where they are, against `make.py --bench`.
+/// The benchmark's own files, if available, compared with `make.py --bench`.
 #[test]
 fn the_benchmark_files_hold_what_scipy_finds_in_them() {
     let folder = match std::env::var_os("STEPWELL_TEST_DATA") {

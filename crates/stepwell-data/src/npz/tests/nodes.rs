@@ -1,4 +1,4 @@
-//! Files of one graph whose vertices have targets.
+//! Files of one graph with vertex targets.
 
 use super::*;
 use crate::dataset::Part::{self, Test, Train, Validation};
@@ -78,6 +78,6 @@ fn members_that_do_not_fit_are_named() {
     check("edges", integers("(4,)", &[0, 1, 1, 2]), "two columns");
     check("node_features", npy("<f4", "(1, 2)", &[0; 8]), "a row for each of 3 vertices");
     check("train_masks", npy("|b1", "(4,)", &[0; 4]), "a boolean for each of 3 vertices");
-    check("val_masks", npy("|b1", "(3,)", &[0; 3]), "2 rows, as the masks before");
+    check("val_masks", npy("|b1", "(3,)", &[0; 3]), "2 rows, like the masks before");
     check("test_masks", npy("|b1", "(2, 3)", &[1, 0, 0, 0, 0, 0]), "vertex 0 in train and test");
 }

@@ -46,7 +46,8 @@ fn full_versions_have_the_sizes_of_the_paper() {
 
 #[test]
 fn small_versions_have_the_sizes_of_the_published_files() {
-    // Those are one draw too. Sizes spread by 11.5 of 58.5, so a mean over 300 graphs has an error of 1.1 %.
+    // The published values are one sample too. Sizes spread by 11.5 of 58.5, so a mean over 300
+    // graphs has an error of 1.1 %.
     for (name, entries) in [("b-easy-small", 358.8), ("b-hard-small", 224.94)] {
         let dataset = named(name, 0);
         assert_eq!((dataset.name.as_str(), dataset.len()), (name, 300));
@@ -69,7 +70,8 @@ fn colours_say_nothing_about_the_class() {
         let counts = [0, 1, 2, 3, 4].map(|colour| found.iter().filter(|&&c| c == colour).count());
         assert_eq!(counts, [half, third - half, half, third - half, third], "given by the size alone");
     }
-    // And the size is drawn alike in all classes: 148.5 on average, standard error 28.9/√600.
+    // All classes draw sizes from the same distribution: 148.5 on average, standard error
+    // 28.9/√600.
     for class in 0..3 {
         let sizes = dataset.graphs.iter().zip(classes(&dataset)).filter(|(_, c)| **c == class);
         let mean = sizes.map(|(graph, _)| graph.num_vertices() as f64).sum::<f64>() / 600.0;
@@ -130,7 +132,7 @@ fn bytes_depend_on_the_seed_and_nothing_else() {
     };
     assert_eq!(on(1, 7), on(2, 7));
     assert_ne!(on(1, 7), on(1, 8));
-    // A graph is found by its class and number: fewer graphs are the first of more.
+    // A graph depends on its class and index only: fewer graphs are a prefix of more.
     let few = BenchmarkOptions { graphs_per_class: 10, ..BenchmarkOptions::named("b-easy-small").unwrap() };
     let (few, many) = (generate(&few).unwrap(), named("b-easy-small", 0));
     assert_eq!(few.graphs.graph(0).to_graph(), many.graphs.graph(0).to_graph());
@@ -157,7 +159,7 @@ fn options_that_cannot_be_drawn_are_refused() {
     }
 }
 
-/// What `testdata/synthetic/benchmark_statistics.py` counts in one graph.
+/// The statistics that `testdata/synthetic/benchmark_statistics.py` counts in one graph.
 fn statistics(graph: GraphRef<'_>) -> BTreeMap<String, f64> {
     let colours = colours(graph);
     let degrees = graph.degrees();
@@ -201,7 +203,7 @@ fn statistics_are_those_of_graphs_drawn_with_scikit_learn() {
                 let n = rows.len() as f64;
                 let found = rows.iter().map(|row| row[key]).sum::<f64>() / n;
                 let squares = rows.iter().map(|row| (row[key] - found).powi(2)).sum::<f64>();
-                // Events too rare for a standard error may happen a few times in one sample only.
+                // Events too rare for a standard error may occur a few times in one sample only.
                 let sigma = (squares / (n * n) + error * error + 4.0 / (n * reference)).sqrt();
                 assert!(
                     (found - mean).abs() < 5.0 * sigma,

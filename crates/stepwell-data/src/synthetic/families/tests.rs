@@ -4,7 +4,7 @@ fn generate(text: &str, seed: u64) -> Generated {
     Family::parse(text).unwrap().generate(seed).unwrap()
 }
 
-/// Vertices, edges and the sorted degrees.
+/// The number of vertices and edges, and the sorted degrees.
 fn shape(text: &str) -> (usize, usize, Vec<usize>) {
     let generated = generate(text, 0);
     let graph = generated.graph.view();
@@ -101,7 +101,7 @@ fn geometric_has_its_mean_number_of_edges() {
             (0..8).map(|seed| family.generate(seed).unwrap().graph.view().num_edges() as f64).collect();
         let mean = found.iter().sum::<f64>() / 8.0;
         let variance = found.iter().map(|f| (f - mean).powi(2)).sum::<f64>() / 7.0;
-        // Of eight values the standard error is rough: Student's t with 7 degrees of freedom.
+        // With eight values the standard error is rough: Student's t with 7 degrees of freedom.
         assert!((mean - expected).abs() < 8.0 * (variance / 8.0).sqrt(), "{family}: {mean}, not {expected}");
     }
     let spread = generate("geometric:3000:0.05", 0).coordinates.unwrap();
@@ -173,8 +173,8 @@ fn what_cannot_be_drawn_is_refused_before_it_is_tried() {
         ("erdos-renyi:10:1.5".into(), "expected a probability from 0 to 1, found 1.5"),
         ("erdos-renyi:10:nan".into(), "expected a probability from 0 to 1, found NaN"),
         ("geometric:1000000:2".into(), "the number of edges is"),
-        ("geometric:10:-1".into(), "expected a radius that is finite and not negative, found -1"),
-        ("geometric:10:inf".into(), "expected a radius that is finite and not negative, found inf"),
+        ("geometric:10:-1".into(), "expected a finite radius of at least 0, found -1"),
+        ("geometric:10:inf".into(), "expected a finite radius of at least 0, found inf"),
         ("barabasi-albert:10:0".into(), "expected at least 1 link and more vertices than links, found 0"),
         ("barabasi-albert:10:10".into(), "more vertices than links, found 10"),
         ("barabasi-albert:0:1".into(), "more vertices than links, found 1"),

@@ -1,4 +1,4 @@
-//! Predicted numbers against true ones.
+//! Predicted against true numbers.
 
 use ndarray::ArrayView2;
 use stepwell::config::Metric;
@@ -17,21 +17,21 @@ use crate::picture::colour;
 use crate::picture::legend::short;
 use crate::picture::svg::Number;
 
-/// True numbers and what was predicted.
+/// True and predicted numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Against<'a> {
     /// The true numbers.
     pub expected: &'a [f64],
-    /// The predicted ones.
+    /// The predicted numbers.
     pub found: &'a [f64],
-    /// The lower and the upper ends of their intervals.
+    /// The lower and upper bounds of their intervals.
     pub intervals: Option<(&'a [f64], &'a [f64])>,
 }
 
-/// Points that are drawn one by one, at most; more are counted in squares.
+/// The most points drawn individually; more are counted in squares.
 const MOST_POINTS: usize = 300;
 
-/// Intervals of more than that, at most: they lie above the squares.
+/// The most intervals drawn for more points than that, because they cover the squares.
 const MOST_INTERVALS: usize = 60;
 
 /// Side of a square.
@@ -40,7 +40,7 @@ const CELL: f64 = 4.0;
 /// Shades of squares.
 const SHADES: usize = 4;
 
-/// Draws a point for each prediction, on or off the diagonal.
+/// Draws a point for each prediction; correct ones lie on the diagonal.
 pub fn against(title: &str, against: &Against<'_>) -> Picture {
     let all = against.expected.len().min(against.found.len());
     let (expected, found) = (&against.expected[..all], &against.found[..all]);
@@ -95,7 +95,7 @@ pub fn against(title: &str, against: &Against<'_>) -> Picture {
     chart.finish()
 }
 
-/// Error and share of the variance, in words.
+/// The error and the explained variance, in words.
 fn figures(expected: &[f64], found: &[f64]) -> String {
     let judged = Judged {
         truth: Truth::Numbers(expected),
@@ -108,8 +108,8 @@ fn figures(expected: &[f64], found: &[f64]) -> String {
     format!("RMSE {}{explained}", short(error))
 }
 
-/// One for both axes. What lies further outside than true numbers lie apart does
-/// not count: it would press the others into a spot.
+/// One scale for both axes. Values farther outside the range of the true numbers than its width are
+/// clipped, because they would compress the others into a spot.
 fn scale(expected: &[f64], found: &[f64], intervals: &[(f64, f64, f64)]) -> Scale {
     let low = expected.iter().copied().fold(f64::INFINITY, f64::min);
     let high = expected.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -117,7 +117,7 @@ fn scale(expected: &[f64], found: &[f64], intervals: &[(f64, f64, f64)]) -> Scal
     let ends = intervals.iter().flat_map(|(_, low, high)| [*low, *high]);
     let others = found.iter().copied().chain(ends).filter(|value| value.is_finite());
     let near = others.map(|value| {
-        // A single true number says nothing about what is far.
+        // A single true number does not define a range.
         if apart > 0.0 && apart.is_finite() { value.clamp(low - apart, high + apart) } else { value }
     });
     Scale::linear(expected.iter().copied().chain(near))
@@ -127,7 +127,7 @@ fn draw_intervals(chart: &mut Square, mut intervals: Vec<(f64, f64, f64)>, scale
     if intervals.is_empty() {
         return;
     }
-    // Some of all sizes.
+    // Intervals of all sizes.
     intervals.sort_by(|a, b| a.0.total_cmp(&b.0));
     let step = if intervals.len() > MOST_POINTS { intervals.len().div_ceil(MOST_INTERVALS) } else { 1 };
     let mut path = String::new();
@@ -167,7 +167,8 @@ fn draw_squares(chart: &mut Square, points: &[(f64, f64)]) {
     chart.svg.close();
 }
 
-/// Squares with points in them, by shade: each has some times more than the one before.
+/// Squares with points in them, by shade: each shade holds several times as many points as the
+/// previous one.
 fn squares(places: &[(f64, f64)]) -> [String; SHADES] {
     let mut counts: BTreeMap<(i64, i64), usize> = BTreeMap::new();
     for (x, y) in places {
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn figures_by_hand() {
-        // Errors of 1, 0 and -1; the mean is 2, the variance 2 of 3.
+        // Errors of 1, 0 and -1; the mean is 2, the variance 2/3.
         assert_eq!(figures(&[1.0, 2.0, 3.0], &[2.0, 2.0, 2.0]), "RMSE 0.8165, R² 0.000");
         assert_eq!(figures(&[1.0, 3.0], &[1.0, 3.0]), "RMSE 0, R² 1.000");
         assert_eq!(figures(&[1.0], &[3.0]), "RMSE 2");

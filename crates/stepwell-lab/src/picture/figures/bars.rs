@@ -1,5 +1,5 @@
-//! Bars of the architectures, a group for every dataset, each with its own
-//! scale: what is compared is architectures, not datasets.
+//! Bar charts of the architectures, a group for every dataset. Each group has its own scale,
+//! because architectures are compared, not datasets.
 
 use super::GREY;
 use super::key::{self, Entry, Glyph};
@@ -14,20 +14,20 @@ use crate::results::POOLS;
 pub struct BarGroup {
     /// The dataset.
     pub name: String,
-    /// How long each bar is, where that is known.
+    /// The length of each bar, if known.
     pub bars: [Option<f64>; 4],
     /// Grey bars behind them.
     pub behind: Option<[Option<f64>; 4]>,
 }
 
-/// Width and height of a group, and the room above it.
+/// The width and height of a group, and the margin above it.
 const SIZE: (f64, f64) = (232.0, 128.0);
 const HEAD: f64 = 26.0;
 const GAP: f64 = 22.0;
 const IN_ROW: usize = 4;
 
-/// Draws groups of bars. `what` is what they show, `in_front` and `behind` what
-/// the coloured ones and the grey ones are.
+/// Draws groups of bars. `what` is the quantity shown; `in_front` and `behind` describe the
+/// coloured and the grey bars.
 pub fn bars(title: &str, what: &str, in_front: &str, behind: &str, groups: &[BarGroup]) -> Picture {
     let columns = groups.len().clamp(1, IN_ROW);
     let rows = groups.len().div_ceil(columns).max(1);
@@ -54,7 +54,7 @@ fn draw_group(svg: &mut Svg, group: &BarGroup, (left, top): (f64, f64)) {
     let known = |values: &[Option<f64>; 4]| values.iter().flatten().copied().fold(0.0, f64::max);
     let most = known(&group.bars).max(group.behind.as_ref().map_or(0.0, known));
     let (room, floor) = (SIZE.0 / 4.0, top + SIZE.1);
-    // The figure stands above its bar.
+    // The number stands above its bar.
     let high = |value: f64| if most > 0.0 { (SIZE.1 - 22.0) * (value / most).clamp(0.0, 1.0) } else { 0.0 };
     svg.label((left, top - 8.0), "heading", &shortened(&group.name, 30));
     let bar = |svg: &mut Svg, column: usize, share: f64, value: f64, fill: &str, text: &str| {

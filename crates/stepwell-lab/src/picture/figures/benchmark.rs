@@ -1,4 +1,4 @@
-//! How graphs of the benchmark come about: points, then edges (paper §6.1).
+//! How graphs of the benchmark are generated: points, then edges (paper §6.1).
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ use crate::picture::svg::{Number, Svg, shortened};
 const SIZE: (f64, f64) = (250.0, 150.0);
 const GAP: f64 = 12.0;
 
-/// Draws the first graph of each class of some datasets that know where their
-/// vertices lie: a row of points, and one of graphs.
+/// Draws the first graph of each class of datasets with vertex coordinates: a row of points, and a
+/// row of graphs.
 pub fn benchmark(title: &str, datasets: &[Dataset]) -> Picture {
     let examples: Vec<Vec<usize>> = datasets.iter().map(first_of_each_class).collect();
     let columns = examples.iter().map(Vec::len).max().unwrap_or(0).max(1);
@@ -62,7 +62,7 @@ fn draw_graph(svg: &mut Svg, dataset: &Dataset, index: usize, (left, top): (f64,
     let Some(known) = known else { return };
     let (low, high) = bounds(known);
     let room = (SIZE.0 - 24.0, SIZE.1 - 24.0);
-    // Axes were scaled each by its own largest value when the points were drawn by lot.
+    // The generator scaled each axis by its own largest value.
     let scale = [room.0 / (high[0] - low[0]).max(1e-9), room.1 / (high[1] - low[1]).max(1e-9)];
     let middle = [(low[0] + high[0]) / 2.0, (low[1] + high[1]) / 2.0];
     let place = |vertex: usize| {
@@ -77,7 +77,7 @@ fn draw_graph(svg: &mut Svg, dataset: &Dataset, index: usize, (left, top): (f64,
         }
         svg.leaf("path", &[("class", &"edge"), ("d", &path), ("stroke-width", &0.7)]);
     }
-    // The colour is the attribute that is 1.
+    // The colour is the attribute that equals 1.
     let (rows, width) = graph.vertex_attributes().unwrap_or_default();
     let colour_of = |vertex: usize| {
         let row = rows.get(vertex * width..(vertex + 1) * width).unwrap_or_default();

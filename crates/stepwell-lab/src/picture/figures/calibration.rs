@@ -1,5 +1,4 @@
-//! Whether probabilities hold: of those predicted with 70 %, about 70 % should be
-//! positive.
+//! Calibration: of the graphs predicted with 70 %, about 70 % should be positive.
 
 use super::GREY;
 use super::key::{Entry, Glyph};
@@ -10,24 +9,24 @@ use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::svg::{Attributes, Number};
 
-/// Bins, at most.
+/// The most bins.
 const BINS: usize = 10;
 
-/// Bars of the histogram below the plot, their height, and the room above them.
+/// The bars of the histogram below the plot, their height, and the margin above them.
 const BARS: usize = 25;
 const TALL: f64 = 34.0;
 const ABOVE: f64 = 24.0;
 
-/// Probabilities next to each other, and what came of them.
+/// A range of probabilities, and the outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// The lowest and the highest probability.
     pub range: (f64, f64),
     /// Their mean.
     pub predicted: f64,
-    /// How many there are.
+    /// The number of probabilities.
     pub count: usize,
-    /// How many are positive.
+    /// The number of positives.
     pub positive: usize,
 }
 
@@ -51,8 +50,8 @@ impl Bin {
     }
 }
 
-/// Ten bins of about as many probabilities each, ascending; equal ones are in the
-/// same bin, so that there may be fewer.
+/// Ten bins with about equally many probabilities each, ascending. Equal probabilities share a bin,
+/// so there may be fewer bins.
 pub fn calibration_bins(curve: &Curve<'_>) -> Vec<Bin> {
     let all = curve.len();
     let mut order: Vec<usize> = (0..all).collect();
@@ -79,15 +78,15 @@ pub fn calibration_bins(curve: &Curve<'_>) -> Vec<Bin> {
     bins
 }
 
-/// The mean distance between predicted and observed shares, each bin with the
-/// weight of its count; nothing without bins.
+/// The mean distance between predicted and observed shares, weighted by the size of the bins;
+/// `None` without bins.
 pub fn expected_calibration_error(bins: &[Bin]) -> Option<f64> {
     let all: usize = bins.iter().map(|bin| bin.count).sum();
     let sum: f64 = bins.iter().map(|bin| bin.count as f64 * (bin.observed() - bin.predicted).abs()).sum();
     (all > 0).then(|| sum / all as f64)
 }
 
-/// Draws predicted probabilities, which are the scores, against observed shares.
+/// Draws predicted probabilities (the scores) against observed shares.
 pub fn calibration(title: &str, curve: &Curve<'_>) -> Picture {
     let bins = calibration_bins(curve);
     let error = expected_calibration_error(&bins);
@@ -157,7 +156,7 @@ fn draw_bins(chart: &mut Square, bins: &[Bin]) {
     chart.svg.close();
 }
 
-/// How often probabilities occur, below the plot.
+/// Draws the histogram of the probabilities below the plot.
 fn draw_histogram(chart: &mut Square, probabilities: &[f64]) {
     let mut counts = [0usize; BARS];
     for probability in probabilities {
@@ -169,7 +168,7 @@ fn draw_histogram(chart: &mut Square, probabilities: &[f64]) {
     for (bar, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
         let [low, high] = [bar, bar + 1].map(|edge| edge as f64 / BARS as f64);
         let (x, end) = (chart.plot.to_x(low), chart.plot.to_x(high));
-        // A single one among many is seen too.
+        // A single probability among many stays visible.
         let tall = (TALL * count as f64 / most).max(1.0);
         let place: Attributes<'_> = &[
             ("x", &x),
@@ -200,7 +199,7 @@ mod tests {
         assert!(bins.iter().all(|bin| bin.count == 2 && bin.positive == 1));
         assert!((bins[3].predicted - 0.325).abs() < 1e-15);
         assert_eq!(bins[3].range, (0.3, 0.35));
-        // Distances to one half: 0.475, 0.375, …, 0.025 twice each.
+        // Distances from one half: 0.475, 0.375, …, 0.025, twice each.
         let error = expected_calibration_error(&bins).unwrap();
         assert!(
             (error - (0.475 + 0.375 + 0.275 + 0.175 + 0.075 + 0.025 + 0.125 + 0.225 + 0.325 + 0.425) / 10.0)
@@ -216,7 +215,7 @@ mod tests {
         let bins = calibration_bins(&Curve { name: "", scores: &scores, positive: &positive });
         let counts: Vec<(usize, usize)> = bins.iter().map(|bin| (bin.count, bin.positive)).collect();
         assert_eq!(counts, [(4, 1), (2, 2)]);
-        // 4 of 6 with 0.05 too little, 2 of 6 with 0.3.
+        // 4 of 6 are 0.05 too low, 2 of 6 are 0.3 too low.
         let error = expected_calibration_error(&bins).unwrap();
         assert!((error - (4.0 * 0.05 + 2.0 * 0.3) / 6.0).abs() < 1e-12);
         let one = Curve { name: "", scores: &[0.5], positive: &[true] };

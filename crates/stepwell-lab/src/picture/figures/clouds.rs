@@ -1,4 +1,6 @@
-//! Embeddings as points, architecture beside architecture (paper §6.4).
+//! Embeddings as points, the architectures side by side (paper §6.4).
+
+use stepwell_data::counted;
 
 use super::key::{self, Entry, Glyph};
 use super::marks::add_mark;
@@ -12,11 +14,11 @@ use crate::picture::svg::{Svg, shortened};
 pub struct CloudRow {
     /// The dataset.
     pub name: String,
-    /// What its classes are called.
+    /// The names of its classes.
     pub classes: Vec<String>,
     /// The class of each graph.
     pub of: Vec<usize>,
-    /// The architectures; none where there is nothing to draw.
+    /// The architectures; empty if there is nothing to draw.
     pub clouds: Vec<Cloud>,
 }
 
@@ -25,7 +27,7 @@ pub struct CloudRow {
 pub struct Cloud {
     /// The architecture.
     pub name: String,
-    /// Where each graph lies.
+    /// The position of each graph.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -43,7 +45,7 @@ pub fn clouds(title: &str, rows: &[CloudRow]) -> Picture {
     let bottom = top + rows.len().max(1) as f64 * (HEAD + SIDE);
     let most = rows.iter().map(|row| row.classes.len()).max().unwrap_or(0);
     let mut entries = vec![Entry::note(Glyph::Nothing, "class:")];
-    // Where datasets call them differently, they are counted.
+    // If datasets name their classes differently, the classes are numbered.
     let agreed = rows.windows(2).all(|pair| pair[0].classes == pair[1].classes);
     entries.extend((0..most).map(|class| {
         let name = rows.first().and_then(|row| row.classes.get(class)).filter(|_| agreed);
@@ -87,7 +89,7 @@ fn draw_cloud(svg: &mut Svg, row: &CloudRow, cloud: &Cloud, (left, top): (f64, f
         }
         svg.marks(&colour::category(class), class);
         let (dataset, name) = (shortened(&row.name, 60), shortened(name, 40));
-        let text = format!("{dataset}, {}\nclass {name}: {count} graphs", cloud.name);
+        let text = format!("{dataset}, {}\nclass {name}: {}", cloud.name, counted(count, "graph"));
         svg.titled("path", &[("d", &path), ("fill-opacity", &0.6)], &text);
         svg.close();
     }
@@ -100,8 +102,8 @@ fn tenth(x: f64) -> f64 {
     (10.0 * x).round() / 10.0
 }
 
-/// Where almost all values lie, with room around: a few far off would press the
-/// others into a spot.
+/// The range of almost all values, with a margin; a few outliers would compress the others into a
+/// spot.
 fn bulk(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let mut sorted: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,33 +1,33 @@
-//! Which classes are taken for which.
+//! The confusion matrix.
 
 use super::key::{self, Entry, Glyph};
 use crate::picture::Picture;
 use crate::picture::colour;
 use crate::picture::svg::{Attributes, Number, Svg, shortened, text_width};
 
-/// Predicted classes beside the true ones, as numbers of names.
+/// Predicted and true classes, as indices of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Confusion<'a> {
-    /// What classes are called.
+    /// The names of the classes.
     pub names: &'a [String],
     /// The true class of each graph.
     pub expected: &'a [usize],
-    /// The predicted one.
+    /// The predicted class of each graph.
     pub found: &'a [usize],
 }
 
-/// Classes with a row of their own; of more, those with most graphs.
+/// The most classes with a row of their own: the largest classes.
 const MOST: usize = 12;
 
 /// Characters of a name.
 const NAME: usize = 18;
 
-/// How much of its colour a cell has at most, so that its figure can be read.
+/// The strongest shade of a cell, so that its number stays readable.
 const DENSEST: f64 = 0.6;
 
 const TOP: f64 = 54.0;
 
-/// Counts with rows and columns of the same names.
+/// Counts whose rows and columns have the same names.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Grid {
     names: Vec<String>,
@@ -58,8 +58,8 @@ impl Grid {
     }
 }
 
-/// Draws a row for each true class and a column for each predicted one, shaded by
-/// the share of the row.
+/// Draws a row for each true class and a column for each predicted class, shaded by the share of
+/// the row.
 pub fn confusion(title: &str, confusion: &Confusion<'_>) -> Picture {
     let grid = Grid::of(confusion);
     let all = confusion.expected.len().min(confusion.found.len());
@@ -71,7 +71,7 @@ pub fn confusion(title: &str, confusion: &Confusion<'_>) -> Picture {
     let side = ((340.0 - left) / count as f64).clamp(34.0, 110.0);
     let width = (left + count as f64 * side + 16.0).max(340.0);
     let floor = TOP + count as f64 * side;
-    // Names that are wider than a column stand upright: slanted ones would cross each other's rows.
+    // Names wider than a column are vertical: slanted names would cross each other's rows.
     let is_turned = widest > side - 4.0;
     let room = if is_turned { 14.0 + widest } else { 18.0 };
     let bottom = floor + room + 28.0;
@@ -87,10 +87,10 @@ pub fn confusion(title: &str, confusion: &Confusion<'_>) -> Picture {
     let description = format!("True and predicted classes of {all} predictions, {right} of them right");
     let mut svg = Svg::new((width, bottom + key::height(&entries, width)), title, &description);
     svg.label((16.0, 26.0), "title", &shortened(title, (width / 9.5) as usize));
-    // Above the grid, or further left where it is longer than that.
+    // Aligned with the grid, or further left if the heading is longer.
     let start = left.min(width - 16.0 - text_width(&heading, 14.0)).max(16.0);
     svg.label((start, TOP - 8.0), "heading", &heading);
-    // The page gives more room to what is wider than a telephone.
+    // The page gives more space to pictures wider than a phone.
     svg.open("g", &[("class", &if width > 400.0 { "marks wide" } else { "marks" })]);
     for (row, counts) in grid.counts.iter().enumerate() {
         let sum = counts.iter().sum::<usize>();
@@ -131,7 +131,7 @@ fn percent(count: usize, all: usize) -> f64 {
     100.0 * count as f64 / all.max(1) as f64
 }
 
-/// A square with its count, and its share of the row where there is room.
+/// A square with its count, and its share of the row if there is room.
 fn draw_cell(svg: &mut Svg, (x, y): (f64, f64), side: f64, (count, sum): (usize, usize), text: &str) {
     let (class, dense) = (colour::category(0), DENSEST * percent(count, sum) / 100.0);
     let square: Attributes<'_> = &[
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn rare_classes_are_put_together() {
         let names: Vec<String> = (0..20).map(|class| format!("class {class}")).collect();
-        // As many as its number, and one more of each is taken for the next.
+        // Class c has c + 1 graphs, and one graph of each class is predicted as the next class.
         let expected: Vec<usize> = (0..20).flat_map(|class| vec![class; class + 1]).collect();
         let found: Vec<usize> = (0..20)
             .flat_map(|class| (0..=class).map(move |k| if k == 0 { (class + 1) % 20 } else { class }))
@@ -184,7 +184,7 @@ mod tests {
         let grid = Grid::of(&Confusion { names: &names, expected: &expected, found: &found });
         assert_eq!(grid.names.len(), 13);
         assert_eq!((grid.names[0].as_str(), grid.names[12].as_str()), ("class 8", "others"));
-        // Of classes 0 to 7, 36 graphs, only the last is taken for a shown one.
+        // Of classes 0 to 7, 36 graphs, only one is predicted as a shown class.
         assert_eq!(grid.counts[12], [vec![1], vec![0; 11], vec![35]].concat());
         assert_eq!(grid.counts[11], [vec![0; 11], vec![19, 1]].concat());
         assert_eq!(grid.counts.iter().flatten().sum::<usize>(), expected.len());

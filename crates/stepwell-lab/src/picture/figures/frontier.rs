@@ -1,6 +1,8 @@
-//! Accuracy against time, and the models that no other beats in both.
+//! Accuracy against time, and the Pareto-optimal models.
 
 use std::fmt::Write;
+
+use stepwell_data::counted;
 
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
@@ -21,7 +23,7 @@ pub struct Field {
     pub spots: Vec<Spot>,
 }
 
-/// One of them.
+/// One model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spot {
     /// The pooling.
@@ -32,12 +34,12 @@ pub struct Spot {
     pub seconds: f64,
     /// Accuracy in percent.
     pub accuracy: f64,
-    /// Whether it is the paper's and not ours.
+    /// Whether it is the paper's result.
     pub is_papers: bool,
 }
 
-/// Those that none is both faster and at least as accurate as, nor as fast and
-/// more accurate than: by time, ascending.
+/// The Pareto-optimal points, ascending in time: no other is faster and at least as accurate, or as
+/// fast and more accurate.
 pub fn pareto(points: &[(f64, f64)]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| points[a].0.total_cmp(&points[b].0).then(points[b].1.total_cmp(&points[a].1)));
@@ -50,10 +52,10 @@ pub fn pareto(points: &[(f64, f64)]) -> Vec<usize> {
     order
 }
 
-/// Room around a plot.
+/// The margins of a plot.
 const ROOM: (f64, f64, f64) = (48.0, 26.0, 40.0);
 
-/// Draws a plot for each dataset, so many in a row.
+/// Draws a plot for each dataset, `in_row` per row.
 pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
     let (left, head, foot) = ROOM;
     let columns = fields.len().clamp(1, in_row.max(1));
@@ -100,7 +102,7 @@ pub fn frontier(title: &str, fields: &[Field], in_row: usize) -> Picture {
     Picture { title: title.to_owned(), svg: svg.finish(), notes: Vec::new(), table: None }
 }
 
-/// Deep models are hollow where there are others.
+/// Models with more blocks have hollow marks if there are others.
 fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot, is_mixed: bool) {
     plot.draw(svg, &field.name);
     for is_papers in [true, false] {
@@ -117,10 +119,10 @@ fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot, is_mixed: bool) {
             let class = if is_papers { String::new() } else { colour::category(series) };
             let path = mark(series, (plot.to_x(spot.seconds), plot.to_y(spot.accuracy)), 5.0);
             let text = format!(
-                "{}: {}, {} blocks{}\n{:.1} % right in {} s{}",
+                "{}: {}, {}{}\n{:.1} % right in {} s{}",
                 field.name,
                 spot.pool,
-                spot.blocks,
+                counted(spot.blocks, "block"),
                 if is_papers { ", the paper" } else { "" },
                 spot.accuracy,
                 short(spot.seconds),
@@ -135,7 +137,7 @@ fn draw_field(svg: &mut Svg, field: &Field, plot: &Plot, is_mixed: bool) {
     }
 }
 
-/// From point to point: first on in time, then up.
+/// A staircase from point to point: first along the time axis, then up.
 fn stairs(plot: &Plot, points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     for (seconds, accuracy) in points {

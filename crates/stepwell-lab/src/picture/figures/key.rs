@@ -1,4 +1,4 @@
-//! What colours and shapes mean, in rows below a chart.
+//! The key of a chart: the meaning of colours and shapes, in rows below it.
 
 use super::GREY;
 use super::marks::mark;
@@ -6,7 +6,7 @@ use crate::picture::colour;
 use crate::picture::legend::flow;
 use crate::picture::svg::{Attributes, Svg, shortened, text_width};
 
-/// How an entry looks like.
+/// The symbol of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Glyph {
     /// A mark of a shape.
@@ -15,14 +15,14 @@ pub(super) enum Glyph {
     Hollow(usize),
     /// A bar.
     Bar,
-    /// A line, with dashes.
+    /// A line with a dash pattern.
     Line(&'static str),
-    /// Words alone.
+    /// No symbol.
     Nothing,
 }
 
-/// An entry: how it looks, what it means, and the series that a click on it
-/// hides, which has its colour. Others are grey.
+/// An entry: its symbol, its text, and the series of the same colour that a click hides. Entries
+/// without a series are grey.
 pub(super) struct Entry {
     pub glyph: Glyph,
     pub words: String,
@@ -30,12 +30,12 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Series of that number and colour.
+    /// An entry for the series with that number and colour.
     pub fn series(index: usize, glyph: Glyph, words: &str) -> Self {
         Self { glyph, words: shortened(words, 40), series: Some(index) }
     }
 
-    /// What cannot be hidden.
+    /// An entry that cannot be hidden.
     pub fn note(glyph: Glyph, words: &str) -> Self {
         Self { glyph, words: words.to_owned(), series: None }
     }
@@ -50,12 +50,12 @@ fn places(entries: &[Entry], width: f64) -> Vec<(f64, f64)> {
     flow(entries.iter().map(Entry::width), width)
 }
 
-/// How high a key is in a picture of that width.
+/// The height of the key in a picture of that width.
 pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
     places(entries, width).last().map_or(0.0, |(_, y)| y + 16.0)
 }
 
-/// Draws it, that far down.
+/// Draws the key at `top`.
 pub(super) fn draw(svg: &mut Svg, entries: &[Entry], width: f64, top: f64) {
     svg.open("g", &[("class", &"legend")]);
     for (entry, (x, y)) in entries.iter().zip(places(entries, width)) {

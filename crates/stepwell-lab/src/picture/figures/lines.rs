@@ -1,4 +1,4 @@
-//! Lines through what was measured at several settings.
+//! Line charts of measurements.
 
 use std::fmt::Write;
 
@@ -13,28 +13,28 @@ use crate::picture::svg::{Number, Svg, shortened};
 /// A plot of some lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinePanel {
-    /// What it shows.
+    /// The heading.
     pub heading: String,
-    /// What lies from left to right.
+    /// The label of the x axis.
     pub x_label: String,
-    /// Whether that grows by factors.
+    /// Whether the x axis is logarithmic.
     pub x_is_log: bool,
-    /// What lies from bottom to top; it grows by factors.
+    /// The label of the y axis, which is logarithmic.
     pub y_label: String,
-    /// Its lines. Those of one name look the same in all panels.
+    /// The lines. Lines of the same name look the same in all panels.
     pub lines: Vec<Line>,
 }
 
-/// One of them.
+/// One line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// What it is.
+    /// The name.
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
-/// How lines of one panel differ beside colour and shape.
+/// The dash patterns that distinguish lines besides colour and shape.
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
 
 const SIZE: (f64, f64) = (440.0, 260.0);

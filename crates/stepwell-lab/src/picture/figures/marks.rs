@@ -1,16 +1,16 @@
-//! Shapes that tell series apart where colours do not.
+//! Mark shapes, which distinguish series where colours do not.
 
 use std::fmt::Write;
 
 use crate::picture::svg::Number;
 
-/// Shapes there are.
+/// The number of shapes.
 pub(super) const SHAPES: usize = 6;
 
-/// Adds a mark around a point to the outline of a path.
+/// Adds a mark around a point to a path.
 pub(super) fn add_mark(path: &mut String, shape: usize, (x, y): (f64, f64), radius: f64) {
     let r = radius;
-    // Where the outline begins, and how it goes on from there.
+    // The start of the outline, and the rest of it.
     let (dx, dy, rest) = match shape % SHAPES {
         0 => {
             let (r, d) = (Number(r), Number(2.0 * r));

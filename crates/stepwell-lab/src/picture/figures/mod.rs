@@ -1,8 +1,8 @@
-//! Charts of what was measured: many small plots that share a legend.
+//! Charts of measurements: many small plots with a shared legend.
 //!
-//! Architectures have the same colour and the same shape in all of them. Those of
-//! predictions against truth ([`roc`], [`precision_recall`], [`calibration`],
-//! [`confusion`], [`against`]) know nothing of architectures.
+//! An architecture has the same colour and shape in all of them. The charts of predictions against
+//! true values ([`roc`], [`precision_recall`], [`calibration`], [`confusion`], [`against`]) do not
+//! depend on architectures.
 
 mod against;
 mod bars;
@@ -36,11 +36,10 @@ pub use scored::Curve;
 
 use crate::results::POOLS;
 
-/// The architecture's place among those that have a colour: the paper's four,
-/// then whatever else there is.
+/// The colour index of an architecture: the paper's four, then all others.
 fn architecture(pool: &str) -> usize {
     POOLS.iter().position(|name| *name == pool).unwrap_or(POOLS.len())
 }
 
-/// Grey that is seen on light paper and on dark.
+/// A grey that is visible on light and dark backgrounds.
 const GREY: &str = "#8d94a0";

@@ -1,13 +1,13 @@
-//! Precision against recall: how many of those taken for positive are, for how
-//! many positives that are found.
+//! Precision against recall: the share of true positives among predicted positives, against the
+//! share of positives found.
 
 use super::key::{Entry, Glyph};
 use super::scored::{Curve, chosen, heading, left_out};
 use super::square::{Square, UNIT, Words};
 use crate::picture::Picture;
 
-/// Recall and precision at the scores that positives have, from the highest score
-/// down; nothing without positives.
+/// Recall and precision at the scores of the positives, from the highest score down; empty without
+/// positives.
 pub fn precision_recall_points(curve: &Curve<'_>) -> Vec<(f64, f64)> {
     let above = curve.above();
     let all = above.last().map_or(0, |last| last.0);
@@ -22,7 +22,7 @@ pub fn precision_recall_points(curve: &Curve<'_>) -> Vec<(f64, f64)> {
     points
 }
 
-/// The corners of the steps: the precision at a recall holds from the recall before it.
+/// The corners of the steps: the precision at a recall holds back to the previous recall.
 fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut before = 0.0;
     let corners = points.iter().flat_map(|&(recall, precision)| {
@@ -36,7 +36,7 @@ fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 pub fn precision_recall(title: &str, curves: &[Curve<'_>]) -> Picture {
     let precisions: Vec<Option<f64>> =
         curves.iter().map(|curve| curve.ranked().average_precision()).collect();
-    // The curves that are drawn, each with its figures in words.
+    // The drawn curves, each with its metrics in words.
     let mut drawn = Vec::new();
     let mut base_rates = Vec::new();
     for index in chosen(curves) {

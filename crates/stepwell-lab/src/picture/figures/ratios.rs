@@ -1,4 +1,4 @@
-//! How many times as fast pooled models are as the unpooled one.
+//! The speed-up of pooled models over the unpooled model.
 
 use super::key::{self, Entry, Glyph};
 use super::marks::mark;
@@ -18,7 +18,7 @@ pub struct RatioRow {
     pub pool: String,
     /// Blocks.
     pub blocks: usize,
-    /// Seconds without pooling over seconds with it.
+    /// Seconds without pooling divided by seconds with it.
     pub ours: Option<f64>,
     /// The same in the paper.
     pub paper: Option<f64>,
@@ -26,7 +26,7 @@ pub struct RatioRow {
 
 const ROW: f64 = 24.0;
 
-/// Draws a line of marks for each dataset, a plot for each number of blocks.
+/// Draws a row of marks for each dataset, and a plot for each number of blocks.
 pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
     let mut datasets: Vec<&str> = Vec::new();
     let mut blocks: Vec<usize> = Vec::new();
@@ -68,7 +68,7 @@ pub fn ratios(title: &str, rows: &[RatioRow]) -> Picture {
             width: wide,
             height,
             x: scale,
-            // Lines are told by names, not by numbers.
+            // Rows are identified by names, not by numbers.
             y: Scale::Linear(0.0, 0.0),
         };
         plot.draw(&mut svg, &format!("{blocks} blocks"));

@@ -1,14 +1,13 @@
-//! Receiver operating characteristics: how many positives are found for how many
-//! negatives that are taken for such.
+//! Receiver operating characteristics: the true positive rate against the false positive rate.
 
 use super::key::{Entry, Glyph};
 use super::scored::{Curve, chosen, heading, left_out};
 use super::square::{Square, UNIT, Words};
 use crate::picture::Picture;
 
-/// The shares of negatives and of positives with at least a score, from the
-/// highest score down; nothing unless there are both. Equal scores are one step,
-/// so that the area below is that of [`Ranked::roc_auc`](stepwell::metrics::Ranked::roc_auc).
+/// The shares of negatives and of positives with at least a score, from the highest score down;
+/// empty unless there are both. Equal scores form one step, so that the area below equals
+/// [`Ranked::roc_auc`](stepwell::metrics::Ranked::roc_auc).
 pub fn roc_points(curve: &Curve<'_>) -> Vec<(f64, f64)> {
     let above = curve.above();
     match above.last() {
@@ -25,7 +24,7 @@ pub fn roc_points(curve: &Curve<'_>) -> Vec<(f64, f64)> {
 /// Draws the curves of some targets or classes.
 pub fn roc(title: &str, curves: &[Curve<'_>]) -> Picture {
     let areas: Vec<Option<f64>> = curves.iter().map(|curve| curve.ranked().roc_auc()).collect();
-    // The curves that are drawn, each with its figures in words.
+    // The drawn curves, each with its metrics in words.
     let mut drawn = Vec::new();
     for index in chosen(curves) {
         let (curve, positives) = (&curves[index], curves[index].num_positive());

@@ -1,4 +1,4 @@
-//! What is scored and is positive or not, in order of its scores.
+//! Scored items that are positive or negative, in order of score.
 
 use stepwell::metrics::Ranked;
 
@@ -11,33 +11,33 @@ use crate::picture::svg::shortened;
 pub struct Curve<'a> {
     /// The target or class.
     pub name: &'a str,
-    /// Higher where a positive is more likely.
+    /// The scores; higher means more likely positive.
     pub scores: &'a [f64],
-    /// Which ones are positive, as many as there are scores.
+    /// Whether each scored item is positive.
     pub positive: &'a [bool],
 }
 
-/// Curves of one picture, at most.
+/// The most curves in one picture.
 const MOST: usize = 12;
 
 impl Curve<'_> {
-    /// Positives and negatives by falling score.
+    /// Positives and negatives by descending score.
     pub(super) fn ranked(&self) -> Ranked {
         Ranked::new(self.scores[..self.len()].iter().copied(), |row| self.positive[row], |_| 1.0)
     }
 
-    /// How many are scored.
+    /// The number of scored items.
     pub(super) fn len(&self) -> usize {
         self.scores.len().min(self.positive.len())
     }
 
-    /// How many are positive.
+    /// The number of positives.
     pub(super) fn num_positive(&self) -> usize {
         self.positive[..self.len()].iter().filter(|positive| **positive).count()
     }
 
-    /// From the highest score down: positives and negatives with at least that
-    /// score, for every score that occurs.
+    /// From the highest score down: the numbers of positives and negatives with at least that
+    /// score, for every distinct score.
     pub(super) fn above(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_by(|&a, &b| self.scores[b].total_cmp(&self.scores[a]));
@@ -51,13 +51,13 @@ impl Curve<'_> {
         found
     }
 
-    /// An entry of the key: the name, cut so that the figures behind it fit.
+    /// An entry of the key: the name, shortened so that the metrics fit after it.
     pub(super) fn entry(&self, series: usize, figures: &str) -> Entry {
         let words = self.named(figures, 42usize.saturating_sub(figures.chars().count() + 2).max(6));
         Entry { glyph: Glyph::Line(dashes(series)), words, series: Some(series) }
     }
 
-    /// The same where there is room.
+    /// A longer version of the same text, for tooltips.
     pub(super) fn told(&self, figures: &str) -> String {
         self.named(figures, 60)
     }
@@ -70,7 +70,7 @@ impl Curve<'_> {
     }
 }
 
-/// Those that are drawn, in their order: of too many, those with most positives.
+/// The curves to draw, in order: if there are too many, those with the most positives.
 pub(super) fn chosen(curves: &[Curve<'_>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..curves.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(curves[index].num_positive()));
@@ -79,13 +79,13 @@ pub(super) fn chosen(curves: &[Curve<'_>]) -> Vec<usize> {
     order
 }
 
-/// Says how many are left out, if any.
+/// An entry about the curves left out, if any.
 pub(super) fn left_out(curves: &[Curve<'_>]) -> Option<Entry> {
     let words = || format!("the {MOST} of {} with most positives", curves.len());
     (curves.len() > MOST).then(|| Entry::note(Glyph::Nothing, &words()))
 }
 
-/// A figure above the plot: the only one, or the mean of those there are.
+/// The metric above the plot: the only value, or the mean of the known ones.
 pub(super) fn heading(what: &str, figures: &[Option<f64>]) -> String {
     let known: Vec<f64> = figures.iter().flatten().copied().collect();
     let mean = known.iter().sum::<f64>() / known.len() as f64;
@@ -109,7 +109,7 @@ mod tests {
         };
         assert_eq!(curve.above(), [(1, 0), (1, 1), (2, 2), (2, 3)]);
         assert_eq!((curve.len(), curve.num_positive()), (5, 2));
-        // What has no partner is left out.
+        // Items without a counterpart are ignored.
         let short = Curve { positive: &[true, true], ..curve };
         assert_eq!((short.len(), short.num_positive()), (2, 2));
         assert_eq!(Curve::default().above(), []);

@@ -1,5 +1,5 @@
-//! A chart that is one square plot with a key below it, narrow enough for a
-//! telephone: what all charts of predictions against truth share.
+//! A square plot with a key below it, narrow enough for a phone: shared by all charts of
+//! predictions against true values.
 
 use super::GREY;
 use super::key::{self, Entry};
@@ -12,13 +12,13 @@ use crate::picture::svg::{Number, Svg, shortened};
 /// Side of the plot.
 pub(super) const SIDE: f64 = 290.0;
 
-/// Where it begins.
+/// The top edge of the plot.
 const TOP: f64 = 54.0;
 
-/// From 0 to 1, with room for lines at both ends.
+/// From 0 to 1, with a margin for lines at both ends.
 pub(super) const UNIT: Scale = Scale::Linear(-0.02, 1.02);
 
-/// How lines differ that have the same colour.
+/// The dash patterns of lines with the same colour.
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
 
 /// The dashes of a series.
@@ -26,19 +26,19 @@ pub(super) fn dashes(series: usize) -> &'static str {
     DASHES[series / NUM_CATEGORIES % DASHES.len()]
 }
 
-/// What a chart says in words.
+/// The texts of a chart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words<'a> {
     pub title: &'a str,
-    /// For those who cannot see it.
+    /// For readers who cannot see it.
     pub description: String,
-    /// Its figures, above the plot.
+    /// The metrics, above the plot.
     pub heading: String,
     pub x_label: &'a str,
     pub y_label: &'a str,
 }
 
-/// Such a chart while it is drawn.
+/// A chart while it is drawn.
 pub(super) struct Square {
     pub svg: Svg,
     pub plot: Plot,
@@ -49,7 +49,7 @@ pub(super) struct Square {
 }
 
 impl Square {
-    /// With that much room between the plot and the name of what lies along it.
+    /// Starts a chart, with `room` between the plot and the label of the x axis.
     pub fn new(words: &Words<'_>, (x, y): (Scale, Scale), room: f64, entries: Vec<Entry>) -> Self {
         let numbers = Plot::room_for_numbers(y, SIDE);
         let left = numbers + 24.0;
@@ -65,7 +65,7 @@ impl Square {
         Self { svg, plot, title: words.title.to_owned(), entries, width, bottom }
     }
 
-    /// Where a point lies in the picture.
+    /// The position of a point in the picture.
     pub fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.plot.to_x(x), self.plot.to_y(y))
     }
@@ -90,13 +90,13 @@ impl Square {
         self.svg.close();
     }
 
-    /// Says in the plot why there is nothing in it.
+    /// Writes the reason for an empty plot into it.
     pub fn say(&mut self, sentence: &str) {
         let middle = (self.plot.left + SIDE / 2.0, TOP + SIDE / 2.0);
         self.svg.label(middle, "faint middle", sentence);
     }
 
-    /// The picture, with its key.
+    /// Returns the picture, with its key.
     pub fn finish(mut self) -> Picture {
         key::draw(&mut self.svg, &self.entries, self.width, self.bottom);
         Picture { title: self.title, svg: self.svg.finish(), notes: Vec::new(), table: None }

@@ -1,16 +1,16 @@
-//! Curves of fewer vertices that look the same (Douglas and Peucker).
+//! Simplifies curves without a visible difference (Douglas and Peucker).
 
 use std::fmt::Write;
 
 use crate::picture::svg::Number;
 
-/// Vertices of a curve, at most.
+/// The most vertices of a curve.
 const MOST: usize = 400;
 
-/// How far a curve may move, in units of the picture: less than is seen.
+/// The largest displacement of a curve, in units of the picture: too small to see.
 const UNSEEN: f64 = 0.2;
 
-/// A path through points of the picture, of which only those are kept that can be seen.
+/// A path through points of the picture, without the points that make no visible difference.
 pub(super) fn curve(points: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (x, y) in thinned(points) {
@@ -22,7 +22,7 @@ pub(super) fn curve(points: &[(f64, f64)]) -> String {
 }
 
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    // Points at one place first: of a million points few remain for what follows.
+    // First merge points at the same position: of a million points, few remain for the next step.
     let mut apart: Vec<(f64, f64)> = Vec::new();
     for (index, &point) in points.iter().enumerate() {
         let is_end = index + 1 == points.len();
@@ -39,7 +39,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     kept
 }
 
-/// Drops points from which the line through the others is not further than that.
+/// Drops points whose distance from the line through the others is at most `most`.
 fn simplified(points: &[(f64, f64)], most: f64) -> Vec<(f64, f64)> {
     let mut keep = vec![false; points.len()];
     let mut pieces = Vec::new();
@@ -67,7 +67,7 @@ fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
     (a.0 - b.0).hypot(a.1 - b.1)
 }
 
-/// How far a point is from a segment, not from the whole line: curves turn back.
+/// The distance of a point from a segment, not from the infinite line, because curves turn back.
 fn to_segment(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let square = dx * dx + dy * dy;

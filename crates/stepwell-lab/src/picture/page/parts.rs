@@ -1,4 +1,4 @@
-//! What a long page is divided by: contents, sections, parts that open.
+//! The structure of a long page: contents, sections, collapsible parts.
 
 use std::fmt::Write;
 
@@ -6,9 +6,9 @@ use super::{LONGEST, Page};
 use crate::picture::Picture;
 use crate::picture::svg::{escaped, shortened};
 
-// Writing to a string cannot fail, so nothing here looks at whether it did.
+// Writing to a string cannot fail, so results of writes are ignored here.
 impl Page {
-    /// Links to sections: their names, and what they are called.
+    /// Adds links to sections, given as anchors and titles.
     pub fn contents(&mut self, sections: &[(String, String)]) {
         self.body.push_str("<nav aria-label=\"contents\"><ul>\n");
         for (name, title) in sections {
@@ -18,19 +18,18 @@ impl Page {
         self.body.push_str("</ul></nav>\n");
     }
 
-    /// The heading of a section that can be linked to.
+    /// Adds the heading of a section, with an anchor.
     pub fn section(&mut self, name: &str, title: &str) {
         let (name, title) = (escaped(name), escaped(&shortened(title, LONGEST)));
         let _ = writeln!(self.body, "<h2 id=\"{name}\">{title}</h2>");
     }
 
-    /// The heading of a part of a section.
+    /// Adds the heading of a subsection.
     pub fn subheading(&mut self, text: &str) {
         let _ = writeln!(self.body, "<h3>{}</h3>", escaped(&shortened(text, LONGEST)));
     }
 
-    /// Narrow pictures side by side as there is room, each with its title above it
-    /// and a line below.
+    /// Adds narrow pictures, as many per row as fit, each with its title above and a caption below.
     pub fn gallery(&mut self, pictures: &[(Picture, String)]) {
         self.body.push_str("<div class=\"gallery\">\n");
         for (picture, caption) in pictures {
@@ -42,7 +41,7 @@ impl Page {
         self.body.push_str("</div>\n");
     }
 
-    /// A part that opens when its summary is clicked. A link to its name opens it too.
+    /// Adds a collapsible part, which opens on a click on its summary or a link to its anchor.
     pub fn details(&mut self, name: &str, summary: &str, open: bool, fill: impl FnOnce(&mut Self)) {
         let (name, summary) = (escaped(name), escaped(&shortened(summary, LONGEST)));
         let open = if open { " open" } else { "" };
@@ -54,7 +53,7 @@ impl Page {
         self.body.push_str("</div>\n</details>\n");
     }
 
-    /// Figures that are seen first, each with what it is.
+    /// Adds headline numbers, each with a description.
     pub fn tiles(&mut self, tiles: &[(String, String)]) {
         self.body.push_str("<dl class=\"tiles\">\n");
         for (figure, words) in tiles {
@@ -64,7 +63,7 @@ impl Page {
         self.body.push_str("</dl>\n");
     }
 
-    /// Names and what they stand for.
+    /// Adds names and their values.
     pub fn facts(&mut self, facts: &[(String, String)]) {
         self.body.push_str("<dl class=\"facts\">\n");
         for (name, text) in facts {
@@ -74,7 +73,7 @@ impl Page {
         self.body.push_str("</dl>\n");
     }
 
-    /// Text as a machine reads it.
+    /// Adds preformatted text.
     pub fn code(&mut self, text: &str) {
         let _ = writeln!(self.body, "<pre><code>{}</code></pre>", escaped(text));
     }

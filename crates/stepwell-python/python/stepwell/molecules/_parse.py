@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._stepwell import RawBatch
+from .._targets import is_gap
 from ._features import feature_set
 from ._rdkit import Chem, rdBase
 from ._scaffolds import scaffold
@@ -68,7 +69,8 @@ def parse_scaffolds(texts, keep) -> tuple[list[str], list[tuple[int, str]]]:
 
 
 def chunk(molecules, features, keep, scaffolds=False) -> Chunk:
-    """The chunk of some molecules, or reasons why there is none: (molecule, reason)."""
+    """The chunk of some molecules, given as pairs (molecule, reason); the reason is why a molecule
+    is invalid."""
     columns = feature_set(features)
     wrong = [(position, reason) for position, (_, reason) in enumerate(molecules) if reason]
     found = [molecule for molecule, reason in molecules if keep or not reason]
@@ -102,7 +104,7 @@ def chunk(molecules, features, keep, scaffolds=False) -> Chunk:
 
 
 def checked(molecule):
-    """A molecule of RDKit and what is wrong with it."""
+    """A molecule of RDKit, and its fault if it is invalid."""
     if molecule is None:
         return Chem.Mol(), "None"
     if not isinstance(molecule, Chem.Mol):
@@ -110,7 +112,7 @@ def checked(molecule):
     if molecule.GetNumAtoms() == 0:
         return molecule, "no atoms"
     if not molecule.HasProp("_StereochemDone") or molecule.NeedsUpdatePropertyCache():
-        molecule = Chem.Mol(molecule)  # the caller's stays as it is
+        molecule = Chem.Mol(molecule)  # do not change the caller's molecule
         molecule.UpdatePropertyCache(strict=False)
         Chem.GetSymmSSSR(molecule)
         Chem.AssignStereochemistry(molecule)
@@ -118,7 +120,7 @@ def checked(molecule):
 
 
 def _table(columns, values):
-    """A row of integers for each atom or bond, of 16 bits where that is enough."""
+    """A row of integers for each atom or bond, as 16-bit integers if they fit."""
     table = np.empty((len(values[0]), len(columns)), dtype=np.int32)
     for position, column in enumerate(columns):
         found = np.fromiter(map(operator.index, values[position]), dtype=np.int32, count=len(table))
@@ -128,9 +130,9 @@ def _table(columns, values):
 
 
 def _molecule(text, keep):
-    """The molecule of a SMILES, and what is wrong with it."""
+    """The molecule of a SMILES, and its fault if it is invalid."""
     if not isinstance(text, str):
-        return Chem.Mol(), "not text" if text is not None else "missing"
+        return Chem.Mol(), "missing" if is_gap(text) else "not text"
     text = text.strip()
     if not text:
         return Chem.Mol(), "empty"

@@ -7,12 +7,12 @@ from .._stepwell import RawGraph
 from ._features import feature_set
 from ._rdkit import Chem, rdBase
 
-#: The types of bonds by their names; others are drawn as single ones.
+#: The types of bonds by name; others are drawn as single bonds.
 _KINDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 
 
 def places(graph: RawGraph) -> NDArray[np.float64] | None:
-    """Coordinates of the atoms by RDKit, of a graph that was made of a molecule."""
+    """RDKit's coordinates for the atoms of a graph made from a molecule."""
     from rdkit.Chem import rdDepictor
 
     labels = graph.labels()

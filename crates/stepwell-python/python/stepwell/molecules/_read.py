@@ -1,7 +1,7 @@
 """Converts SMILES or RDKit molecules to a sequence of graphs."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -9,16 +9,24 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from .._datasets import _Graphs, _positions
-from .._graphs import Graph
+from .._graphs import Graph, kind_of
 from .._progress import Progress
 from .._reservoir import _threads
 from .._stepwell import RawBatch
 from .._types import MoleculeFeatures, SmilesErrors
 from ._features import feature_set
 from ._parse import Chunk, checked, chunk, parse, parse_scaffolds
+from ._rdkit import Chem
 
-#: How many molecules a process takes at a time.
+#: The number of molecules that a process takes at a time.
 _CHUNK = 512
+
+#: The number of molecules for which it pays to start a process. A process needs seconds to
+#: import RDKit, in which it could convert about this many.
+_PER_PROCESS = 20_000
+
+#: How to treat invalid molecules, in functions with a parameter ``errors``.
+ADVICE = "errors='skip' drops them, errors='keep' keeps what RDKit can read"
 
 
 class Molecules(_Graphs):
@@ -68,6 +76,7 @@ def from_smiles(
     Parameters
     ----------
     smiles : sequence of str
+        A list, an array or a column of a data frame.
     features : {"default", "ogb"}
         The features of atoms and bonds: Stepwell's, or those of the Open Graph Benchmark.
     errors : {"raise", "skip", "keep"}
@@ -75,7 +84,8 @@ def from_smiles(
         "skip" drops them; ``rows`` lists the others. "keep" keeps atoms and bonds as
         written, and makes a graph without vertices of a string that is not a SMILES.
     n_jobs : int, optional
-        Number of processes. None means 1, -1 one per core.
+        Number of processes, at most one per 20,000 molecules, because a process needs
+        seconds to start. None means 1, -1 one per core.
     verbose : bool
         Report progress on stderr.
 
@@ -95,9 +105,28 @@ def from_smiles(
     2
     """
     texts = as_texts(smiles)
+    if any(isinstance(text, Chem.Mol) for text in texts):
+        raise TypeError("smiles: expected SMILES, found RDKit molecules; use from_mols")
     check(features, errors)
     batch, wrong, _ = read(texts, features, errors, n_jobs, verbose)
     return Molecules(batch, rows_read(wrong, texts, errors), features)
+
+
+def for_estimator(given: Any, features: str, n_jobs: int | None = None, verbose: bool = False) -> RawBatch:
+    """Converts the SMILES or the RDKit molecules given to an estimator."""
+    listed = as_texts(given)
+    converter = "from_smiles"
+    if any(isinstance(each, Chem.Mol) for each in listed):
+        converter = "from_mols"
+        batch, wrong = _of_mols(listed, features, "raise")
+    else:
+        batch, wrong, _ = read(listed, features, "raise", n_jobs, verbose)
+    chosen = "" if features == "default" else f"features={features!r}, "
+    call = f"stepwell.molecules.{converter}(…, {chosen}errors='skip')"
+    advice = f"convert them first: {call} drops invalid ones, and its .rows lists the positions of the others"
+    place = "smiles" if converter == "from_smiles" else "molecules"
+    rows_read(wrong, listed, "raise", place, advice=advice)
+    return batch.of_molecules(features)
 
 
 def from_mols(
@@ -128,11 +157,18 @@ def from_mols(
     3
     """
     check(features, errors)
+    listed = list(molecules)
+    batch, wrong = _of_mols(listed, features, errors)
+    return Molecules(batch, rows_read(wrong, listed, errors, place="molecules"), features)
+
+
+def _of_mols(molecules, features, errors):
+    """RDKit's molecules as one batch, and the invalid ones with reasons."""
     listed = [checked(molecule) for molecule in molecules]
     parts = (listed[first : first + _CHUNK] for first in range(0, len(listed), _CHUNK))
     pieces = (chunk(part, features, errors == "keep") for part in parts)
     batch, wrong, _ = _joined(pieces, len(listed))
-    return Molecules(batch, rows_read(wrong, listed, errors, place="molecules"), features)
+    return batch, wrong
 
 
 def scaffolds(smiles: Iterable[str], *, errors: SmilesErrors = "raise", n_jobs: int | None = None) -> list[str]:
@@ -149,7 +185,7 @@ def scaffolds(smiles: Iterable[str], *, errors: SmilesErrors = "raise", n_jobs: 
     errors : {"raise", "skip", "keep"}
         As in :func:`from_smiles`.
     n_jobs : int, optional
-        Number of processes. None means 1, -1 one per core.
+        Number of processes, as in :func:`from_smiles`.
 
     Returns
     -------
@@ -172,11 +208,26 @@ def scaffolds(smiles: Iterable[str], *, errors: SmilesErrors = "raise", n_jobs: 
     return found
 
 
-def as_texts(smiles) -> list[str]:
-    """The SMILES of a sequence or of a data frame's column."""
-    if isinstance(smiles, (str, bytes)) or not hasattr(smiles, "__iter__"):
-        raise TypeError(f"smiles: expected a sequence of SMILES, found {type(smiles).__name__}")
-    return smiles.tolist() if hasattr(smiles, "tolist") else list(smiles)
+def as_texts(smiles) -> list[Any]:
+    """The SMILES of a sequence, of a data frame's column, or of a table with one column."""
+    if hasattr(smiles, "collect") and hasattr(smiles, "lazy"):  # Polars, not yet collected
+        smiles = smiles.collect()
+    names = getattr(smiles, "column_names", None)  # pyarrow's columns have no names
+    names = getattr(smiles, "columns", None) if names is None else names
+    if names is not None:
+        if len(names) != 1:  # iterating would return the names of the columns
+            listed = ", ".join(map(repr, names)) or "no columns"
+            hint = next((name for name in names if "smiles" in str(name).lower()), names[0] if len(names) else "smiles")
+            raise TypeError(f"smiles: expected a column of SMILES, found a table of {listed}; pass df[{hint!r}]")
+        smiles = smiles[names[0]]
+    elif getattr(smiles, "ndim", 1) == 2 and smiles.shape[1] == 1:
+        smiles = smiles[:, 0]
+    if isinstance(smiles, (str, bytes, Mapping)) or not hasattr(smiles, "__iter__") or getattr(smiles, "ndim", 1) != 1:
+        raise TypeError(f"smiles: expected a sequence of SMILES, found {kind_of(smiles)}")
+    for convert in ("tolist", "to_list", "to_pylist"):  # NumPy and pandas, Polars, pyarrow
+        if hasattr(smiles, convert):
+            return getattr(smiles, convert)()
+    return list(smiles)
 
 
 def read(texts, features, errors, n_jobs, verbose, scaffolds=False):
@@ -190,8 +241,8 @@ def read(texts, features, errors, n_jobs, verbose, scaffolds=False):
 def _in_chunks(work, texts, n_jobs, *arguments) -> Iterator[Any]:
     """The results of all chunks, in order; other processes compute some ahead."""
     parts = (texts[first : first + _CHUNK] for first in range(0, len(texts), _CHUNK))
-    processes = _threads(n_jobs)
-    if processes == 1 or len(texts) <= _CHUNK:
+    processes = min(_threads(n_jobs), len(texts) // _PER_PROCESS)
+    if processes < 2:
         return (work(part, *arguments) for part in parts)
     workers = Parallel(n_jobs=processes, return_as="generator", pre_dispatch="3*n_jobs", batch_size=1)
     return workers(delayed(work)(part, *arguments) for part in parts)
@@ -211,7 +262,7 @@ def _joined(pieces: Iterable[Chunk], count, report=None):
     return RawBatch.joined(batches), wrong, scaffolds
 
 
-def rows_read(wrong, told, errors, place="smiles", first_row=0):
+def rows_read(wrong, told, errors, place="smiles", first_row=0, advice=ADVICE, stacklevel=3):
     """The positions of the remaining molecules. Reports the invalid ones."""
     rows = np.arange(len(told))
     if not wrong:
@@ -220,9 +271,9 @@ def rows_read(wrong, told, errors, place="smiles", first_row=0):
     more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
     found = f"{place}: {len(wrong)} of {len(told)} molecules cannot be read: {listed}{more}"
     if errors == "raise":
-        raise ValueError(f"{found}; errors='skip' drops them, errors='keep' keeps what RDKit can read")
+        raise ValueError(f"{found}; {advice}")
     done = "skipped" if errors == "skip" else "kept as far as RDKit can read them"
-    warnings.warn(f"{found}; they are {done}", stacklevel=3)
+    warnings.warn(f"{found}; they are {done}", stacklevel=stacklevel)
     return np.delete(rows, [position for position, _ in wrong]) if errors == "skip" else rows
 
 

@@ -12,7 +12,7 @@ def scaffold(molecule: Chem.Mol) -> str:
     """The Bemis–Murcko scaffold of a molecule as SMILES, with chirality: its rings and
     the chains between them. A molecule without rings has the scaffold ``""``."""
     with rdBase.BlockLogs():
-        # As RDKit's MurckoScaffoldSmiles, but for molecules that fail its checks, too.
+        # Like RDKit's MurckoScaffoldSmiles, but also for molecules that fail its checks.
         found = Chem.MurckoDecompose(molecule)
         found.ClearComputedProps()
         found.UpdatePropertyCache(strict=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._datasets import Dataset
 from .._types import AnyPath, MoleculeFeatures, SmilesErrors
-from ._read import Molecules, check, read, rows_read
+from ._read import ADVICE, Molecules, check, read, rows_read
 from ._scaffolds import scaffold_split
 
 
@@ -39,7 +39,8 @@ def read_csv(
     targets : str or list of str
         The target columns. A single name gives an array of integers, floats or
         strings; a list gives a float array with a column for each. Missing values
-        (empty, "NA", "N/A", "NaN", "null", "None") of numbers are NaN.
+        (empty, "NA", "N/A", "NaN", "null", "None") of numbers are NaN, those of strings
+        are None.
     ids : str, optional
         The column of ids.
     groups : str, optional
@@ -65,6 +66,18 @@ def read_csv(
     >>> ds, ds.y
     (Dataset('mols', 2 graphs), array([ 1.1, -1.6]))
     """
+    read_as = {"features": features, "errors": errors, "n_jobs": n_jobs, "verbose": verbose}
+    return read_table(path, smiles, targets, ids, groups, split, **read_as)
+
+
+def read_table(
+    path, smiles, targets, ids, groups, split, features, errors, n_jobs, verbose, advice=ADVICE, only=None
+) -> Dataset:
+    """:func:`read_csv`, with other ``advice`` about invalid SMILES.
+
+    With ``only``, it converts the molecule of a single row. ``y`` still has a value for every
+    row, because all of them determine its type.
+    """
     path = Path(os.fsdecode(path))
     several = not isinstance(targets, str)
     names = list(targets) if several else [str(targets)]
@@ -72,15 +85,21 @@ def read_csv(
     columns = _columns(path, [smiles, *names, *([ids] if ids else []), *plain])
     check(features, errors)
     by_scaffold = "scaffold" in (groups, split)
-    batch, wrong, scaffolds = read(columns[smiles], features, errors, n_jobs, verbose, by_scaffold)
-    place = os.fspath(path)
-    molecules = Molecules(batch, rows_read(wrong, columns[smiles], errors, place, 1), features)
-    kept = {name: [values[row] for row in molecules.rows] for name, values in columns.items() if name != smiles}
+    place, texts, first = os.fspath(path), columns[smiles], 0
+    if only is not None:
+        if not 0 <= only < len(texts):
+            raise ValueError(f"{place}: expected a row from 0 to {len(texts) - 1}, found {only}")
+        texts, first = texts[only : only + 1], only
+    batch, wrong, scaffolds = read(texts, features, errors, n_jobs, verbose, by_scaffold)
+    kept_rows = first + rows_read(wrong, texts, errors, place, first, advice, stacklevel=4)
+    molecules = Molecules(batch, kept_rows, features)
+    rows = molecules.rows if only is None else np.arange(len(columns[smiles]))
+    kept = {name: [values[row] for row in rows] for name, values in columns.items() if name != smiles}
     y: Any = None
     if several and names:
-        y = np.column_stack([_numbers(kept[name], name, place, molecules.rows) for name in names])
+        y = np.column_stack([_numbers(kept[name], name, place, rows) for name in names])
     elif names:
-        y = _values(kept[names[0]], names[0], place, molecules.rows)
+        y = _values(kept[names[0]], names[0], place, rows)
     parts: Any = None
     if split == "scaffold":
         parts = scaffold_split(scaffolds)
@@ -111,11 +130,12 @@ def _columns(path, names):
             raise ValueError(f"{path}: expected a column {missing[0]!r}, found {found}")
         places = {name: header.index(name) for name in names}
         columns = {name: [] for name in names}
-        for number, row in enumerate(rows, 1):
+        for row in rows:
             if not row:
                 continue
             if len(row) != len(header):
-                expected = f"{len(header)} values as in the header"
+                expected = f"{len(header)} values, as in the header"
+                number = len(columns[names[0]])  # counted from 0, like ids
                 raise ValueError(f"{path}, row {number}: expected {expected}, found {len(row)}")
             for name, position in places.items():
                 columns[name].append(row[position])
@@ -130,6 +150,19 @@ def _is_missing(text):
     return text.strip().lower() in _MISSING
 
 
+def texts_of(path, name):
+    """The known values of a column, as written."""
+    return [text for text in _columns(Path(os.fsdecode(path)), [name])[name] if not _is_missing(text)]
+
+
+def is_integer(text):
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_number(text):
     try:
         float(text)
@@ -139,20 +172,18 @@ def _is_number(text):
 
 
 def _values(texts, name, place, rows):
-    """Integers, or floats with NaN for missing values, or class names."""
+    """Integers, or floats with NaN for missing values, or class names with None for missing ones."""
     known = [text for text in texts if not _is_missing(text)]
-    # A column of numbers with a slip is not a column of class names.
+    # A column of numbers with a typing error is not a column of class names.
     if 2 * sum(map(_is_number, known)) > len(known):
         numbers = _numbers(texts, name, place, rows)
         try:
             return np.array([int(text) for text in texts])
         except ValueError:
             return numbers
-    for position, text in enumerate(texts):
-        if _is_missing(text):
-            where = f"{place}, row {rows[position] + 1}"
-            raise ValueError(f"{where}: expected a class in column {name!r}, found {text!r}; remove rows without one")
-    return np.array([text.strip() for text in texts])
+    if len(known) == len(texts):
+        return np.array([text.strip() for text in texts])
+    return np.array([None if _is_missing(text) else text.strip() for text in texts], dtype=object)
 
 
 def _numbers(texts, name, place, rows):
@@ -163,6 +194,6 @@ def _numbers(texts, name, place, rows):
             try:
                 numbers[position] = float(text)
             except ValueError:
-                where = f"{place}, row {rows[position] + 1}"
+                where = f"{place}, row {rows[position]}"
                 raise ValueError(f"{where}: expected a number in column {name!r}, found {text!r}") from None
     return numbers

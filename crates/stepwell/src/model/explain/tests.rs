@@ -1,5 +1,5 @@
-//! Contributions add up to what the model says; the Python tests compute them
-//! once more, with dense matrices.
+//! Contributions add up to the predictions. The Python tests compute them independently, with dense
+//! matrices.
 
 use std::ops::ControlFlow::Continue;
 
@@ -10,7 +10,7 @@ use crate::config::{Kernel, ModelConfig, Pool, Precision};
 use crate::model::tests::{graphs, trained};
 use crate::pool::Reduce;
 
-/// The explanations of a model's training graphs and what it says of them.
+/// The explanations of a model's training graphs, and its predictions for them.
 fn explained(config: ModelConfig, classes: usize) -> (Vec<Explanation>, Pyramid, Array2<f64>) {
     let (model, graphs) = (trained(config, classes), graphs());
     let pyramid = model.model.coarsen(&graphs, |_| Continue(())).unwrap();
@@ -86,7 +86,7 @@ fn readouts_that_are_not_linear_split_as_well() {
                     [(Kernel::States, 0.3), (Kernel::WlOa, 1.0), (Kernel::Both, 1.0)]
                 {
                     let landmarks = ModelConfig { landmarks: 9, kernel, gaussian_width, ..small.clone() };
-                    // Products with landmarks are made in f32.
+                    // Products with landmarks are computed in f32.
                     check(ModelConfig { precision: Precision::F32, ..landmarks.clone() }, classes);
                     check(ModelConfig { concat: false, precision: Precision::F32, ..landmarks }, classes);
                 }
@@ -106,7 +106,7 @@ fn a_pyramid_of_other_graphs_is_refused() {
 #[test]
 fn rounding_is_relative_to_the_numbers_that_are_added() {
     for unit in [1.0, 1e6] {
-        // A decision value of 0 that large numbers add up to, and are a little off.
+        // Large contributions that cancel to a decision value of 0, up to rounding.
         let values = ndarray::array![[-0.5 * unit], [-0.5 * unit + 4e-6 * unit]];
         let of = |values: Array2<f64>| Explanation {
             intercept: ndarray::array![unit],

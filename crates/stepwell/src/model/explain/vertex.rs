@@ -1,12 +1,13 @@
-//! Why a vertex got its decision value: which vertices' inputs it came from.
+//! Explains the decision value of a vertex: the contribution of every vertex's inputs.
 //!
 //! A state is `h = tanh(z)` with `z_i = (Σ_j ã_ij g_ij ∘ h_j) W + x_i V`, unrolled over sweeps and
-//! blocks. The reference is the same graph whose vertices all have the input 0: there every `z`
-//! and every state is 0. Between 0 and `z`, the mean slope of tanh is `s = tanh(z) / z`. With `s`
-//! in place of tanh, states are linear in the inputs, and they are the same states. So is what a
-//! readout says, with its mean slopes between the row of zeros and the vertex' row ([`Local`]).
-//! A decision value is then what the reference gets, plus one number for every vertex within
-//! reach, exactly: its input times what multiplies it, over all paths to the vertex explained.
+//! blocks. The reference is the same graph with the input 0 at all vertices: there, every `z` and
+//! every state is 0. The mean slope of tanh between 0 and `z` is `s = tanh(z) / z`. Multiplying by
+//! `s` instead of taking the tanh gives the same states and makes them linear in the inputs. The
+//! readout becomes linear in the same way, with its mean slopes between the row of zeros and the
+//! vertex's row ([`Local`]). So a decision value is exactly that of the reference plus one number
+//! per vertex within reach: its input times the product of the factors, summed over all paths to
+//! the explained vertex.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -23,17 +24,16 @@ use crate::pyramid::Pyramid;
 use crate::readout::{Local, Rows};
 use crate::reservoir::{BlockWeights, Stack};
 
-/// States are computed in f32, contributions in f64: they may differ by so much, relative to
-/// `1 + |decision|`. The vertex itself has the difference.
+/// States are computed in f32, contributions in f64. The two may differ by this much, relative to
+/// the [scale](Explanation::scale). The vertex itself gets the difference.
 const ROUNDING: f64 = 1e-3;
 
 impl TrainedModel {
-    /// Takes the decision values of one vertex apart: what the inputs of each vertex of its
-    /// graph add. The intercept is what the model says of the vertex if no vertex has any
-    /// input.
+    /// Splits the decision values of one vertex into the contributions of the inputs of every
+    /// vertex of its graph. The intercept is the decision value if all inputs are 0.
     ///
-    /// The solver must be Jacobi's, which the preset `vertices` has: the result of any other
-    /// depends on the order in which vertices were renewed.
+    /// The solver must be Jacobi, as in the preset `vertices`: the result of any other solver
+    /// depends on the order in which vertices are updated.
     pub fn explain_vertex(
         &self,
         graphs: &GraphBatch,
@@ -44,11 +44,13 @@ impl TrainedModel {
         let Self { model, readout, .. } = self;
         let config = &model.config;
         if config.level != Level::Vertex {
-            let (expected, found) = ("vertex, to explain a vertex".into(), "graph".into());
+            let (expected, found) =
+                ("vertex (a model of graphs cannot explain a vertex)".into(), "graph".into());
             return Err(Error::BadOption { name: "level", expected, found });
         }
         if config.solver != Solver::Jacobi {
-            let (expected, found) = ("jacobi, to explain a vertex".into(), "gauss-seidel".into());
+            let (expected, found) =
+                ("jacobi (only then can a vertex be explained)".into(), "gauss-seidel".into());
             return Err(Error::BadOption { name: "solver", expected, found });
         }
         let too_large = |what, count: usize, found: usize| {
@@ -98,7 +100,7 @@ impl TrainedModel {
             }
             let runs = &sweeps[stack * per_stack..(stack + 1) * per_stack];
             let tower = Tower::run(blocks, runs, &ball, &x, &inputs, (config.leak, config.reservoirs))?;
-            // The columns of this stack, and what of each block stands there.
+            // The columns of this stack, with the block and sweep whose states they hold.
             let mut read = Vec::new();
             for block in config.embedded_blocks() {
                 for sweep in 0..config.sweeps_read() {
@@ -130,18 +132,18 @@ impl TrainedModel {
     }
 }
 
-/// The vertices within reach of one, nearest first, and what they gather.
+/// The vertices within reach of a centre, nearest first, and the adjacency between them.
 struct Ball {
-    /// As they are called in the graph; the first is the one in the middle.
+    /// Vertex numbers in the graph. The first is the centre.
     vertices: Vec<u32>,
-    /// How many are at most so many steps away.
+    /// For each number of steps, the number of vertices within that distance.
     within: Vec<usize>,
     /// Row i has the entries `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
-    /// Places in the ball.
+    /// Positions in the ball.
     columns: Vec<usize>,
     weights: Vec<f64>,
-    /// Which entries of the graph they are.
+    /// Positions of the entries in the graph.
     entries: Vec<usize>,
 }
 
@@ -172,7 +174,8 @@ impl Ball {
         for &row in &vertices {
             let first = row_starts[row as usize];
             for (k, near) in graph.neighbours(row as usize).iter().enumerate() {
-                // At the rim some are outside: what they would add is too far away to arrive.
+                // Neighbours of the outermost vertices may lie outside. They are too far away to
+                // contribute.
                 if let Some(&place) = places.get(near) {
                     columns.push(place);
                     weights.push(all[first + k]);
@@ -188,31 +191,31 @@ impl Ball {
         self.vertices.len()
     }
 
-    /// How many are within so many steps.
+    /// The number of vertices within `steps` steps.
     fn within(&self, steps: usize) -> usize {
         self.within[steps.min(self.within.len() - 1)]
     }
 
-    /// For every entry of row i: the row it reads, and by what it multiplies it.
+    /// The entries of a row: position, the row it reads, and its weight.
     fn entries_of(&self, row: usize) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
         (self.starts[row]..self.starts[row + 1]).map(|at| (at, self.columns[at], self.weights[at]))
     }
 }
 
-/// What one reservoir went through.
+/// The recorded states of one reservoir.
 struct Course {
     block: usize,
     reservoir: usize,
-    /// `xV`, or what the states of the block below become.
+    /// `xV`, or the projected states of the block below.
     drive: Array2<f64>,
-    /// The state after each sweep, and the mean slopes of tanh on its way there.
+    /// The states after each sweep, and the mean slopes of tanh in that sweep.
     states: Vec<Array2<f64>>,
     slopes: Vec<Array2<f64>>,
-    /// For every entry of the ball its gate; empty where edges carry nothing.
+    /// The gate of every entry of the ball; empty if edges have no labels and attributes.
     gates: Vec<Array1<f64>>,
 }
 
-/// All reservoirs of a stack.
+/// The reservoirs of one stack.
 struct Tower {
     courses: Vec<Course>,
 }
@@ -228,7 +231,7 @@ impl Tower {
     ) -> Result<Self> {
         let sweeps_of = |block: usize| &sweeps[block * reservoirs..(block + 1) * reservoirs];
         let longest = |block: usize| sweeps_of(block).iter().copied().max().unwrap_or(1).max(1);
-        // How far the last states of each block still travel.
+        // The number of steps that the last states of each block still travel in the blocks above.
         let rest: Vec<usize> = (0..blocks.len())
             .map(|block| (block + 1..blocks.len()).map(|above| longest(above) - 1).sum())
             .collect();
@@ -258,8 +261,8 @@ impl Tower {
         Ok(Self { courses })
     }
 
-    /// What every vertex of the ball adds, given what multiplies the states of the one in
-    /// the middle: block, sweep (the last, unless said), and a number per unit.
+    /// The contribution of every vertex of the ball, given the coefficients of the centre's states:
+    /// block, sweep (the last one if `None`), and one number per unit.
     fn trace_back(
         &self,
         blocks: &Stack,
@@ -268,7 +271,7 @@ impl Tower {
         leak: f64,
     ) -> Vec<f64> {
         let mut added = vec![0.0; ball.len()];
-        // What multiplies the last states of the block at hand.
+        // The coefficients of the current block's last states.
         let mut of_output: Option<Array2<f64>> = None;
         for block in (0..blocks.len()).rev() {
             let mut of_below: Option<Array2<f64>> = None;
@@ -287,7 +290,7 @@ impl Tower {
                     {
                         of_state.row_mut(0).scaled_add(1.0, numbers);
                     }
-                    // Through tanh, then along W and the edges to the states before.
+                    // Back through tanh, then through W and the edges to the previous states.
                     let of_sum = &of_state * &slopes[sweep - 1] * leak;
                     let rows = of_sum.nrows();
                     let mut slice = of_drive.slice_mut(s![..rows, ..]);
@@ -326,7 +329,7 @@ impl Tower {
     }
 }
 
-/// The sum of two tables, as long as the longer one.
+/// The sum of two tables, with as many rows as the longer one.
 fn longer(mut a: Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
     if a.nrows() < b.nrows() {
         return longer(b.clone(), &a);
@@ -337,14 +340,14 @@ fn longer(mut a: Array2<f64>, b: &Array2<f64>) -> Array2<f64> {
 }
 
 impl Course {
-    /// One more sweep, of the first `rows` vertices.
+    /// Computes one more sweep for the first `rows` vertices.
     fn sweep(&mut self, weights: &BlockWeights, ball: &Ball, rows: usize, leak: f64) {
         let mut z = self.drive.slice(s![..rows, ..]).to_owned();
         let before = self.states.last();
         if let Some(before) = before {
             z += &self.gathered(ball, before.view(), rows).dot(&weights.recurrent);
         }
-        // The mean slope between 0 and z; around 0 the slope there.
+        // The mean slope between 0 and z; near 0, the slope at 0.
         let slopes = z.mapv(|z| if z.abs() < 1e-8 { 1.0 } else { z.tanh() / z });
         let mut state = &z * &slopes * leak;
         if let Some(before) = before.filter(|_| leak != 1.0) {
@@ -368,7 +371,7 @@ impl Course {
     }
 }
 
-/// The gate of every entry of the ball; none where edges carry nothing.
+/// The gate of every entry of the ball; empty if edges have no labels and attributes.
 fn gates(weights: &BlockWeights, ball: &Ball, edges: &EdgeInputs, units: usize) -> Result<Vec<Array1<f64>>> {
     if edges.is_empty() {
         return Ok(Vec::new());

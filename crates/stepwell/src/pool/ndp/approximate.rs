@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::pool::{Going, still};
 
-/// Vertices between two looks at whether to go on.
+/// Number of vertices between two checks whether to continue.
 const LOOK: usize = 1 << 8;
 
 /// The result of an elimination with dropping.
@@ -77,7 +77,7 @@ pub(super) fn eliminate(
         looks += 1;
         if looks.is_multiple_of(LOOK) {
             still(going)?;
-            // What is held may double where lists grow.
+            // Lists may double when they grow, so request some room in advance.
             memory::ask_array("pooling by NDP", &[LOOK, 256], size_of::<(u32, f64)>())?;
         }
         let mut row = std::mem::take(&mut waiting[v]);
@@ -105,6 +105,8 @@ pub(super) fn eliminate(
                     }
                 }
             }
+            // Weights descend: if the largest product of this row is below the floor, so are all
+            // later ones.
             if made == before || held > budget {
                 break;
             }

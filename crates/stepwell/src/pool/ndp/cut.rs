@@ -37,7 +37,7 @@ const TIE: f64 = 1e-9;
 /// Gains below this share of a vertex's degree are rounding error.
 const NO_GAIN: f64 = 1e-13;
 
-/// Flips between two checks whether to go on.
+/// Number of flips between two checks whether to continue.
 const LOOK: usize = 1 << 14;
 
 /// Marks a vertex of the component that is being searched.
@@ -264,6 +264,7 @@ impl<'a> Cutter<'a> {
         for (placed, &v) in (signed..).zip(&undecided) {
             let pull = |(u, weight): (usize, f64)| weight * sign(vector[local[u] as usize]);
             let balance: f64 = rows.entries(v as usize).map(pull).sum();
+            // Without a preference, take the smaller side.
             let side = if balance == 0.0 { 2 * kept < placed } else { balance < 0.0 };
             keep[v as usize] = side;
             vector[local[v as usize] as usize] = if side { 1.0 } else { -1.0 };
@@ -308,6 +309,8 @@ impl<'a> Cutter<'a> {
                 keep[v] = !keep[v];
                 gains[v] = -gains[v];
                 for (u, weight) in rows.entries(v) {
+                    // The edge to u enters or leaves the cut, which changes the gain of u by twice
+                    // its weight.
                     gains[u] += if keep[u] == keep[v] { 2.0 * weight } else { -2.0 * weight };
                     tournament.set(u, key(gains[u], u));
                 }
@@ -322,6 +325,7 @@ impl<'a> Cutter<'a> {
         let Self { order, components, keep, scores, .. } = self;
         let end = components.get(component + 1).copied().unwrap_or(order.len());
         let members = &order[components[component]..end];
+        // A single vertex is kept under every rule, so that its component does not vanish.
         if members.len() == 1 {
             return;
         }

@@ -37,6 +37,7 @@ pub(super) fn eliminate(values: &mut [f64], m: usize, pivots: usize) {
             let row = &head[row_start(m, a)..];
             let total: f64 = row.iter().sum();
             totals[a - first] = total;
+            // Update only the panel's own rows now. The other rows follow once per panel, below.
             for b in a + 1..end {
                 let weight = row[b - a - 1];
                 if weight > 0.0 {

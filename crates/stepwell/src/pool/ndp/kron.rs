@@ -27,7 +27,7 @@ const ONE_FRONT: usize = 1 << 17;
 /// by which it grows until the budget suffices.
 const FLOOR: (f64, f64) = (1e-3, 4.0);
 
-/// Vertices between two checks whether to go on.
+/// Number of vertices between two checks whether to continue.
 const LOOK: usize = 1 << 8;
 
 /// The limits of a reduction, and the treatment of small weights.
@@ -265,6 +265,7 @@ impl<'a> Kron<'a> {
             for &group in &groups_here {
                 let group = group as usize;
                 let members = &self.members[self.member_starts[group]..self.member_starts[group + 1]];
+                // Kept vertices are visited in ascending order, so v is the group's next member.
                 let at = self.passed[group].0 as usize;
                 self.passed[group].0 += 1;
                 let row = self.value_starts[group] + row_start(members.len(), at);
@@ -293,7 +294,7 @@ impl<'a> Kron<'a> {
             if joined > limits.budget {
                 return Err(Halt::Fill(joined));
             }
-            // From time to time; what is gathered is mirrored at the end.
+            // Mirroring at the end needs room for both triangles.
             if upper.starts.len().is_multiple_of(LOOK) {
                 still(going)?;
                 memory::ask_array("pooling by NDP", &[upper.entries.len(), 2], 16)?;

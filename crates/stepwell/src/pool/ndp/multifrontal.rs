@@ -48,7 +48,8 @@ struct Elimination<'a> {
     place: Vec<u32>,
 }
 
-/// What is eliminated: `dropped`, which touches so many other vertices, and the numbers of all.
+/// The vertices to eliminate (`dropped`), the number of other vertices that they touch, and the
+/// local numbers of all.
 pub(super) struct Work<'a> {
     pub rows: &'a Rows,
     pub dropped: &'a [u32],
@@ -83,6 +84,7 @@ pub(super) fn eliminate(
     let mut held = 0;
     let mut last = None;
     while let Some(Reverse((score, v))) = state.heap.pop() {
+        // Skip outdated heap entries: the vertex is gone, or has another score by now.
         if !state.eliminated[v as usize] && state.scores[v as usize] == score {
             still(going)?;
             last = Some(state.step(v, &mut held, budget)?);

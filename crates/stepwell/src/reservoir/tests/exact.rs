@@ -1,4 +1,4 @@
-//! The library against the plain equations.
+//! Compares the library with the plain equations.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn base(units: usize) -> ModelConfig {
     }
 }
 
-/// Solves to the last digit that can be asked for and compares.
+/// Solves to the smallest useful tolerance and compares.
 fn check(options: &ModelConfig, name: &str, graph: &Graph, inputs: &crate::features::Inputs) {
     let exact = ModelConfig { tol: 1e-12, ..options.clone() };
     let weights = Weights::random(options, inputs.width()).unwrap();
@@ -213,7 +213,7 @@ fn inputs_are_projected_alike_by_all_instruction_sets() {
 #[test]
 fn what_is_not_a_number_stays_that_with_all_instruction_sets() {
     use crate::kernel::{Drive, Equation, Gates, Isa, Operator, Recurrent, by_colour, stride};
-    // A path of three vertices; the first one's drive is not a number, the others' are huge.
+    // A path of three vertices. The drive of the first is NaN, that of the others is huge.
     let path = Graph::new(&EdgeList::new(3, &[0, 1], &[1, 2])).unwrap();
     let starts: Vec<usize> = path.view().row_starts().collect();
     let order = by_colour(&starts, path.view().all_neighbours(), false);
@@ -307,8 +307,8 @@ fn every_start_leads_to_the_same_states_and_the_bounds_hold() {
     }
 }
 
-/// Graphs with many alike vertices: stars, cycles, cliques, a tree, all their
-/// copies side by side, and a directed one.
+/// Graphs with many equivalent vertices: stars, cycles, cliques, a tree, copies of all of them side
+/// by side, and a directed graph.
 fn symmetric_graphs() -> Vec<Graph> {
     type List = (usize, Vec<(u32, u32)>, bool);
     let mut lists: Vec<List> = vec![

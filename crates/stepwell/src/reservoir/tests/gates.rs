@@ -1,4 +1,4 @@
-//! Gated sweeps against the equation written plainly:
+//! Compares gated sweeps with the plain equation:
 //! `h_i <- tanh((Σ_j ã_ij · g(e_ij) ∘ h_j) W + x_i V)`.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::reservoir::*;
 use crate::rng::Stream;
 use crate::theory;
 
-/// What the edges of a random graph carry.
+/// The labels and attributes of the edges of a random graph.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     vertices: usize,
@@ -80,7 +80,7 @@ fn inputs_of(batch: &GraphBatch, raw: bool) -> (FeatureMap, Inputs) {
     (map, inputs)
 }
 
-/// The gates of all entries, from their definition: labels by rank, attributes z-scored.
+/// The gates of all entries by definition: labels by rank, attributes z-scored.
 fn plain_gates(graph: GraphRef<'_>, weights: &GateWeights, units: usize) -> Vec<Array1<f64>> {
     let mut gates = vec![Array1::ones(units); graph.num_entries()];
     let mut first = 0;
@@ -100,7 +100,7 @@ fn plain_gates(graph: GraphRef<'_>, weights: &GateWeights, units: usize) -> Vec<
     }
     if let Some((values, width)) = graph.edge_attributes() {
         if weights.frequencies.is_empty() {
-            // All edges are alike.
+            // All attributes are equal, so they add no gates.
             return gates;
         }
         let n = gates.len() as f64;
@@ -118,7 +118,7 @@ fn plain_gates(graph: GraphRef<'_>, weights: &GateWeights, units: usize) -> Vec<
     gates
 }
 
-/// Jacobi's iteration of all blocks of the first stack; states and sweeps of each.
+/// Jacobi's iteration of all blocks of the first stack. Returns states and sweeps of each block.
 fn plain_blocks(
     graph: GraphRef<'_>,
     inputs: &Inputs,
@@ -210,7 +210,7 @@ fn states_equal_the_plain_solution_for_every_pattern_gate_and_number_of_units() 
 
 #[test]
 fn gates_that_are_computed_in_every_sweep_are_the_same() {
-    // 12,000 lines of 50 units are more than are kept; one vertex has a long row.
+    // 12,000 lines of 50 units exceed the stored gates, and one vertex has a long row.
     let mut stream = Stream::new(4, "large gated graph", [0, 0]);
     let n = 4000;
     let mut ends: BTreeSet<(u32, u32)> = (1..900).map(|leaf| (0, leaf)).collect();
@@ -288,7 +288,7 @@ fn all_instruction_sets_agree_on_gates() {
     }
     check::<f32>(1e-5);
     check::<f64>(1e-14);
-    // Angles of any size give a gate between -1 and 1.
+    // Angles of any size give gates between -1 and 1.
     for isa in Isa::all() {
         let gate = Gate::<f32>::new(1, std::iter::empty(), [vec![1e6]].into_iter(), &[0.3], isa);
         let attributes = [1e30, -1e30, 1e6, -7.0, 0.0, f32::MAX];
@@ -425,7 +425,7 @@ fn gates_act_on_the_graphs_alone_and_are_saved() {
     let model = Model::fit(config.clone(), &batch).unwrap();
     let go = |_: usize| std::ops::ControlFlow::Continue(());
     let expected = model.embed(&batch, go).unwrap().vectors;
-    // The gates of later blocks do not matter, as these run on what graphs are pooled to.
+    // The gates of later blocks have no effect, because these blocks run on pooled graphs.
     let mut stacks = model.weights.stacks().to_vec();
     for block in &mut stacks[0][1..] {
         block[0].gate.labels.fill(0.25);
@@ -458,7 +458,7 @@ fn named_attributes_and_edges_go_together() {
 
 #[test]
 fn no_graph_depends_on_its_company() {
-    // Kinds of edges are met in another order in every graph, and some graphs have no edges.
+    // Kinds of edges occur in a different order in every graph, and some graphs have no edges.
     for (labels, attributes) in [(1, 0), (2, 0), (0, 1), (1, 1)] {
         let mut builder = BatchBuilder::default();
         for draw in 0..30 {
@@ -467,7 +467,7 @@ fn no_graph_depends_on_its_company() {
             let view = graph.view();
             let (sources, targets): (Vec<u32>, Vec<u32>) =
                 view.entries().map(|(i, j, _)| (i as u32, j as u32)).unzip();
-            // Vertices are alike, so that graphs are lifted.
+            // All vertices are equal, so that graphs are lifted.
             let list = EdgeList {
                 edge_labels: view.edge_labels(),
                 edge_attributes: view.edge_attributes(),
@@ -491,7 +491,7 @@ fn no_graph_depends_on_its_company() {
 
 #[test]
 fn parts_without_edges_stand_beside_others() {
-    // So many vertices that they are a part of their own.
+    // Enough vertices for a part of its own.
     let lone =
         Graph::new(&EdgeList { vertex_labels: Some((&[0; 3000], 1)), ..EdgeList::new(3000, &[], &[]) });
     let path = Graph::new(&EdgeList {
@@ -578,7 +578,7 @@ proptest! {
 
     #[test]
     fn lifting_and_renaming_change_no_state((kind, draw) in cases()) {
-        // Few different edges, so that vertices are alike.
+        // Few distinct edges, so that vertices are equivalent.
         let graph = random_graph(Kind { attributes: 0, ..kind }, draw);
         let options = ModelConfig {
             solver: Solver::Jacobi, precision: Precision::F64, tol: 1e-12, blocks: 2, ..gated(6)
@@ -603,7 +603,7 @@ proptest! {
 
     #[test]
     fn copies_of_gated_graphs_are_lifted((kind, draw) in cases(), copies in 2usize..4) {
-        // Copies side by side are alike, whatever edges carry; attributes included.
+        // Copies side by side are equivalent, whatever labels and attributes the edges have.
         let one = random_graph(kind, draw);
         let view = one.view();
         let (n, m) = (view.num_vertices(), view.num_entries());

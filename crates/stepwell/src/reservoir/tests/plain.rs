@@ -1,5 +1,4 @@
-//! The equations written as plainly as possible, in f64: what everything else
-//! is compared with.
+//! A plain implementation of the equations in f64, as the reference for all tests.
 
 use ndarray::Array2;
 
@@ -39,7 +38,7 @@ pub fn dense(inputs: &Inputs, n: usize) -> Array2<f64> {
     x
 }
 
-/// One application of the equation.
+/// One sweep.
 pub fn apply(a: &Array2<f64>, h: &Array2<f64>, w: &Array2<f64>, u: &Array2<f64>, leak: f64) -> Array2<f64> {
     (a.dot(h).dot(w) + u).mapv(f64::tanh) * leak + h * (1.0 - leak)
 }
@@ -48,8 +47,8 @@ pub fn frobenius(h: &Array2<f64>) -> f64 {
     h.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Jacobi's iteration from zero, until the equation without its leak changes little; the
-/// states and the number of applications.
+/// Jacobi's iteration from zero until the change without the leak is small. Returns the states and
+/// the number of sweeps.
 pub fn fixed_point(
     a: &Array2<f64>,
     w: &Array2<f64>,
@@ -70,7 +69,7 @@ pub fn fixed_point(
     (h, max_iter)
 }
 
-/// All blocks of the first stack; states and sweeps of each.
+/// Computes all blocks of the first stack. Returns states and sweeps of each block.
 pub fn blocks(
     graph: &Graph,
     inputs: &Inputs,
@@ -92,7 +91,7 @@ pub fn blocks(
     all
 }
 
-/// The states of the last block and the runs, by the library.
+/// The states of the last block and the runs, as computed by the library.
 pub fn solved(
     batch: &GraphBatch,
     inputs: &Inputs,
@@ -110,7 +109,7 @@ pub fn distance(found: &Array2<f64>, expected: &Array2<f64>) -> f64 {
     frobenius(&(found - expected)) / frobenius(expected).max(f64::MIN_POSITIVE)
 }
 
-/// What vertices carry.
+/// The labels or attributes of vertices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Carries {
     Labels,
@@ -118,7 +117,7 @@ pub enum Carries {
     Both,
 }
 
-/// Graphs of every kind the model takes, with what their vertices carry.
+/// Graphs of every kind that the model accepts, with their inputs.
 pub fn graphs(carried: Carries) -> Vec<(&'static str, Graph, Inputs)> {
     let mut stream = Stream::new(5, "test graphs", [0, 0]);
     let ends = |stream: &mut Stream, n: usize, m: usize| -> Vec<u32> {
@@ -139,7 +138,8 @@ pub fn graphs(carried: Carries) -> Vec<(&'static str, Graph, Inputs)> {
         let (mut sources, mut targets) = (ends(&mut stream, n, m), ends(&mut stream, n, m));
         let weights: Vec<f64> = (0..m).map(|_| stream.uniform_in(0.1, 3.0)).collect();
         if !directed {
-            // One order of the ends, as both directions must have one weight.
+            // List each edge in one direction only, because both directions must have the same
+            // weight.
             sources
                 .iter_mut()
                 .zip(&mut targets)
@@ -162,7 +162,7 @@ pub fn graphs(carried: Carries) -> Vec<(&'static str, Graph, Inputs)> {
     made
 }
 
-/// What a graph's vertices carry, as it is.
+/// A graph's raw inputs.
 pub fn inputs(graph: &Graph) -> Inputs {
     let raw = FeatureOptions { raw: true, ..Default::default() };
     FeatureMap::fit(graph.as_batch(), &raw).unwrap().apply(graph.as_batch()).unwrap()

@@ -1,4 +1,4 @@
-//! Whole pyramids against the equations written with dense matrices.
+//! Compares complete pyramids with the equations on dense matrices.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ fn pyramid(graph: &Graph, config: &ModelConfig) -> Pyramid {
     pooling.map_or(Ok(Pyramid::default()), |p| p.coarsen(graph.as_batch(), config.levels(), go_on)).unwrap()
 }
 
-/// `SᵀH`, or the largest of its addends, from the definition.
+/// `SᵀH`, or the maximum instead of the sum, by definition.
 fn pooled(assignment: AssignmentRef<'_>, h: &Array2<f64>, by_max: bool) -> Array2<f64> {
     let mut out = Array2::zeros((assignment.num_coarse(), h.ncols()));
     let mut met = vec![false; assignment.num_coarse()];
@@ -54,7 +54,7 @@ fn aggregated(h: &Array2<f64>, aggregate: Aggregate) -> Array1<f64> {
     }
 }
 
-/// The model's vector as the paper's section 4 has it.
+/// The model's vector according to section 4 of the paper.
 fn plain_embedding(graph: &Graph, inputs: &Inputs, weights: &Weights, config: &ModelConfig) -> Vec<f64> {
     let levels = pyramid(graph, config).levels;
     let graph_at = |level: usize| match level {
@@ -69,7 +69,7 @@ fn plain_embedding(graph: &Graph, inputs: &Inputs, weights: &Weights, config: &M
     for stack in weights.stacks() {
         let mut x = dense(inputs, graph.view().num_vertices());
         for (block, reservoirs) in stack.iter().enumerate() {
-            // Pooled before every block but the first few.
+            // Pool before every block except for the first `pool_after`.
             let level = if block < config.pool_after { 0 } else { block + 1 - config.pool_after };
             let level = level.min(levels.len());
             if !levels.is_empty() && block >= config.pool_after {
@@ -104,7 +104,7 @@ fn embedding(batch: &GraphBatch, inputs: &Inputs, pyramid: &Pyramid, config: &Mo
     embed(&weights, &prepared, config, |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// Configurations that between them use everything.
+/// Configurations that together use every option.
 fn configurations(pool: Pool) -> Vec<ModelConfig> {
     let base = ModelConfig {
         pool,
@@ -218,7 +218,7 @@ fn a_pyramid_given_away_is_as_good_as_one_lent() {
     let mut all = graphs(Carries::Labels);
     let width = all[0].2.width();
     all.retain(|(_, _, inputs)| inputs.width() == width);
-    // Enough for several pieces, of graphs of every size.
+    // Enough vertices for several pieces, with graphs of every size.
     let (mut batch, mut ranges) = (GraphBatch::default(), Vec::new());
     while batch.num_vertices() < 100_000 {
         for (_, graph, inputs) in &all {

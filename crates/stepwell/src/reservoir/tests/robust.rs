@@ -1,4 +1,4 @@
-//! Inputs at the edge of what makes sense: a clear error or a flagged result.
+//! Extreme inputs give a clear error or a flagged result.
 
 use std::ops::ControlFlow;
 
@@ -26,7 +26,10 @@ fn huge_inputs_saturate_or_are_refused() {
     let graph = with_attributes(3, 1, &[1.0, 1e300, 0.0]);
     let weights = Weights::random(&options, 1).unwrap();
     let error = Prepared::new(graph.as_batch(), &inputs(&graph), &options).err().unwrap();
-    assert_eq!(error.to_string(), "an input of graph 0 is 1e300, too large for precision f32");
+    assert_eq!(
+        error.to_string(),
+        "an input of graph 0 is 1e300, too large for precision f32; scale it down, or use precision f64"
+    );
     let wide = ModelConfig { precision: Precision::F64, ..options };
     let (found, _) = solved(graph.as_batch(), &inputs(&graph), &weights, &wide);
     assert!(found.iter().all(|x| x.abs() <= 1.0));
@@ -54,7 +57,7 @@ fn states_that_are_not_numbers_end_the_iteration() {
     }
 }
 
-/// A fixed point does not depend on the leak, and small steps are no sign of it.
+/// The fixed point does not depend on the leak, and small steps do not imply convergence.
 #[test]
 fn a_small_leak_stops_at_the_fixed_point_or_says_that_it_did_not() {
     let (_, graph, x) = graphs(Carries::Attributes).swap_remove(1);
@@ -67,14 +70,14 @@ fn a_small_leak_stops_at_the_fixed_point_or_says_that_it_did_not() {
         let (found, runs) = solved(graph.as_batch(), &x, &weights, &slow);
         assert!(runs.iter().all(|run| run.converged == Convergence::Tolerance));
         let far = super::plain::frobenius(&(&found - &expected));
-        // The distance is at most the residual over 1 - K.
+        // The distance is at most the residual divided by 1 - K.
         assert!(far < 10.0 * slow.tol, "{leak}: {far}");
         let (_, runs) = solved(graph.as_batch(), &x, &weights, &ModelConfig { max_iter: 5, ..slow });
         assert!(runs.iter().all(|run| run.converged == Convergence::No), "{leak}");
     }
 }
 
-/// Each weight fits f32, and each product does not.
+/// Each weight fits f32, but the products overflow.
 #[test]
 fn states_that_are_not_numbers_are_an_error_that_names_the_graph() {
     let mut batch = GraphBatch::default();

@@ -1,5 +1,5 @@
-//! Contributions are those of a network whose tanh are replaced by lines, one vertex' input at
-//! a time, computed with dense matrices; and they add up to what the model says.
+//! Contributions equal those of a network with lines in place of tanh, computed with dense matrices
+//! from one vertex's input at a time. They also add up to the predictions.
 
 use std::ops::ControlFlow::Continue;
 
@@ -22,7 +22,7 @@ fn config() -> ModelConfig {
     }
 }
 
-/// Trained on numbers or classes that mean nothing.
+/// Trains on arbitrary numbers or classes.
 fn trained(config: &ModelConfig, graphs: &GraphBatch, classes: usize) -> TrainedModel {
     let count = graphs.num_vertices();
     let targets = match classes {
@@ -32,8 +32,8 @@ fn trained(config: &ModelConfig, graphs: &GraphBatch, classes: usize) -> Trained
     TrainedModel::train(config, graphs, &targets, |_| Continue(())).unwrap()
 }
 
-/// The row of every vertex of a graph by dense matrices, with tanh; then the row of `vertex`
-/// with lines in place of tanh and no input but that of each single vertex.
+/// Computes the row of every vertex with dense matrices and tanh. Then computes the row of `vertex`
+/// with lines in place of tanh, once for each vertex as the only one with an input.
 fn one_by_one(model: &TrainedModel, graph: GraphRef<'_>, inputs: &Inputs, vertex: usize) -> Vec<Array1<f64>> {
     let config = &model.model.config;
     let n = graph.num_vertices();
@@ -148,7 +148,7 @@ fn readouts_with_landmarks_split_as_well() {
     let explanation = trained.explain_vertex(&graphs, 2, 1, |_| Continue(())).unwrap();
     let off = explanation.decision() - scores.row(graphs.vertex_offsets()[2] + 1);
     assert!(off.iter().all(|off| off.abs() < 1e-9), "{off}");
-    // The intercept is what the model says where nobody has an input.
+    // The intercept is the prediction if no vertex has an input.
     let zero = Array2::zeros((1, trained.model.width()));
     let expected = trained.readout.predict(zero.view()).unwrap();
     let off = &explanation.intercept - &expected.row(0);
@@ -189,7 +189,7 @@ fn only_vertices_within_reach_add_something() {
     let model = trained(&config(), &graphs, 0);
     let explanation = model.explain_vertex(&graphs, 0, 10, |_| Continue(())).unwrap();
     let values = explanation.levels[0].values.slice(s![.., 0]).to_owned();
-    // Three sweeps: the vertex alone, then one and two steps.
+    // Three sweeps reach the vertex itself, then one step, then two.
     assert!(values.iter().enumerate().all(|(v, value)| (*value != 0.0) == (8..=12).contains(&v)), "{values}");
 }
 
@@ -203,5 +203,5 @@ fn what_cannot_be_explained_is_refused() {
     let mut other = model.clone();
     other.model.config.solver = Solver::GaussSeidel;
     let refusal = other.explain_vertex(&graphs, 0, 0, |_| Continue(())).unwrap_err().to_string();
-    assert_eq!(refusal, "solver: expected jacobi, to explain a vertex, found gauss-seidel");
+    assert_eq!(refusal, "solver: expected jacobi (only then can a vertex be explained), found gauss-seidel");
 }
