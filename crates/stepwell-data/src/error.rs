@@ -151,7 +151,7 @@ impl Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Untrusted bytes made printable: in single quotes, at most 40 characters. Control characters and
-/// backslashes are escaped, quotes are not: JSON and headers escape them once more.
+/// backslashes are escaped, but not double quotes, which JSON would escape once more.
 ///
 /// ```
 /// use stepwell_data::quote;
@@ -162,7 +162,7 @@ pub fn quote(bytes: &[u8]) -> String {
     let mut shown = String::new();
     for character in text.chars().take(40) {
         match character {
-            '\'' | '"' => shown.push(character),
+            '"' => shown.push(character),
             other => shown.extend(other.escape_debug()),
         }
     }

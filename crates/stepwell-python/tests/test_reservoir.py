@@ -227,7 +227,7 @@ def test_real_molecules_when_they_are_there():
         (lambda: PyramidalReservoir(units=0).fit([GRAPHS["random"]]), ValueError, "units"),
         (lambda: PyramidalReservoir(pool="star").fit([GRAPHS["random"]]), ValueError, "pool"),
         (lambda: PyramidalReservoir(solver="newton").fit([GRAPHS["random"]]), ValueError, "newton"),
-        (lambda: PyramidalReservoir(spectral_radius=[0.1] * 3).fit([GRAPHS["random"]]), ValueError, "2 of them"),
+        (lambda: PyramidalReservoir(spectral_radius=[0.1] * 3).fit([GRAPHS["random"]]), ValueError, "a list of 2, one per block"),
         (
             lambda: PyramidalReservoir(blocks=3, hidden_scaling=[0.1, 0.2, 0.3], leak=0).fit([GRAPHS["random"]]),
             ValueError,
