@@ -387,6 +387,7 @@ def test_datasets_of_tables_pickle():
     assert again.ids == [0, 1] and list(again.graphs) == list(found.graphs)
 
 
+@pytest.mark.filterwarnings("ignore:all 1 vertex features are constant")
 def test_graphs_without_vertices_fit_beside_all_others():
     path = nx.path_graph(3)
     nx.set_node_attributes(path, 2.0, "size")

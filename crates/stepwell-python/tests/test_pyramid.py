@@ -12,7 +12,7 @@ from stepwell import Graph, PyramidalReservoir, PyramidalReservoirClassifier, co
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # tolerance 0 is never met
-    pytest.mark.filterwarnings("ignore:.*(no cluster|lost all)"),
+    pytest.mark.filterwarnings("ignore:.*(no cluster|lost all|pooled as if undirected)"),
 ]
 
 #: The options of each pooling, for the model and for ``coarsen``.
@@ -173,6 +173,7 @@ def test_a_prediction_does_not_depend_on_company_order_or_threads(random_feature
     assert np.array_equal(make(n_jobs=2).fit(graphs, y).decision_function(graphs), together)
 
 
+@pytest.mark.filterwarnings("ignore:all 1 vertex features are constant")
 def test_what_a_person_should_know_is_a_warning():
     weak = Graph([range(8), range(1, 9)], np.ones((9, 1)), weights=[0.1] * 8)
     pair = Graph([[0], [1]], np.ones((2, 1)))

@@ -634,4 +634,7 @@ def _as_weights(values, count):
         return None
     if np.ndim(values) == 0:
         values = np.full(count, values)
-    return check_array(values, ensure_2d=False, ensure_min_samples=0, dtype=np.float64, input_name="sample_weight")
+    values = check_array(values, ensure_2d=False, ensure_min_samples=0, dtype=np.float64, input_name="sample_weight")
+    if len(values) != count:
+        raise ValueError(f"sample_weight: expected {count} values, one per graph, found {len(values)}")
+    return values
