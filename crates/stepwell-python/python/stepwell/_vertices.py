@@ -24,7 +24,6 @@ class _OfVertices(_WithReadout):
     """A reservoir with a linear readout for every vertex."""
 
     _fixed = {"level": "vertex"}
-    _scored_by: Any
 
     def _known(self, batch, y, mask, sample_weight, given, alone):
         """The vertices with a target, their targets, the names of the targets, and their weights."""
@@ -93,7 +92,9 @@ class _OfVertices(_WithReadout):
         given, alone = _as_list(graphs)
         batch = self._seen(given)
         rows, values, _, weights = self._known(batch, y, mask, sample_weight, given, alone)
-        return float(self._scored_by(values, super().predict(batch)[rows], sample_weight=weights))
+        found = super().predict(batch)[rows]
+        score = accuracy_of_known if isinstance(self, PyramidalReservoirClassifier) else r2_of_known
+        return float(score(values, found, sample_weight=weights))
 
     def explain(self, graph: AnyGraph, vertex: int) -> tuple[Floats, Floats]:  # type: ignore[override]
         """Splits the decision values or predictions of one vertex into contributions.
@@ -170,8 +171,6 @@ class PyramidalReservoirNodeClassifier(_OfVertices, PyramidalReservoirClassifier
     ((34,), (34, 2))
     """
 
-    _scored_by = staticmethod(accuracy_of_known)
-
     def __init__(self, **parameters: Unpack[NodeClassifierParameters]) -> None: ...  # made by the decorator
 
     def decision_function(self, graphs: AnyGraph | AnyGraphs) -> Any:  # type: ignore[override]
@@ -220,8 +219,6 @@ class PyramidalReservoirNodeRegressor(_OfVertices, PyramidalReservoirRegressor):
     >>> model.score(graph, rank, mask=np.isnan(known)) > 0.8
     True
     """
-
-    _scored_by = staticmethod(r2_of_known)
 
     def __init__(self, **parameters: Unpack[NodeRegressorParameters]) -> None: ...  # made by the decorator
 
