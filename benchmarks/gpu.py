@@ -20,7 +20,7 @@ import time
 import numpy as np
 import torch
 
-KINDS = [("nci1", 100_000), ("b-hard", 20_000), ("reddit", 10_000), ("one", 10_000_000)]
+KINDS = [("nci1", 100_000), ("b-hard", 100_000), ("reddit", 10_000), ("one", 10_000_000)]
 
 
 def read(folder, name, kind):

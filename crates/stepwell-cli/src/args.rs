@@ -84,7 +84,7 @@ pub struct Input {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub data_seed: u64,
 
-    /// Columns of a .jsonl, .parquet or .csv file to use as targets instead of y. Several
+    /// Columns of a .jsonl, .parquet or .csv file to use as targets instead of y. Several columns
     /// (a,b,c) must hold numbers or 0/1; null is an unknown value
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Vec<String>,

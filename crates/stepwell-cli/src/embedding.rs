@@ -234,7 +234,7 @@ pub fn unconverged(converged: f64, config: &ModelConfig) -> String {
 /// Prints a note that a model ignores edge features, with the reason.
 pub fn note_ignored(carried: &str, config: &ModelConfig, when: &str, terminal: &Terminal) {
     let why = if config.edge_gate == EdgeGate::None {
-        format!("--edge-gate signs uses them{when}")
+        format!("to use them, pass --edge-gate signs{when}")
     } else {
         "the training graphs had none, or only one value".to_owned()
     };

@@ -7,14 +7,14 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use stepwell::Unreadable;
-use stepwell::config::{ModelConfig, Pool, Preset};
+use stepwell::config::{ModelConfig, Preset};
 use stepwell::model::{Saved, TrainedModel};
 use stepwell::reservoir::Weights;
 use stepwell_data::{Error, models};
 use stepwell_lab::protocol::Searched;
 
 pub use crate::options::ReadoutArgs;
-use crate::options::{ConfigFile, ModelFlags, PoolFlags, blamed};
+use crate::options::{ConfigFile, ModelFlags, PoolFlags, blamed, dashed};
 
 /// The help text of `--preset` in commands that train a model.
 pub const PRESETS: &str = "Start from a preset: accurate, paper, vertices (for --level vertex) or reference (the paper's \
@@ -99,6 +99,16 @@ impl ModelArgs {
         Ok(config)
     }
 
+    /// Notes about given options that have no effect.
+    pub fn without_effect(&self, config: &ModelConfig, readout: &ReadoutArgs) -> Vec<String> {
+        let given: Map<String, Value> = self.given().into_iter().chain(readout.given.clone()).collect();
+        let note = |name: &String| {
+            let (other, value) = config.lacks(name)?;
+            Some(format!("--{} has no effect unless --{} is {value}", dashed(name), dashed(other)))
+        };
+        given.keys().filter_map(note).collect()
+    }
+
     /// Whether the file gives an option.
     pub fn file_gives(&self, name: &str) -> bool {
         self.config.as_ref().is_some_and(|file| file.given.contains_key(name))
@@ -113,15 +123,6 @@ impl ModelArgs {
         let file = self.config.iter().flat_map(|file| file.given.clone());
         file.chain(self.flags()).collect()
     }
-}
-
-/// Notes about options without effect.
-pub fn without_effect(config: &ModelConfig) -> Vec<String> {
-    // With several blocks, checking the configuration ensures that something is pooled.
-    if config.pool == Pool::None || config.levels() > 0 {
-        return Vec::new();
-    }
-    vec!["--pool has no effect with one block; pass --blocks 2 or more".to_owned()]
 }
 
 /// Reads a trained model from its file.

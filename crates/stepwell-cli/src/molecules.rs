@@ -67,8 +67,7 @@ impl Chemistry for NoChemistry {
 /// How a table of molecules is read.
 #[derive(Args, Debug, Default)]
 pub struct MoleculeArgs {
-    /// Read DATASET as a .csv or .tsv table of molecules, gzipped or not; this column holds
-    /// SMILES
+    /// Column of SMILES; DATASET is then a .csv or .tsv table of molecules, gzipped or not
     #[arg(long, value_name = "COLUMN", help_heading = "Molecules")]
     smiles: Option<String>,
 
@@ -76,8 +75,8 @@ pub struct MoleculeArgs {
     #[arg(long, value_name = "SET", help_heading = "Molecules", requires = "smiles")]
     smiles_features: Option<FeatureSet>,
 
-    /// What to do with SMILES that cannot be parsed: raise (fail and list them), skip, or keep
-    /// (the part that can be parsed)
+    /// What to do with SMILES that RDKit rejects: raise (fail and list them), skip, or keep (with
+    /// the atoms and bonds that can be parsed)
     #[arg(
         long,
         value_name = "WAY",

@@ -88,7 +88,8 @@ pub fn blamed(error: Error, flags: &Map<String, Value>, file: Option<&ConfigFile
     }
 }
 
-fn dashed(name: &str) -> String {
+/// The name of an option as it is written in a flag.
+pub fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
@@ -381,6 +382,21 @@ mod tests {
             told += usize::from(brackets.is_some());
         }
         assert!(told > 30, "{told}");
+    }
+
+    #[test]
+    fn help_lists_each_name_once_and_underscores_are_accepted() {
+        for option in options() {
+            let (Kind::Choice(names) | Kind::Choices(names)) = option.kind else { continue };
+            let mut distinct: Vec<String> = names.iter().map(|name| dashed(name)).collect();
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert_eq!(distinct.len(), names.len(), "--{}: {names:?}", dashed(option.name));
+        }
+        let choose = option("choose").unwrap();
+        assert!(help(choose).contains("(any of structure, normalize, wl-weight, gaussian-width)"));
+        let given = flags(choose, &["--choose".into(), "wl_weight,gaussian-width".into()]);
+        assert_eq!(choose.value(&configured(given)), json!(["wl-weight", "gaussian-width"]));
     }
 
     #[test]

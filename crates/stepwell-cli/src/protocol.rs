@@ -62,7 +62,7 @@ pub struct EvaluationArgs {
     pub caching: Caching,
 
     #[command(flatten)]
-    readout: ReadoutArgs,
+    pub readout: ReadoutArgs,
 
     #[command(flatten)]
     pub model: ModelArgs,

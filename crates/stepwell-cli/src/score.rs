@@ -1,12 +1,18 @@
 //! Scores predictions.
+//!
+//! A class that the model does not know is a class that it never predicts: accuracy, balanced
+//! accuracy and macro F1 count its graphs as wrong, as scikit-learn does. The other metrics compare
+//! scores or probabilities of classes. An unknown class has none, so they ignore its graphs.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use anyhow::Result;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stepwell::config::Metric;
+use stepwell::metrics::{Judged, Truth};
 use stepwell::model::{Predictions, TrainedModel};
 use stepwell::readout::Threshold;
 use stepwell::targets::{Encoded, Labels, Targets, Task};
@@ -18,8 +24,7 @@ use stepwell_lab::metrics::{Quality, Values};
 pub struct Score {
     targets: Targets,
     decisions: Vec<f64>,
-    /// Graphs of a class that the model does not know.
-    pub strange: usize,
+    strangers: Strangers,
     /// Graphs whose target is unknown, or not of the model's kind.
     pub without: usize,
     /// Graphs that were not scored because there are too many.
@@ -28,8 +33,21 @@ pub struct Score {
     pub missing: Vec<String>,
 }
 
+/// Predictions for graphs of classes that the model does not know.
+#[derive(Default)]
+struct Strangers {
+    /// The classes, numbered.
+    classes: HashMap<String, usize>,
+    /// The number of each graph's class.
+    codes: Vec<usize>,
+    decisions: Vec<f64>,
+}
+
 /// The most decision values kept for metrics.
 const MOST: usize = 1 << 24;
+
+/// The metrics of predicted classes, which count unknown classes as wrong.
+const OF_PREDICTED: [Metric; 3] = [Metric::Accuracy, Metric::BalancedAccuracy, Metric::MacroF1];
 
 fn is_binary(model: &TrainedModel) -> bool {
     matches!(model.readout.task(), Task::Binary { .. })
@@ -122,7 +140,7 @@ impl Score {
     ) -> Result<()> {
         let rows = decisions.nrows();
         let has_prediction = |row: usize| decisions.row(row).iter().any(|value| !value.is_nan());
-        if self.decisions.len() >= MOST {
+        if self.decisions.len() + self.strangers.decisions.len() >= MOST {
             self.beyond += rows;
             return Ok(());
         }
@@ -145,10 +163,17 @@ impl Score {
         };
         let known = match &targets {
             Targets::Classes(labels) => {
-                let names = model.classes.names();
-                let known: Vec<usize> = (0..rows).filter(|&row| names.contains(&labels.name(row))).collect();
-                self.strange += rows - known.len();
-                known.into_iter().filter(|&row| has_prediction(row)).collect()
+                let (names, mut known) = (model.classes.names(), Vec::new());
+                for row in 0..rows {
+                    let name = labels.name(row);
+                    match labels {
+                        Labels::Float(values) if values[row].is_nan() => self.without += 1,
+                        _ if !has_prediction(row) => {}
+                        _ if names.contains(&name) => known.push(row),
+                        _ => self.strangers.add(name, decisions.row(row).iter()),
+                    }
+                }
+                known
             }
             Targets::Numbers(values) | Targets::Binary(values) => {
                 let known: Vec<usize> =
@@ -167,12 +192,17 @@ impl Score {
 
     /// The number of scored graphs.
     pub fn known(&self) -> usize {
-        self.targets.len() + self.strange
+        self.targets.len() + self.strange()
+    }
+
+    /// The number of graphs of a class that the model does not know.
+    pub fn strange(&self) -> usize {
+        self.strangers.codes.len()
     }
 
     /// All available metrics of predictions with these thresholds.
     pub fn finish(self, model: &TrainedModel, thresholds: &[Threshold]) -> Result<Metrics> {
-        if self.targets.is_empty() {
+        if self.known() == 0 {
             return Ok(Metrics::default());
         }
         let task = model.readout.task();
@@ -183,10 +213,7 @@ impl Score {
             0 => None,
             _ => model.probabilities(decisions.view()).ok(),
         };
-        // Values above 0 are the second class.
-        for (mut column, found) in decisions.columns_mut().into_iter().zip(thresholds) {
-            column -= if found.class == 0 { found.threshold } else { found.threshold.next_down() };
-        }
+        shift(&mut decisions, thresholds);
         let all: Vec<usize> = (0..encoded.len()).collect();
         let probabilities = probabilities.as_ref().map(|probabilities| probabilities.view());
         let Quality { values, per_target } = Quality::of(&encoded, &all, decisions.view(), probabilities);
@@ -194,10 +221,21 @@ impl Score {
             values.iter().map(|(metric, value)| (key(metric), json!(value))).collect()
         };
         let mut metrics = object(&values);
-        // A class that the model does not know counts as a wrong prediction.
-        if let Some(accuracy) = values.get(Metric::Accuracy).filter(|_| self.strange > 0) {
-            let share = encoded.len() as f64 / (encoded.len() + self.strange) as f64;
-            metrics.insert(key(Metric::Accuracy), json!(accuracy * share));
+        if let Some(codes) = encoded.codes().filter(|_| !self.strangers.codes.is_empty()) {
+            let Strangers { classes, codes: strange, decisions: theirs } = self.strangers;
+            let mut theirs = Array2::from_shape_vec((strange.len(), task.num_columns()), theirs)?;
+            shift(&mut theirs, thresholds);
+            let (all, known) = (concatenate![Axis(0), decisions, theirs], model.classes.len());
+            let codes: Vec<usize> =
+                codes.iter().copied().chain(strange.iter().map(|code| known + code)).collect();
+            let judged = Judged {
+                truth: Truth::Classes(&codes, known + classes.len()),
+                decisions: all.view(),
+                probabilities: None,
+                weights: None,
+            };
+            let values = OF_PREDICTED.into_iter().filter_map(|metric| Some((metric, judged.metric(metric)?)));
+            metrics.extend(values.map(|(metric, value)| (key(metric), json!(value))));
         }
         let metric = model.readout.estimate().map(|(metric, _)| metric);
         let metric =
@@ -206,5 +244,20 @@ impl Score {
         let targets =
             each.map(|(target, values)| (model.target(target), Value::Object(object(values)))).collect();
         Ok(Metrics { metric: Some(metric), metrics, targets })
+    }
+}
+
+impl Strangers {
+    fn add<'d>(&mut self, name: String, decisions: impl Iterator<Item = &'d f64>) {
+        let next = self.classes.len();
+        self.codes.push(*self.classes.entry(name).or_insert(next));
+        self.decisions.extend(decisions);
+    }
+}
+
+/// Moves the thresholds to 0: values above 0 are the second class.
+fn shift(decisions: &mut Array2<f64>, thresholds: &[Threshold]) {
+    for (mut column, found) in decisions.columns_mut().into_iter().zip(thresholds) {
+        column -= if found.class == 0 { found.threshold } else { found.threshold.next_down() };
     }
 }

@@ -1,4 +1,4 @@
-// What only a GPU can do; tests have the same by plain C++.
+// Operations that need instructions of a GPU. `emulated.hpp` has the same in plain C++, for tests.
 
 #define SHARED_MEMORY extern __shared__ uint4 shared_memory[]
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ float second_half(unsigned both) {
     return x;
 }
 
-// The smaller and the larger of two numbers; what is not a number stays so.
+// The smaller and the larger of two numbers; NaN if one of them is NaN.
 __device__ __forceinline__ float smaller(float x, float y) {
     float found;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));
@@ -54,7 +54,7 @@ __device__ __forceinline__ float reciprocal(float x) {
     return inverse;
 }
 
-// Waits for the warps of a team; what they wrote before is then seen by all of them.
+// Waits for all warps of a team, which then see each other's earlier writes.
 __device__ __forceinline__ void team_barrier(unsigned team, unsigned warps) {
     if (warps == 1) __syncwarp();
     else asm volatile("bar.sync %0, %1;" : : "r"(team + 1), "r"(32 * warps) : "memory");

@@ -1,6 +1,6 @@
-// A GPU by plain C++, for tests on machines that have none: a thread block at a time, its
-// threads as fibers that take turns. Fibers change only where threads wait for each other,
-// in ascending or descending order, so that a missing barrier shows as a difference
+// A GPU emulated in plain C++, for tests on machines without one. It runs one thread block at a
+// time, with fibers as threads. It switches fibers only where threads wait for each other, in
+// ascending or descending order of the threads, so that a missing barrier shows as a difference
 // between the two orders.
 
 #include <cmath>
@@ -41,13 +41,13 @@ struct Barrier {
 };
 static const size_t STACK = 1 << 16;
 static std::vector<std::unique_ptr<Fiber>> fibers;
-// Used again by the next thread block.
+// Reused by the next thread block.
 static std::vector<std::unique_ptr<char[]>> stacks;
 static ucontext_t scheduler;
 static unsigned current;
 static std::vector<Barrier> barriers;
 static std::vector<Barrier> warps;
-// What lanes of a warp show each other.
+// The values that the lanes of a warp exchange.
 static std::vector<uint64_t> shown;
 
 static void yield() { swapcontext(&fibers[current]->context, &scheduler); }
@@ -86,7 +86,7 @@ static void run(unsigned blocks, unsigned threads, size_t shared, bool backwards
     std::vector<uint4> memory(shared / 16 + 1);
     shown.assign(threads * 16, 0);
     for (unsigned block = 0; block < blocks; block++) {
-        // Memory of the thread block before holds what no result may depend on.
+        // No result may depend on what the previous thread block left in shared memory.
         memset((void *)memory.data(), 0x7f, memory.size() * 16);
         shared_memory = memory.data();
         blockIdx.x = block;
@@ -147,7 +147,7 @@ static float reciprocal(float x) { return 1.0f / x; }
 
 static void __syncwarp() { emulated::warp(); }
 
-// Numbers of 16 bits: 1, 5 and 10.
+// 16-bit floats: 1 bit for the sign, 5 for the exponent and 10 for the fraction.
 static unsigned half_of(float x) {
     unsigned sign = __float_as_uint(x) >> 16 & 0x8000u, bits = __float_as_uint(x) & 0x7fffffffu;
     if (bits > 0x7f800000u) return sign | 0x7fffu;
@@ -166,7 +166,7 @@ static unsigned halves(float first, float second) { return half_of(first) | half
 static float first_half(unsigned both) { return of_half(both & 0xffffu); }
 static float second_half(unsigned both) { return of_half(both >> 16); }
 
-// A has rows g and g + 8 of a warp, pairs of columns of each lane; B pairs of rows.
+// Of A, lane 4g + t holds pairs of columns of rows g and g + 8; of B, pairs of rows of column g.
 template <int A, int B> static void multiply_halves(float (&c)[4], const unsigned (&a)[A], const unsigned (&b)[B]) {
     uint64_t *mine = emulated::slot(threadIdx.x & 31);
     for (int i = 0; i < A; i++) mine[i] = a[i];

@@ -18,7 +18,7 @@ __device__ __forceinline__ float cosine_of_turns(float turns) {
 }
 
 // One gate row per distinct edge and reservoir. `turns` has a row per attribute and one more for b,
-// in turns; `labels` has a row per kind of edge.
+// in turns; `kind_gates` has a row per kind of edge.
 extern "C" __global__ void __launch_bounds__(256) fill_gates(const Params p) {
     size_t count = (size_t)p.gate_lines * HP;
     for (size_t i = blockIdx.x * 256ull + threadIdx.x; i < count * p.gated_runs; i += gridDim.x * 256ull) {

@@ -71,9 +71,9 @@ extern "C" __global__ void __launch_bounds__(256) pool_large(const Params p) {
     }
 }
 
-// Sums over a warp's share of the rows, always over the same rows in the same order: warp w of
-// `shares` takes rows w, w + shares, ... It computes two sums: of the changes (or of squared
-// states, depending on `block`) and of the vertices.
+// Sums over a warp's share of the rows, always over the same rows in the same order. If `block` is
+// 0, it sums changes and vertices: 32 adjacent rows at a time, one per lane. Otherwise, it sums
+// squared states: one row at a time, with its columns spread over the lanes.
 extern "C" __global__ void __launch_bounds__(256) measure_large(const Params p) {
     unsigned lane = threadIdx.x & 31, share = blockIdx.x * 8 + (threadIdx.x >> 5);
     double squares = 0.0, vertices = 0.0;

@@ -83,7 +83,7 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
     bool last = sweep + 1 == p.limit;
     bool settled = change < p.tol || change == 0.0;
     if (settled) converged = change < p.tol ? BY_TOLERANCE : BY_ROUNDING;
-    // Each component of a state is at most 1.
+    // A cheap test first: each component of a state is at most 1, which bounds the norm.
     bool near = has_graph && !settled && (last || !p.fixed) &&
                 squares < p.rounding * p.rounding * (double)p.most_vertices * units;
     if (__ballot_sync(ALL, near)) {
@@ -110,6 +110,7 @@ __device__ __forceinline__ void judge(const Params &p, const Place &place, const
         // Once a change is NaN, it stays NaN.
         if (change != change || last || (!p.fixed && converged != NOT_CONVERGED)) {
             graphs.done[graph] = 1;
+            // Adds -1: one graph fewer is active.
             atomicAdd(graphs.going, ALL);
         }
     }
@@ -313,6 +314,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 1) packs(const __grid_c
             }
             team.sync();
         }
+        // ALL marks a block that is not part of the vector.
         if (plan[2] != ALL) {
             const float *state = place.state;
             const uint4 *meta = place.meta;

@@ -1,19 +1,19 @@
 // Inner products of rows with landmarks.
 //
-// A thread block computes SIDE x SIDE products, a thread 8 x 8 of them. DEEP columns of both
-// sides lie in shared memory, column by column, while the next are loaded. Products of 128
-// columns are added up before they are added to the others, so that rounding stays small. No
+// A thread block computes SIDE x SIDE products, a thread 8 x 8 of them. Shared memory holds DEEP
+// columns of both sides, column by column, while threads load the next ones. The products of every
+// 128 columns are summed before they are added to the total, so that rounding stays small. No
 // result depends on the number of rows.
 
 #define SIDE 128
 #define DEEP 16
-// Column by column; 16-byte loads need a multiple of 4.
+// Numbers from one column to the next in shared memory; 16-byte loads need a multiple of 4.
 #define PITCH (SIDE + 4)
-// Times DEEP columns that are added up by themselves.
+// Steps of DEEP columns that are summed before they are added to the total.
 #define TOGETHER 8
 #define LOADS (SIDE * DEEP / 256)
 
-// What a thread loads of a side: zero beyond the last row and the last column.
+// Loads a thread's share of a side: zero beyond the last row and the last column.
 __device__ __forceinline__ void load(float (&held)[LOADS], const float *numbers, long long first, long long count,
                                      long long width, long long column) {
     column += threadIdx.x % DEEP;

@@ -1,14 +1,14 @@
 // Sixteen rows at a time: gather Σ ã_ij h_j, multiply by a matrix, renew states.
 //
-// A warp computes a tile of 16 rows. Lane 4g + t holds what tensor cores expect of it:
-// of rows g and g + 8 every fourth column of the factor on the left, and two columns of
-// each eight of the product. The order of the columns within a product is free, so lane t
-// takes four neighbouring ones of each 16 and gathers them with one load.
+// A warp computes a tile of 16 rows. Lane 4g + t holds a part of rows g and g + 8: a quarter of
+// the columns of the left factor, and two of every eight columns of the product. Tensor cores
+// accept the columns of the left factor in any order, if the rows of the right factor have the
+// same order. So lane t takes four adjacent columns of every 16 and gathers them with one load.
 //
-// Products are of f32, by three products of 16-bit numbers: each factor is split into one of
-// 11 bits and what is left, and of the four products only that of the two rests is left out.
-// Factors are scaled by powers of two so that neither part leaves the range of such numbers:
-// the entries of a row when packs are laid out, matrices when they are copied to the GPU.
+// A product of f32 numbers is the sum of three products of 16-bit numbers: each factor is split
+// into a number of 11 bits and the rest, and the product of the two rests is omitted. Factors are
+// scaled by powers of two, so that neither part leaves the range of 16-bit numbers: the entries
+// of a row when packs are laid out, matrices when they are copied to the GPU.
 //
 // Compiled for one width: HP columns (the units, padded to a multiple of 8) in rows that
 // are STRIDE numbers apart.
@@ -29,8 +29,8 @@
 #define HUB 48
 #define ALL 0xffffffffu
 
-// A row: where its entries begin and end, its graph in the pack, by what to multiply products
-// of what it gathers, how many vertices it stands for.
+// A row: where its entries begin and end, its graph in the pack, the factor of products with its
+// gathered sum, and the number of vertices it stands for.
 struct Row {
     unsigned start, end, graph;
     float unit, size;
@@ -61,13 +61,13 @@ __device__ __forceinline__ float tangent(float x) {
     return __fmul_rn(f, reciprocal(__fadd_rn(f, 1.0f)));
 }
 
-// Two numbers as two of 16 bits, and what is left of them as two more.
+// Two numbers as two 16-bit numbers, and their rests as two more.
 __device__ __forceinline__ void split(unsigned &high, unsigned &low, float x, float y) {
     high = halves(x, y);
     low = halves(__fsub_rn(x, first_half(high)), __fsub_rn(y, second_half(high)));
 }
 
-// Adds entries start, start + step, ... of a row to what a lane holds of it.
+// Adds entries start, start + step, ... of a row to the columns that a lane holds.
 __device__ __forceinline__ void add_entries(float (&held)[HELD], const float *state, const uint2 *entries,
                                             const unsigned *lines, const float *gates, unsigned start, unsigned end,
                                             unsigned step, unsigned t) {
@@ -124,7 +124,7 @@ __device__ __forceinline__ void take_largest(float (&held)[HELD], const float *s
     }
 }
 
-// Gathers the rows g and g + 8 of a tile whose entries are those given.
+// Gathers rows g and g + 8 of a tile, whose entries are `start` to `end`.
 __device__ __forceinline__ void gather(float (&held)[2][HELD], const float *state, const uint2 *entries,
                                        const unsigned *lines, const float *gates, const unsigned (&start)[2],
                                        const unsigned (&end)[2], unsigned lane) {
@@ -156,17 +156,17 @@ __device__ __forceinline__ void gather(float (&held)[2][HELD], const float *stat
     }
 }
 
-// The factors on the left of a tile: of rows g and g + 8 pairs of columns.
+// The left factor of a tile: pairs of columns of rows g and g + 8.
 struct Factors {
     unsigned high[2][PAIRS], low[2][PAIRS];
 };
 
-// Adds the product of a tile with some eights of a matrix that is laid out for this purpose,
-// those from `FIRST` on.
+// Adds the product of a tile with 8 * COUNT columns of a matrix, from column 8 * FIRST on. The
+// matrix has the layout of `fragments.rs`.
 template <int FIRST, int COUNT>
 __device__ __forceinline__ void add_product(float (&sums)[COUNT][4], const Factors &left, const uint4 *matrix,
                                             unsigned lane) {
-    // Products that follow each other are of different columns: none waits for the one before.
+    // Consecutive products are of different columns, so that none waits for the previous one.
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
         unsigned high[4] = {left.high[0][2 * q], left.high[1][2 * q], left.high[0][2 * q + 1], left.high[1][2 * q + 1]};
@@ -213,29 +213,29 @@ __device__ __forceinline__ void add_product(float (&sums)[COUNT][4], const Facto
 #endif
 }
 
-// What renews the rows of a tile.
+// The inputs and the target of an update of rows.
 struct Renewal {
     const float *drive;    // a line of HP numbers for each row, or for each number in `drive_lines`
     const unsigned *drive_lines;
     const uint4 *matrix;
-    float unit;            // by what to multiply products with the matrix
+    float unit;            // the factor of products with the matrix
     const float *source;
     float *target;
     float leak;
-    bool quiet;            // the rows gather nothing but zeros
+    bool quiet;            // the rows gather only zeros
 };
 
-// Sixteen rows on their way.
+// Sixteen rows between gathering and update.
 struct Tile {
     unsigned rows[2];
     bool valid[2], goes_on[2];
-    // Whether any row of the tile goes on.
+    // Whether any row of the tile is still updated.
     bool any;
     float units[2], sizes[2];
     Factors left;
 };
 
-// Gathers for rows `first + g` and `first + g + 8`, those below `end`.
+// Gathers rows `first + g` and `first + g + 8`, if they are below `end`.
 __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint4 *meta, const uint2 *entries,
                                       const unsigned *lines, const float *gates, const unsigned *done,
                                       unsigned first, unsigned end, unsigned lane) {
@@ -263,18 +263,19 @@ __device__ __forceinline__ void begin(Tile &tile, const Renewal &how, const uint
             split(tile.left.high[half][i], tile.left.low[half][i], held[half][2 * i], held[half][2 * i + 1]);
 }
 
-// Renews columns of a tile from eight `FIRST` on; adds the squares of changes.
+// Renews the columns of a tile from column 8 * FIRST on; adds the squares of changes.
 template <int FIRST>
 __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&drives)[2], const Tile &tile,
                                       const Renewal &how, unsigned lane) {
     constexpr int COUNT = COUNT_FROM(FIRST, NT);
-    // Loads come together, before what they are for: none of them waits for a store.
+    // All loads come first, so that none waits for a store.
     float2 drive[COUNT][2];
 #pragma unroll
     for (int n = 0; n < COUNT; n++)
 #pragma unroll
         for (int half = 0; half < 2; half++) drive[n][half] = *(const float2 *)(drives[half] + 8 * (FIRST + n));
-    // Tensor cores round towards zero: what is large comes last, and is rounded to the nearest.
+    // Tensor cores round towards zero. So large terms come last: the products of the larger parts,
+    // then the drive, which is added with rounding to nearest.
     float sums[COUNT][4];
 #pragma unroll
     for (int n = 0; n < COUNT; n++)
@@ -291,7 +292,7 @@ __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&
     size_t at[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) at[half] = (size_t)tile.rows[half] * STRIDE + 8 * FIRST + 2 * (lane & 3);
-    // What stands in for a row beyond the end is being renewed by others.
+    // The row that stands in for one beyond the end is renewed by other lanes: do not read it.
     float2 old[COUNT][2];
 #pragma unroll
     for (int half = 0; half < 2; half++)
@@ -321,8 +322,8 @@ __device__ __forceinline__ void renew(float (&changes)[2], const float *const (&
     if constexpr (FIRST + COUNT < NT) renew<FIRST + COUNT>(changes, drives, tile, how, lane);
 }
 
-// Renews the rows of graphs that go on, and writes what the squares of their changes add up
-// to, over all vertices that a row stands for.
+// Renews the rows of active graphs, and writes the sum of each row's squared changes, times the
+// number of vertices that the row stands for.
 __device__ __forceinline__ void finish(float *all_changes, const Tile &tile, const Renewal &how, unsigned lane) {
     if (!tile.any) return;
     unsigned t = lane & 3;
@@ -343,7 +344,7 @@ __device__ __forceinline__ void finish(float *all_changes, const Tile &tile, con
     }
 }
 
-// Writes columns of a product from eight `FIRST` on.
+// Writes the columns of a product from column 8 * FIRST on.
 template <int FIRST>
 __device__ __forceinline__ void write_product(float *product, const Factors &left, const uint4 *matrix,
                                               const float (&units)[2], const unsigned (&rows)[2],
@@ -366,9 +367,8 @@ __device__ __forceinline__ void write_product(float *product, const Factors &lef
     if constexpr (FIRST + COUNT < NT) write_product<FIRST + COUNT>(product, left, matrix, units, rows, valid, lane);
 }
 
-// Writes the product of rows with a matrix: of rows of `state` themselves, or of what
-// `carry` gathers of them. A row of the product is HP numbers. Not inline: sweeps need the
-// registers.
+// Writes the product of rows with a matrix: the rows of `state`, or the rows that `carry` gathers
+// from them. A row of the product is HP numbers. Not inlined, because sweeps need the registers.
 __device__ __noinline__ void project(float *product, const uint4 *matrix, float unit, const float *state,
                                         const uint2 *carry, const uint2 *entries, bool by_max, unsigned first,
                                         unsigned end, unsigned lane) {
@@ -426,8 +426,8 @@ __device__ __noinline__ void project(float *product, const uint4 *matrix, float 
     write_product<0>(product, left, matrix, units, rows, valid, lane);
 }
 
-// One number of the rows' inputs times V: dense columns, then those of one-hot labels. The
-// table has a row for each of them and then one of zeros.
+// One number of a row's inputs times V: dense columns, then one-hot labels. The table has a row
+// for each of them, and a last row of zeros for labels without a column.
 __device__ __forceinline__ float driven(const float *table, const float *dense, long long width,
                                         const unsigned *one_hot, long long labels, unsigned column) {
     float sum = 0.0f;

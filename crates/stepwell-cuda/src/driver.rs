@@ -80,8 +80,11 @@ impl Gpu {
         }
         driver::init().map_err(failed("starting the NVIDIA driver"))?;
         let count = driver::device::get_count().map_err(failed("counting GPUs"))?;
-        let number = i32::try_from(number).ok().filter(|&number| number < count);
-        let number = number.ok_or_else(|| format!("the NVIDIA driver finds only {count} GPUs"))?;
+        let found = i32::try_from(number).ok().filter(|&number| number < count);
+        let number = found.ok_or_else(|| match count {
+            0 => "the NVIDIA driver finds no GPU".to_owned(),
+            _ => format!("expected a GPU from 0 to {}, found {number}", count - 1),
+        })?;
         let device = driver::device::get(number).map_err(failed("opening the GPU"))?;
         let name = driver::device::get_name(device).map_err(failed("asking for the GPU's name"))?;
         use sys::CUdevice_attribute::*;

@@ -15,6 +15,7 @@ use stepwell::config::{Level, ModelConfig, Precision};
 use stepwell::reservoir::{Convergence, Embedded, Engine, Progress, Run, Weights, Work};
 use stepwell::{Error, Result};
 
+use crate::fragments;
 use crate::large;
 use crate::machine::{Buffer, Launch, Machine, Trouble};
 use crate::model::{Outline, StackOnGpu, upload};
@@ -118,7 +119,17 @@ impl<M: Machine> Engine for Cuda<M> {
             return Some("precision f64 is computed on the CPU only".into());
         }
         let units = weights.iter().map(|block| block.recurrent.ncols()).max().unwrap_or(0);
-        (units > MOST_UNITS).then(|| format!("more than {MOST_UNITS} units are computed on the CPU only"))
+        if units > MOST_UNITS {
+            return Some(format!("more than {MOST_UNITS} units are computed on the CPU only"));
+        }
+        // Tensor cores multiply by these; the inputs of the first block are multiplied in f32.
+        let above = weights.stacks().iter().flat_map(|stack| &stack[1..]).flatten().map(|block| &block.input);
+        let matrices = weights.iter().map(|block| &block.recurrent).chain(above);
+        let strange = |size: &f64| *size > 0.0 && !(fragments::SMALLEST..=fragments::LARGEST).contains(size);
+        matrices.map(fragments::size).find(strange).map(|size| {
+            let how = if size > 1.0 { "large" } else { "small" };
+            format!("weights as {how} as {size:.0e} are computed on the CPU only")
+        })
     }
 
     fn products(&self, rows: &[f32], landmarks: &[f32], width: usize) -> Option<Result<Vec<f32>>> {
@@ -276,12 +287,12 @@ impl<'a> Embedding<'a> {
         };
         let (layout, trouble) = (self.layout, self.trouble());
         let mut sizes: Vec<Vec<Size>> = chosen.par_iter().map(|chosen| layout.sizes(chosen)).collect();
-        let mut classes = Vec::with_capacity(chosen.len());
-        for sizes in &mut sizes {
+        let classify = |sizes: &mut Vec<Size>| {
             let (class, phases) = self.class(sizes);
             sizes.iter_mut().zip(phases).for_each(|(size, phases)| size.phases = phases);
-            classes.push(class);
-        }
+            class
+        };
+        let classes: Vec<Class> = sizes.par_iter_mut().map(classify).collect();
         let stacks = upload(self.machine, &self.work, self.outline).map_err(&trouble)?;
         let mut different = classes.clone();
         different.sort_unstable();
@@ -558,9 +569,10 @@ impl<'m> FlatOnGpu<'m> {
             buffers.push(buffer);
             address
         };
-        let rows: usize = flat.levels_of_packs.len() / flat.graphs_of_packs.len().max(1);
+        let levels = flat.levels_of_packs.len() / flat.graphs_of_packs.len().max(1);
+        // The rows of the lowest level of all packs, from which the widths of inputs follow.
         let first: usize =
-            flat.levels_of_packs.iter().step_by(rows.max(1)).map(|level| level[1] as usize).sum();
+            flat.levels_of_packs.iter().step_by(levels.max(1)).map(|level| level[1] as usize).sum();
         let per_row = |len: usize| len.checked_div(first).unwrap_or(0);
         let (dense_width, labels) = (per_row(flat.dense.len()), per_row(flat.one_hot.len()));
         let params = Params {
@@ -589,44 +601,25 @@ impl<'m> FlatOnGpu<'m> {
     /// The parameters of the packs, added to those of a model.
     fn params(&self, model: Params) -> Params {
         debug_assert!(!self.buffers.is_empty());
-        let Params {
-            levels_of_packs,
-            graphs_of_packs,
-            meta,
-            members,
-            member_starts,
-            entries,
-            lines,
-            phases,
-            carry,
-            carry_entries,
-            dense,
-            one_hot,
-            attributes,
-            kinds,
-            dense_width,
-            labels,
-            looked_up,
-            ..
-        } = self.params;
+        let packs = self.params;
         Params {
-            levels_of_packs,
-            graphs_of_packs,
-            meta,
-            members,
-            member_starts,
-            entries,
-            lines,
-            phases,
-            carry,
-            carry_entries,
-            dense,
-            one_hot,
-            attributes,
-            kinds,
-            dense_width,
-            labels,
-            looked_up,
+            levels_of_packs: packs.levels_of_packs,
+            graphs_of_packs: packs.graphs_of_packs,
+            meta: packs.meta,
+            members: packs.members,
+            member_starts: packs.member_starts,
+            entries: packs.entries,
+            lines: packs.lines,
+            phases: packs.phases,
+            carry: packs.carry,
+            carry_entries: packs.carry_entries,
+            dense: packs.dense,
+            one_hot: packs.one_hot,
+            attributes: packs.attributes,
+            kinds: packs.kinds,
+            dense_width: packs.dense_width,
+            labels: packs.labels,
+            looked_up: packs.looked_up,
             ..model
         }
     }

@@ -14,6 +14,7 @@ use ndarray::Array2;
 
 /// The 16-bit float (1, 5 and 10 bits) nearest to a number below 65,520.
 fn half(x: f32) -> u16 {
+    debug_assert!(x.abs() < 65_520.0, "{x} is beyond the range of 16-bit floats");
     let sign = (x.to_bits() >> 16 & 0x8000) as u16;
     let bits = x.abs().to_bits();
     if x.abs() < 6.103_515_6e-5 {
@@ -39,10 +40,22 @@ fn split(x: f64) -> [u16; 2] {
     [high, half((x - f64::from(value(high))) as f32)]
 }
 
-/// The power of two that scales a size to at most 2^`exponent`, but above half of that.
+/// The largest element of a matrix that [`push`] accepts, and the smallest such element.
+pub const LARGEST: f64 = (1u64 << 24) as f64;
+pub const SMALLEST: f64 = 1.0 / (1u64 << 48) as f64;
+
+/// The largest element of a matrix, by modulus.
+pub fn size(matrix: &Array2<f64>) -> f64 {
+    matrix.iter().fold(0.0, |most, x| x.abs().max(most))
+}
+
+/// The power of two that scales a size to at most 2^`exponent`, but above half of that. It is
+/// limited to 2^-115 and 2^60. The scale of a matrix is between 2^-12 and 2^60, because its size is
+/// between [`SMALLEST`] and [`LARGEST`]. So the product of the inverses of both stays in the range
+/// of f32.
 pub fn scale(size: f64, exponent: i32) -> f64 {
     if size > 0.0 && size.is_finite() {
-        2f64.powi((exponent - size.log2().ceil() as i32).clamp(-60, 60))
+        2f64.powi((exponent - size.log2().ceil() as i32).clamp(-115, 60))
     } else {
         1.0
     }
@@ -50,9 +63,10 @@ pub fn scale(size: f64, exponent: i32) -> f64 {
 
 /// Appends a matrix, padded with zeros to `width` x `width`: for every sixteen rows, eight columns
 /// and lane, four pairs of numbers, of which two are the larger parts; half of that for the last
-/// eight rows. Returns the factor for products with the matrix.
+/// eight rows. Returns the factor for products with the matrix, whose size must be 0 or between
+/// [`SMALLEST`] and [`LARGEST`].
 pub fn push(fragments: &mut Vec<u32>, matrix: &Array2<f64>, width: usize) -> f32 {
-    let scale = scale(matrix.iter().fold(0.0, |most, x| x.abs().max(most)), 12);
+    let scale = scale(size(matrix), 12);
     let at = |row, column| split(matrix.get((row, column)).map_or(0.0, |x| x * scale));
     let quads = width / 16;
     for k in 0..width.div_ceil(16) {
@@ -147,5 +161,19 @@ mod tests {
     fn a_scale_is_a_power_of_two() {
         assert_eq!((scale(1.0, 12), scale(0.9, 12), scale(1.1, 12)), (4096.0, 4096.0, 2048.0));
         assert_eq!((scale(0.0, 12), scale(f64::INFINITY, 12)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn factors_of_products_stay_in_the_range_of_f32() {
+        let factor = |matrix: f64, row: f64| (1.0 / scale(matrix, 12)) as f32 * (1.0 / scale(row, 11) as f32);
+        for matrix in [SMALLEST, 1.0, LARGEST] {
+            for row in [f64::from(f32::MIN_POSITIVE), 1e-20, 1.0, 1e20, f64::from(f32::MAX)] {
+                assert!(factor(matrix, row).is_normal(), "{matrix} {row}");
+            }
+        }
+        for size in [SMALLEST, LARGEST] {
+            let scaled = size * scale(size, 12);
+            assert!(scaled > 2048.0 && scaled <= 4096.0, "{size} {scaled}");
+        }
     }
 }

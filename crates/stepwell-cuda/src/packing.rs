@@ -365,7 +365,7 @@ fn fill_level(
             let range = matrix.row_starts[row]..matrix.row_starts[row + 1];
             let start = entry;
             let values = &matrix.values[range.clone()];
-            // States and gates are at most 1.
+            // States and gates are at most 1, so the gathered sum is at most the sum of the values.
             let scale = scale(values.iter().map(|value| f64::from(value.abs())).sum(), 11) as f32;
             for (&column, value) in matrix.columns[range.clone()].iter().zip(values) {
                 share.entries[entry] = [places[column as usize], (value * scale).to_bits()];

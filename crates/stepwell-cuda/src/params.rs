@@ -84,7 +84,7 @@ params! {
     /// Shared memory for data about graphs: bytes per team, and number of graphs.
     graphs_bytes: count,
     most_graphs: count,
-    /// The number of vertices of the largest graph.
+    /// An upper bound on the number of vertices of a graph.
     most_vertices: count,
     /// The drives of all rows, for every reservoir.
     drives: address,

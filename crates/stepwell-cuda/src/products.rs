@@ -1,7 +1,7 @@
 //! Inner products of rows with landmarks.
 //!
 //! A readout compares every row with the same landmarks, so landmarks stay on the GPU for the
-//! next rows. A copy on this side tells whether they are the same.
+//! next rows. A copy in main memory shows whether the landmarks are the same.
 
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::source::{PRODUCTS_SHARED, PRODUCTS_SIDE, Part, Shape};
 
 /// Rows that are copied and multiplied at a time.
 const ROWS: usize = 1 << 13;
-/// Landmarks of so many readouts stay on the GPU, as evaluations train several at a time.
+/// The number of readouts whose landmarks stay on the GPU: evaluations train several at a time.
 const MOST_KEPT: usize = 8;
 /// Numbers that a thread compares at a time.
 const COMPARED: usize = 1 << 18;
@@ -59,7 +59,7 @@ impl Kept {
         Ok(address)
     }
 
-    /// Gives all memory back.
+    /// Releases all memory.
     pub fn clear(&mut self, machine: &dyn Machine) {
         self.0.drain(..).for_each(|kept| machine.release(kept.address, kept.bytes()));
     }

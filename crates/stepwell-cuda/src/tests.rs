@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stepwell::config::{Alpha, ModelConfig, Precision, Solver};
+use stepwell::graph::{EdgeList, Graph};
 use stepwell::model::{Model, TrainedModel};
 use stepwell::readout::Sample;
 use stepwell::reservoir::{Device, Engine};
@@ -126,12 +127,61 @@ fn what_a_gpu_cannot_run_is_refused_and_runs_here() {
     let device = emulated(ROOMY, usize::MAX, false);
     let double = ModelConfig { precision: Precision::F64, ..ModelConfig::default() };
     let wide = ModelConfig { units: 300.into(), blocks: 1, ..ModelConfig::default() };
-    for (config, why) in [(double, "precision f64"), (wide, "more than 256 units")] {
+    let hidden = |scaling: f64| ModelConfig { hidden_scaling: scaling.into(), ..ModelConfig::default() };
+    let radius = |radius: f64| ModelConfig { spectral_radius: radius.into(), ..ModelConfig::default() };
+    for (config, why) in [
+        (double, "precision f64"),
+        (wide, "more than 256 units"),
+        (hidden(1e25), "weights as large as 1e25"),
+        (hidden(1e-25), "weights as small as 1e-25"),
+        (radius(1e12), "weights as large as "),
+        (radius(1e-20), "weights as small as "),
+    ] {
         let model = Model::fit(config, &graphs).unwrap();
         let refusal = device.refuses(&model.weights, &model.config).unwrap();
         assert!(refusal.starts_with(why), "{refusal}");
         let here = model.embed(&graphs, |_| Continue(())).unwrap();
         assert_eq!(model.on(device.clone()).embed(&graphs, |_| Continue(())).unwrap(), here);
+    }
+}
+
+#[test]
+fn weights_of_zero_and_very_large_inputs_are_not_refused() {
+    let graphs = batch(3, &[4, 6], false, Carries::default());
+    let device = emulated(ROOMY, usize::MAX, false);
+    let base = ModelConfig { hidden_scaling: 0.0.into(), input_scaling: 1e30, ..ModelConfig::default() };
+    let model = Model::fit(ModelConfig { spectral_radius: 0.0.into(), ..base }, &graphs).unwrap();
+    assert_eq!(device.refuses(&model.weights, &model.config), None);
+}
+
+/// Sums of neighbours beyond the range of 16-bit floats, which saturate all units.
+#[test]
+fn very_large_weights_of_edges_agree_with_the_processor() {
+    if !can() {
+        return;
+    }
+    for weight in [1e24, 1e37] {
+        let weights = [weight, 2.0 * weight, weight];
+        let edges = EdgeList {
+            weights: Some(&weights),
+            vertex_labels: Some((&[0, 1, 2, 0], 1)),
+            ..EdgeList::new(4, &[0, 1, 2], &[1, 2, 3])
+        };
+        let graph = Graph::new(&edges).unwrap();
+        let config = ModelConfig {
+            units: 12.into(),
+            blocks: 1,
+            normalize: false,
+            solver: Solver::Jacobi,
+            fixed_sweeps: Some(2),
+            ..ModelConfig::default()
+        };
+        let model = Model::fit(config, graph.as_batch()).unwrap();
+        let here = model.embed(graph.as_batch(), |_| Continue(())).unwrap().vectors;
+        let model = model.on(emulated(ROOMY, usize::MAX, false));
+        let there = model.embed(graph.as_batch(), |_| Continue(())).unwrap().vectors;
+        let apart = (&here - &there).iter().fold(0.0f64, |most, apart| most.max(apart.abs()));
+        assert!(apart < 1e-5, "{weight}: {apart}");
     }
 }
 

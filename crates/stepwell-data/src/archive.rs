@@ -111,12 +111,22 @@ pub(crate) enum Files<R> {
 }
 
 impl Files<File> {
-    pub(crate) fn folder(path: &Path) -> Self {
-        Self::Folder(path.to_owned())
+    /// The files of a folder or of a zip archive.
+    pub(crate) fn at(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return Ok(Self::Folder(path.to_owned()));
+        }
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        Self::zip(file, &path.display().to_string())
     }
 }
 
 impl<R: Read + Seek + Send> Files<R> {
+    /// The files of a zip archive; error messages call it `name`.
+    pub(crate) fn zip(reader: R, name: &str) -> Result<Self> {
+        Ok(Self::Zip(Archive::open(reader, name)?))
+    }
+
     /// The paths of all files of an archive, or the names of the files directly in the folder.
     pub(crate) fn paths(&self) -> Result<Vec<String>> {
         match self {
@@ -223,7 +233,7 @@ impl<R: Read> Read for Gunzip<R> {
         if self.unpacked > packed.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("more than {MAX_RATIO} bytes for every packed byte"),
+                format!("it unpacks to more than {MAX_RATIO} bytes for every packed byte"),
             ));
         }
         Ok(count)

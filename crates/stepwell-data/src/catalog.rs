@@ -311,7 +311,7 @@ impl Catalog {
         let searched = searched.collect::<Vec<_>>().join(", ");
         if !self.online {
             return Err(Error::NotFound(format!(
-                "{name} is not on this machine (looked in {searched}), and downloads are off; remove --offline (in Python: download=False) to fetch {url}{}",
+                "{name} is not on this machine (looked in {searched}), and downloads are off; remove --offline (in Python, remove download=False) to fetch {url}{}",
                 self.did_you_mean(name)
             )));
         }
@@ -484,7 +484,7 @@ mod tests {
         assert!(
             text.contains("MUTAG is not on this machine")
                 && text.contains(
-                    "remove --offline (in Python: download=False) to fetch http://127.0.0.1:1/MUTAG.zip"
+                    "remove --offline (in Python, remove download=False) to fetch http://127.0.0.1:1/MUTAG.zip"
                 ),
             "{text}"
         );

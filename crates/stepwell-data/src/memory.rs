@@ -9,8 +9,9 @@
 use std::fmt;
 use std::fs;
 use std::str::FromStr;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use stepwell::memory::{Bytes, Left};
 
@@ -90,8 +91,24 @@ impl Budget {
 /// The memory that may still be used: the rest of the budget, or less if the system has less.
 pub fn left() -> Left {
     let budget = Budget::in_force().0;
-    let bytes = budget.saturating_sub(held()).min(available().unwrap_or(u64::MAX));
-    Left { bytes, budget }
+    let (held, available) = measured();
+    Left { bytes: budget.saturating_sub(held).min(available), budget }
+}
+
+/// A measurement is used for this long. The system takes half a millisecond to report its memory,
+/// longer than reading a small graph; in that time a process fills some 20 MB.
+const FRESH: Duration = Duration::from_millis(2);
+
+/// The bytes that this process holds, and those still available to it.
+fn measured() -> (u64, u64) {
+    static LAST: Mutex<Option<(Instant, (u64, u64))>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, found)) = last.filter(|(when, _)| when.elapsed() < FRESH) {
+        return found;
+    }
+    let found = (held(), available().unwrap_or(u64::MAX));
+    *last = Some((Instant::now(), found));
+    found
 }
 
 /// Returns an error at `place` if `bytes` more than now would exceed the memory left.

@@ -51,6 +51,12 @@ pub enum Error {
         /// The problem.
         problem: String,
     },
+    /// A file in the place of records holds none.
+    #[error("{}: expected records of a run, found none: another program wrote or changed this file; move it out of the folder to resume the run", path.display())]
+    NoRecords {
+        /// The file.
+        path: PathBuf,
+    },
     /// The run was started with other data or other options.
     #[error("{}: {cell}: this run was started with {what}; use another --out folder, or repeat the original options", path.display())]
     Changed {

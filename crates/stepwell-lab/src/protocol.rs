@@ -102,7 +102,7 @@ impl Protocol {
             return bad("alphas", "at least 1", "0".into());
         }
         if !(self.held_out > 0.0 && self.held_out < 1.0) {
-            return bad("held_out", "a share between 0 and 1", self.held_out.to_string());
+            return bad("held_out", "a share above 0 and below 1", self.held_out.to_string());
         }
         match self.alphas.iter().find(|alpha| !(alpha.is_finite() && **alpha > 0.0)) {
             None => Ok(()),

@@ -4,7 +4,9 @@
 //! then a space and a JSON object. If the program is killed while it writes, the last
 //! line has no end; after a power cut the last lines may hold anything. So everything
 //! after the last good line is dropped, and the next process repeats that work. A bad
-//! line before a good one means that the file was edited, and is an error.
+//! line before a good one means that the file was edited, and is an error. So is a file
+//! without any good line, unless it is the beginning of a first line: dropping it might
+//! destroy a file that is not ours.
 //! Several files in a folder, one for each process that shares the work, are read as
 //! one. Files that end in `.jsonl.gz` are read as well, but never written.
 
@@ -43,7 +45,7 @@ impl Journal {
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
         let bytes = files::read_open(&file, path, 1)?;
-        let whole = whole(&bytes);
+        let whole = whole(&bytes, path)?;
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(refused)?;
         }
@@ -77,8 +79,28 @@ impl Drop for Journal {
     }
 }
 
-/// The length of the good part of a file: up to the end of the last good line.
-fn whole(bytes: &[u8]) -> usize {
+/// The length of the good part of a file: up to the end of the last good line. A file without a
+/// good line is an error, unless it holds no more than a beginning of its first record.
+fn whole(bytes: &[u8], path: &Path) -> Result<usize> {
+    match good(bytes) {
+        0 if !is_torn(bytes) => Err(Error::NoRecords { path: path.to_owned() }),
+        good => Ok(good),
+    }
+}
+
+/// Whether bytes are a beginning of one line, or what a power cut leaves of it: zeros from
+/// somewhere on.
+fn is_torn(bytes: &[u8]) -> bool {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let mut line = bytes[..end].iter();
+    line.by_ref().take(2 * DIGEST).all(is_digit)
+        && line.next().is_none_or(|&byte| byte == b' ')
+        && line.all(|&byte| byte != b'\n')
+}
+
+/// The end of the last good line.
+fn good(bytes: &[u8]) -> usize {
     let mut end = bytes.len();
     while let Some(last) = bytes[..end].iter().rposition(|&byte| byte == b'\n') {
         let begin = bytes[..last].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
@@ -111,7 +133,7 @@ const COPIES: u64 = 4;
 pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     let mut records = Vec::new();
     for (path, bytes) in contents(folder)? {
-        for (index, line) in bytes[..whole(&bytes)].split(|&byte| byte == b'\n').enumerate() {
+        for (index, line) in bytes[..whole(&bytes, &path)?].split(|&byte| byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
             }
@@ -152,8 +174,11 @@ fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     Ok(found)
 }
 
+/// The number of bytes of a checksum, each written as two digits.
+const DIGEST: usize = 8;
+
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text).iter().take(DIGEST).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -189,8 +214,42 @@ mod tests {
             drop(Journal::open(&path).unwrap());
             assert_eq!(fs::read(&path).unwrap(), good);
         }
-        fs::write(&path, "nothing good\n").unwrap();
-        assert!(read::<u32>(folder.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_torn_first_line_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        Journal::open(&path).unwrap().write(&"a b\0c").unwrap();
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            for zeros in [0, 1, 50] {
+                fs::write(&path, [&whole[..cut], &vec![0; zeros]].concat()).unwrap();
+                assert!(read::<String>(folder.path()).unwrap().is_empty(), "cut {cut}");
+                Journal::open(&path).unwrap().write(&"a b\0c").unwrap();
+                assert_eq!(fs::read(&path).unwrap(), whole, "cut {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_record_is_refused_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut journal = Journal::open(&path).unwrap();
+        (1..4u32).for_each(|number| journal.write(&number).unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        let edited = text.replace(" 1\n", " 4\n").replace(" 2\n", " 5\n").replace(" 3\n", " 6\n");
+        let first = edited.split_inclusive('\n').next().unwrap();
+        let cases = ["{\"id\": 1}\n", "{\"id\": 1}", "nothing good\n", "\n", "0123 4", &edited, first];
+        for content in cases {
+            fs::write(&path, content).unwrap();
+            for error in [Journal::open(&path).unwrap_err(), read::<u32>(folder.path()).unwrap_err()] {
+                let error = error.to_string();
+                assert!(error.contains("a.jsonl: expected records of a run"), "{error}");
+            }
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
     }
 
     #[test]

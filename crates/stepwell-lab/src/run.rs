@@ -180,8 +180,8 @@ pub enum Record {
         #[serde(flatten)]
         said: Box<Predictions>,
     },
-    /// The times of a fold's winner. This record and those below go to a separate file,
-    /// because no two runs agree on times.
+    /// The times of a fold's winner. This record, `Made` and `Search` go to a separate
+    /// file, because no two runs agree on times.
     Time {
         /// The cell.
         #[serde(flatten)]

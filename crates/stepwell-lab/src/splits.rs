@@ -95,7 +95,7 @@ impl Fold {
 /// `held_out` of its training graphs for validation.
 pub fn stratified(classes: &[usize], folds: usize, held_out: f64, seed: u64) -> Result<Vec<Fold>> {
     if folds < 2 || folds > classes.len() {
-        let expected = format!("2 to {} folds, the number of graphs", classes.len());
+        let expected = format!("2 to {0} folds for {0} graphs", classes.len());
         return Err(Error::Split { expected, found: folds.to_string() });
     }
     check_share(held_out)?;
@@ -135,7 +135,7 @@ pub fn grouped(groups: &[usize], folds: usize, held_out: f64, seed: u64) -> Resu
     let mut lists = by_class(groups, 0..groups.len());
     lists.retain(|graphs| !graphs.is_empty());
     if folds < 2 || folds > lists.len() {
-        let expected = format!("2 to {} folds, the number of groups", lists.len());
+        let expected = format!("2 to {0} folds for {0} groups", lists.len());
         return Err(Error::Split { expected, found: folds.to_string() });
     }
     Stream::new(seed, "folds", [0, 0]).shuffle(&mut lists);
@@ -165,7 +165,7 @@ fn check_share(held_out: f64) -> Result<()> {
     if held_out > 0.0 && held_out < 1.0 {
         return Ok(());
     }
-    let expected = "a held-out share between 0 and 1".into();
+    let expected = "a held-out share above 0 and below 1".into();
     Err(Error::Split { expected, found: held_out.to_string() })
 }
 
@@ -213,7 +213,7 @@ pub fn parse(text: &str, num_graphs: usize) -> Result<Vec<Fold>> {
         let Some(Inner { train, validation }) = model_selection.into_iter().next() else {
             return Err(broken(
                 "'train' and 'validation' in 'model_selection'",
-                format!("none in fold {number}"),
+                format!("none in fold {number}, counted from 0"),
             ));
         };
         let mut met = vec![false; num_graphs];
@@ -223,12 +223,12 @@ pub fn parse(text: &str, num_graphs: usize) -> Result<Vec<Fold>> {
                 Some(_) => {
                     return Err(broken(
                         "every graph once in a fold",
-                        format!("graph {graph} twice in fold {number}"),
+                        format!("graph {graph} twice in fold {number}, both counted from 0"),
                     ));
                 }
                 None => {
                     let expected = format!("graphs below {num_graphs}, the size of the dataset");
-                    return Err(broken(&expected, format!("{graph} in fold {number}")));
+                    return Err(broken(&expected, format!("{graph} in fold {number}, counted from 0")));
                 }
             }
         }
@@ -296,7 +296,7 @@ mod tests {
         let names = ["b", "a", "b", "c"].map(str::to_owned);
         assert_eq!(numbered(&names), [1, 0, 1, 2]);
         let refused = grouped(&numbered(&names), 5, 0.1, 0).unwrap_err().to_string();
-        assert_eq!(refused, "splits: expected 2 to 3 folds, the number of groups, found 5");
+        assert_eq!(refused, "splits: expected 2 to 3 folds for 3 groups, found 5");
         // Only one group is left for training, so nothing can be held out.
         let folds = grouped(&[0, 0, 1, 1], 2, 0.5, 0).unwrap();
         assert!(folds.iter().all(|fold| fold.validation.is_empty() && fold.train.len() == 2));

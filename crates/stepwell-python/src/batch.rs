@@ -90,7 +90,10 @@ impl RawBatch {
         let (mut first_vertex, mut first_edge) = (0, 0);
         for (graph, (&vertices, &edges)) in vertices.as_slice()?.iter().zip(edges.as_slice()?).enumerate() {
             let wrong = |text: String| PyValueError::new_err(format!("graph {graph}: {text}"));
-            let size = |size: i64| usize::try_from(size).map_err(|_| wrong(format!("a size of {size}")));
+            let size = |size: i64| {
+                usize::try_from(size)
+                    .map_err(|_| wrong(format!("expected a size of at least 0, found {size}")))
+            };
             let (v, e) =
                 (first_vertex..first_vertex + size(vertices)?, first_edge..first_edge + size(edges)?);
             (first_vertex, first_edge) = (v.end, e.end);

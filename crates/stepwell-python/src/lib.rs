@@ -38,7 +38,7 @@ mod _stepwell {
     #[pymodule_export]
     use super::model::{RawModel, RawPrepared, decoded};
     #[pymodule_export]
-    use super::options::{check_options, option_table, preset_options};
+    use super::options::{DirectionsDiffer, check_options, option_table, preset_options};
     #[pymodule_export]
     use super::picture::{RawPicture, plot_embedding, plot_explanation, plot_predictions, plot_pyramid};
     #[pymodule_export]

@@ -509,6 +509,11 @@ impl RawModel {
         self.0.model().features.ignored_of_edges(&graphs.batch)
     }
 
+    /// Why an option has no effect: another option, and the value that it would need.
+    fn lacks(&self, option: &str) -> Option<(&'static str, &'static str)> {
+        self.0.model().config.lacks(option)
+    }
+
     /// The required number of vertex attributes, and whether labels are required.
     #[getter]
     fn expected(&self) -> (usize, bool) {
@@ -640,7 +645,12 @@ impl RawModel {
         let wanted = match (precision, recall) {
             (Some(precision), None) => Wanted::Precision(precision),
             (None, Some(recall)) => Wanted::Recall(recall),
-            _ => return Err(PyValueError::new_err("expected precision= or recall=")),
+            (Some(_), Some(_)) => {
+                return Err(PyValueError::new_err("expected precision= or recall=, found both"));
+            }
+            (None, None) => {
+                return Err(PyValueError::new_err("expected precision= or recall=, found neither"));
+            }
         };
         let found = self.trained()?.threshold_of(target, class_, wanted).map_err(refused)?;
         Ok((found.threshold, found.precision, found.recall))

@@ -137,6 +137,13 @@ pub(crate) fn out_of_memory(error: &Error) -> bool {
     }
 }
 
+pyo3::create_exception!(
+    stepwell._stepwell,
+    DirectionsDiffer,
+    PyValueError,
+    "The two directions of an undirected edge have different labels or attributes."
+);
+
 /// The exception for an error. If a single graph caused it, the attribute `graph` is its
 /// position.
 pub(crate) fn refused(error: Error) -> PyErr {
@@ -145,6 +152,7 @@ pub(crate) fn refused(error: Error) -> PyErr {
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
         error if out_of_memory(&error) => PyMemoryError::new_err(error.to_string()),
         Error::Device { .. } => PyRuntimeError::new_err(error.to_string()),
+        Error::EdgesDiffer { opposite: true, .. } => DirectionsDiffer::new_err(error.to_string()),
         error => PyValueError::new_err(error.to_string()),
     };
     if let Some(graph) = blamed {

@@ -208,7 +208,7 @@ def test_pieces_leave_out_what_cannot_be_used():
     rows = RawRows(pa.table(table)[:5], expected=(3, False))
     (_, none, wrong), = rows
     assert len(none) == 0 and len(wrong) == 5
-    assert "expected 3 numbers per vertex in 'x', which the model expects, found 0" in wrong[0][1]
+    assert "expected 3 numbers per vertex in 'x' for this model, found 0" in wrong[0][1]
 
 
 def test_no_rows():

@@ -382,3 +382,61 @@ def test_several_targets_with_gaps_are_those_of_one_machine(weight):
     answers = pa.concat_tables(tables).sort_by("id")
     np.testing.assert_array_equal(np.array(answers["scores"].to_pylist()), found.decision_function(table))
     np.testing.assert_array_equal(np.array(answers["prediction"].to_pylist()), found.predict(table))
+
+
+@pytest.mark.filterwarnings("ignore:.*without a target")
+def test_the_first_row_need_not_have_a_target():
+    table = several(make_table(90, 4, "x"))
+    rest, place = table[1:], table.column_names.index("both")
+    rows, kind_of_both = [None, *rest["both"].to_pylist()], table["both"].type
+    table = table.set_column(place, "both", pa.array(rows, kind_of_both))
+    for kind in (PyramidalReservoirClassifier, PyramidalReservoirRegressor):
+        model = kind.from_preset("paper", **MODEL)
+        found = cluster.train(Serial(table), model, y="both")
+        expected = cluster.train(Serial(rest), model, y="both")
+        assert found.predict(rest).shape == (len(rest), 2)
+        np.testing.assert_allclose(found.predict(rest), expected.predict(rest), atol=1e-8)
+    # An empty list is an error in its own row.
+    broken = table.set_column(place, "both", pa.array([[], *rows[1:]], kind_of_both))
+    with pytest.raises(ValueError, match="both: expected 2 targets in every row, found 0"):
+        cluster.train(Serial(broken), model, y="both")
+
+
+def test_the_first_graph_need_not_have_vertices():
+    for parts in (("x",), ("labels",), ("x", "labels")):
+        rows = make_table(40, 5, *parts).to_pylist()
+        empty = {**rows[0], "id": "none", "num_nodes": 0, "src": [], "dst": []}
+        empty |= {name: None for name in ("x", "x_dim", "node_label") if name in empty}
+        table = pa.Table.from_pylist([empty, *rows])
+        local = PyramidalReservoir(**MODEL).fit(table)
+        found = cluster.fit(Serial(table), PyramidalReservoir(**MODEL))
+        assert found.feature_map_ == local.feature_map_ and found.skipped_ == 0
+
+
+@pytest.mark.parametrize(
+    "kind, values, message",
+    [
+        (PyramidalReservoirClassifier, [["a", "b"]] * 9, r"z: expected a column of lists of numbers \(0 and 1 for classes\), found list<"),
+        (PyramidalReservoirRegressor, [["a", "b"]] * 9, r"z: expected a column of lists of numbers .* found list<"),
+        (PyramidalReservoirRegressor, ["a"] * 9, r"z: expected a column of numbers .* found string"),
+        (PyramidalReservoirClassifier, [{"a": 1}] * 9, r"z: expected a column of integers, floats, booleans or strings, found struct<"),
+        (PyramidalReservoirClassifier, [b"a", b"b", b"c"] * 3, r"z: expected a column of integers, floats, booleans or strings, found binary"),
+    ],
+    ids=["lists for classes", "lists for numbers", "strings", "structs", "bytes"],
+)
+def test_columns_that_are_no_targets(kind, values, message):
+    table = make_table(9, 0).append_column("z", pa.array(values))
+    with pytest.raises(ValueError, match=message):
+        cluster.train(Serial(table), kind.from_preset("paper", **MODEL), y="z")
+
+
+@pytest.mark.filterwarnings("ignore:.*without a target")
+def test_classes_that_are_nan_are_unknown():
+    table = make_table(40, 6)
+    y = [float(n % 2) for n in table["num_nodes"].to_pylist()]
+    table = table.append_column("z", pa.array([np.nan, None, *y[2:]], pa.float64()))
+    model = PyramidalReservoirClassifier.from_preset("paper", **MODEL)
+    found = cluster.train(Serial(table), model, y="z")
+    assert found.classes_.tolist() == [0, 1]
+    expected = clone(model).fit(table[2:], y[2:])
+    np.testing.assert_allclose(found.decision_function(table), expected.decision_function(table), atol=1e-8)

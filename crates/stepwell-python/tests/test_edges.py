@@ -3,6 +3,7 @@ estimators."""
 
 import json
 import pickle
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,7 @@ from test_models import rows_of, run
 
 import stepwell
 from stepwell import Graph, PyramidalReservoir, PyramidalReservoirClassifier, as_graph, load_dataset, save_dataset
+from stepwell._stepwell import DirectionsDiffer
 
 
 def random_graph(seed, *, labels=0, attributes=0, weighted=False, directed=False, n=24, m=60):
@@ -185,7 +187,21 @@ def test_directions_that_differ_are_read_as_directed():
     with pytest.warns(UserWarning, match="read as directed"):
         graph = as_graph(Data())
     assert graph.directed and graph.edge_attr.ravel().tolist() == [1, -1, 2, -2]
-    with pytest.raises(ValueError, match="give both directions the same, or make the graph directed"):
+    with pytest.raises(ValueError, match="give both directions the same values, or make the graph directed"):
         Graph(Data.edge_index, edge_attr=Data.edge_attr)
     with pytest.raises(ValueError, match="with different labels; list the edge once"):
         Graph([[0, 0], [1, 1]], edge_label=[1, 2], directed=True)
+
+
+def test_only_directions_that_differ_make_a_graph_directed():
+    # The type of the exception decides, not its text.
+    with pytest.raises(DirectionsDiffer):
+        Graph([[0, 1], [1, 0]], edge_label=[1, 2])
+    with pytest.raises(ValueError) as twice:
+        Graph([[0, 0], [1, 1]], edge_label=[1, 2])
+    assert type(twice.value) is ValueError
+    graph = SimpleNamespace(
+        edge_index=np.array([[0, 0], [1, 1]]), edge_attr=np.array([1, 2]), num_nodes=2, x=None, edge_weight=None
+    )
+    with pytest.raises(ValueError, match="list the edge once"):
+        as_graph(graph)

@@ -465,6 +465,20 @@ def test_ignored_edges_are_reported_once_by_fit():
         model.predict(graphs)
 
 
+def test_options_without_effect_are_warnings():
+    ds = make_benchmark("b-easy-small", random_state=0)
+    graphs, y = ds.graphs[:20], ds.y[:20]
+    with pytest.warns(UserWarning, match="tol has no effect unless fixed_sweeps is none"):
+        PyramidalReservoirClassifier(units=4, tol=1e-3).fit(graphs, y)
+    with pytest.warns(UserWarning, match="delta has no effect unless pool is ndp"):
+        PyramidalReservoir(units=4, pool="graclus", delta=0.5).fit(graphs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PyramidalReservoirClassifier(units=4, landmarks=0).fit(graphs, y)
+        PyramidalReservoirClassifier.from_preset("paper", units=4, spectral_radius=0.4).fit(graphs, y)
+        PyramidalReservoir(units=4, spectral_radius=0.4, pool="ndp", delta=0.5, tol=1e-3).fit(graphs)
+
+
 def test_directed_graphs_are_pooled_with_a_warning():
     graphs = [Graph([[0, 1, 2, 3], [1, 2, 3, 0]], directed=True)]
     with pytest.warns(UserWarning, match="a directed graph was pooled as if undirected"):

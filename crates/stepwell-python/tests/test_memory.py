@@ -15,17 +15,21 @@ from stepwell import Graph, PyramidalReservoir, PyramidalReservoirClassifier, lo
 LITTLE = """
 import sys
 import numpy as np
+import scipy.sparse as sp
 import stepwell
 
 assert stepwell.memory_budget() == 400 << 20
-path, line, row = sys.argv[1:]
+path, line, row, out = sys.argv[1:]
 rows, columns = np.triu_indices(4, 1)
 graphs = [stepwell.Graph([rows, columns]) for _ in range(4)]
+wide = stepwell.Graph([rows, columns], sp.csr_matrix(([1.0], ([0], [5])), shape=(4, 1 << 30)))
 for work in (
     lambda: stepwell.load_dataset(line),
     lambda: stepwell.load_dataset(row),
     lambda: stepwell.load(path),
     lambda: stepwell.PyramidalReservoir(units=9000).fit(graphs),
+    lambda: stepwell.save_dataset(out + ".jsonl", [wide]),
+    lambda: stepwell.save_dataset(out + ".parquet", [wide]),
 ):
     try:
         work()
@@ -46,11 +50,22 @@ def test_what_exceeds_the_budget_is_a_memory_error(tmp_path):
     assert row.stat().st_size < 1 << 20
     environment = {**os.environ, "STEPWELL_MEMORY": "400M"}
     done = subprocess.run(
-        [sys.executable, "-c", LITTLE, str(model), str(line), str(row)], capture_output=True, text=True, env=environment, timeout=60
+        [sys.executable, "-c", LITTLE, *map(str, (model, line, row, tmp_path / "out"))],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
-    starts = (f"{line}, line 1: a line: ", f"{row}: one row: ", f"{model}: the file: needs 768.0 GB", "the weights of the reservoirs: ")
+    starts = (
+        f"{line}, line 1: a line: ",
+        f"{row}: one row: ",
+        f"{model}: the file: needs 768.0 GB",
+        "the weights of the reservoirs: ",
+        f"{tmp_path}/out.jsonl, row 0: its attributes, zeros included: needs 64.0 GB",
+        f"{tmp_path}/out.parquet, row 0: its attributes, zeros included: needs 64.0 GB",
+    )
     assert len(said) == len(starts), said
     for message, start in zip(said, starts, strict=True):
         assert message.startswith(start), message

@@ -260,6 +260,41 @@ def test_wrong_tables(table):
         read_csv(table)
 
 
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"smiles,y\nC,1\nCC,M\xfcller\n", r"row 1: expected UTF-8 in column 'y', found b'M\\xfcller'; save the table as UTF-8"),
+        ("smiles,y\nC,1\n".encode("utf-16"), r": expected column names in UTF-8, found b'\\xff\\xfe"),
+        (b'smiles,y\nC,1\nC,"' + b"x" * 200_000 + b'"\n', r"row 1: expected a row of the table, found: field larger than field limit"),
+        (b"smiles,y,smiles\nC,1,CC\n", r": expected one column 'smiles', found 2; rename all but one"),
+        (b"smiles,y,y\nC,1,2\n", r": expected one column 'y', found 2; rename all but one"),
+    ],
+    ids=["latin-1", "utf-16", "long", "repeated", "repeated target"],
+)
+def test_errors_of_tables_name_the_file(table, content, message):
+    packed = table.with_name("mols.csv.gz")
+    packed.write_bytes(gzip.compress(content))
+    table.write_bytes(content)
+    for path in (table, packed):
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}(, )?{message}") as raised:
+            read_csv(path, targets="y")
+        assert type(raised.value) is ValueError
+
+
+def test_columns_that_are_not_read_may_hold_anything(table):
+    table.write_bytes(b"\xef\xbb\xbfsmiles,note,note,y\nC,M\xfcller,2,a\nCC,,,\xc3\xa4\n")
+    assert read_csv(table, targets="y").y.tolist() == ["a", "ä"]
+
+
+def test_packed_tables_that_are_cut(table):
+    packed = table.with_name("mols.csv.gz")
+    content = gzip.compress(("smiles,y\n" + "".join(f"{'C' * (n % 90 + 1)},{n}\n" for n in range(9999))).encode())
+    for content in (content[:-9], content[: len(content) // 2], b"smiles,y\nC,1\n"):
+        packed.write_bytes(content)
+        with pytest.raises(ValueError, match=r"mols.csv.gz: expected a complete gzip file, found: "):
+            read_csv(packed, targets="y")
+
+
 @pytest.fixture(scope="module")
 def solubility():
     """The first molecules of ESOL, and a file of them."""

@@ -209,7 +209,7 @@ def test_probabilities_sets_and_intervals(graphs, labels, numbers):
     held = (ends[..., 0] <= truth) & (truth <= ends[..., 1])
     # 260 known values give a standard error of 0.025, and the training graphs are random too.
     assert 0.7 < held[~np.isnan(truth)].mean() < 0.9
-    with pytest.raises(ValueError, match="coverage: expected a number between 0 and 1, found 1.5"):
+    with pytest.raises(ValueError, match="coverage: expected a number above 0 and below 1, found 1.5"):
         model.predict_interval(graphs, 1.5)
 
 
@@ -246,7 +246,7 @@ def test_sparse_targets_are_read(graphs, labels):
 
 def test_class_weights_of_other_classes_are_refused(graphs, labels):
     model = PyramidalReservoirClassifier(**SMALL, landmarks=0, class_weight={"toxic": 5.0})
-    with pytest.raises(ValueError, match="class_weight: expected weights of 0 and 1 for several targets, found one of 'toxic'"):
+    with pytest.raises(ValueError, match="class_weight: expected weights for the labels 0 and 1 of several targets, found one for 'toxic'"):
         model.fit(graphs, labels)
 
 

@@ -101,6 +101,42 @@ def test_one_graph_is_an_array_and_several_are_lists(graph, labels):
     assert model.transform([graph, other])[1].shape[0] == 40
 
 
+def test_weights_belong_to_the_vertices_of_each_graph(graph, labels):
+    graphs, y = [graph, random_graph(2, 40)], [labels, np.arange(40) % 2]
+    weights = [np.linspace(1, 2, 60), np.linspace(3, 4, 40)]
+    options = {**SMALL, "alpha": 0.5, "landmarks": 0}
+    model = PyramidalReservoirNodeRegressor(**options).fit(graphs, y, sample_weight=weights)
+    rows = np.concatenate(model.transform(graphs))
+    peer = Ridge(alpha=0.5).fit(rows, np.concatenate(y), np.concatenate(weights))
+    np.testing.assert_allclose(np.concatenate(model.predict(graphs)), peer.predict(rows), atol=1e-8)
+    expected = peer.score(rows, np.concatenate(y), np.concatenate(weights))
+    assert model.score(graphs, y, sample_weight=weights) == pytest.approx(expected)
+    # The total length is right, but the weights would belong to other vertices.
+    for wrong, message in (
+        ([weights[0][:50], np.ones(50)], "expected 60 values for graph 0, one per vertex, found 50"),
+        ([np.ones(100)], "expected 2 arrays, one per graph, found 1"),
+        (np.ones(100), "expected 2 arrays, one per graph, found 100"),
+        ([np.ones(60), np.ones((40, 2))], r"expected one number per vertex for graph 1, found an array of shape \(40, 2\)"),
+    ):
+        for call in (model.fit, model.score):
+            with pytest.raises(ValueError, match=f"sample_weight: {message}"):
+                call(graphs, y, sample_weight=wrong)
+    # One graph, in any form.
+    data = types.SimpleNamespace(
+        edge_index=np.array(graph.adjacency.nonzero()), x=graph.features, num_nodes=60, y=labels, ptr=None, edge_attr=None
+    )
+    fit = lambda *given, **more: PyramidalReservoirNodeRegressor(**options).fit(*given, **more).predict(graph)
+    one = fit(graph, labels, sample_weight=weights[0])
+    assert not np.array_equal(one, fit(graph, labels))
+    for found in (
+        fit([graph], [labels], sample_weight=[weights[0]]),
+        fit([graph], [labels], sample_weight=weights[0].tolist()),
+        fit(data, sample_weight=weights[0]),
+        fit([data], sample_weight=[weights[0]]),
+    ):
+        np.testing.assert_array_equal(found, one)
+
+
 def test_several_targets(graph, labels):
     y = np.column_stack([labels, 1 - labels]).astype(float)
     y[::4, 0], y[1::4] = np.nan, np.nan

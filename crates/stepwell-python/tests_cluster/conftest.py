@@ -21,7 +21,7 @@ def attributed(tmp_path_factory):
 
 @pytest.fixture
 def broken(tmp_path):
-    """Rows 3 (row group 0) and 57 (row group 1) of the second file cannot be used."""
+    """Rows 2 (row group 0) and 56 (row group 1) of the second file cannot be used."""
     table = make_table(200, 3, x=True, bonds=True)
     good, bad = table[:100], table[100:].to_pylist()
     bad[2]["dst"] = [99] * len(bad[2]["src"])

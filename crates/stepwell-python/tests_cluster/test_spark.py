@@ -77,7 +77,7 @@ def test_files_that_workers_read_give_the_same(spark, graphs, broken):
     assert ids == expected[0] and np.array_equal(vectors, expected[1])
     assert stepwell.spark.fit([folder / "part-1.parquet", folder / "part-*.parquet"], model).feature_map_
     bad_table, bad_folder, bad = broken
-    with pytest.raises(Exception, match=r"b.parquet, row (3 \(row group 0\)|57 \(row group 1\)): "):
+    with pytest.raises(Exception, match=r"b.parquet, row (2 \(row group 0\)|56 \(row group 1\)): "):
         stepwell.spark.embed(bad_folder, PyramidalReservoir(**MODEL)).toArrow()
     skipped = stepwell.spark.embed(bad_folder, PyramidalReservoir(**MODEL), skip_bad=True).where("error is not null")
     assert sorted(row.id for row in skipped.collect()) == sorted(bad_table["id"][at].as_py() for at in bad)
@@ -139,7 +139,7 @@ def test_a_row_that_cannot_be_used_is_named_or_counted(spark, broken):
     table, folder, bad = broken
     model = PyramidalReservoir(**MODEL)
     df = spark.read.parquet(str(folder))
-    with pytest.raises(Exception, match=r"b.parquet, row (3 \(row group 0\)|57 \(row group 1\)): "):
+    with pytest.raises(Exception, match=r"b.parquet, row (2 \(row group 0\)|56 \(row group 1\)): "):
         stepwell.spark.embed(df, model).toArrow()
     found = stepwell.spark.embed(df, model, skip_bad=True).toArrow()
     wrong = found.filter(pa.compute.is_valid(found["error"]))

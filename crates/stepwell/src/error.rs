@@ -80,7 +80,8 @@ pub enum Error {
     /// An edge is listed twice, or in both directions of an undirected graph, with different labels
     /// or attributes.
     #[error(
-        "edges {first} and {second} of the list both join {source_vertex} and {target_vertex}, with different {what}; {advice}"
+        "edges {first} and {second} of the list both join {source_vertex} and {target_vertex}, with different {what}; {}",
+        if *opposite { "give both directions the same values, or make the graph directed" } else { "list the edge once" }
     )]
     EdgesDiffer {
         /// Labels or attributes.
@@ -93,8 +94,8 @@ pub enum Error {
         first: usize,
         /// Position of the other entry in the list of edges, from 0.
         second: usize,
-        /// What the user can do.
-        advice: &'static str,
+        /// Whether they are the two directions of an edge.
+        opposite: bool,
     },
     /// An attribute is infinite or not a number.
     #[error("{what} of {item} {index} is {value}; expected a finite number")]
@@ -213,7 +214,7 @@ pub enum Error {
     },
     /// Eigenvalues or singular values could not be computed.
     #[error(
-        "could not compute the {what} of a {size} x {size} matrix; scale very large inputs or weights down{}",
+        "could not compute the {what} ({size} x {size} matrix); scale very large inputs or weights down{}",
         or_alpha(what)
     )]
     NoDecomposition {
@@ -323,6 +324,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Returns an error unless the two lengths are equal.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}
+
+/// The error for a position that is not one of `count` positions.
+pub(crate) fn out_of_range(name: &'static str, count: usize, found: usize) -> Error {
+    let expected = match count {
+        0 => "nothing, because there is none".to_string(),
+        1 => "0".to_string(),
+        _ => format!("0 to {}", count - 1),
+    };
+    Error::BadOption { name, expected, found: found.to_string() }
 }
 
 /// The error for rows of which there are none.

@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, out_of_range, same_length};
 use crate::graph::{GraphBatch, GraphRef, truncate};
 use crate::memory;
 use crate::pool::ndp::{Sparsify, sparsify};
@@ -253,8 +253,7 @@ fn check_parts(
         same_length(what, expected, found)?;
     }
     if let Some(&vertex) = kept.into_iter().flatten().find(|&&vertex| vertex as usize >= fine) {
-        let limit = (fine as u64).saturating_sub(1);
-        return Err(Error::TooLarge { what: "kept vertex", limit, found: u64::from(vertex) });
+        return Err(out_of_range("kept vertex", fine, vertex as usize));
     }
     Ok(())
 }

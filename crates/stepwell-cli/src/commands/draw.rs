@@ -24,7 +24,8 @@ use crate::terminal::Terminal;
 /// Positions come from the dataset or from a force-directed layout; molecules are drawn as
 /// structural formulas. Colours show labels, attributes or degrees. If a pooling selects
 /// vertices, those it drops are hollow; if it merges vertices, those that become one share a
-/// patch. Every level shows its size and the value of the cut.
+/// patch. Every level shows its size and a share of the edge weight: that between kept and
+/// dropped vertices (the cut value), or that inside merged vertices.
 ///
 /// With a model of vertices (-m), draws the graph twice: coloured by the model's predictions,
 /// and by the known targets.

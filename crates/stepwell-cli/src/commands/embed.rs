@@ -20,16 +20,17 @@ use stepwell_data::{Dataset, Expected, Source, Survey, Untargeted, counted, file
 use crate::BadUsage;
 use crate::args::{Caching, DeviceArg, Input, on_device};
 use crate::embedding::{Embedder, Tally, ids};
-use crate::model::{ModelArgs, without_effect};
+use crate::model::{ModelArgs, ReadoutArgs};
 use crate::output::{Kept, Output, ResumeArg};
 use crate::pipeline::Piece;
 use crate::terminal::Terminal;
 
 /// Turn every graph into a vector
 ///
-/// Without -o, prints comma-separated values (id,e0,e1,…). Files .jsonl and .parquet are read
-/// in pieces and may be larger than memory. Graphs on standard input are embedded as they arrive if a model (-m) fixes the scale of
-/// the features; without a model all graphs are read first.
+/// Without -o, prints comma-separated values (id,e0,e1,…). .jsonl and .parquet files are read
+/// in pieces and may be larger than memory. Graphs on standard input are embedded as they
+/// arrive if a model (-m) fixes the scale of the features; without a model all graphs are
+/// read first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell embed MUTAG -o mutag.npy
@@ -121,7 +122,7 @@ impl Embed {
                 saved.into_model()
             }
             None => {
-                terminal.notes("note", &without_effect(&config));
+                terminal.notes("note", &self.options.without_effect(&config, &ReadoutArgs::default()));
                 Model::new(config, survey.features.clone())?
             }
         };

@@ -23,7 +23,7 @@ use super::train::{many_classes, real_classes};
 use crate::BadUsage;
 use crate::args::{DeviceArg, Input};
 use crate::embedding::{note_ignored, unconverged};
-use crate::model::{PRESETS, named, without_effect};
+use crate::model::{PRESETS, named};
 use crate::protocol::{EvaluationArgs, EvaluationResult, Evaluator, FoldOfSeed, Spread, Spreads};
 use crate::terminal::{Terminal, shown, table};
 
@@ -43,8 +43,9 @@ use crate::terminal::{Terminal, shown, table};
 /// sizes and for several targets of 0 and 1, and RMSE for numbers.
 ///
 /// With --configs, searches hyperparameters as in the paper: compares random configurations
-/// on the validation graphs of each fold, and scores the best one on the test graphs. The
-/// paper's protocol is --preset paper --configs 100 --inits 3 --folds 5.
+/// on the validation graphs of each fold, and scores the best one on the test graphs.
+/// Features are then fitted on all graphs, without labels. The paper's protocol is --preset
+/// paper --configs 100 --inits 3 --folds 5.
 ///
 /// With --out, an interrupted run is resumed by the same command, and the folder holds a
 /// report to open in a browser, report.html.
@@ -55,7 +56,7 @@ use crate::terminal::{Terminal, shown, table};
   stepwell evaluate tox21.parquet --target NR-AR,NR-ER,SR-p53 --groups scaffold --folds 5
   stepwell evaluate mols.csv --smiles smiles --target logS --groups scaffold --folds 5
   stepwell evaluate ENZYMES --splits ENZYMES_splits.json.gz --repeats 3 --json
-  stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   (a cell of the paper's Table 2)
+  stepwell evaluate NCI1 --preset paper --pool ndp --configs 100 --folds 5   # a cell of the paper's Table 2
   stepwell evaluate cora.npz --level vertex --inits 1
   stepwell evaluate NCI1 --baseline wl",
     mut_arg("preset", |preset| preset.help(PRESETS)))]
@@ -95,7 +96,7 @@ pub struct Evaluate {
     #[arg(long)]
     baselines: bool,
 
-    /// Evaluate one of these simple models instead
+    /// Evaluate one of the simple models of --baselines instead
     #[arg(long, value_name = "NAME", conflicts_with = "baselines", value_parser = named::<Baseline>)]
     baseline: Option<Baseline>,
 
@@ -124,7 +125,8 @@ impl Evaluate {
             config.choose.clear();
         }
         if self.baseline.is_none() {
-            terminal.notes("note", &without_effect(&config));
+            let EvaluationArgs { model, readout, .. } = &self.evaluated;
+            terminal.notes("note", &model.without_effect(&config, readout));
         }
         let other = [
             (self.groups.is_some(), "--groups"),

@@ -19,12 +19,13 @@ use crate::terminal::{Terminal, table};
 
 /// Show how much each vertex contributes to a prediction
 ///
-/// A decision value is an intercept plus a contribution of every vertex. The intercept of a
-/// model with landmarks is the decision value of a graph with the mean vector of the training
-/// graphs; integrated gradients divide the difference from it among the vertices, and vertices
-/// of a Weisfeiler–Lehman colour share its contribution equally. For the aggregate max, a unit's
-/// contribution belongs to the vertex with the maximum. The picture divides the
-/// contribution of a coarse vertex among the vertices it stands for.
+/// A decision value is an intercept plus a contribution of every vertex. In a model with
+/// landmarks, the intercept is the decision value of a reference, a graph with the mean vector
+/// of the training graphs. Integrated gradients divide the difference from the reference among
+/// the vertices. Vertices with the same Weisfeiler–Lehman colour share its contribution
+/// equally. For the aggregate max, a unit's contribution belongs to the vertex with the
+/// maximum. The picture divides the contribution of a coarse vertex among the vertices it
+/// stands for.
 ///
 /// A model of vertices explains one vertex (--vertex). The intercept is the decision value if no
 /// vertex has any input; each vertex contributes what its inputs add.
@@ -161,7 +162,9 @@ impl Explain {
     fn vertex_of(&self, model: &TrainedModel, count: usize) -> Result<Option<usize>> {
         match (model.model.config.level, self.vertex) {
             (Level::Graph, None) => Ok(None),
-            (Level::Graph, Some(_)) => Err(anyhow!("--vertex: the model predicts graphs, not vertices")),
+            (Level::Graph, Some(_)) => {
+                Err(anyhow!("--vertex: the model predicts graphs, not vertices; remove --vertex"))
+            }
             (Level::Vertex, Some(vertex)) if vertex < count => Ok(Some(vertex)),
             (Level::Vertex, found) => {
                 let last = count.saturating_sub(1);

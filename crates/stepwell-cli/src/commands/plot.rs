@@ -12,7 +12,7 @@ use stepwell_lab::picture::embedding::{Method, Vectors, plot};
 use crate::BadUsage;
 use crate::args::{Caching, Input, PartArg};
 use crate::embedding::{Embedder, ids};
-use crate::model::{ModelArgs, without_effect};
+use crate::model::{ModelArgs, ReadoutArgs};
 use crate::picture::PictureArgs;
 use crate::terminal::Terminal;
 
@@ -77,7 +77,7 @@ impl Plot {
                 saved.into_model()
             }
             None => {
-                terminal.notes("note", &without_effect(&config));
+                terminal.notes("note", &self.options.without_effect(&config, &ReadoutArgs::default()));
                 Model::new(config.clone(), terminal.survey(&source, true, &config)?.features)?
             }
         };

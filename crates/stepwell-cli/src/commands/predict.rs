@@ -71,8 +71,8 @@ pub struct Predict {
     #[arg(long, value_name = "SHARE")]
     coverage: Option<f64>,
 
-    /// Let sets contain the truth with that probability for the graphs of every class, however
-    /// rare, instead of on average; a class with too few training graphs is in every set
+    /// Make sets that reach --coverage on the graphs of every class, however rare, instead of
+    /// only on average over all graphs; a class with too few training graphs is in every set
     #[arg(long, requires = "coverage")]
     per_class: bool,
 
@@ -185,17 +185,16 @@ impl Predict {
                 report
             }
         };
-        if let Some((metric, value)) =
-            report.quality.metric.and_then(|metric| Some((metric, report.quality.get(metric)?)))
-        {
-            let others = [Metric::Accuracy, Metric::BalancedAccuracy, Metric::R2]
-                .into_iter()
-                .filter(|other| *other != metric);
-            let others = others.filter_map(|other| Some((other, report.quality.get(other)?)));
-            let told = [(metric, value)].into_iter().chain(others);
+        if let Some(metric) = report.quality.metric {
+            let others = [Metric::Accuracy, Metric::BalancedAccuracy, Metric::R2];
+            let told = [metric].into_iter().chain(others.into_iter().filter(|other| *other != metric));
+            let told = told.filter_map(|metric| Some((metric, report.quality.get(metric)?)));
             let told = told.map(|(metric, value)| format!("{} {}", metric.title(), metric.shown(value)));
-            let mean = if report.quality.targets.is_empty() { "" } else { "mean over targets: " };
-            terminal.note(&format!("{mean}{}", told.collect::<Vec<_>>().join(", ")));
+            let told = told.collect::<Vec<_>>().join(", ");
+            if !told.is_empty() {
+                let mean = if report.quality.targets.is_empty() { "" } else { "mean over targets: " };
+                terminal.note(&format!("{mean}{told}"));
+            }
         }
         if self.json { terminal.json(&report) } else { Ok(()) }
     }
@@ -363,12 +362,14 @@ impl Predict {
             let count = if blank == 1 { String::new() } else { format!("{blank} ") };
             terminal.note(&format!("note: {count}{graphs} no vertices: {their} blank"));
         }
-        if score.strange > 0 {
+        if score.strange() > 0 {
             let item = if level == Level::Vertex { "vertex" } else { "graph" };
+            let (have, them) = if score.strange() == 1 { ("has", "it") } else { ("have", "them") };
             terminal.note(&format!(
-                "note: {} of a class unknown to the model (known: {})",
-                counted(score.strange, item),
-                shortened(&model.classes.names())
+                "note: {} {have} a class unknown to the model (known: {}): accuracy, balanced accuracy and \
+                 macro F1 count {them} as wrong; the other metrics ignore {them}",
+                counted(score.strange(), item),
+                shortened(&model.classes.names()),
             ));
         }
         if !score.missing.is_empty() {
@@ -393,7 +394,10 @@ impl Predict {
             terminal.note(&format!("note: metrics cover {known} {items}; {without} have no target"));
         }
         if beyond > 0 {
-            terminal.note(&format!("note: metrics cover the first {known} {}", level.items()));
+            let items = level.items();
+            terminal.note(&format!(
+                "note: metrics cover the first {known} {items}; the other {beyond} are not scored, to limit memory"
+            ));
         }
         let partial = output.finish()?;
         embedder.note(" when training");

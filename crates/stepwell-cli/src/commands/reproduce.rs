@@ -55,7 +55,8 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 4], value_parser = clap::value_parser!(u8).range(1..=4))]
     tables: Vec<u8>,
 
-    /// Run only part I of N of the passes; the process that finishes last tests the winners
+    /// Run only part I of N of the passes (a pass is one configuration with one draw of the
+    /// weights); the process that finishes last tests the winners
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
 

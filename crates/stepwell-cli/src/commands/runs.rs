@@ -51,7 +51,11 @@ impl Runs {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         ensure!(self.folder.is_dir(), "{}: no such folder", self.folder.display());
         let cells = Run::read(&self.folder)?.cells;
-        ensure!(!cells.is_empty(), "{}: no records of a run", self.folder.display());
+        ensure!(
+            !cells.is_empty(),
+            "{}: no records of a run; pass the --out folder of 'evaluate' or 'reproduce'",
+            self.folder.display()
+        );
         let rows: Vec<CellProgress> = cells
             .into_iter()
             .map(|(CellKey { dataset, model, pool, blocks, seed }, state)| CellProgress {

@@ -18,13 +18,14 @@ use crate::terminal::{Terminal, table};
 ///
 /// Undirected edges are counted once, without self loops; nnz counts the stored entries of the
 /// adjacency matrix. rho is the mean spectral radius of the normalised adjacency, and
-/// bipartite is the share of graphs with a bipartite component. Labels of vertices and edges are counted by
-/// distinct values, attributes by columns. Numeric and binary targets have a row each.
+/// bipartite is the share of graphs with a bipartite component. Labels of vertices and edges
+/// are counted by distinct values, attributes by columns. Numeric and binary targets have a
+/// row each.
 ///
 /// With --pool, also describes the coarse graphs, next to the figures of the paper's Table 4,
-/// if the table has the dataset. That table counts stored entries. The paper's Graclus pads
-/// its levels with fake vertices, which Stepwell does not make; 'with fakes' is the padded
-/// size.
+/// if the table has the dataset. That table counts stored entries instead of edges. The
+/// paper's Graclus pads its levels with fake vertices, which Stepwell does not make; 'with
+/// fakes' is the padded size.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   stepwell stats MUTAG

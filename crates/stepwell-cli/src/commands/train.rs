@@ -18,7 +18,7 @@ use stepwell_data::{Dataset, Known, Part, Source, Survey, Untargeted, counted, f
 use crate::BadUsage;
 use crate::args::{Caching, DeviceArg, Input, PartArg, on_device};
 use crate::embedding::{Embedder, Tally};
-use crate::model::{ModelArgs, PRESETS, ReadoutArgs, without_effect};
+use crate::model::{ModelArgs, PRESETS, ReadoutArgs};
 use crate::pipeline::Piece;
 use crate::terminal::Terminal;
 
@@ -30,11 +30,11 @@ use crate::terminal::Terminal;
 /// and string targets are classes, floats are predicted as numbers. Several targets are
 /// columns of 0 and 1 or of numbers, and values may be missing.
 ///
-/// Training chooses alpha and class weights by the leave-one-out value of --metric, and for
-/// the preset accurate three more options on at most 1,000 of the graphs (see --choose).
-/// The file holds all that 'stepwell predict' needs. .jsonl and .parquet files may be larger
-/// than memory: they are read up to three times, and many vectors are kept in a
-/// temporary file.
+/// Training chooses alpha and class weights by the leave-one-out value of --metric. With the
+/// preset accurate, it also chooses three more options by leave-one-out, on at most 1,000 of
+/// the graphs (see --choose). The file holds all that 'stepwell predict' needs. .jsonl and
+/// .parquet files may be larger than memory: they are read up to three times, and vectors
+/// beyond a quarter of --memory, or beyond 1 GB, go to a temporary file.
 ///
 /// With --level vertex, vertices take the place of graphs. Targets are in 'node_y' (null if
 /// unknown), and --part selects by 'node_split'.
@@ -132,7 +132,7 @@ struct TargetSummary {
 impl Train {
     pub fn run(&self, terminal: &Terminal) -> Result<()> {
         let config = self.options.config_with(Preset::Accurate, &self.readout).context(BadUsage)?;
-        terminal.notes("note", &without_effect(&config));
+        terminal.notes("note", &self.options.without_effect(&config, &self.readout));
         let start = Instant::now();
         let device = self.device.open(&self.input.sources, terminal)?;
         files::check_writable(&self.model)?;
@@ -305,8 +305,10 @@ impl Train {
                     names.get(target).map_or_else(|| target.to_string(), |name| format!("'{name}'"))
                 })
                 .collect();
+            let (target, it_does) =
+                if fixed.len() == 1 { ("target", "it does") } else { ("targets", "they do") };
             terminal.note(&format!(
-                "note: options are chosen without target {}: it does not vary among the {} sampled graphs",
+                "note: options are chosen without {target} {}: {it_does} not vary among the {} sampled graphs",
                 fixed.join(", "),
                 graphs.len()
             ));

@@ -85,7 +85,7 @@ fn an_evaluation_shows_what_leave_one_out_chose() {
 
 #[test]
 fn a_pooling_without_effect_is_noted() {
-    let told = "note: --pool has no effect with one block; pass --blocks 2 or more";
+    let told = "note: --pool has no effect unless --blocks is 2 or more";
     let folder = Folder::new();
     let model = folder.at("m.safetensors");
     let pooled = ["--preset", "paper", "--pool", "ndp", "--units", "4"];
@@ -104,6 +104,22 @@ fn a_pooling_without_effect_is_noted() {
             .concat(),
     );
     assert!(text.contains("pooling ndp, 1 block:"), "{text}");
+}
+
+#[test]
+fn options_without_effect_are_noted() {
+    let folder = Folder::new();
+    let model = folder.at("m.safetensors");
+    let train = ["train", "b-easy-small", "-m", &model, "--units", "4"];
+    let (_, notes) =
+        noted(&[&train[..], &["--tol", "1e-3", "--landmarks", "0", "--kernel", "both"]].concat());
+    assert!(notes.contains("note: --tol has no effect unless --fixed-sweeps is none"), "{notes}");
+    assert!(notes.contains("note: --kernel has no effect unless --landmarks is above 0"), "{notes}");
+    let (_, notes) = noted(&["embed", "ring:9", "--pool", "graclus", "--delta", "0.5", "--density", "0.5"]);
+    assert!(notes.contains("note: --delta has no effect unless --pool is ndp"), "{notes}");
+    assert!(notes.contains("note: --density has no effect unless --recurrence is sparse"), "{notes}");
+    let (_, notes) = noted(&["embed", "ring:9", "--pool", "ndp", "--delta", "0.5", "--tol", "1e-3"]);
+    assert!(!notes.contains("has no effect"), "{notes}");
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn several_targets_are_evaluated() {
     assert!(output(&["runs", &out]).contains("ROC-AUC (%)"));
     let many = ["evaluate", &data, "--target", "ring,path", "--groups", "plate", "--folds", "19"];
     let refused = failure(&many, 1);
-    assert!(refused.contains("expected 2 to 18 folds, the number of groups, found 19"), "{refused}");
+    assert!(refused.contains("expected 2 to 18 folds for 18 groups, found 19"), "{refused}");
 }
 
 #[test]
@@ -495,6 +495,89 @@ fn a_graph_without_vertices_has_no_prediction() {
         let out = folder.at("out.parquet");
         stepwell().args([&arguments[..], &["-o", &out]].concat()).assert().success();
         stepwell().args([&arguments[..], &["-o", &out, "--resume"]].concat()).assert().success();
+    }
+}
+
+/// Accuracy, balanced accuracy and macro F1 by their definitions, over all classes that occur.
+fn of_predicted(pairs: &[(String, String)]) -> [f64; 3] {
+    let count = |is: &dyn Fn(&(String, String)) -> bool| pairs.iter().filter(|pair| is(pair)).count() as f64;
+    let mut classes: Vec<&String> = pairs.iter().flat_map(|(truth, said)| [truth, said]).collect();
+    classes.sort();
+    classes.dedup();
+    let (mut recalls, mut f1) = (Vec::new(), Vec::new());
+    for class in classes {
+        let right = count(&|(truth, said)| truth == class && said == class);
+        let (actual, predicted) = (count(&|pair| pair.0 == *class), count(&|pair| pair.1 == *class));
+        if actual > 0.0 {
+            recalls.push(right / actual);
+        }
+        f1.push(2.0 * right / (actual + predicted));
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    [count(&|(truth, said)| truth == said) / pairs.len() as f64, mean(&recalls), mean(&f1)]
+}
+
+#[test]
+fn graphs_of_unknown_classes_are_wrong_predictions() {
+    let folder = Folder::new();
+    for names in [&["path", "ring"][..], &["path", "ring", "small"]] {
+        let class = |n: usize, ring: bool| match n {
+            5 if names.len() > 2 => "small",
+            _ => names[usize::from(ring)],
+        };
+        let data = shapes(&folder, "d.jsonl", |n, ring| format!("\"y\":\"{}\"", class(n, ring)));
+        let model = folder.at("m.safetensors");
+        stepwell().args(["train", &data, "-m", &model, "--units", "8"]).assert().success();
+        let known = json(&["predict", &data, "-m", &model, "--json"]);
+
+        // The same graphs, some of two other classes, and one without vertices.
+        let lines = fs::read_to_string(&data).unwrap();
+        let other = |(at, line): (usize, &str)| match at % 7 {
+            3 => line.replace(&format!("\"y\":\"{}", names[0]), "\"y\":\"star"),
+            5 => line.replace("\"y\":\"ring", "\"y\":\"tree"),
+            _ => line.to_owned(),
+        };
+        let mut lines: Vec<String> = lines.lines().enumerate().map(other).collect();
+        let some = folder.at("some.jsonl");
+        let write = |lines: &[String]| fs::write(&some, lines.join("\n") + "\n").unwrap();
+        write(&lines);
+        let asked = ["predict", &some, "-m", &model, "--json"];
+        let table = output(&asked[..4]);
+        let truth = |line: &String| serde_json::from_str::<serde_json::Value>(line).unwrap()["y"].clone();
+        let said = table.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned());
+        let pairs: Vec<(String, String)> =
+            lines.iter().map(|line| truth(line).as_str().unwrap().to_owned()).zip(said).collect();
+        let found = json(&asked);
+        let strange = pairs.iter().filter(|(truth, _)| ["star", "tree"].contains(&truth.as_str())).count();
+        assert!(strange > 3 && strange < pairs.len() / 2, "{pairs:?}");
+        for (name, expected) in
+            ["accuracy", "balanced_accuracy", "macro_f1"].into_iter().zip(of_predicted(&pairs))
+        {
+            let found = found["metrics"][name].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-12, "{name}: {found}, not {expected}");
+        }
+        assert!(found["metrics"]["roc_auc"].is_number() && known["metrics"]["roc_auc"].is_number());
+        let note = format!(
+            "note: {strange} graphs have a class unknown to the model (known: {}): accuracy, balanced accuracy and macro F1 count them as wrong; the other metrics ignore them",
+            names.join(", ")
+        );
+        assert!(told(&asked).contains(&note), "{}", told(&asked));
+
+        // All of them: there is an accuracy nevertheless. A graph without vertices does not count.
+        lines.iter_mut().for_each(|line| *line = line.replace("\"y\":\"", "\"y\":\"new "));
+        lines.push("{\"num_nodes\":0,\"src\":[],\"dst\":[],\"y\":\"none\"}".to_owned());
+        write(&lines);
+        let found = json(&asked);
+        for name in ["accuracy", "balanced_accuracy", "macro_f1"] {
+            assert_eq!(found["metrics"][name], 0.0, "{found}");
+        }
+        assert_eq!(
+            (&found["accuracy"], &found["metrics"]["roc_auc"]),
+            (&0.0.into(), &serde_json::Value::Null)
+        );
+        let said = told(&asked);
+        assert!(said.contains(&format!("note: {} graphs have a class unknown", lines.len() - 1)), "{said}");
+        assert!(said.contains("accuracy 0.0 %, balanced accuracy 0.0 %"), "{said}");
     }
 }
 

@@ -155,7 +155,7 @@ impl<R: Read> Source<R> {
         match self.word::<u8, 1>(what)? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(self.malformed(format!("0 or 1: whether there are {what}"), other.to_string())),
+            other => Err(self.malformed(format!("0 or 1 as the flag of {what}"), other.to_string())),
         }
     }
 

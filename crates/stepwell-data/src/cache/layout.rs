@@ -123,7 +123,7 @@ fn read_level(source: &mut Source<impl Read>, levels: usize) -> Result<Level> {
 fn read_graphs(source: &mut Source<impl Read>) -> Result<GraphBatch> {
     let flags: Vec<u8> = source.array("directed flags")?;
     if let Some(other) = flags.iter().find(|&&flag| flag > 1) {
-        return Err(source.malformed("0 or 1: whether each graph is directed", other.to_string()));
+        return Err(source.malformed("0 or 1 as the directed flag of each graph", other.to_string()));
     }
     let directed = flags.iter().map(|&flag| flag == 1).collect();
     let vertex_offsets = source.array("vertex offsets")?;

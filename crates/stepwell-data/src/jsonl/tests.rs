@@ -108,7 +108,7 @@ fn broken_lines_are_explained() {
     );
     check(
         "{\"num_nodes\":268435456,\"src\":[],\"dst\":[]}",
-        "'num_nodes' of a row that lists so few numbers is 268435456, more than the limit of 1048576",
+        "'num_nodes', for the few numbers that the row lists, is 268435456, more than the limit of 1048576",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0],\"dst\":[2]}",
@@ -186,7 +186,7 @@ fn broken_lines_are_explained() {
     );
     check(
         &format!("{none},\"node_label\":[[1,2]]}}"),
-        "expected 2 lists in 'node_label', as many as vertices, found 1",
+        "expected 2 lists in 'node_label', one per vertex, found 1",
     );
     check(
         "{\"num_nodes\":2,\"src\":[0,0],\"dst\":[1,1],\"edge_label\":[1,2]}",
@@ -198,7 +198,7 @@ fn broken_lines_are_explained() {
     );
     check(
         &format!("{none},\"y\":1}}"),
-        "expected none in 'y', as in the rows before, found a number; give every row a class, or none: only some readers skip rows without a class ('train', 'evaluate', Untargeted::Skip in Rust) or keep them ('embed', 'predict', 'convert', Untargeted::Keep)",
+        "expected none in 'y', as in the rows before, found a number; give every row a class, or remove the class of every row (the commands 'train' and 'evaluate' skip rows without a class, 'embed', 'predict' and 'convert' keep them; in Rust: Untargeted::Skip, Untargeted::Keep)",
     );
     check(&format!("{none},\"y\":[1,\"a\"]}}"), "several targets must be numbers or 0/1, but 'y' holds 'a'");
     check(&format!("{none},\"y\":[]}}"), "expected at least one target in 'y', found an empty list");
@@ -224,10 +224,7 @@ fn broken_lines_are_explained() {
         &format!("{none},\"id\":7.5}}"),
         "expected a string or an integer in 'id', found floating point `7.5`",
     );
-    check(
-        &format!("{none},\"pos\":[1,2,3]}}"),
-        "expected 4 numbers in 'pos', as many as two per vertex, found 3",
-    );
+    check(&format!("{none},\"pos\":[1,2,3]}}"), "expected 4 numbers in 'pos', two per vertex, found 3");
     check(&format!("{none},\"directed\":1}}"), "expected true or false in 'directed', found integer `1`");
     check(&format!("{none},\"src\":[]}}"), "expected each key once, found a second 'src'");
     check(
@@ -249,7 +246,7 @@ fn an_edge_has_the_same_labels_wherever_it_is_listed() {
     };
     assert_eq!(
         second(&line("[[1,2],[1,3]]")),
-        "in.jsonl, line 2: edges 0 and 1 of the list both join 0 and 1, with different labels; give both directions the same, or make the graph directed"
+        "in.jsonl, line 2: edges 0 and 1 of the list both join 0 and 1, with different labels; give both directions the same values, or make the graph directed"
     );
     assert_eq!(
         second(&line("[1,1]")),

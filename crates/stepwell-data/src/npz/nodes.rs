@@ -76,7 +76,7 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
     };
     graphs.push(&list).map_err(|source| Error::Graph { place: edges.place.clone(), source })?;
 
-    let mut splits: Vec<Vec<Option<Part>>> = Vec::new();
+    let mut splits: Option<Vec<Vec<Option<Part>>>> = None;
     for (part, name) in MASKS {
         if !there.iter().any(|member| member == name) {
             continue;
@@ -89,9 +89,12 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
             [count, found] if found == vertices => count,
             _ => return wrong(&mask, &format!("a boolean for each of {vertices} vertices"), &shape),
         };
-        if splits.is_empty() {
-            splits = vec![vec![None; vertices]; count];
+        if splits.is_none() {
+            // Masks of no vertices declare any number of rows with no bytes.
+            let bytes = (vertices + size_of::<Vec<Option<Part>>>()) as u64;
+            allowance.spend(bytes.saturating_mul(count as u64), || mask.place.clone())?;
         }
+        let splits = splits.get_or_insert_with(|| vec![vec![None; vertices]; count]);
         if splits.len() != count {
             let expected = format!("{} rows, like the masks before", splits.len());
             return mask.malformed(expected, count.to_string());
@@ -105,6 +108,7 @@ pub(super) fn read<R: Read + Seek>(archive: &mut Archive<R>) -> Result<Dataset> 
             }
         }
     }
+    let splits = splits.unwrap_or_default();
     let rows: Vec<usize> = (0..vertices).filter(|&vertex| classes[vertex] != -1).collect();
     let known = Known { targets: Targets::integers(rows.iter().map(|&v| classes[v]).collect()), rows };
     Ok(Dataset { graphs: graphs.finish(), vertices: Some(Vertices { known, splits }), ..Dataset::default() })

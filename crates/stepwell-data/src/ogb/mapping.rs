@@ -39,7 +39,7 @@ pub(super) fn read<R: Read + Seek + Send>(
         ids.extend(id_column.and_then(|column| row.into_iter().nth(column)));
         Ok(())
     })?;
-    same_count(&place, graphs, "graphs, and a header", rows)?;
+    same_count(&place, graphs, "graphs (not counting the header)", rows)?;
     let has_smiles = header.iter().any(|name| name == "smiles");
     header.retain(|name| name != "smiles" && name != "mol_id");
     let target_names = if header.len() == targets { header } else { Vec::new() };

@@ -1,6 +1,5 @@
 //! Builds a [`Dataset`] from the tables.
 
-use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
@@ -9,22 +8,19 @@ use stepwell::targets::Targets;
 use super::source::Source;
 use super::values::{self, Values};
 use super::{mapping, split};
+use crate::archive::Files;
 use crate::dataset::Dataset;
 use crate::error::{Error, Place, Result, quote};
 use crate::text::{Columns, Tables, for_each_line, integer, integers, same_count};
 
 /// Reads a folder or a zip archive in OGB's raw layout.
 pub fn read(path: &Path) -> Result<Dataset> {
-    if path.is_dir() {
-        return assemble(Source::folder(path)?);
-    }
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    read_archive(file, &path.display().to_string())
+    assemble(Source::new(Files::at(path)?, path)?)
 }
 
 /// Reads a zip archive in OGB's raw layout; error messages call it `name`.
 pub fn read_archive(reader: impl Read + Seek + Send, name: &str) -> Result<Dataset> {
-    assemble(Source::zip(reader, name)?)
+    assemble(Source::new(Files::zip(reader, name)?, Path::new(name))?)
 }
 
 fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
@@ -84,7 +80,7 @@ fn within_reason(place: &Place, vertices: usize, lines: usize) -> Result<()> {
     if vertices <= limit {
         return Ok(());
     }
-    let what = "the number of vertices of a dataset that lists so few edges";
+    let what = "the number of vertices in a dataset with so few edges";
     Err(Error::TooLarge { place: place.clone(), what, limit: limit as u64, found: vertices as u64 })
 }
 

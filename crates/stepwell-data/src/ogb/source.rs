@@ -32,18 +32,8 @@ pub(super) struct Source<R> {
     pub(super) name: String,
 }
 
-impl Source<File> {
-    pub(super) fn folder(path: &Path) -> Result<Self> {
-        Self::new(Files::folder(path), path)
-    }
-}
-
 impl<R: Read + Seek + Send> Source<R> {
-    pub(super) fn zip(reader: R, name: &str) -> Result<Self> {
-        Self::new(Files::Zip(Archive::open(reader, name)?), Path::new(name))
-    }
-
-    fn new(files: Files<R>, path: &Path) -> Result<Self> {
+    pub(super) fn new(files: Files<R>, path: &Path) -> Result<Self> {
         let roots: Vec<String> = match &files {
             Files::Folder(_) => vec![String::new()],
             Files::Zip(archive) => {

@@ -188,7 +188,7 @@ fn what_is_wrong_is_told_with_its_line() {
     );
     check(
         &[("raw/num-node-list", "3\n4000000000\n2\n"), ("raw/node-feat", "none")],
-        "toy: the number of vertices of a dataset that lists so few edges is 4000000005, more than the limit of 1048960",
+        "toy: the number of vertices in a dataset with so few edges is 4000000005, more than the limit of 1048960",
     );
     check(
         &[("raw/node-feat", "5,0\n5\n7,0\n6,0\n5,0\n7,0\n")],

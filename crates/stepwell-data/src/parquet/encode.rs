@@ -111,7 +111,7 @@ fn check_offsets(dataset: &Dataset, range: &Range<usize>, place: &Place) -> Resu
     match vertex_numbers.max(edge_numbers).max(targets) {
         found if found > i32::MAX as u64 => Err(Error::TooLarge {
             place: place.clone(),
-            what: "the numbers in a column of one batch",
+            what: "the number of values in a column of one batch",
             limit: i32::MAX as u64,
             found,
         }),

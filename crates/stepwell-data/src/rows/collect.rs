@@ -108,10 +108,10 @@ impl<'a> Row<'a> {
     fn edges(&self) -> Result<EdgeList<'a>, Fault> {
         let vertices = self.num_vertices()?;
         let edges = self.src.len();
-        length(Key::Dst, Some(self.dst.len()), edges, "in 'src'")?;
-        length(Key::Weight, self.weight.map(<[f64]>::len), edges, "in 'src'")?;
-        labels(Key::EdgeLabel, self.edge_label, edges, "in 'src'")?;
-        labels(Key::NodeLabel, self.node_label, vertices, "vertices")?;
+        length(Key::Dst, Some(self.dst.len()), edges, "as many as in 'src'")?;
+        length(Key::Weight, self.weight.map(<[f64]>::len), edges, "as many as in 'src'")?;
+        labels(Key::EdgeLabel, self.edge_label, edges, "as many as in 'src'")?;
+        labels(Key::NodeLabel, self.node_label, vertices, "one per vertex")?;
         length(Key::Pos, self.pos.map(<[f64]>::len), vertices * 2, "two per vertex")?;
         Ok(EdgeList {
             num_vertices: vertices,
@@ -151,7 +151,7 @@ pub(super) fn vertices_within_reason(num_nodes: u64, numbers: u64) -> Result<usi
         return Err(Fault::TooLarge { what: "'num_nodes'", limit: MAX_VERTICES, found: num_nodes });
     }
     if num_nodes > listed {
-        let what = "'num_nodes' of a row that lists so few numbers";
+        let what = "'num_nodes', for the few numbers that the row lists,";
         return Err(Fault::TooLarge { what, limit: listed, found: num_nodes });
     }
     Ok(num_nodes as usize)
@@ -160,7 +160,7 @@ pub(super) fn vertices_within_reason(num_nodes: u64, numbers: u64) -> Result<usi
 fn length(key: Key, found: Option<usize>, expected: usize, like: &str) -> Result<(), Fault> {
     match found {
         Some(found) if found != expected => {
-            let expected = format!("{expected} numbers in '{}', as many as {like}", key.name());
+            let expected = format!("{expected} numbers in '{}', {like}", key.name());
             Err(Fault::new(expected, found.to_string()))
         }
         _ => Ok(()),
@@ -179,7 +179,7 @@ fn labels(key: Key, found: Option<(&[i32], usize)>, expected: usize, like: &str)
         1 => length(key, Some(values.len()), expected, like),
         _ if values.len() / width == expected => Ok(()),
         _ => {
-            let expected = format!("{expected} lists in '{}', as many as {like}", key.name());
+            let expected = format!("{expected} lists in '{}', {like}", key.name());
             Err(Fault::new(expected, (values.len() / width).to_string()))
         }
     }
@@ -306,7 +306,7 @@ impl Shape {
 }
 
 /// Advice about rows without a class.
-const LACKS: &str = "; give every row a class, or none: only some readers skip rows without a class ('train', 'evaluate', Untargeted::Skip in Rust) or keep them ('embed', 'predict', 'convert', Untargeted::Keep)";
+const LACKS: &str = "; give every row a class, or remove the class of every row (the commands 'train' and 'evaluate' skip rows without a class, 'embed', 'predict' and 'convert' keep them; in Rust: Untargeted::Skip, Untargeted::Keep)";
 
 /// The vertex features that a trained model expects of all graphs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -327,11 +327,11 @@ impl Expected {
     fn check(self, shape: &Shape) -> Result<(), Fault> {
         let found = shape.x.unwrap_or(0);
         if found != self.attributes {
-            let expected = format!("{} numbers per vertex in 'x', which the model expects", self.attributes);
+            let expected = format!("{} numbers per vertex in 'x' for this model", self.attributes);
             return Err(Fault::new(expected, found.to_string()));
         }
         if self.labels && shape.node_label.is_none() {
-            return Err(Fault::new("'node_label', which the model expects", "none"));
+            return Err(Fault::new("'node_label', which the model needs", "none"));
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Converts graphs to lists of edges.
 
-use stepwell::graph::{GraphBatch, GraphRef};
+use stepwell::graph::{GraphBatch, GraphRef, VertexAttributes};
 use stepwell::targets::Targets;
 
 use super::collect::vertices_within_reason;
 use super::{Key, MAX_TARGETS};
 use crate::dataset::{Dataset, Vertices};
 use crate::error::{Error, Place, Result};
+use crate::memory;
 
 /// The edges of graphs, in the form that rows list them.
 #[derive(Debug, Default)]
@@ -136,9 +137,14 @@ pub(crate) fn check_writable(dataset: &Dataset, place: &Place) -> Result<()> {
     if let Some(index) = coordinates.iter().position(|p| !p.iter().all(|v| v.is_finite())) {
         return Err(infinite("position of vertex", index, &coordinates[index]));
     }
+    let sparse = dataset.graphs.vertex_attributes().filter(|all| matches!(all, VertexAttributes::Sparse(_)));
     for graph in dataset.graphs.iter() {
+        let row = || place.row(graph.index() as u64);
         vertices_within_reason(graph.num_vertices() as u64, numbers_listed(dataset, graph))
-            .map_err(|fault| fault.at(place.row(graph.index() as u64)))?;
+            .map_err(|fault| fault.at(row()))?;
+        // A row lists zeros, too: as numbers, then as text or in a column.
+        let numbers = sparse.map_or(0, |all| all.width() as u64).saturating_mul(graph.num_vertices() as u64);
+        memory::ask(&row(), "its attributes, zeros included", numbers.saturating_mul(16))?;
     }
     Ok(())
 }

@@ -296,7 +296,7 @@ fn what_rows_cannot_hold_is_refused_before_anything_is_written() {
     let bare = stepwell::graph::Graph::new(&EdgeList::new((1 << 20) + 1, &[], &[])).unwrap();
     check(
         Dataset { graphs: bare.into_batch(), ..Dataset::default() },
-        "out, row 0: 'num_nodes' of a row that lists so few numbers is 1048577, more than the limit of 1048576",
+        "out, row 0: 'num_nodes', for the few numbers that the row lists, is 1048577, more than the limit of 1048576",
     );
     assert!(check_writable(&whole, &Place::file("out")).is_ok());
 }

@@ -1,6 +1,5 @@
 //! Reads a [`Dataset`] from the text files.
 
-use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
 
@@ -8,22 +7,19 @@ use stepwell::targets::Targets;
 
 use super::edges::{self, Edges, Layout};
 use super::source::Source;
+use crate::archive::Files;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result, quote};
 use crate::text::{Columns, Rows, Tables, integers, labels, reals, same_count};
 
 /// Reads a folder or a zip archive in the TU Dortmund layout.
 pub fn read(path: &Path) -> Result<Dataset> {
-    if path.is_dir() {
-        return assemble(Source::folder(path)?);
-    }
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    read_archive(file, &path.display().to_string())
+    assemble(Source::new(Files::at(path)?)?)
 }
 
 /// Reads a zip archive in the TU Dortmund layout; error messages call it `name`.
 pub fn read_archive(reader: impl Read + Seek + Send, name: &str) -> Result<Dataset> {
-    assemble(Source::zip(reader, name)?)
+    assemble(Source::new(Files::zip(reader, name)?)?)
 }
 
 fn assemble<R: Read + Seek + Send>(mut source: Source<R>) -> Result<Dataset> {
@@ -107,8 +103,9 @@ fn read_layout<R: Read + Seek + Send>(source: &mut Source<R>) -> Result<(Layout,
     // billions.
     let most = graph_of.len() + EMPTY_GRAPHS;
     if targets.is_empty() && graphs > most {
-        let expected =
-            format!("a graph number of at most {most} (vertices, and {EMPTY_GRAPHS} graphs without any)");
+        let expected = format!(
+            "a graph number of at most {most} (the number of vertices plus {EMPTY_GRAPHS} empty graphs)"
+        );
         return Err(Error::malformed(place.line(graph_of.len() as u64), expected, graphs.to_string()));
     }
     Ok((Layout::new(graph_of, graphs), targets))

@@ -1,10 +1,8 @@
 //! Finds the files of the dataset in a folder or archive.
 
-use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::Path;
 
-use crate::archive::{Archive, Files, Opened};
+use crate::archive::{Files, Opened};
 use crate::error::{Error, Place, Result};
 
 /// The files of one dataset.
@@ -17,18 +15,8 @@ pub(super) struct Source<R> {
     prefix: String,
 }
 
-impl Source<File> {
-    pub(super) fn folder(path: &Path) -> Result<Self> {
-        Self::new(Files::folder(path))
-    }
-}
-
 impl<R: Read + Seek + Send> Source<R> {
-    pub(super) fn zip(reader: R, name: &str) -> Result<Self> {
-        Self::new(Files::Zip(Archive::open(reader, name)?))
-    }
-
-    fn new(files: Files<R>) -> Result<Self> {
+    pub(super) fn new(files: Files<R>) -> Result<Self> {
         let names = files.paths()?;
         let prefix = find_prefix(&names, files.place())?;
         Ok(Self { files, names, asked: Vec::new(), prefix })

@@ -36,10 +36,10 @@ pub fn lost(dataset: &Dataset) -> Vec<&'static str> {
 pub fn write(dataset: &Dataset, path: &Path, zipped: bool) -> Result<()> {
     let last_vertices = dataset.graphs.iter().last().map_or(0, |graph| graph.num_vertices());
     if last_vertices == 0 {
-        return Err(Error::Unsupported(
-            "the TU Dortmund layout cannot hold an empty dataset, or one whose last graph has no vertices; write .jsonl or .parquet"
-                .into(),
-        ));
+        return Err(Error::Unsupported(format!(
+            "{}: the TU Dortmund layout cannot hold an empty dataset, or one whose last graph has no vertices; write .jsonl or .parquet",
+            path.display()
+        )));
     }
     check_targets(dataset, path)?;
     let name = file_name(dataset, path);

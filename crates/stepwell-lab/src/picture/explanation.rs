@@ -38,8 +38,9 @@ impl Shares {
     /// Extracts one column of an explanation.
     pub fn of(subject: &Subject<'_>, explanation: &Explanation, column: usize) -> Result<Self> {
         if column >= explanation.intercept.len() {
-            let (limit, found) = ((explanation.intercept.len() as u64).saturating_sub(1), column as u64);
-            return Err(stepwell::Error::TooLarge { what: "column to explain", limit, found }.into());
+            let expected = format!("a column below {}", explanation.intercept.len());
+            let (name, found) = ("column to explain", column.to_string());
+            return Err(stepwell::Error::BadOption { name, expected, found }.into());
         }
         let n = subject.graph.num_vertices();
         let mut all = Array2::<f64>::zeros((n, explanation.intercept.len()));

@@ -243,7 +243,7 @@ fn groups_stay_together() {
     }
     let many = Protocol { folds: 12, ..protocol(0) };
     let refused = judged(&dataset, &subject, many, &Run::default(), None).unwrap_err().to_string();
-    assert_eq!(refused, "splits: expected 2 to 11 folds, the number of groups, found 12");
+    assert_eq!(refused, "splits: expected 2 to 11 folds for 11 groups, found 12");
 }
 
 #[test]

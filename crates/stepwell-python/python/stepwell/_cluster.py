@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor
 from ._reservoir import PyramidalReservoir
 from ._stepwell import RawCensus, RawDraw, RawFeatureFit, RawModel, RawReadoutFit, RawRows, decode_classes
-from ._targets import as_labels, binary_weights
+from ._targets import as_labels, binary_weights, is_gap
 
 _TRAINABLE = "a PyramidalReservoirClassifier or PyramidalReservoirRegressor"
 
@@ -38,7 +38,7 @@ class Plan:
 
     #: The fitted model.
     model: RawModel
-    #: Whether a row that cannot be used ends the work.
+    #: Whether to skip a row that cannot be used; otherwise it is an error.
     skip_bad: bool = False
     #: Input columns to keep.
     keep: tuple = ()
@@ -178,8 +178,12 @@ class Target:
         """The rows with a target, and their targets."""
         columns = [_column(table, name).take(pa.array(rows)) for name in self.names]
         if self.kind == "classes":
-            known = np.flatnonzero(columns[0].is_valid())
-            return known, columns[0].take(pa.array(known)).to_pylist()
+            if not _is_any(columns[0].type, *_NUMBERS, *_STRINGS):
+                expected = "a column of integers, floats, booleans or strings"
+                raise ValueError(f"{self.names[0]}: expected {expected}, found {columns[0].type}")
+            labels = columns[0].to_pylist()
+            known = np.flatnonzero([not is_gap(label) for label in labels])
+            return known, [labels[row] for row in known]
         values = [self._numbers(name, column) for name, column in zip(self.names, columns)]
         values = np.column_stack(values) if values[0].ndim == 1 else values[0]
         known = np.flatnonzero(~np.isnan(values).all(axis=1))
@@ -187,15 +191,30 @@ class Target:
 
     def _numbers(self, name, column):
         """Numbers with NaN for null, or rows of numbers if the column holds lists."""
-        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
-            rows = [[None] * self.width if row is None else row for row in column.to_pylist()]
-            wrong = next((row for row in rows if len(row) != self.width), None)
-            if wrong is not None:
-                raise ValueError(f"{name}: expected {self.width} targets in every row, found {len(wrong)}")
-            return np.array([[np.nan if value is None else value for value in row] for row in rows]).reshape(-1, self.width)
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
-            raise ValueError(f"{name}: expected a column of numbers (0 and 1 for classes), found {column.type}")
-        return np.array([np.nan if value is None else float(value) for value in column.to_pylist()])
+        lists = _is_any(column.type, *_LISTS)
+        if not _is_any(column.type.value_type if lists else column.type, *_NUMBERS):
+            wanted = "lists of numbers" if self.width > 1 else "numbers"
+            raise ValueError(f"{name}: expected a column of {wanted} (0 and 1 for classes), found {column.type}")
+        rows = column.to_pylist()
+        if not lists:
+            return np.array([np.nan if value is None else float(value) for value in rows])
+        rows = [[None] * self.width if row is None else row for row in rows]
+        wrong = next((row for row in rows if len(row) != self.width), None)
+        if wrong is not None:
+            raise ValueError(f"{name}: expected {self.width} targets in every row, found {len(wrong)}")
+        known = [[np.nan if value is None else value for value in row] for row in rows]
+        return np.array(known, dtype=np.float64).reshape(-1, self.width)
+
+
+#: Arrow's types of numbers, strings and lists, by name. A column of nulls has a type of its own.
+_NUMBERS = ("integer", "floating", "boolean", "null")
+_STRINGS = ("string", "large_string", "string_view")
+_LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+
+
+def _is_any(kind, *names):
+    checks = (getattr(pa.types, f"is_{name}", None) for name in names)  # pyarrow gains types
+    return any(check is not None and check(kind) for check in checks)
 
 
 def _column(table, name):
@@ -203,6 +222,37 @@ def _column(table, name):
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+@dataclass(frozen=True)
+class First:
+    """Finds the first row whose value of a column is not blank, as a mapping."""
+
+    column: str
+    blank: tuple
+
+    def __call__(self, tables):
+        for table in tables:
+            values = _column(table, self.column).to_pylist()
+            for at, value in enumerate(values):
+                if value not in self.blank:
+                    return pickle.dumps(table.slice(at, 1).to_pylist()[0])
+        return pickle.dumps(None)
+
+    @staticmethod
+    def merged(states):
+        """The first of several states that has a row."""
+        return next((state for state in states if pickle.loads(state) is not None), pickle.dumps(None))
+
+
+def _first(cluster, column, *blank):
+    """The first row whose value of a column is not blank; the first row if there is none."""
+    row = cluster.first
+    value = row.get(column)
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    if column not in row or value not in blank:
+        return row
+    return pickle.loads(cluster.reduce(First(column, blank))) or row
 
 
 @dataclass(frozen=True)
@@ -329,9 +379,9 @@ def reduced(states, merged):
 
 
 def _surveyed(cluster, options, skip_bad, target=None):
-    row = cluster.first
-    if row is None:
+    if cluster.first is None:
         raise ValueError("data: expected at least one graph, found none")
+    row = _first(cluster, "num_nodes", None, 0)  # a graph without vertices may lack features
     width, labels = int(row.get("x_dim") or 0), row.get("node_label") is not None
     return pickle.loads(cluster.reduce(Survey(options, (width, labels), skip_bad, target)))
 
@@ -355,7 +405,8 @@ def fit(cluster, model, skip_bad=False):
     ``job.merged``, in a tree that does not depend on the workers.
     """
     model = _copied(model, PyramidalReservoir, "a PyramidalReservoir")
-    options, row = model._checked(), cluster.first
+    options = model._checked()
+    row = _first(cluster, "num_nodes", None, 0) if cluster.first else None
     width = int(row.get("x_dim") or 0) if row else 0
     model.skipped_ = 0
     # Raw attributes alone need no pass over the graphs.
@@ -369,13 +420,14 @@ def fit(cluster, model, skip_bad=False):
     return model
 
 
-def _target(first, model, y):
-    """The targets, inferred from the first row."""
+def _target(cluster, model, y):
+    """The targets, inferred from the first row with a target."""
     names = (y,) if isinstance(y, str) else tuple(y)
-    missing = [name for name in names if name not in first]
+    missing = [name for name in names if name not in cluster.first]
     if missing or not names:
-        raise ValueError(f"y: expected a column {missing[0] if missing else 'name'!r}, found {', '.join(first)}")
-    listed = first[names[0]] if len(names) == 1 else None
+        found = ", ".join(cluster.first)
+        raise ValueError(f"y: expected a column {missing[0] if missing else 'name'!r}, found {found}")
+    listed = _first(cluster, names[0], None, [])[names[0]] if len(names) == 1 else None
     several = len(names) > 1 or isinstance(listed, (list, tuple, np.ndarray))
     width = len(listed) if several and len(names) == 1 else len(names)
     kind = "numbers"
@@ -389,7 +441,7 @@ def train(cluster, model, y="y", skip_bad=False):
     model = _copied(model, (PyramidalReservoirClassifier, PyramidalReservoirRegressor), _TRAINABLE)
     if cluster.first is None:
         raise ValueError("data: expected at least one graph, found none")
-    target = _target(cluster.first, model, y)
+    target = _target(cluster, model, y)
     names = list(target.names) if len(target.names) == target.width and target.names != ("y",) else []
     options = model._checked()
     found = _surveyed(cluster, options, skip_bad, target)

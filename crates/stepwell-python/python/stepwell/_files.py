@@ -17,6 +17,9 @@ SUMMED_ROWS = 10_000
 #: The largest number of sums; with more rows, each sum has more rows.
 MOST_SUMS = 4096
 
+#: The largest number of tasks that a cluster is given.
+_MOST_TASKS = 10_000
+
 #: The size in memory of the pieces in which a row group is processed, in bytes.
 _PIECE_BYTES = 32 << 20
 
@@ -56,7 +59,8 @@ class RowGroups:
                     self.first = next(read(self.tasks[-1], limit=1)).to_pylist()[0]
         #: The number of rows.
         self.rows = position
-
+        #: The number of partitions that the row groups are distributed in.
+        self.partitions = min(max(len(self.tasks), 1), _MOST_TASKS)
 
     def sums(self):
         """The row groups that are summed together: lists of tasks, in order."""

@@ -3,11 +3,13 @@
 import numbers
 import warnings
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from ._graphs import Graph, kind_of
+from ._stepwell import DirectionsDiffer
 from ._types import AnyGraph
 
 
@@ -109,20 +111,33 @@ def _reader(value):
     if hasattr(value, "edge_index"):  # of a whole dataset, those of all its graphs
         return None if callable(getattr(value, "indices", None)) else _from_pyg
     if hasattr(value, "adj") and hasattr(value, "nodes") and hasattr(value, "is_multigraph"):
-        return _from_dgl if hasattr(value, "ndata") else _from_networkx
+        return _from_dgl if hasattr(value, "ndata") else partial(_from_listed, _networkx)
     if hasattr(value, "get_edgelist") and hasattr(value, "vs"):
-        return _from_igraph
+        return partial(_from_listed, _igraph)
     if hasattr(value, "ndata") and hasattr(value, "edata"):
         return _from_dgl
     return None
 
 
-def _from_networkx(graph, features, label, weight, edge_label, edge_attr):
+def _networkx(graph):
     position = {vertex: at for at, vertex in enumerate(graph)}
     listed = list(graph.edges(data=True))
     ends = np.array([(position[u], position[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2).T
     data = [(vertex, graph.nodes[vertex]) for vertex in graph]
-    edges = [((u, v), held) for u, v, held in listed]
+    return ends, data, [((u, v), held) for u, v, held in listed]
+
+
+def _igraph(graph):
+    # igraph stores every attribute for every vertex and edge, with None for missing values.
+    held = lambda item: {name: value for name, value in item.attributes().items() if value is not None}
+    data = [(vertex.index, held(vertex)) for vertex in graph.vs]
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T
+    return ends, data, [(edge.tuple, held(edge)) for edge in graph.es]
+
+
+def _from_listed(listed, graph, features, label, weight, edge_label, edge_attr):
+    """A graph of a library that stores attributes per vertex and edge; ``listed`` returns them and the edges."""
+    ends, data, edges = listed(graph)
     _warn_of_unused_vertices(data, features, label)
     _warn_of_unused_edges(edges, weight, edge_label, edge_attr)
     rows = _columns(data, "x" if features is None and any("x" in held for _, held in data) else features)
@@ -130,28 +145,7 @@ def _from_networkx(graph, features, label, weight, edge_label, edge_attr):
         ends,
         rows,
         feature_names=_names(features, rows),
-        num_nodes=len(position),
-        weights=_weights(edges, weight),
-        labels=_whole(data, label),
-        edge_label=_whole(edges, edge_label, "edge"),
-        edge_attr=_columns(edges, edge_attr, "edge"),
-        directed=graph.is_directed(),
-    )
-
-
-def _from_igraph(graph, features, label, weight, edge_label, edge_attr):
-    # igraph stores every attribute for every vertex and edge, with None for missing values.
-    held = lambda item: {name: value for name, value in item.attributes().items() if value is not None}
-    data = [(vertex.index, held(vertex)) for vertex in graph.vs]
-    edges = [(edge.tuple, held(edge)) for edge in graph.es]
-    _warn_of_unused_vertices(data, features, label)
-    _warn_of_unused_edges(edges, weight, edge_label, edge_attr)
-    rows = _columns(data, "x" if features is None and any("x" in held for _, held in data) else features)
-    return Graph(
-        np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T,
-        rows,
-        feature_names=_names(features, rows),
-        num_nodes=graph.vcount(),
+        num_nodes=len(data),
         weights=_weights(edges, weight),
         labels=_whole(data, label),
         edge_label=_whole(edges, edge_label, "edge"),
@@ -168,13 +162,11 @@ def _either_way(edges, **parts):
     """A graph of a library that lists both directions of edges; directed if their data differ."""
     try:
         return Graph(edges, **parts)
-    except ValueError as error:
-        if "give both directions the same" not in str(error):
-            raise
-    warnings.warn(
-        "the two directions of an edge have different labels or attributes; the graph is read as directed",
-        stacklevel=5,
-    )
+    except DirectionsDiffer:
+        warnings.warn(
+            "the two directions of an edge have different labels or attributes; the graph is read as directed",
+            stacklevel=5,
+        )
     return Graph(edges, **parts, directed=True)
 
 

@@ -31,12 +31,13 @@ class Graph:
     weights : array of shape (E,), optional
         Edge weights, if ``edges`` is an array.
     labels : integer array of shape (N,) or (N, L), optional
-        One integer per vertex, its category, or several. A model has a one-hot
-        column for every label of its training graphs.
+        The category of each vertex, or a row of several categories. A model has a
+        one-hot column for every label of its training graphs.
     edge_label : integer array of shape (E,) or (E, L), optional
-        One integer per listed edge, its category, or several. An edge that is
-        listed more than once must have the same labels each time. A matrix must be
-        a CSR matrix in canonical format; its stored entries are the listed edges.
+        The category of each listed edge, or a row of several categories. An edge
+        that is listed more than once must have the same labels each time. If
+        ``edges`` is a matrix, its stored entries are the listed edges; it must then
+        be a CSR matrix in canonical format.
     edge_attr : array of shape (E,) or (E, A), optional
         One number per listed edge, or several, by the same rules.
     directed : bool
@@ -304,7 +305,7 @@ def _from_edge_index(edges):
 def _as_vertices(values):
     if values.size and (values.min() < 0 or values.max() >= 2**32 - 1):
         outside = values[(values < 0) | (values >= 2**32 - 1)][0]
-        raise ValueError(f"edges: expected vertex numbers from 0, found {outside}")
+        raise ValueError(f"edges: expected vertex numbers from 0 to 2**32 - 2, found {outside}")
     return np.ascontiguousarray(values, dtype=np.uint32)
 
 
@@ -374,5 +375,5 @@ def _agree(name, value, unit, size):
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise TypeError(f"{name}: expected an integer, found {type(value).__name__}")
     if value < 0 or value >= 2**32 or (size is not None and value != size):
-        raise ValueError(f"{name}: expected {'at least 0' if size is None else size} {unit}, found {value}")
+        raise ValueError(f"{name}: expected {'0 to 2**32 - 1' if size is None else size} {unit}, found {value}")
     return int(value)

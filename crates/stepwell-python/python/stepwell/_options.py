@@ -34,7 +34,7 @@ _SPELLED = {
         'Literal["balanced", "auto"] | Mapping[Any, float] | None',
         "Weight of the graphs of a class: None (equal weight for all graphs), \"balanced\" (equal weight for "
         "all classes), \"auto\" (None, balanced or a blend, whichever has the best leave-one-out ``metric``; "
-        "None if there are more than three targets), or a weight for each label.",
+        "None if that is accuracy, or if there are more than three targets), or a weight for each label.",
     ),
 }
 
@@ -66,6 +66,12 @@ _OWN = {
 def spelled(name: str) -> str:
     """The name of an option as a parameter."""
     return _SPELLED[name][0] if name in _SPELLED else name
+
+
+def set_by_user(options: dict[str, Any]) -> list[str]:
+    """The options with a value that no preset has."""
+    presets = [preset_options(name) for name in ("accurate", "paper", "reference", "vertices")]
+    return [name for name, value in options.items() if all(value != preset[name] for preset in presets)]
 
 
 def defaults(groups: tuple[str, ...], preset: str, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -128,7 +134,7 @@ def _rows():
             name, annotation, doc = _SPELLED[name]
         if name in CHOSEN:
             annotation += " | None"
-            doc += " None is the value that ``choose`` finds, or else the default of the preset."
+            doc += " None means the value that ``choose`` finds, or the default of the preset if ``choose`` does not list the option."
         yield group, name, annotation, re.sub("`+", "``", doc)
     for name, (annotation, _, doc) in _OWN.items():
         yield "Model", name, annotation, doc

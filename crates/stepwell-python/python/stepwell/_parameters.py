@@ -61,7 +61,7 @@ class RegressorParameters(ReservoirParameters, total=False):
     wl_rounds: int
     wl_weight: float | None
     gaussian_width: float | None
-    choose: Literal["structure", "normalize", "wl-weight", "wl_weight", "gaussian-width", "gaussian_width"] | Sequence[Literal["structure", "normalize", "wl-weight", "wl_weight", "gaussian-width", "gaussian_width"]]
+    choose: Literal["structure", "normalize", "wl-weight", "gaussian-width"] | Sequence[Literal["structure", "normalize", "wl-weight", "gaussian-width"]]
 
 
 class ClassifierParameters(RegressorParameters, total=False):

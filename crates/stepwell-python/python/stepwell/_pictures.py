@@ -237,8 +237,8 @@ def plot_explanation(
     model with landmarks, the intercept is the decision value of a graph with the
     mean vector of the training graphs. Integrated gradients distribute the
     difference over the vertices. The vertices that have a Weisfeiler–Lehman colour
-    share its contribution equally. For a maximum, each unit's contribution belongs
-    to the vertex with the maximum.
+    share its contribution equally. With the aggregate "max", the contribution of a
+    unit belongs to the vertex where the unit has its maximum.
 
     For a model of vertices, the decision value is that of one ``vertex``. The
     intercept is its decision value if no vertex has any input, and the contribution
@@ -287,7 +287,7 @@ def plot_explanation(
     if of_vertices and vertex is None:
         raise TypeError("vertex: the model predicts vertices; expected the vertex to explain, found none")
     if not of_vertices and vertex is not None:
-        raise TypeError("vertex: the model predicts graphs, not vertices")
+        raise TypeError("vertex: the model predicts graphs, not vertices; remove vertex=")
     features = model._model.molecules
     if features is not None and (isinstance(graph, str) or type(graph).__module__.startswith("rdkit.")):
         from .molecules._read import for_estimator

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._batches import as_input, molecule_features
 from ._coarsen import warn_of_directions, warn_of_losses
 from ._datasets import seed_of
-from ._options import CHOSEN, OF_VERTICES, frozen, spelled, unset, with_parameters
+from ._options import CHOSEN, OF_VERTICES, frozen, set_by_user, spelled, unset, with_parameters
 from ._parameters import ReservoirParameters
 from ._progress import Progress
 from ._stepwell import RawModel, check_options, preset_options
@@ -252,7 +252,10 @@ class PyramidalReservoir(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return Progress(self.verbose, "embedding" if pooled == "none" else "pooling and embedding", len(batch))
 
     def _warn_of_inputs(self, batch, stacklevel):
-        """Warns of parts of the training graphs that the model does not use."""
+        """Warns of options, and of parts of the training graphs, that the model does not use."""
+        for name in set_by_user(self._model.options):
+            if needs := self._model.lacks(name):
+                warnings.warn(f"{name} has no effect unless {needs[0]} is {needs[1]}", stacklevel=stacklevel)
         constant = self._model.features.get("ignored", 0)
         if constant:
             warnings.warn(f"all {constant} vertex features are constant and were ignored", stacklevel=stacklevel)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "DirectionsDiffer",
     "RawBatch",
     "RawCensus",
     "RawDataset",
@@ -62,6 +63,8 @@ _Targets: TypeAlias = list[bool] | list[int] | list[float] | list[str] | _Floats
 #: Called with the number of finished graphs.
 _Report: TypeAlias = Callable[[int], object]
 _Options: TypeAlias = dict[str, Any]
+
+class DirectionsDiffer(ValueError): ...
 
 @final
 class RawGraph:
@@ -197,6 +200,7 @@ class RawModel:
     def unknown_labels(self, graphs: RawBatch) -> int: ...
     def unknown_edge_labels(self, graphs: RawBatch) -> int: ...
     def ignored_of_edges(self, graphs: RawBatch) -> str | None: ...
+    def lacks(self, option: str) -> tuple[str, str] | None: ...
     @property
     def gates(self) -> list[tuple[_Floats, _Floats, _Floats]] | None: ...
     @property

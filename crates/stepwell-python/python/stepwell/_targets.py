@@ -63,7 +63,7 @@ def binary_weights(weights):
     """The weights of 0 and 1 in several targets, from a mapping."""
     for label in weights:
         if label not in (0, 1):
-            raise ValueError(f"class_weight: expected weights of 0 and 1 for several targets, found one of {label!r}")
+            raise ValueError(f"class_weight: expected weights for the labels 0 and 1 of several targets, found one for {label!r}")
     return [float(weights.get(label, 1.0)) for label in (0, 1)]
 
 
@@ -195,6 +195,18 @@ def known_vertices(sizes, y, mask=None, alone=False):
             known[np.flatnonzero(known)[~kept]] = False
             values = values[kept]
     return np.flatnonzero(known).tolist(), values, names
+
+
+def vertex_weights(sizes, weights, alone=False):
+    """The weights of all vertices, given as a list with an array per graph, or as an array if a
+    graph is ``alone`` or the only one."""
+    flat = weights.ndim == 1 if hasattr(weights, "ndim") else all(np.ndim(part) == 0 for part in weights)
+    alone = alone or (len(sizes) == 1 and flat)
+    parts = _per_graph("sample_weight", weights, sizes, alone)
+    for graph, (part, size) in enumerate(zip(parts, sizes)):
+        if part.size != size:
+            raise ValueError(f"sample_weight: expected one number per vertex for graph {graph}, found an array of shape {part.shape}")
+    return np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts] or [np.zeros(0)])
 
 
 def is_gap(value):

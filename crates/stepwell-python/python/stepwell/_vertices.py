@@ -16,7 +16,7 @@ from ._options import OF_GRAPHS, with_parameters
 from ._parameters import NodeClassifierParameters, NodeRegressorParameters
 from ._readout import PyramidalReservoirClassifier, PyramidalReservoirRegressor, _WithReadout
 from ._reservoir import _threads
-from ._targets import accuracy_of_known, known_vertices, r2_of_known
+from ._targets import accuracy_of_known, known_vertices, r2_of_known, vertex_weights
 from ._types import AnyGraph, AnyGraphs, Floats
 
 
@@ -27,18 +27,13 @@ class _OfVertices(_WithReadout):
 
     def _known(self, batch, y, mask, sample_weight, given, alone):
         """The vertices with a target, their targets, the names of the targets, and their weights."""
+        if sample_weight is not None:
+            sample_weight = vertex_weights(batch.sizes(), sample_weight, alone)
         if y is None:
             y, mask = _carried(given, "y", mask)
             alone = False
         rows, values, names = known_vertices(batch.sizes(), y, mask, alone)
-        if sample_weight is not None:
-            weights = [sample_weight] if alone else list(sample_weight)
-            weights = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in weights])
-            if len(weights) != sum(batch.sizes()):
-                expected = sum(batch.sizes())
-                raise ValueError(f"sample_weight: expected {expected} values, one per vertex, found {len(weights)}")
-            sample_weight = np.ascontiguousarray(weights[rows])
-        return rows, values, names, sample_weight
+        return rows, values, names, None if sample_weight is None else np.ascontiguousarray(sample_weight[rows])
 
     def _each(self, graphs, method):
         """The result of a method for all vertices: an array for one graph, a list of arrays for several."""
@@ -68,7 +63,7 @@ class _OfVertices(_WithReadout):
             The training vertices. With a mask, -1 is an ordinary label. If y is
             omitted, ``data.train_mask`` if it exists.
         sample_weight : array of float, or list of arrays, optional
-            The weight of each vertex.
+            The weight of each vertex, in the form of y.
         """
         given, alone = _as_list(graphs)
         batch = self._given(given)
@@ -99,10 +94,10 @@ class _OfVertices(_WithReadout):
     def explain(self, graph: AnyGraph, vertex: int) -> tuple[Floats, Floats]:  # type: ignore[override]
         """Splits the decision values or predictions of one vertex into contributions.
 
-        The intercept is the model's output for the vertex if no vertex has any input; the
+        The intercept is the model's output for the vertex if no vertex has any input. The
         contribution of a vertex is that of its inputs. Intercept and contributions add up
-        to the decision values: each tanh, and a readout that is not linear, is replaced by
-        the secant from that reference to its value.
+        to the decision values. For this, the explanation replaces each tanh, and a readout
+        that is not linear, by its secant between the states without and with inputs.
         :func:`plot_explanation` draws them. Needs the solver "jacobi", the default here.
 
         Parameters

@@ -31,9 +31,6 @@ __all__ = ["embed", "fit", "predict", "train"]
 _Data: TypeAlias = ray.data.Dataset | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
 
-#: The largest number of tasks.
-_MOST_TASKS = 10_000
-
 
 def embed(
     data: _Data,
@@ -72,7 +69,7 @@ def embed(
     source = _source(data, ray_options)
     model = PyramidalReservoir() if model is None else model
     plan = _cluster.fitted_plan(source, model, skip_bad, dict.fromkeys(["id", "y", *keep]))
-    return source.map(partial(_embed, plan))
+    return source.map(partial(_cluster.embed, plan))
 
 
 def fit(
@@ -94,9 +91,9 @@ def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad:
     The result equals that of ``stepwell train`` on the same rows on one machine: the same
     choices, landmarks, scales and penalty; decision values differ by rounding. The same
     row groups give the same bytes, whatever the number of workers. With landmarks, workers
-    read the graphs four times, and once more if structure columns are chosen: to survey
-    and sample them, and to embed them for landmarks, for moments and for leave-one-out
-    errors. Workers send sums, which other workers merge.
+    read the graphs four times: once to survey and sample them, and three times to embed
+    them, for landmarks, for moments and for leave-one-out errors. They read the graphs once
+    more if structure columns are chosen. Workers send sums, which other workers merge.
 
     Parameters
     ----------
@@ -143,15 +140,7 @@ def predict(
         ``keep`` that exist.
     """
     plan = _cluster.trained_plan(model, skip_bad=skip_bad, keep=tuple(dict.fromkeys(["id", "y", *keep])))
-    return _source(data, ray_options).map(partial(_predict, plan))
-
-
-def _predict(plan, tables):
-    yield from _cluster.predict(plan, tables)
-
-
-def _embed(plan, tables):
-    yield from _cluster.embed(plan, tables)
+    return _source(data, ray_options).map(partial(_cluster.predict, plan))
 
 
 def _source(data, ray_options):
@@ -188,7 +177,7 @@ class _Rows:
                 execution.preserve_order = before
         return self._blocks
 
-    #: What makes tables of a part.
+    #: Reads a part as tables.
     tables: Callable[[Any], Iterator[Any]] = staticmethod(_iter_of_one)
 
     def reduce(self, job):
@@ -244,8 +233,7 @@ class _Files(_Rows):
     def __init__(self, paths, ray_options):
         groups = _files.RowGroups(paths)
         self._options, self.first, self.parts = ray_options, groups.first, groups.sums
-        blocks = min(max(len(groups.tasks), 1), _MOST_TASKS)
-        self._dataset = ray.data.from_items(groups.tasks, override_num_blocks=blocks)
+        self._dataset = ray.data.from_items(groups.tasks, override_num_blocks=groups.partitions)
 
     tables = staticmethod(_files.read_all)
 

@@ -41,9 +41,6 @@ from ._reservoir import PyramidalReservoir
 
 __all__ = ["embed", "fit", "predict", "train"]
 
-#: The largest number of tasks.
-_MOST_TASKS = 10_000
-
 _Data: TypeAlias = DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _Model = TypeVar("_Model", PyramidalReservoirClassifier, PyramidalReservoirRegressor)
 
@@ -81,7 +78,7 @@ def embed(
     plan = _cluster.fitted_plan(source, model, skip_bad, kept)
     number = T.DoubleType() if plan.value_type == pa.float64() else T.FloatType()
     made = {"embedding": T.ArrayType(number, containsNull=False)}
-    return source.map(partial(_embed, plan), _schema(kept, made, skip_bad))
+    return source.map(partial(_cluster.embed, plan), _schema(kept, made, skip_bad))
 
 
 def _kept(source, keep):
@@ -111,10 +108,11 @@ def train(data: _Data, model: _Model, *, y: str | Sequence[str] = "y", skip_bad:
     The result equals that of ``stepwell train`` on the same rows on one machine: the same
     choices, landmarks, scales and penalty; decision values differ by rounding. The same
     row groups give the same bytes, whatever the number of workers. With landmarks, workers
-    read the graphs four times, and once more if structure columns are chosen: to survey
-    and sample them, and to embed them for landmarks, for moments and for leave-one-out
-    errors. Workers send sums, which other workers merge. The last sums pass through the driver, whose
-    ``spark.driver.memory`` must hold them twice.
+    read the graphs four times: once to survey and sample them, and three times to embed
+    them, for landmarks, for moments and for leave-one-out errors. They read the graphs once
+    more if structure columns are chosen. Workers send sums, which other workers merge.
+    The last sums pass through the driver, whose ``spark.driver.memory`` must hold them
+    twice.
 
     Parameters
     ----------
@@ -162,11 +160,7 @@ def predict(
     kept = _kept(source, keep)
     plan = _cluster.trained_plan(model, skip_bad=skip_bad, keep=tuple(kept))
     made = {name: from_arrow_type(kind) for name, kind in plan.answers.items()}
-    return source.map(partial(_predict, plan), _schema(kept, made, skip_bad))
-
-
-def _predict(plan, tables):
-    yield from _cluster.predict(plan, tables)
+    return source.map(partial(_cluster.predict, plan), _schema(kept, made, skip_bad))
 
 
 def _source(data):
@@ -214,7 +208,7 @@ class _Files(_Rows):
         tasks = session.createDataFrame(rows, "path string, group long, row long, position long")
         self._session, self._groups = session, groups
         # A worker receives only its own row groups; neighbours in a file stay together.
-        self._tasks = tasks.repartitionByRange(min(max(len(rows), 1), _MOST_TASKS), "position", "group")
+        self._tasks = tasks.repartitionByRange(groups.partitions, "position", "group")
 
     def type_of(self, name):
         if name in self._schema.names:
@@ -258,10 +252,6 @@ def _on_groups(work, batches):
     tasks = (task for batch in batches for task in batch.to_pylist())
     for table in work(table for task in tasks for table in _files.read(task)):
         yield from table.combine_chunks().to_batches()
-
-
-def _embed(plan, tables):
-    yield from _cluster.embed(plan, tables)
 
 
 #: The schema of the states that workers return.

@@ -209,10 +209,8 @@ pub enum Choose {
     /// Whether the adjacency matrix is normalised.
     Normalize,
     /// The weight of the Weisfeiler–Lehman colours in the kernel.
-    #[serde(alias = "wl_weight")]
     WlWeight,
     /// The width of the Gaussian kernel.
-    #[serde(alias = "gaussian_width")]
     GaussianWidth,
 }
 

@@ -69,9 +69,9 @@ pub struct ModelConfig {
     Model recurrence: Recurrence = Recurrence::Dense;
     /// Pattern of the input matrix `V`.
     Model input_pattern: InputPattern = InputPattern::Uniform;
-    /// How labels and attributes of edges change the states that pass along them. none ignores
-    /// them. For every label, signs multiplies each gated unit by -1 or 1, and uniform by a
-    /// number in between.
+    /// How labels and attributes of edges change the states that pass along them. For every
+    /// label, signs multiplies half of the units by random signs, and uniform by random numbers
+    /// between -1 and 1. none ignores labels and attributes.
     #[serde(skip_serializing_if = "is_none")]
     Model edge_gate: EdgeGate = EdgeGate::None;
     /// Share of nonzero entries in sparse `W` and `V`.
@@ -90,8 +90,9 @@ pub struct ModelConfig {
     Model lift: bool = true;
     /// Floating-point precision of the states.
     Model precision: Precision = Precision::F32;
-    /// Order of updates: colour by colour from the newest states, or all
-    /// vertices at once, as in the paper.
+    /// Order of updates: gauss-seidel updates one colour of a vertex colouring after the other,
+    /// each from the newest states; jacobi updates all vertices at once, as the paper does. Both
+    /// converge to the same states.
     Model solver: Solver = Solver::GaussSeidel;
     /// Share of the new state in an update, above 0 and at most 1.
     Model leak: f64 = 1.0, Range::Share;
@@ -122,7 +123,8 @@ pub struct ModelConfig {
     Pooling side: Side = Side::Largest;
     /// NDP: above `fill_budget`, drop small links during elimination instead of failing.
     Pooling approximate: bool = false;
-    /// NDP: pairs of vertices that may be joined before pooling fails.
+    /// NDP: largest number of vertex pairs that elimination may join. More is an error, unless
+    /// `approximate` is set.
     Pooling fill_budget: u64 = Pooling::default().fill_budget;
     /// How the states of all vertices become one vector; several vectors are
     /// concatenated.
@@ -159,8 +161,8 @@ pub struct ModelConfig {
     Readout metric: Metric = Metric::Auto;
     /// Weight of the graphs of a class: none (all graphs weigh the same), balanced (all
     /// classes weigh the same), one number per class, or auto. auto chooses none, balanced or
-    /// a blend of both by the leave-one-out value of `metric` (none if there are more than
-    /// three targets).
+    /// a blend of both by the leave-one-out value of `metric` (none if that is accuracy, or if
+    /// there are more than three targets).
     Readout class_weight: ClassWeight = ClassWeight::None, Range::NotNegative;
     /// Divide columns by their standard deviations before the regression.
     /// With landmarks, this is always done.
@@ -409,6 +411,40 @@ impl ModelConfig {
         }
         config.validate()?;
         Ok(config)
+    }
+
+    /// Why an option has no effect in this configuration: another option, and the value of it that
+    /// would give it one. `None` if it has an effect.
+    ///
+    /// ```
+    /// use stepwell::config::{ModelConfig, Pool};
+    /// let config = ModelConfig { pool: Pool::Graclus, ..ModelConfig::default() };
+    /// assert_eq!(config.lacks("delta"), Some(("pool", "ndp")));
+    /// assert_eq!(config.lacks("reduce"), None);
+    /// ```
+    pub fn lacks(&self, option: &str) -> Option<(&'static str, &'static str)> {
+        let lacks = |needs: bool, other, value| needs.then_some((other, value));
+        let sparse = self.recurrence == Recurrence::Sparse || self.input_pattern == InputPattern::Sparse;
+        match option {
+            // With several blocks, `validate` ensures that something is pooled.
+            "pool" => lacks(self.pool != Pool::None && self.levels() == 0, "blocks", "2 or more"),
+            "pool_after" | "pool_last" => lacks(self.pool == Pool::None, "pool", "set"),
+            "pool_seed" => lacks(matches!(self.pool, Pool::None | Pool::KMis), "pool", "graclus, nmf or ndp"),
+            "reduce" => lacks(!matches!(self.pool, Pool::Graclus | Pool::KMis), "pool", "graclus or kmis"),
+            "delta" | "sparsify" | "side" | "approximate" | "fill_budget" => {
+                lacks(self.pool != Pool::Ndp, "pool", "ndp")
+            }
+            "hidden_scaling" => lacks(self.blocks == 1, "blocks", "2 or more"),
+            "tied" => lacks(self.blocks < 3, "blocks", "3 or more"),
+            "density" => lacks(!sparse, "recurrence", "sparse"),
+            "tol" | "max_iter" => lacks(self.fixed_sweeps.is_some(), "fixed_sweeps", "none"),
+            "kernel" | "wl_rounds" | "wl_weight" | "gaussian_width" if self.landmarks == 0 => {
+                Some(("landmarks", "above 0"))
+            }
+            "wl_rounds" | "wl_weight" => lacks(self.kernel == Kernel::States, "kernel", "both"),
+            "gaussian_width" => lacks(self.kernel == Kernel::WlOa, "kernel", "both"),
+            _ => None,
+        }
     }
 
     /// The options whose values differ from another configuration, with the values of this one.

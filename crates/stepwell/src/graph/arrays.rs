@@ -38,7 +38,9 @@ impl GraphBatch {
             same_length("edge weights", neighbours.len(), weights.len())?;
             let bad = |weight: &f64| !(weight.is_finite() && *weight > 0.0);
             if let Some(edge) = weights.iter().position(bad) {
-                return Err(Error::BadWeight { edge, weight: weights[edge] });
+                let found = format!("{} for edge {edge}, counted from 0", weights[edge]);
+                let expected = "finite numbers above 0".into();
+                return Err(Error::BadOption { name: "edge weights", expected, found });
             }
         }
         let batch =
@@ -115,7 +117,8 @@ impl GraphRef<'_> {
 pub(crate) fn check_offsets(what: &'static str, offsets: &[usize], total: usize) -> Result<()> {
     let (first, last) = (offsets.first().copied(), offsets.last().copied().unwrap_or(0));
     if first != Some(0) {
-        return Err(Error::NotAscending { what, position: 0 });
+        let found = first.map_or_else(|| "an empty list".to_string(), |first| first.to_string());
+        return Err(Error::BadOption { name: what, expected: "0 at the start".into(), found });
     }
     if let Some(at) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(Error::NotAscending { what, position: at + 1 });

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Attributes, check_offsets};
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, out_of_range, same_length};
 
 /// Sparse rows: the non-zeros of each row, by ascending column.
 ///
@@ -48,8 +48,7 @@ impl SparseRows {
                 return Err(Error::NotAscending { what, position: pair[0] + at + 1 });
             }
             if let Some(&last) = of_row.last().filter(|&&last| last as usize >= width) {
-                let (what, limit) = ("column of sparse attributes", (width as u64).saturating_sub(1));
-                return Err(Error::TooLarge { what, limit, found: last.into() });
+                return Err(out_of_range("column of sparse attributes", width, last as usize));
             }
             if let Some(&value) = values[pair[0]..pair[1]].iter().find(|value| !value.is_finite()) {
                 return Err(Error::BadValue { what: "attribute", item: "vertex", index: row, value });

@@ -409,13 +409,8 @@ fn check_repeats(edges: &EdgeList<'_>, sorter: &Sorter<Listed>) -> Result<()> {
                 let same = same_labels
                     && edges.edge_attributes.is_none_or(|all| row_of(all, first) == row_of(all, other));
                 if !same {
-                    let opposite = edges.sources[first] != edges.sources[other];
                     return Err(Error::EdgesDiffer {
-                        advice: if opposite {
-                            "give both directions the same, or make the graph directed"
-                        } else {
-                            "list the edge once"
-                        },
+                        opposite: edges.sources[first] != edges.sources[other],
                         what: if same_labels { "attributes" } else { "labels" },
                         source_vertex: edges.sources[first],
                         target_vertex: edges.targets[first],

@@ -7,8 +7,8 @@ use super::vector::Vector;
 /// innermost cache.
 pub(crate) const ABREAST: usize = 32;
 
-/// A lower triangular band, row by row: row i holds columns `i - width` to i, with
-/// zeros before the first column, and the reciprocal of the diagonal entry.
+/// A lower triangular band, row by row. Row i holds columns `i - width` to i: zeros
+/// before column 0, and the reciprocal in place of the diagonal entry.
 pub(crate) struct Banded<'a> {
     pub rows: &'a [f64],
     pub width: usize,

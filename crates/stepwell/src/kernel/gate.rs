@@ -12,8 +12,8 @@ use super::{Aligned, Isa, Real};
 /// Lines computed at a time if there is no room for all of them.
 pub(super) const LINES: usize = 16;
 
-/// Angles are limited to this many turns. In f32, larger angles have no fractional
-/// digits left.
+/// Angles are limited to this many turns. Beyond it, neighbouring f32 numbers are at
+/// least an eighth of a turn apart.
 const MOST_TURNS: f64 = (1 << 20) as f64;
 
 /// The gates of one graph's edges.

@@ -45,8 +45,8 @@ impl Columns {
 
     fn transpose(&mut self, graph: GraphRef<'_>, kinds: Option<&[u32]>) {
         let (n, entries) = (graph.num_vertices(), graph.num_entries());
-        // Counts go two positions ahead; summing them and moving them along while placing
-        // leaves the starts in place.
+        // Counts are stored two positions ahead, so that after summing, `starts[v + 1]` is the
+        // start of column v. Placing its entries moves that to the start of column v + 1.
         self.starts.resize(n + 2, 0);
         graph.all_neighbours().iter().for_each(|&column| self.starts[column as usize + 2] += 1);
         (1..n + 2).for_each(|v| self.starts[v] += self.starts[v - 1]);

@@ -115,6 +115,23 @@ impl Band {
         Some(BandFactor { rows })
     }
 
+    /// For each alpha, the factor `L` of `B + alpha`, and `L⁻¹ Qᵀ R` with one row per column of
+    /// `R`. `None` if `B + alpha` is not positive definite.
+    pub fn factorise_for(
+        &self,
+        right: ArrayView2<'_, f64>,
+        alphas: &[f64],
+    ) -> Vec<Option<(BandFactor, Array2<f64>)>> {
+        let mut aligned = right.t().as_standard_layout().into_owned();
+        self.rotate(&mut aligned);
+        let factors = alphas.par_iter().map(|&alpha| {
+            let factor = self.factorise(alpha)?;
+            let aligned = factor.forward(aligned.view());
+            Some((factor, aligned))
+        });
+        factors.collect()
+    }
+
     /// A bound on the modulus of all eigenvalues: the largest sum of moduli in a row.
     pub fn norm(&self) -> f64 {
         let n = self.rows.len();

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::Model;
@@ -62,7 +63,7 @@ fn telling(census: &Census, targets: usize) -> f64 {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Choice {
     /// The option. It is written with the name that it has in a configuration.
-    #[serde(serialize_with = "by_name")]
+    #[serde(serialize_with = "by_name", deserialize_with = "named")]
     pub option: Choose,
     /// The candidates. The first one is the configured value.
     pub candidates: Vec<Candidate>,
@@ -72,6 +73,11 @@ pub struct Choice {
 
 fn by_name<S: Serializer>(option: &Choose, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(option.option())
+}
+
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Choose, D::Error> {
+    let name = String::deserialize(deserializer)?.replace('_', "-");
+    Choose::deserialize(IntoDeserializer::<D::Error>::into_deserializer(name))
 }
 
 /// A candidate value of an option.
@@ -385,6 +391,16 @@ mod tests {
     fn chosen(config: &ModelConfig, graphs: &GraphBatch, targets: &Targets) -> (ModelConfig, Vec<Choice>) {
         let targets = Encoded::new(targets).unwrap();
         choose(config, graphs, &targets, Sample::default(), || ControlFlow::Continue(())).unwrap()
+    }
+
+    #[test]
+    fn names_of_options_are_read_in_either_spelling() {
+        for name in ["wl_weight", "wl-weight"] {
+            let text = format!(r#"{{"option":"{name}","candidates":[],"chosen":0}}"#);
+            let choice: Choice = serde_json::from_str(&text).unwrap();
+            assert_eq!(choice.option, Choose::WlWeight);
+            assert_eq!(serde_json::to_value(&choice).unwrap()["option"], "wl_weight");
+        }
     }
 
     #[test]

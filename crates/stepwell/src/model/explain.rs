@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use super::TrainedModel;
 use crate::colours::Colours;
 use crate::config::Aggregate;
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, out_of_range, same_length};
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
 use crate::readout::{Local, Rows};
@@ -82,8 +82,7 @@ impl Explanation {
             })?;
             for level in below.iter().rev() {
                 if graph >= level.assignments.len() {
-                    let (limit, found) = ((level.assignments.len() as u64).saturating_sub(1), graph as u64);
-                    return Err(Error::TooLarge { what: "graph of the pyramid", limit, found });
+                    return Err(out_of_range("graph of the pyramid", level.assignments.len(), graph));
                 }
                 let assignment = level.assignments.graph(graph);
                 same_length("rows of a level's contributions", assignment.num_coarse(), values.nrows())?;

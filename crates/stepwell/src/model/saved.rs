@@ -505,8 +505,9 @@ impl Tensors<'_> {
         }
         let found = self.0.tensor(LEFT_OUT).map_or(0, |lists| lists.shape().first().copied().unwrap_or(0));
         let lengths = header.left_out.iter().map(LeftOut::length);
-        if lengths.fold(0, usize::saturating_add) != found {
-            return Err(wrong(LEFT_OUT, &[found], "lists of different lengths"));
+        let expected = lengths.fold(0, usize::saturating_add);
+        if expected != found {
+            return Err(wrong(LEFT_OUT, &[expected], Dtype::F64, format!("[{found}]")));
         }
         let mut lists = self.vector(LEFT_OUT, found)?.into_iter();
         let assessments = header.left_out.iter().map(|found| found.assessment(&mut lists));
@@ -520,7 +521,8 @@ impl Tensors<'_> {
         }
         let data = self.data(LANDMARKS, &[shape.0, shape.1], Dtype::F32)?;
         let values = data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-        Array2::from_shape_vec(shape, values).map_err(|error| wrong(LANDMARKS, &[shape.0, shape.1], error))
+        Array2::from_shape_vec(shape, values)
+            .map_err(|error| wrong(LANDMARKS, &[shape.0, shape.1], Dtype::F32, error))
     }
 
     fn assignment(&self, landmarks: usize, config: &ModelConfig) -> Result<Assignment, Unreadable> {
@@ -544,7 +546,8 @@ impl Tensors<'_> {
 
     fn matrix(&self, name: &str, shape: (usize, usize)) -> Result<Array2<f64>, Unreadable> {
         let values = self.values(name, &[shape.0, shape.1])?;
-        Array2::from_shape_vec(shape, values).map_err(|error| wrong(name, &[shape.0, shape.1], error))
+        Array2::from_shape_vec(shape, values)
+            .map_err(|error| wrong(name, &[shape.0, shape.1], Dtype::F64, error))
     }
 
     fn vector(&self, name: &str, length: usize) -> Result<Array1<f64>, Unreadable> {
@@ -557,16 +560,17 @@ impl Tensors<'_> {
     }
 
     fn data(&self, name: &str, shape: &[usize], kind: Dtype) -> Result<&[u8], Unreadable> {
-        let tensor = self.0.tensor(name).map_err(|_| wrong(name, shape, "none"))?;
+        let tensor = self.0.tensor(name).map_err(|_| wrong(name, shape, kind, "none"))?;
         if tensor.shape() != shape || tensor.dtype() != kind {
-            return Err(wrong(name, shape, format!("{:?} of {:?}", tensor.shape(), tensor.dtype())));
+            let found = format!("{:?} of {:?}", tensor.shape(), tensor.dtype());
+            return Err(wrong(name, shape, kind, found));
         }
         Ok(tensor.data())
     }
 }
 
-fn wrong(name: &str, shape: &[usize], found: impl ToString) -> Unreadable {
-    let (name, expected) = (name.to_owned(), format!("{shape:?} of F64"));
+fn wrong(name: &str, shape: &[usize], kind: Dtype, found: impl ToString) -> Unreadable {
+    let (name, expected) = (name.to_owned(), format!("{shape:?} of {kind:?}"));
     Unreadable::Tensor { name, expected, found: found.to_string() }
 }
 

@@ -8,7 +8,7 @@ use safetensors::tensor::{SafeTensors, serialize};
 
 use super::saved::{KEY, hexadecimal, table};
 use super::*;
-use crate::config::{Aggregate, Pool, Preset};
+use crate::config::{Aggregate, Kernel, Pool, Preset};
 use crate::graph::{BatchBuilder, EdgeList};
 use crate::readout::{Alpha, Sample};
 use crate::rng::Stream;
@@ -44,6 +44,42 @@ pub(super) fn trained(config: ModelConfig, classes: usize) -> TrainedModel {
     }
     let labels: Vec<String> = (0..graphs.len()).map(|graph| format!("class {}", graph % classes)).collect();
     TrainedModel::fit(model, &embedding, &Targets::Classes(Labels::Text(labels)), Sample::default()).unwrap()
+}
+
+#[test]
+fn options_that_lack_another_have_no_effect() {
+    let small = ModelConfig { units: 6.into(), ..Default::default() };
+    let accurate = ModelConfig { units: 6.into(), stacks: 1, ..ModelConfig::preset(Preset::Accurate) };
+    let configs = [
+        small.clone(),
+        ModelConfig { blocks: 1, ..small.clone() },
+        ModelConfig { blocks: 1, pool: Pool::Graclus, ..small.clone() },
+        ModelConfig { pool: Pool::Nmf, ..small.clone() },
+        ModelConfig { pool: Pool::KMis, ..small },
+        ModelConfig { kernel: Kernel::States, ..accurate.clone() },
+        ModelConfig { kernel: Kernel::WlOa, ..accurate },
+    ];
+    let others = serde_json::json!({
+        "pool": "ndp", "pool_last": true, "pool_seed": 7, "reduce": "max", "delta": 0.5,
+        "sparsify": "deferred", "side": "smaller", "approximate": true, "fill_budget": 1,
+        "hidden_scaling": 0.1, "tied": true, "density": 0.7, "tol": 0.1, "max_iter": 1,
+        "kernel": "both", "wl_rounds": 1, "wl_weight": 0.1, "gaussian_width": 0.3,
+    });
+    let mut seen = HashSet::new();
+    for config in configs {
+        let values = |config| trained(config, 2).predict(&graphs(), |_| ControlFlow::Continue(())).unwrap();
+        let expected = values(config.clone());
+        for (option, value) in others.as_object().unwrap() {
+            let change = [(option.clone(), value.clone())].into_iter().collect();
+            let Ok(changed) = config.overlay(&change) else { continue };
+            if changed.lacks(option).is_some() {
+                assert_eq!(values(changed), expected, "{option} in {config:?}");
+                seen.insert(option.clone());
+            }
+        }
+    }
+    let never: Vec<_> = others.as_object().unwrap().keys().filter(|option| !seen.contains(*option)).collect();
+    assert!(never.is_empty(), "{never:?}");
 }
 
 fn configurations() -> Vec<(ModelConfig, usize)> {
@@ -253,7 +289,7 @@ fn a_model_whose_parts_do_not_fit_any_more_is_not_written() {
     assert_eq!(changed(|model| model.classes = model.classes.select(&[0, 1])), told);
     assert!(
         changed(|model| model.classes = model.classes.select(&[2, 0, 1]))
-            .contains("names of classes must ascend")
+            .contains("names of classes: expected distinct names in ascending order")
     );
     assert!(changed(|model| model.model.config.leak = f64::NAN).contains("leak"));
 }

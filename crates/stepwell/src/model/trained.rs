@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use super::{Choice, Model};
 use crate::config::{ClassWeight, Level, ModelConfig, option};
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, out_of_range, same_length};
 use crate::graph::GraphBatch;
 use crate::pyramid::Pyramid;
 use crate::readout::{Fitted, Readout, Rows, Sample};
@@ -277,15 +277,15 @@ impl TrainedModel {
         same_length("names of classes", expected, classes.len())?;
         for Choice { candidates, chosen, .. } in choices {
             if *chosen >= candidates.len() {
-                let (limit, found) = ((candidates.len() as u64).saturating_sub(1), *chosen as u64);
-                return Err(Error::TooLarge { what: "index of the chosen candidate", limit, found });
+                return Err(out_of_range("index of the chosen candidate", candidates.len(), *chosen));
             }
         }
         self.asked()?.validate()?;
         if classes.are_classes() {
             return Ok(());
         }
-        Err(Error::NotAscending { what: "names of classes", position: 0 })
+        let expected = "distinct names in ascending order".into();
+        Err(Error::BadOption { name: "names of classes", expected, found: classes.names().join(", ") })
     }
 
     /// Embeds graphs and predicts their targets. A graph without vertices has [no

@@ -336,7 +336,9 @@ fn sparse_rows_are_checked() {
         rows.unwrap_err().to_string()
     };
     assert!(refused(&[0, 2], &[1, 1], &[1.0, 1.0]).contains("must ascend"));
-    assert!(refused(&[0, 1], &[4], &[1.0]).starts_with("column of sparse attributes: 4 is more"));
+    assert!(
+        refused(&[0, 1], &[4], &[1.0]).starts_with("column of sparse attributes: expected 0 to 3, found 4")
+    );
     assert!(refused(&[0, 1], &[1], &[f64::NAN]).contains("expected a finite number"));
     assert!(refused(&[0, 1], &[1], &[]).starts_with("values of sparse attributes"));
     assert!(refused(&[0, 2], &[1], &[1.0]).starts_with("row offsets"));

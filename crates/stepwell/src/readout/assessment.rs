@@ -190,7 +190,7 @@ impl Conformal {
     /// probability. Infinite if there are too few rows.
     pub fn reach(&self, coverage: f64) -> Result<f64> {
         if !(coverage > 0.0 && coverage < 1.0) {
-            let (expected, found) = ("a number between 0 and 1".into(), coverage.to_string());
+            let (expected, found) = ("a number above 0 and below 1".into(), coverage.to_string());
             return Err(Error::BadOption { name: "coverage", expected, found });
         }
         // Subtract a little, so that rounding does not push an exact rank such as 0.9 · 10 to the
@@ -395,6 +395,8 @@ impl Operating {
         let best = good.copied().reduce(|best, next| if other(&next) > other(&best) { next } else { best });
         best.ok_or_else(|| {
             let most = points.iter().map(value).fold(0.0, f64::max);
+            // Round down, so that a threshold reaches the value shown.
+            let most = (1e3 * most).floor() / 1e3;
             let (expected, found) =
                 (format!("at most {most:.3} (no threshold reaches more)"), least.to_string());
             Error::BadOption { name, expected, found }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::binary;
 use crate::colours::{ColourRows, Colours};
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, out_of_range, same_length};
 
 /// An inverted index: the landmarks that have each colour, and their counts.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -69,8 +69,7 @@ impl Assignment {
         ascending("colours of the landmarks", &colours)?;
         ascending("starts of the colours", &starts)?;
         if let Some(&found) = holders.iter().find(|&&holder| holder as usize >= landmarks) {
-            let limit = (landmarks as u64).saturating_sub(1);
-            return Err(Error::TooLarge { what: "landmark of a colour", limit, found: found.into() });
+            return Err(out_of_range("landmark of a colour", landmarks, found as usize));
         }
         let mut totals = vec![0u64; landmarks];
         for (&holder, &count) in holders.iter().zip(&counts) {

@@ -26,7 +26,7 @@ impl Choice<'_> {
     /// predictions, if they are known.
     ///
     /// Squared errors replace accuracy, because accuracy has many ties and ignores small changes of
-    /// decision values; for numbers they are equivalent to the metric. They also break ties of
+    /// decision values; for RMSE and R² they are equivalent to the metric. They also break ties of
     /// other metrics.
     pub fn alpha(
         &self,

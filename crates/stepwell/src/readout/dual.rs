@@ -8,7 +8,7 @@ use super::rows;
 use crate::config::check_alpha;
 use crate::error::{Error, Result, no_rows, same_length};
 use crate::kernel::ABREAST;
-use crate::linalg::{self, Band, BandFactor};
+use crate::linalg::{self, Band};
 use crate::memory;
 
 /// The minimum of `Σ |y - x W - b|² + alpha |W|²` for rows `x` with more columns than there are
@@ -149,14 +149,7 @@ pub(super) fn missed(products: &Constrained, y: ArrayView2<'_, f64>, alphas: &[f
     let width = alphas.len() * targets;
     let mut missed = Array2::from_elem((count, width), f64::INFINITY);
     let band = Band::of(products.products.clone());
-    let mut aligned = y.t().as_standard_layout().into_owned();
-    band.rotate(&mut aligned);
-    let factors = alphas.par_iter().map(|&alpha| {
-        let factor = band.factorise(alpha)?;
-        let aligned = factor.forward(aligned.view());
-        Some((factor, aligned))
-    });
-    let factors: Vec<Option<(BandFactor, Array2<f64>)>> = factors.collect();
+    let factors = band.factorise_for(y, alphas);
     // The rows of Q.
     let mut rotated = Array2::eye(count);
     band.rotate(&mut rotated);

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 
 use super::dual::{Constrained, missed};
-use super::ridge::{Centred, Coefficients, RidgePath};
+use super::ridge::{Centre, Centred, Coefficients, RidgePath};
 use crate::config::check_alpha;
 use crate::error::{Result, no_rows};
 use crate::graph::mixed;
@@ -46,7 +46,7 @@ impl FewRidge {
         let positions = rows.chosen.iter().enumerate().map(position).collect();
         // Centred rows, weighted by the square roots of the weights `w`, are orthogonal to
         // `sqrt(w)`.
-        let direction = rows.weights.mapv(|weight| (weight / rows.weight).sqrt());
+        let direction = rows.weights.mapv(|weight| (weight / rows.centre.weight).sqrt());
         let products = Constrained::new(linalg::products(rows.x.view()), direction);
         Ok(Self { rows, products, positions, path: OnceLock::new() })
     }
@@ -68,13 +68,10 @@ impl FewRidge {
 
     pub fn solve(&self, alpha: f64) -> Result<Coefficients> {
         check_alpha(alpha, true)?;
-        let Centred { x, y, x_mean, y_mean, scales, .. } = &self.rows;
+        let Centred { x, y, centre, .. } = &self.rows;
         let dual = if self.is_safe(alpha) { self.products.solve(alpha, y.view()) } else { None };
         match dual {
-            Some(dual) => {
-                let weights = linalg::multiply(x.t(), dual.view());
-                Coefficients::unscaled(weights, scales, x_mean, y_mean)
-            }
+            Some(dual) => centre.coefficients(linalg::multiply(x.t(), dual.view())),
             None => self.path()?.solve(alpha),
         }
     }
@@ -94,13 +91,8 @@ impl FewRidge {
         self.positions.get(&key(x, y, weight)).copied()
     }
 
-    pub fn weight(&self) -> f64 {
-        self.rows.weight
-    }
-
-    /// Means of inputs and targets, and the divisors of the inputs.
-    pub fn means_and_scales(&self) -> [&Array1<f64>; 3] {
-        [&self.rows.x_mean, &self.rows.y_mean, &self.rows.scales]
+    pub fn centre(&self) -> &Centre {
+        &self.rows.centre
     }
 }
 

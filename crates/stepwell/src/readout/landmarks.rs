@@ -109,8 +109,12 @@ impl Landmarks {
             return Err(Error::BadValue { what: "landmark", item: "row", index, value: value.into() });
         }
         if options.kernel.has_colours() != assignment.is_some() {
-            let expected = "colours of landmarks if and only if the kernel compares colours".into();
-            return Err(Error::BadOption { name: "kernel", expected, found: "the opposite".into() });
+            let (expected, found) = if assignment.is_some() {
+                ("no colours of landmarks, because the kernel does not compare colours", "colours")
+            } else {
+                ("colours of landmarks, which the kernel compares", "none")
+            };
+            return Err(Error::BadOption { name: "kernel", expected: expected.into(), found: found.into() });
         }
         let compared = if options.kernel.has_states() {
             Compares::Vectors(options.gaussian_width.powi(-2))
@@ -213,7 +217,8 @@ impl Landmarks {
             }
             row[i] += JITTER;
         });
-        linalg::root(alike).ok_or(Error::NoDecomposition { what: "kernel of the landmarks", size })
+        linalg::root(alike)
+            .ok_or(Error::NoDecomposition { what: "decomposition of the landmarks' kernel", size })
     }
 }
 

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::few::FewRidge;
 use super::left_out::LeftOut;
 use super::moments::Moments;
-use super::ridge::{Equations, RidgePath};
+use super::ridge::{Centre, Equations, RidgePath};
 use super::rows::{self, Pending};
 use crate::config::check_alpha;
 use crate::error::{Error, Result, same_length};
@@ -30,20 +30,16 @@ use crate::linalg::{self, Band, BandFactor};
 /// `L` need not be diagonal. Unless alphas are tiny, the scatter of the inputs is reduced to a
 /// band, which takes a fraction of the time of its eigenvectors.
 ///
-/// If there are fewer rows than columns, all rows would be fitted exactly without the penalty. If
-/// the path was made from the rows themselves, both differences are computed without subtraction:
-/// with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times `uᵀ (L + alpha)⁻¹ g` and
-/// `w uᵀ (L + alpha)⁻¹ u`. Then any alpha works. Unless alphas are tiny, a fit uses the inner
-/// products of such rows instead.
+/// With fewer rows than columns and no penalty, every row would be fitted exactly: both `y - ŷ` and
+/// `1 - h` would be 0. If the path was made from the rows themselves, neither is computed as a
+/// difference: with `u = L^-1/2 z` and `g = L^-1/2 Qᵀ Sxy` they are alpha times `uᵀ (L + alpha)⁻¹ g`
+/// and alpha times `w uᵀ (L + alpha)⁻¹ u`. So any alpha works. Unless alphas are tiny, a fit uses the
+/// inner products of such rows instead.
 #[derive(Clone, Debug)]
 pub struct LeaveOneOut<'path> {
-    weight: f64,
-    x_mean: Array1<f64>,
-    y_mean: Array1<f64>,
-    /// Divisors of the inputs.
-    scales: Array1<f64>,
+    centre: Centre,
     basis: Basis<'path>,
-    /// Whether single precision was accurate enough for all rows so far.
+    /// Whether to try single precision: it is faster, and was accurate enough for all rows so far.
     rough: bool,
     pending: Pending,
     errors: AlphaErrors,
@@ -67,7 +63,7 @@ enum Basis<'path> {
         /// For each alpha, `C` with `C Cᵀ = L + alpha`, and `C⁻¹ Qᵀ Sxy` with one row per target.
         factors: Vec<Option<(BandFactor, Array2<f64>)>>,
     },
-    /// None: with few rows, all errors are computed in advance and looked up by row.
+    /// No coordinates: with few rows, all errors are computed in advance and looked up by row.
     Few { few: &'path FewRidge, missed: Array2<f64> },
 }
 
@@ -118,18 +114,13 @@ impl<'path> LeaveOneOut<'path> {
     }
 
     fn of_path(path: Cow<'path, RidgePath>, alphas: &[f64]) -> Result<Self> {
-        let errors = AlphaErrors::new(alphas, path.y_mean.len())?;
-        Ok(Self {
-            weight: path.weight,
-            x_mean: path.x_mean.clone(),
-            y_mean: path.y_mean.clone(),
-            scales: path.scales.clone(),
-            basis: Basis::of_path(path, alphas),
-            rough: false,
-            pending: Pending::default(),
-            errors,
-            kept: None,
-        })
+        let errors = AlphaErrors::new(alphas, path.num_targets())?;
+        Ok(Self::without_rows(path.centre.clone(), Basis::of_path(path, alphas), errors))
+    }
+
+    fn without_rows(centre: Centre, basis: Basis<'path>, errors: AlphaErrors) -> Self {
+        let rough = centre.scales.len() >= WORTH_ROUNDING;
+        Self { centre, basis, rough, pending: Pending::default(), errors, kept: None }
     }
 
     /// Errors of few rows, from their inner products if all alphas are safe.
@@ -137,11 +128,9 @@ impl<'path> LeaveOneOut<'path> {
         if !alphas.iter().all(|&alpha| few.is_safe(alpha)) {
             return Self::of_path(Cow::Borrowed(few.path()?), alphas);
         }
-        let [x_mean, y_mean, scales] = few.means_and_scales().map(Array1::clone);
-        let errors = AlphaErrors::new(alphas, y_mean.len())?;
+        let errors = AlphaErrors::new(alphas, few.centre().y_mean.len())?;
         let basis = Basis::Few { few, missed: few.missed(alphas) };
-        let (rough, pending, kept) = (false, Pending::default(), None);
-        Ok(Self { weight: few.weight(), x_mean, y_mean, scales, basis, rough, pending, errors, kept })
+        Ok(Self::without_rows(few.centre().clone(), basis, errors))
     }
 
     /// Adds rows: each of those behind the path must be added once, with the same weight.
@@ -151,7 +140,7 @@ impl<'path> LeaveOneOut<'path> {
         y: ArrayView2<'_, f64>,
         weights: Option<&[f64]>,
     ) -> Result<()> {
-        rows::check(x, y, weights, (self.x_mean.len(), self.y_mean.len()))?;
+        rows::check(x, y, weights, (self.centre.x_mean.len(), self.centre.y_mean.len()))?;
         let mut pending = std::mem::take(&mut self.pending);
         pending.extend(x, y, weights, |block| self.add(block));
         self.pending = pending;
@@ -161,7 +150,7 @@ impl<'path> LeaveOneOut<'path> {
     /// Also keeps the individual errors, or a sample of them if there are too many rows.
     /// `regressions` regressions share the memory.
     pub(super) fn keeping(mut self, regressions: usize) -> Self {
-        self.kept = Some(LeftOut::new(self.errors.alphas.len(), self.y_mean.len(), regressions));
+        self.kept = Some(LeftOut::new(self.errors.alphas.len(), self.centre.y_mean.len(), regressions));
         self
     }
 
@@ -178,7 +167,7 @@ impl<'path> LeaveOneOut<'path> {
     }
 
     fn add(&mut self, block: &Pending) {
-        let (inputs, targets) = (self.x_mean.len(), self.y_mean.len());
+        let (inputs, targets) = (self.centre.x_mean.len(), self.centre.y_mean.len());
         let count = block.weights.len();
         if count == 0 {
             return;
@@ -217,7 +206,7 @@ impl<'path> LeaveOneOut<'path> {
                 Err(_) => return Array2::from_elem((x.nrows(), missed.ncols()), f64::INFINITY),
             }
         }
-        let around = &y - &self.y_mean;
+        let around = &y - &self.centre.y_mean;
         match &self.basis {
             Basis::Eigenvectors { path, directions, inverses, weights } => self.missed_by_eigenvectors(
                 &self.centred(x, |x| x),
@@ -240,11 +229,11 @@ impl<'path> LeaveOneOut<'path> {
         x: ArrayView2<'_, f64>,
         round: impl Fn(f64) -> T + Sync,
     ) -> Array2<T> {
-        let width = x.ncols();
+        let (width, Centre { x_mean, scales, .. }) = (x.ncols(), &self.centre);
         let mut centred = vec![T::default(); x.len()];
         let rows = centred.par_chunks_mut(width.max(1)).enumerate().with_min_len(ABREAST);
         rows.for_each(|(row, centred)| {
-            let numbers = centred.iter_mut().zip(x.row(row)).zip(&self.x_mean).zip(&self.scales);
+            let numbers = centred.iter_mut().zip(x.row(row)).zip(x_mean).zip(scales);
             numbers.for_each(|(((to, x), mean), scale)| *to = round((x - mean) / scale));
         });
         Array2::from_shape_vec(x.dim(), centred).expect("one number for each of the rows'")
@@ -272,7 +261,7 @@ impl<'path> LeaveOneOut<'path> {
             let share = weight * share;
             // With `u` instead of `z`, alpha cancels: both the residual and `1 - h` have it as a
             // factor.
-            let free = if met { share } else { 1.0 - weight / self.weight - share };
+            let free = if met { share } else { 1.0 - weight / self.centre.weight - share };
             let slope = || slope(squares.row(i), inverses.column(column));
             if !met && free < SUSPICIOUS && free <= rounding(weight, slope(), largest) {
                 continue;
@@ -332,7 +321,7 @@ impl<'path> LeaveOneOut<'path> {
                 for (row, missed) in missed.chunks_exact_mut(width).enumerate() {
                     let i = group * ABREAST + row;
                     let weight = row_weights[i];
-                    let free = 1.0 - weight / self.weight - weight * shares[row];
+                    let free = 1.0 - weight / self.centre.weight - weight * shares[row];
                     least = least.min(free);
                     // `|(L + alpha)⁻¹ z|²` from `u = C⁻¹ z`, one back substitution for the few
                     // suspicious rows.
@@ -368,28 +357,10 @@ impl LeaveOneOut<'static> {
         if !(trace.is_finite() && smallest > SAFE * trace) {
             return Self::of_path(Cow::Owned(RidgePath::from_equations(equations)?), alphas);
         }
-        let Equations { weight, x_mean, y_mean, scales, xx, xy } = equations;
+        let Equations { centre, xx, xy } = equations;
         let band = Band::of(xx);
-        let mut aligned = xy.t().as_standard_layout().into_owned();
-        band.rotate(&mut aligned);
-        let factors = alphas.par_iter().map(|&alpha| {
-            let factor = band.factorise(alpha)?;
-            let aligned = factor.forward(aligned.view());
-            Some((factor, aligned))
-        });
-        let basis = Basis::Band { factors: factors.collect(), band };
-        let rough = scales.len() >= WORTH_ROUNDING;
-        Ok(Self {
-            weight,
-            x_mean,
-            y_mean,
-            scales,
-            basis,
-            rough,
-            pending: Pending::default(),
-            errors,
-            kept: None,
-        })
+        let basis = Basis::Band { factors: band.factorise_for(xy.view(), alphas), band };
+        Ok(Self::without_rows(centre, basis, errors))
     }
 }
 

@@ -31,26 +31,34 @@ impl Coefficients {
             return RidgePath::from_equations(equations)?.solve(alpha);
         }
         equations.xx.diag_mut().map_inplace(|entry| *entry += alpha);
-        let Equations { scales, x_mean, y_mean, xx, xy, .. } = equations;
+        let Equations { centre, xx, xy } = equations;
         match linalg::solve_positive(xx, xy.view()) {
-            Some(weights) => Self::unscaled(weights, &scales, &x_mean, &y_mean),
+            Some(weights) => centre.coefficients(weights),
             None => RidgePath::new(moments, standardize)?.solve(alpha),
         }
     }
+}
 
-    /// Converts weights for inputs divided by `scales`.
-    pub(super) fn unscaled(
-        weights: Array2<f64>,
-        scales: &Array1<f64>,
-        x_mean: &Array1<f64>,
-        y_mean: &Array1<f64>,
-    ) -> Result<Self> {
-        let weights = weights / scales.view().insert_axis(Axis(1));
-        let intercept = y_mean - &x_mean.dot(&weights);
+/// The weight and the means of rows, and the divisors of their inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Centre {
+    /// The sum of the rows' weights.
+    pub weight: f64,
+    pub x_mean: Array1<f64>,
+    pub y_mean: Array1<f64>,
+    /// 1, or the standard deviations of the inputs.
+    pub scales: Array1<f64>,
+}
+
+impl Centre {
+    /// Converts weights for inputs divided by their scales.
+    pub fn coefficients(&self, weights: Array2<f64>) -> Result<Coefficients> {
+        let weights = weights / self.scales.view().insert_axis(Axis(1));
+        let intercept = &self.y_mean - &self.x_mean.dot(&weights);
         if weights.iter().chain(&intercept).all(|x| x.is_finite()) {
-            Ok(Self { weights, intercept })
+            Ok(Coefficients { weights, intercept })
         } else {
-            Err(Error::NoDecomposition { what: "ridge regression", size: scales.len() })
+            Err(Error::NoDecomposition { what: "ridge regression", size: self.scales.len() })
         }
     }
 }
@@ -60,10 +68,7 @@ const NEARLY_SINGULAR: f64 = 1e-12;
 
 /// The equations `(Sxx + alpha) W = Sxy` for inputs divided by their scales.
 pub(super) struct Equations {
-    pub weight: f64,
-    pub x_mean: Array1<f64>,
-    pub y_mean: Array1<f64>,
-    pub scales: Array1<f64>,
+    pub centre: Centre,
     pub xx: Array2<f64>,
     pub xy: Array2<f64>,
 }
@@ -82,7 +87,7 @@ impl Equations {
             xx /= &by_row;
             xy /= &by_row;
         }
-        Ok(Self { weight, x_mean, y_mean, scales, xx, xy })
+        Ok(Self { centre: Centre { weight, x_mean, y_mean, scales }, xx, xy })
     }
 }
 
@@ -94,11 +99,7 @@ pub(super) struct Centred {
     pub chosen: Vec<usize>,
     /// Their weights.
     pub weights: Array1<f64>,
-    /// The sum of their weights.
-    pub weight: f64,
-    pub x_mean: Array1<f64>,
-    pub y_mean: Array1<f64>,
-    pub scales: Array1<f64>,
+    pub centre: Centre,
     pub x: Array2<f64>,
     pub y: Array2<f64>,
 }
@@ -134,7 +135,7 @@ impl Centred {
             Array1::ones(x.ncols())
         };
         x /= &scales;
-        Some(Self { chosen, weights, weight, x_mean, y_mean, scales, x, y })
+        Some(Self { chosen, weights, centre: Centre { weight, x_mean, y_mean, scales }, x, y })
     }
 }
 
@@ -144,11 +145,7 @@ impl Centred {
 /// `W = Q (L + alpha)⁻¹ Qᵀ Sxy` and costs one product per alpha. The intercept is not penalised.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RidgePath {
-    pub(super) weight: f64,
-    pub(super) x_mean: Array1<f64>,
-    pub(super) y_mean: Array1<f64>,
-    /// Divisors of the inputs: 1 or their standard deviations.
-    pub(super) scales: Array1<f64>,
+    pub(super) centre: Centre,
     /// The eigenvalues L, not negative.
     pub(super) values: Array1<f64>,
     /// The columns of Q, as rows.
@@ -173,7 +170,7 @@ impl RidgePath {
     }
 
     pub(super) fn from_equations(equations: Equations) -> Result<Self> {
-        let Equations { weight, x_mean, y_mean, scales, xx, xy } = equations;
+        let Equations { centre, xx, xy } = equations;
         let Spectrum { values, vectors: directions } = spectrum::symmetric(xx.view())?;
         let values = values.mapv(|value| value.max(0.0));
         // The sums behind the scatter have rounding errors in the last place of its largest
@@ -181,18 +178,7 @@ impl RidgePath {
         let negligible = f64::EPSILON * xx.nrows() as f64 * largest(&values);
         let alignment = linalg::multiply(directions.view(), xy.view());
         let (equations, span) = (Some((xx, xy)), None);
-        Ok(Self {
-            weight,
-            x_mean,
-            y_mean,
-            scales,
-            values,
-            directions,
-            alignment,
-            equations,
-            negligible,
-            span,
-        })
+        Ok(Self { centre, values, directions, alignment, equations, negligible, span })
     }
 
     /// The path for rows in memory. If there are fewer rows than columns, the rows themselves are
@@ -225,29 +211,18 @@ impl RidgePath {
         // rounding are accurate to ten digits.
         let independent = values.iter().take_while(|value| **value > 1e-6 * largest(&values)).count();
         let span = (independent + 1 == rows.chosen.len()).then_some(independent);
-        let (values, equations) = (values.mapv(|value| value * value), None);
-        Ok(Self {
-            weight: rows.weight,
-            x_mean: rows.x_mean.clone(),
-            y_mean: rows.y_mean.clone(),
-            scales: rows.scales.clone(),
-            values,
-            directions,
-            alignment,
-            equations,
-            negligible,
-            span,
-        })
+        let (centre, values) = (rows.centre.clone(), values.mapv(|value| value * value));
+        Ok(Self { centre, values, directions, alignment, equations: None, negligible, span })
     }
 
     /// Columns of the inputs.
     pub fn num_inputs(&self) -> usize {
-        self.x_mean.len()
+        self.centre.x_mean.len()
     }
 
     /// Columns of the targets.
     pub fn num_targets(&self) -> usize {
-        self.y_mean.len()
+        self.centre.y_mean.len()
     }
 
     /// The coefficients for one alpha, which must not be negative.
@@ -257,7 +232,7 @@ impl RidgePath {
     /// weight.
     pub fn solve(&self, alpha: f64) -> Result<Coefficients> {
         check_alpha(alpha, true)?;
-        Coefficients::unscaled(self.scaled_weights(alpha), &self.scales, &self.x_mean, &self.y_mean)
+        self.centre.coefficients(self.scaled_weights(alpha))
     }
 
     /// `W` for inputs divided by their scales.

@@ -18,7 +18,7 @@ use super::solver::{Buffers, Rule, Run, solve};
 use super::weights::{BlockWeights, Stack, Weights};
 use crate::colours::Colours;
 use crate::config::{Level, ModelConfig};
-use crate::error::{Error, Result, same_length};
+use crate::error::{Error, Result, out_of_range, same_length};
 use crate::features::InputShape;
 use crate::kernel::{
     Aligned, Drive, Equation, Gate, Gates, Isa, Projection, Real, Recurrent, Rows, project, stride,
@@ -80,8 +80,7 @@ pub fn embed_on(device: &Device, work: Work<'_>, progress: Progress<'_>) -> Resu
             return Err(Error::NotAscending { what: graphs, position: position + 1 });
         }
         if let Some(&last) = rows.last().filter(|&&last| last >= all) {
-            let limit = (all as u64).saturating_sub(1);
-            return Err(Error::TooLarge { what: graph, limit, found: last as u64 });
+            return Err(out_of_range(graph, all, last));
         }
     }
     let count = rows.map_or(all, <[usize]>::len);

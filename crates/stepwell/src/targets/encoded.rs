@@ -124,7 +124,9 @@ impl Encoded {
         };
         match targets {
             Targets::Classes(Labels::Float(values)) if values.iter().any(|value| !value.is_finite()) => {
-                unusable("a class or numbers for every graph", "a class that is not a finite number".into())
+                let row = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
+                let found = format!("{} for graph {row}, counted from 0", values[row]);
+                unusable("finite numbers as classes", found)
             }
             Targets::Classes(labels) => {
                 check_num_classes(classes.len())?;

@@ -81,3 +81,24 @@ fn members_that_do_not_fit_are_named() {
     check("val_masks", npy("|b1", "(3,)", &[0; 3]), "2 rows, like the masks before");
     check("test_masks", npy("|b1", "(2, 3)", &[1, 0, 0, 0, 0, 0]), "vertex 0 in train and test");
 }
+
+#[test]
+fn masks_without_rows_are_compared_too() {
+    let empty = |name: &str, good| if name == "train_masks" { npy("|b1", "(0, 3)", &[]) } else { good };
+    let error = read_bytes(file(empty)).unwrap_err().to_string();
+    assert!(error.contains("val_masks") && error.contains("0 rows, like the masks before"), "{error}");
+    let all = |name: &str, good| if name.ends_with("_masks") { npy("|b1", "(0, 3)", &[]) } else { good };
+    assert!(read_bytes(file(all)).unwrap().vertices.unwrap().splits.is_empty());
+}
+
+#[test]
+fn masks_of_no_vertices_allocate_no_memory() {
+    let bare = |name: &str, _| match name {
+        "node_features" => npy("<f4", "(0, 2)", &[]),
+        "node_labels" => integers("(0,)", &[]),
+        "edges" => integers("(0, 2)", &[]),
+        _ => npy("|b1", "(1000000000000000, 0)", &[]),
+    };
+    let error = read_bytes(file(bare)).unwrap_err().to_string();
+    assert!(error.contains("train_masks"), "{error}");
+}

@@ -11,7 +11,7 @@ from ._features import feature_set
 from ._rdkit import Chem, rdBase
 from ._scaffolds import scaffold
 
-#: RDKit's messages about invalid molecules.
+#: The steps of RDKit's sanitisation that also work for invalid molecules.
 _PARTLY = (
     Chem.SanitizeFlags.SANITIZE_SYMMRINGS
     | Chem.SanitizeFlags.SANITIZE_SETCONJUGATION
@@ -132,7 +132,7 @@ def _table(columns, values):
 def _molecule(text, keep):
     """The molecule of a SMILES, and its fault if it is invalid."""
     if not isinstance(text, str):
-        return Chem.Mol(), "missing" if is_gap(text) else "not text"
+        return Chem.Mol(), "missing" if is_gap(text) else "not a string"
     text = text.strip()
     if not text:
         return Chem.Mol(), "empty"

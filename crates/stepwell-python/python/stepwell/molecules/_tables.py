@@ -3,6 +3,7 @@
 import csv
 import gzip
 import os
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -120,26 +121,50 @@ def _columns(path, names):
     """The strings of some columns."""
     packed = path.suffix == ".gz"
     plain = path.with_suffix("") if packed else path
-    opened = gzip.open(path, "rt", newline="", encoding="utf-8-sig") if packed else None
-    with opened or open(path, newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file, delimiter="\t" if plain.suffix == ".tsv" else ",")
-        header = next(rows, [])
-        missing = [name for name in names if name not in header]
-        if missing:
-            found = ", ".join(map(repr, header)) or "an empty file"
-            raise ValueError(f"{path}: expected a column {missing[0]!r}, found {found}")
-        places = {name: header.index(name) for name in names}
-        columns = {name: [] for name in names}
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(header):
-                expected = f"{len(header)} values, as in the header"
+    columns = {name: [] for name in names}
+    # Bytes that are not UTF-8 become surrogates, which are errors where a cell is used.
+    opened = gzip.open if packed else open
+    try:
+        with opened(path, "rt", newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+            rows = csv.reader(file, delimiter="\t" if plain.suffix == ".tsv" else ",")
+            header = next(rows, [])
+            for name in header:
+                _check_text(name, f"{path}: expected column names in UTF-8")
+            places = {name: _place(path, header, name) for name in names}
+            for row in rows:
+                if not row:
+                    continue
                 number = len(columns[names[0]])  # counted from 0, like ids
-                raise ValueError(f"{path}, row {number}: expected {expected}, found {len(row)}")
-            for name, position in places.items():
-                columns[name].append(row[position])
+                if len(row) != len(header):
+                    expected = f"{len(header)} values, as in the header"
+                    raise ValueError(f"{path}, row {number}: expected {expected}, found {len(row)}")
+                for name, position in places.items():
+                    _check_text(row[position], f"{path}, row {number}: expected UTF-8 in column {name!r}")
+                    columns[name].append(row[position])
+    except csv.Error as error:
+        number = len(columns[names[0]])
+        raise ValueError(f"{path}, row {number}: expected a row of the table, found: {error}; is a quote missing?") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}: expected a complete gzip file, found: {error}") from None
     return columns
+
+
+def _place(path, header, name):
+    """The position of a column."""
+    count = header.count(name)
+    if count == 0:
+        found = ", ".join(map(repr, header)) or "an empty file"
+        raise ValueError(f"{path}: expected a column {name!r}, found {found}")
+    if count > 1:
+        raise ValueError(f"{path}: expected one column {name!r}, found {count}; rename all but one")
+    return header.index(name)
+
+
+def _check_text(text, expected):
+    """Raises an error if bytes of a text were not UTF-8."""
+    if not text.isascii() and any("\udc80" <= letter <= "\udcff" for letter in text):
+        found = text[:40].encode("utf-8", "surrogateescape")
+        raise ValueError(f"{expected}, found {found!r}; save the table as UTF-8")
 
 
 #: Cells without a value, in lower case.

@@ -16,7 +16,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 
 use super::{Contributions, Explanation, TrainedModel};
 use crate::config::{Level, Solver};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, out_of_range};
 use crate::features::{EdgeInputs, Inputs};
 use crate::graph::{GraphBatch, GraphRef};
 use crate::memory;
@@ -53,17 +53,13 @@ impl TrainedModel {
                 ("jacobi (only then can a vertex be explained)".into(), "gauss-seidel".into());
             return Err(Error::BadOption { name: "solver", expected, found });
         }
-        let too_large = |what, count: usize, found: usize| {
-            let (limit, found) = ((count as u64).saturating_sub(1), found as u64);
-            Error::TooLarge { what, limit, found }
-        };
         if graph >= graphs.len() {
-            return Err(too_large("graph to explain", graphs.len(), graph));
+            return Err(out_of_range("graph to explain", graphs.len(), graph));
         }
         let graphs = &graphs.select(&[graph]);
         let whole = graphs.graph(0);
         if vertex >= whole.num_vertices() {
-            return Err(too_large("vertex to explain", whole.num_vertices(), vertex));
+            return Err(out_of_range("vertex to explain", whole.num_vertices(), vertex));
         }
         let inputs = model.features.apply(graphs)?;
         let prepared = model.prepare(graphs, Pyramid::default(), || progress(0))?;

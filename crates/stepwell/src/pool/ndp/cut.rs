@@ -90,8 +90,8 @@ pub(super) struct Cutter<'a> {
     /// The vertices by component, and where components begin.
     order: Vec<u32>,
     components: Vec<usize>,
-    /// The scores that decide which side is kept, in that order: moduli of eigenvector
-    /// entries, or degrees.
+    /// The score of each vertex of `order`, which decides the side to keep: the modulus
+    /// of its eigenvector entry, or its degree.
     scores: Vec<f64>,
     /// A vertex's position in its component; `u32::MAX` until it is found.
     local: Vec<u32>,

@@ -27,6 +27,9 @@ const ONE_FRONT: usize = 1 << 17;
 /// by which it grows until the budget suffices.
 const FLOOR: (f64, f64) = (1e-3, 4.0);
 
+/// The smallest number above 0.
+const SMALLEST: f64 = f64::from_bits(1);
+
 /// Number of vertices between two checks whether to continue.
 const LOOK: usize = 1 << 8;
 
@@ -307,8 +310,10 @@ impl<'a> Kron<'a> {
         self.groups.fill(NONE);
         let weights = &self.rows.weights;
         let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
-        let mut floor = FLOOR.0 * mean;
+        // A floor that underflows to 0 would stay there.
+        let mut floor = (FLOOR.0 * mean).max(SMALLEST);
         loop {
+            still(self.going)?;
             let joined = approximate::eliminate(self.rows, self.keep, floor, limits.budget, self.going)?;
             // This ends: a floor above every new weight leaves nothing to hold.
             let Some(mut joined) = joined else {

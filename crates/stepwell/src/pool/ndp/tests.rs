@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 use rayon::prelude::*;
 
@@ -439,6 +441,20 @@ fn approximate_reductions_are_close_and_stay_within_the_budget() {
         assert!(*y <= x + 1e-9 && *y > 0.5 * x, "{x} {y}");
     }
     assert!(after.iter().sum::<f64>() > 0.9 * before.iter().sum::<f64>());
+}
+
+#[test]
+fn approximate_reductions_of_the_smallest_weights_end() {
+    let leaves: Vec<_> = (1..=10).map(|v| (0, v, 1e-322)).collect();
+    let star = graph(11, &leaves);
+    let tight = Pooling { side: Side::Larger, approximate: true, fill_budget: 5, ..exact() };
+    let looks = AtomicUsize::new(0);
+    let going = || match looks.fetch_add(1, Ordering::Relaxed) {
+        ..10_000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let pooled = ndp_while(star.view(), &tight, 0, &going).unwrap();
+    assert_eq!((pooled.notes.fill_dropped, pooled.kept.unwrap().len()), (45, 10));
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn some_graphs_embed_as_they_do_among_all() {
         refused(&[4, 4]).to_string(),
         "graphs to embed must ascend, but the one at position 1 does not"
     );
-    assert!(refused(&[200]).to_string().contains("more than the limit of 199"));
+    assert!(refused(&[200]).to_string().contains("expected 0 to 199, found 200"));
 }
 
 #[test]
