@@ -466,8 +466,8 @@ def test_ignored_edges_are_reported_once_by_fit():
 
 
 def test_options_without_effect_are_warnings():
-    ds = make_benchmark("b-easy-small", random_state=0)
-    graphs, y = ds.graphs[:20], ds.y[:20]
+    ds = make_benchmark("b-easy-small", graphs_per_class=8, random_state=0)
+    graphs, y = ds.graphs, ds.y
     with pytest.warns(UserWarning, match="tol has no effect unless fixed_sweeps is none"):
         PyramidalReservoirClassifier(units=4, tol=1e-3).fit(graphs, y)
     with pytest.warns(UserWarning, match="delta has no effect unless pool is ndp"):

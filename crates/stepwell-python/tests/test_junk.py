@@ -25,7 +25,7 @@ TRIANGLE = Graph([[0, 1, 2], [1, 2, 0]], np.eye(3))
 SQUARE = Graph([[0, 1, 2, 3], [1, 2, 3, 0]], np.ones((4, 3)))
 POOLS = ["none", "graclus", "nmf", "ndp", "kmis"]
 TRANSFORMERS = [PyramidalReservoir(units=3, pool=pool).fit([TRIANGLE]) for pool in POOLS]
-CLASSIFIER = PyramidalReservoirClassifier(units=3, pool="ndp", max_iter=500).fit([TRIANGLE, SQUARE], ["a", "b"])
+CLASSIFIER = PyramidalReservoirClassifier(units=3, pool="ndp").fit([TRIANGLE, SQUARE], ["a", "b"])
 
 numbers = st.one_of(
     st.integers(-3, 6),
@@ -121,7 +121,7 @@ def test_fit_and_transform(graphs):
 @settings(max_examples=150, deadline=None)
 def test_training(graphs, y, weights):
     for kind in (PyramidalReservoirClassifier, PyramidalReservoirRegressor):
-        model = kind(units=3, max_iter=5)
+        model = kind(units=3, fixed_sweeps=2)
         harmless(lambda: model.fit(graphs, y))
         harmless(lambda: model.fit([TRIANGLE, SQUARE], y, weights))
         harmless(lambda: model.fit([TRIANGLE, SQUARE], [0, 1], weights))
@@ -149,7 +149,7 @@ PARAMETERS = sorted(PyramidalReservoirClassifier().get_params())
 @settings(max_examples=250, deadline=None)
 def test_parameters(given):
     given.pop("verbose", None)
-    model = PyramidalReservoirClassifier(**{"units": 3, "max_iter": 5, **given})
+    model = PyramidalReservoirClassifier(**{"units": 3, "fixed_sweeps": 2, **given})
     harmless(lambda: model.fit([TRIANGLE, SQUARE, TRIANGLE], ["a", "b", "a"]))
     harmless(lambda: model.predict([SQUARE]) if hasattr(model, "coef_") else None)
 

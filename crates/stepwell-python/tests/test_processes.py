@@ -113,7 +113,7 @@ def test_threads_do_not_add_up():
 
 
 def fit_in_a_child(graphs, y):
-    model = PyramidalReservoirClassifier(n_jobs=2, pool="ndp", units=10, spectral_radius=0.5, max_iter=200)
+    model = PyramidalReservoirClassifier(n_jobs=2, pool="ndp", units=10, spectral_radius=0.5)
     return model.fit(graphs, y).decision_function(graphs)
 
 

@@ -111,6 +111,7 @@ def check(pool, how, **model):
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("blocks", [1, 2, 4])
+@pytest.mark.filterwarnings("ignore:pool has no effect")
 def test_every_pooling(pooling, blocks):
     check(pooling.split()[0], POOLINGS[pooling], blocks=blocks)
 
@@ -122,6 +123,7 @@ def test_every_aggregate_of_every_block(pooling):
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("pool_last", [False, True])
+@pytest.mark.filterwarnings("ignore:pool_.* has no effect")
 def test_blocks_before_the_first_pooling(pooling, pool_last):
     check(pooling.split()[0], POOLINGS[pooling], blocks=3, pool_after=2, pool_last=pool_last, concat=True)
 
