@@ -37,7 +37,7 @@ use crate::terminal::Terminal;
 'stepwell COMMAND --help' explains a command."
 )]
 pub struct Arguments {
-    /// Print only errors, no progress or notes
+    /// Print only errors (serve: also warnings), no progress or notes
     #[arg(long, short, global = true)]
     pub quiet: bool,
 

@@ -24,7 +24,8 @@ pub const PRESETS: &str = "Start from a preset: accurate, paper, vertices (for -
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Start from a preset: paper, accurate (several wide reservoirs, read in several ways),
-    /// vertices (for --level vertex) or reference (the paper's public code) [paper].
+    /// vertices (for --level vertex) or reference (the paper's public code) [paper; with
+    /// --level vertex: vertices].
     /// Brackets below show the values of paper and accurate
     #[arg(long, value_name = "NAME", value_parser = named::<Preset>)]
     preset: Option<Preset>,

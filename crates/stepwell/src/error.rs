@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// An undirected edge is listed in both directions with different weights.
     #[error(
-        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or, to add the weights up, always list the smaller vertex first"
+        "undirected edge {source_vertex}-{target_vertex} has weight {forward} in one direction and {backward} in the other; give both the same weight, make the graph directed, or, if the weights should add up, list the edge twice in the same direction"
     )]
     AsymmetricWeight {
         /// One end.

@@ -24,8 +24,9 @@ use crate::terminal::Terminal;
 /// Positions come from the dataset or from a force-directed layout; molecules are drawn as
 /// structural formulas. Colours show labels, attributes or degrees. If a pooling selects
 /// vertices, those it drops are hollow; if it merges vertices, those that become one share a
-/// patch. Every level shows its size and a share of the edge weight: that between kept and
-/// dropped vertices (the cut value), or that inside merged vertices.
+/// patch. Every level shows its size and a share of the edge weight. If the pooling selects
+/// vertices, it is the share between kept and dropped vertices (the cut value); if it merges
+/// vertices, the share inside merged vertices.
 ///
 /// With a model of vertices (-m), draws the graph twice: coloured by the model's predictions,
 /// and by the known targets.

@@ -61,8 +61,8 @@ pub struct Predict {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Add the probability of every class, or that of 1 for several targets, calibrated on
-    /// leave-one-out decision values
+    /// Add the probability of every class (with several targets: the probability that each is
+    /// 1), calibrated on leave-one-out decision values
     #[arg(long)]
     proba: bool,
 

@@ -383,11 +383,9 @@ pub(crate) struct Collector {
     notes: Vec<String>,
 }
 
+/// What only files with a schema can say.
+#[cfg(feature = "parquet")]
 impl Collector {
-    pub fn new(name: String, options: &ReadOptions) -> Self {
-        Self { name, options: options.clone(), ..Self::default() }
-    }
-
     /// Records the feature set if the graphs were made from molecules.
     pub fn of_molecules(self, molecules: Option<String>) -> Self {
         Self { molecules, ..self }
@@ -409,6 +407,12 @@ impl Collector {
             attribute_names.clear();
         }
         Self { attribute_names, ..self }
+    }
+}
+
+impl Collector {
+    pub fn new(name: String, options: &ReadOptions) -> Self {
+        Self { name, options: options.clone(), ..Self::default() }
     }
 
     /// Whether nothing has been collected.
