@@ -95,8 +95,9 @@ pub fn left() -> Left {
     Left { bytes: budget.saturating_sub(held).min(available), budget }
 }
 
-/// A measurement is used for this long. The system takes half a millisecond to report its memory,
-/// longer than reading a small graph; in that time a process fills some 20 MB.
+/// A measurement is used for this long, because the system takes longer to report its memory than
+/// we take to read a small archive. What a process allocates meanwhile is not counted: at a write
+/// rate of 10 GB/s, some 20 MB.
 const FRESH: Duration = Duration::from_millis(2);
 
 /// The bytes that this process holds, and those still available to it.
