@@ -6,8 +6,8 @@
 //! cargo run --release -p stepwell-cuda --example gpu -- time nci1 100000 50 /tmp/graphs
 //! ```
 //!
-//! `check` compares every option and exits with 1 if one differs. `products` compares and times
-//! products with landmarks. `time` generates graphs of a kind
+//! `check` compares every option and exits with 1 if one differs. `products [ROWS LANDMARKS WIDTH]` compares
+//! and times products with landmarks. `time` generates graphs of a kind
 //! (b-hard, nci1, reddit, or one: a single graph with that many vertices) and embeds them. If a
 //! folder is given, it writes them there, so that other programs can embed the same graphs.
 
@@ -43,13 +43,18 @@ fn main() -> ExitCode {
     match words[..] {
         ["check"] => check(&gpu, &[9, 50, 100, 128, 200]),
         ["check", units] => check(&gpu, &[number(units)]),
-        ["products"] => products(&gpu),
+        ["products"] => products(&gpu, &[(1, 2000, 2700), (300, 1001, 333), (8192, 2000, 2700)]),
+        ["products", rows, landmarks, width] => {
+            products(&gpu, &[(number(rows), number(landmarks), number(width))])
+        }
         ["time", kind, count, units] => time(&gpu, kind, number(count), number(units), None),
         ["time", kind, count, units, folder] => {
             time(&gpu, kind, number(count), number(units), Some(Path::new(folder)))
         }
         _ => {
-            eprintln!("expected: check [UNITS], products, or time KIND COUNT UNITS [FOLDER]");
+            eprintln!(
+                "expected: check [UNITS], products [ROWS LANDMARKS WIDTH], or time KIND COUNT UNITS [FOLDER]"
+            );
             ExitCode::from(2)
         }
     }
@@ -90,13 +95,13 @@ fn check(gpu: &Device, units: &[usize]) -> ExitCode {
 }
 
 /// Compares products of rows with landmarks with sums in f64, and prints their times.
-fn products(gpu: &Device) -> ExitCode {
+fn products(gpu: &Device, sizes: &[(usize, usize, usize)]) -> ExitCode {
     let random = |count: usize, width: usize, seed: u64| -> Vec<f32> {
         let mut stream = Stream::new(seed, "products", [count as u64, width as u64]);
         (0..count * width).map(|_| (stream.normal() / (width as f64).sqrt()) as f32).collect()
     };
     let mut failed = false;
-    for (count, others, width) in [(1, 2000, 2700), (300, 1001, 333), (8192, 2000, 2700)] {
+    for &(count, others, width) in sizes {
         let (rows, landmarks) = (random(count, width, 1), random(others, width, 2));
         let multiply = || {
             let start = Instant::now();

@@ -67,44 +67,59 @@ __device__ __forceinline__ void split(unsigned &high, unsigned &low, float x, fl
     low = halves(__fsub_rn(x, first_half(high)), __fsub_rn(y, second_half(high)));
 }
 
+// Adds one entry of a row to the columns that a lane holds.
+__device__ __forceinline__ void add_entry(float (&held)[HELD], const float *state, uint2 found,
+                                          const unsigned *line, const float *gates, unsigned t) {
+    float value = __uint_as_float(found.y);
+    const float *from = state + (size_t)found.x * STRIDE;
+#if GATED
+    const float *gate = gates + (size_t)(line ? *line : 0) * HP;
+#endif
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        float4 four = *(const float4 *)(from + 16 * q + 4 * t);
+#if GATED
+        if (line) {
+            float4 by = __ldg((const float4 *)(gate + 16 * q + 4 * t));
+            four.x *= by.x, four.y *= by.y, four.z *= by.z, four.w *= by.w;
+        }
+#endif
+        held[4 * q] = __fmaf_rn(value, four.x, held[4 * q]);
+        held[4 * q + 1] = __fmaf_rn(value, four.y, held[4 * q + 1]);
+        held[4 * q + 2] = __fmaf_rn(value, four.z, held[4 * q + 2]);
+        held[4 * q + 3] = __fmaf_rn(value, four.w, held[4 * q + 3]);
+    }
+#if HAS_TAIL
+    float2 two = *(const float2 *)(from + 16 * QUADS + 2 * t);
+#if GATED
+    if (line) {
+        float2 by = __ldg((const float2 *)(gate + 16 * QUADS + 2 * t));
+        two.x *= by.x, two.y *= by.y;
+    }
+#endif
+    held[4 * QUADS] = __fmaf_rn(value, two.x, held[4 * QUADS]);
+    held[4 * QUADS + 1] = __fmaf_rn(value, two.y, held[4 * QUADS + 1]);
+#endif
+}
+
 // Adds entries start, start + step, ... of a row to the columns that a lane holds.
 __device__ __forceinline__ void add_entries(float (&held)[HELD], const float *state, const uint2 *entries,
                                             const unsigned *lines, const float *gates, unsigned start, unsigned end,
                                             unsigned step, unsigned t) {
-#pragma unroll 2
+#if AHEAD
+    // The next entry is loaded early. With more warps per thread block, the others hide that load.
+    uint2 next = {0, 0};
+    if (start < end) next = entries[start];
     for (unsigned entry = start; entry < end; entry += step) {
-        uint2 found = entries[entry];
-        float value = __uint_as_float(found.y);
-        const float *from = state + (size_t)found.x * STRIDE;
-#if GATED
-        const float *gate = gates + (size_t)(lines ? lines[entry] : 0) * HP;
-#endif
-#pragma unroll
-        for (int q = 0; q < QUADS; q++) {
-            float4 four = *(const float4 *)(from + 16 * q + 4 * t);
-#if GATED
-            if (lines) {
-                float4 by = __ldg((const float4 *)(gate + 16 * q + 4 * t));
-                four.x *= by.x, four.y *= by.y, four.z *= by.z, four.w *= by.w;
-            }
-#endif
-            held[4 * q] = __fmaf_rn(value, four.x, held[4 * q]);
-            held[4 * q + 1] = __fmaf_rn(value, four.y, held[4 * q + 1]);
-            held[4 * q + 2] = __fmaf_rn(value, four.z, held[4 * q + 2]);
-            held[4 * q + 3] = __fmaf_rn(value, four.w, held[4 * q + 3]);
-        }
-#if HAS_TAIL
-        float2 two = *(const float2 *)(from + 16 * QUADS + 2 * t);
-#if GATED
-        if (lines) {
-            float2 by = __ldg((const float2 *)(gate + 16 * QUADS + 2 * t));
-            two.x *= by.x, two.y *= by.y;
-        }
-#endif
-        held[4 * QUADS] = __fmaf_rn(value, two.x, held[4 * QUADS]);
-        held[4 * QUADS + 1] = __fmaf_rn(value, two.y, held[4 * QUADS + 1]);
-#endif
+        uint2 found = next;
+        if (entry + step < end) next = entries[entry + step];
+        add_entry(held, state, found, lines ? lines + entry : nullptr, gates, t);
     }
+#else
+#pragma unroll 2
+    for (unsigned entry = start; entry < end; entry += step)
+        add_entry(held, state, entries[entry], lines ? lines + entry : nullptr, gates, t);
+#endif
 }
 
 // The largest of a row's entries, or 0 where it has none.

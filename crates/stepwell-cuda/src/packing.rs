@@ -5,8 +5,9 @@
 //! are cut into parts of nearly equal size, and all rows of a part gather before any is updated.
 //! (Colours as phases would leave most of a team idle, because their sizes differ widely.) The rows
 //! of a pack are ordered by phase, then by number of entries, so that rows gathered together finish
-//! together. The cut of a graph depends on its size alone, so its result does not depend on the
-//! other graphs of its pack. Large graphs are swept colour by colour.
+//! together, and dealt out so that all warps gather for about as long. The cut of a graph depends on
+//! its size alone, so its result does not depend on the other graphs of its pack. Large graphs are
+//! swept colour by colour.
 //!
 //! The entries of a row are multiplied by a power of two that brings the gathered sum into the
 //! range of 16-bit numbers, whatever the states; the inverse is the row's unit.
@@ -310,6 +311,18 @@ impl Flat {
 /// Rows with at least this many entries count as equal.
 const MANY: usize = 63;
 
+/// Rows of a tile, in two halves that a warp gathers one after the other.
+const TILE: u32 = 16;
+
+/// New positions of the rows of a phase, which are sorted by their number of entries. The first
+/// halves of tiles take the longest rows in order, the second halves the rest in reverse order, so
+/// that all tiles gather for about as long.
+fn shared_evenly(start: u32, end: u32) -> impl Iterator<Item = u32> {
+    let tiles = (start..end).step_by(TILE as usize);
+    let half = move |first: u32| first.min(end)..(first + TILE / 2).min(end);
+    tiles.clone().flat_map(half).chain(tiles.rev().flat_map(move |tile| half(tile + TILE / 2)))
+}
+
 /// The position of every row of every graph in the pack; also fills the list of phases. Graphs with
 /// a count of 0 are cut between colours, and their rows stay in order.
 fn places(graphs: &[Chosen<'_>], level: usize, counts: &[usize], phases: &mut [u32]) -> Vec<Vec<u32>> {
@@ -344,6 +357,10 @@ fn places(graphs: &[Chosen<'_>], level: usize, counts: &[usize], phases: &mut [u
         let next = &mut next[*place as usize];
         *place = *next;
         *next += 1;
+    }
+    if counts.iter().all(|&count| count > 0) {
+        let order: Vec<u32> = phases.windows(2).flat_map(|span| shared_evenly(span[0], span[1])).collect();
+        places.iter_mut().flatten().for_each(|place| *place = order[*place as usize]);
     }
     places
 }
@@ -407,5 +424,25 @@ fn fill_inputs(graphs: &[Chosen<'_>], places: &[Vec<u32>], dense: &mut [f32], on
             dense[place * width..][..width].copy_from_slice(&driven.dense[row * width..][..width]);
             one_hot[place * labels..][..labels].copy_from_slice(&driven.one_hot[row * labels..][..labels]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_one_position_and_no_tile_has_only_long_rows() {
+        for rows in 0..100 {
+            let order: Vec<u32> = shared_evenly(7, 7 + rows).collect();
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (7..7 + rows).collect::<Vec<u32>>());
+        }
+        // Of 49 rows, the longest eight and the shortest eight share the first tile.
+        let order: Vec<u32> = shared_evenly(0, 49).collect();
+        assert_eq!(order[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(order[41..], [8, 9, 10, 11, 12, 13, 14, 15]);
+        assert_eq!(order[24], 48);
     }
 }

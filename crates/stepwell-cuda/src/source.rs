@@ -88,6 +88,7 @@ impl Shape {
             ("STRIDE", self.stride()),
             ("WARPS", self.warps()),
             ("AT_ONCE", self.at_once()),
+            ("AHEAD", (self.warps() < 12).into()),
             ("GATED", gated.into()),
             ("JACOBI", jacobi.into()),
             ("LEAKY", leaky.into()),
