@@ -6,8 +6,8 @@
 //! by a hash of their content, one stack, and few landmarks. The result does not depend on the
 //! model's seed, so models that differ only in their seed get the same options.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 
 use serde::de::IntoDeserializer;
@@ -30,6 +30,10 @@ pub const MOST_GRAPHS: usize = 1000;
 
 /// Maximum number of vertices in the sample.
 const MOST_VERTICES: usize = 500_000;
+
+/// Equal graphs may have different targets. The sample keeps at most this many different targets of
+/// one graph, and counts at most this many copies of each.
+const MOST_COPIES: usize = 8;
 
 /// Maximum number of landmarks of the compared readouts.
 const LANDMARKS: usize = 300;
@@ -122,7 +126,8 @@ impl Choice {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
-    by_lot: BTreeMap<u64, (GraphBatch, Targets)>,
+    by_lot: BTreeMap<u64, (GraphBatch, Copies<Targets>)>,
+    /// Vertices of these graphs, without their copies.
     vertices: usize,
     /// Graphs with this random key or a larger one are not sampled, because those below it already
     /// have [`MOST_VERTICES`] vertices.
@@ -130,8 +135,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Adds graphs to the sample. Skips graphs without a target. Of equal graphs, the sample keeps
-    /// the smallest target, so that their order does not matter.
+    /// Adds graphs to the sample. Skips graphs without a target.
     pub fn observe(&mut self, graphs: &GraphBatch, targets: &Targets) {
         for (index, key) in graphs.keys().into_iter().enumerate() {
             if !targets.is_known(index) {
@@ -144,19 +148,13 @@ impl Drawn {
             {
                 continue;
             }
-            match self.by_lot.entry(lot) {
-                Entry::Occupied(mut held) => {
-                    if targets.order(index, &held.get().1, 0).is_lt() {
-                        held.get_mut().1 = targets.select(&[index]);
-                    }
-                }
-                Entry::Vacant(place) => {
-                    let graph = graphs.select(&[index]);
-                    self.vertices += graph.num_vertices();
-                    place.insert((graph, targets.select(&[index])));
-                    self.drop_most();
-                }
-            }
+            let (_, copies) = self.by_lot.entry(lot).or_insert_with(|| {
+                let graph = graphs.select(&[index]);
+                self.vertices += graph.num_vertices();
+                (graph, Copies::default())
+            });
+            copies.add(|held| targets.order(index, held, 0).reverse(), || targets.select(&[index]));
+            self.drop_most();
         }
     }
 
@@ -172,7 +170,7 @@ impl Drawn {
 
     /// Returns the sample so far, and the random key at which it ends, if that is known.
     pub fn parts(&self) -> Result<(GraphBatch, Targets, Option<u64>)> {
-        let (graphs, targets) = self.clone().finish()?;
+        let (graphs, targets) = self.rows(usize::MAX, usize::MAX)?;
         Ok((graphs, targets, self.end))
     }
 
@@ -188,12 +186,51 @@ impl Drawn {
 
     /// Returns the sampled graphs and their targets.
     pub fn finish(self) -> Result<(GraphBatch, Targets)> {
+        self.rows(MOST_GRAPHS, MOST_VERTICES)
+    }
+
+    /// The first graphs of the sample with their copies, up to these numbers of graphs and vertices.
+    fn rows(&self, most: usize, mut vertices: usize) -> Result<(GraphBatch, Targets)> {
         let (mut graphs, mut targets) = (GraphBatch::default(), Targets::None);
-        for (graph, target) in self.by_lot.into_values() {
-            graphs.append(&graph)?;
-            targets.append(target)?;
+        let all = self.by_lot.values().flat_map(|(graph, copies)| copies.iter().map(move |own| (graph, own)));
+        for (graph, target) in all.take(most) {
+            let Some(rest) = vertices.checked_sub(graph.num_vertices()) else { break };
+            vertices = rest;
+            graphs.append(graph)?;
+            targets.append(target.clone())?;
         }
         Ok((graphs, targets))
+    }
+}
+
+/// The targets of equal graphs in ascending order, and how often each occurs. Neither order nor
+/// pieces matter: of too many different targets, it keeps as many of the smallest as of the largest.
+#[derive(Clone, Debug)]
+struct Copies<T>(Vec<(T, usize)>);
+
+impl<T> Default for Copies<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Copies<T> {
+    /// Adds a target. `order` compares a target that is here with the new one.
+    fn add(&mut self, order: impl Fn(&T) -> Ordering, make: impl FnOnce() -> T) {
+        match self.0.binary_search_by(|(held, _)| order(held)) {
+            Ok(at) => self.0[at].1 = MOST_COPIES.min(self.0[at].1 + 1),
+            Err(at) => {
+                self.0.insert(at, (make(), 1));
+                if self.0.len() > MOST_COPIES {
+                    self.0.remove(MOST_COPIES / 2);
+                }
+            }
+        }
+    }
+
+    /// Every target, as often as it occurs.
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().flat_map(|(target, count)| std::iter::repeat_n(target, *count))
     }
 }
 
@@ -229,13 +266,13 @@ pub fn choose(
     let known = |graph: &usize| !targets.columns(*graph..graph + 1).iter().all(|value| value.is_nan());
     let counts = |graph: &usize| sample.weights.is_none_or(|weights| weights[*graph] > 0.0);
     let keys = graphs.keys();
-    let mut lots: Vec<(u64, usize)> =
-        (0..graphs.len()).filter(known).filter(counts).map(|graph| (lot(keys[graph]), graph)).collect();
-    lots.sort_by(|(lot, graph), (other, than)| lot.cmp(other).then_with(|| targets.order(*graph, *than)));
-    lots.dedup_by_key(|(lot, _)| *lot);
-    lots.truncate(MOST_GRAPHS);
-    lots.truncate(affordable(lots.iter().map(|&(_, graph)| graphs.graph(graph).num_vertices())));
-    let drawn: Vec<usize> = lots.into_iter().map(|(_, graph)| graph).collect();
+    let mut by_lot: BTreeMap<u64, Copies<usize>> = BTreeMap::new();
+    for graph in (0..graphs.len()).filter(known).filter(counts) {
+        let copies = by_lot.entry(lot(keys[graph])).or_default();
+        copies.add(|&held| targets.order(held, graph), || graph);
+    }
+    let mut drawn: Vec<usize> = by_lot.values().flat_map(Copies::iter).copied().take(MOST_GRAPHS).collect();
+    drawn.truncate(affordable(drawn.iter().map(|&graph| graphs.graph(graph).num_vertices())));
     choose_on(config, &graphs.select(&drawn), &targets.select(&drawn), going)
 }
 
@@ -439,6 +476,43 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_a_graph_keep_the_shares_of_their_targets() {
+        let copies = |targets: &[i64]| {
+            let mut copies = Copies::default();
+            targets.iter().for_each(|&target| copies.add(|held: &i64| held.cmp(&target), || target));
+            copies.iter().copied().collect::<Vec<i64>>()
+        };
+        assert_eq!(copies(&[3, 1, 3, 3]), [1, 3, 3, 3]);
+        let often: Vec<i64> = (0..50).map(|at| at % 2).collect();
+        assert_eq!(copies(&often), [[0; MOST_COPIES], [1; MOST_COPIES]].concat());
+        let many: Vec<i64> = (0..20).collect();
+        let backwards: Vec<i64> = (0..20).rev().collect();
+        assert_eq!(copies(&many), [0, 1, 2, 3, 16, 17, 18, 19]);
+        assert_eq!(copies(&backwards), copies(&many));
+
+        // Ten copies of a path, seven of one class and three of the other, and many rings.
+        let (mut builder, mut classes) = (BatchBuilder::default(), Vec::new());
+        for graph in 0..60u32 {
+            let n = if graph < 10 { 5 } else { graph };
+            let (from, to): (Vec<u32>, Vec<u32>) = (0..n - 1).map(|v| (v, v + 1)).unzip();
+            builder.push(&EdgeList::new(n as usize, &from, &to)).unwrap();
+            classes.push(i64::from(graph < 3 || graph % 2 == 0 && graph >= 10));
+        }
+        let (graphs, targets) = (builder.finish(), Targets::integers(classes));
+        let (mut drawn, mut merged) = (Drawn::default(), Drawn::default());
+        drawn.observe(&graphs, &targets);
+        for piece in [[5, 2, 0, 7, 4], [9, 1, 8, 3, 6]] {
+            let mut part = Drawn::default();
+            part.observe(&graphs.select(&piece), &targets.select(&piece));
+            let (graphs, targets, end) = part.parts().unwrap();
+            merged.merge(&graphs, &targets, end);
+        }
+        let (some, their) = merged.finish().unwrap();
+        assert_eq!((some.len(), their), (10, Targets::integers(vec![0, 0, 0, 0, 0, 0, 0, 1, 1, 1])));
+        assert_eq!(drawn.finish().unwrap().0.len(), 60);
+    }
+
+    #[test]
     fn neither_order_nor_seed_nor_pieces_matter() {
         let (graphs, targets) = graphs(1200);
         let reservoir = |seed| ModelConfig { seed, choose: vec![Choose::WlWeight], ..config() };
@@ -469,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn large_graphs_are_fewer_and_equal_ones_have_one_target_in_any_order() {
+    fn large_graphs_are_fewer_in_any_order() {
         // Paths of 1 to 6,000 vertices. Most occur twice, with different classes.
         let path = |graph: u64| {
             let n = (1 + (graph * 7919) % 6000) as u32;
@@ -478,12 +552,15 @@ mod tests {
         };
         let mut all = GraphBatch::default();
         (0..900).for_each(|graph| all.append(&path(graph % 500)).unwrap());
-        let classes = Targets::integers((0..900).map(|graph| if graph < 500 { 1 } else { 0 }).collect());
-        let lots: BTreeMap<u64, usize> =
-            all.keys().into_iter().enumerate().map(|(graph, key)| (lot(key), graph)).collect();
+        let class = |graph: usize| if graph < 500 { 1 } else { 0 };
+        let classes = Targets::integers((0..900).map(class).collect());
+        let mut lots: Vec<(u64, i64, usize)> =
+            all.keys().into_iter().enumerate().map(|(graph, key)| (lot(key), class(graph), graph)).collect();
+        lots.sort_unstable();
         let mut vertices = 0;
         let expected: Vec<usize> = lots
-            .into_values()
+            .into_iter()
+            .map(|(_, _, graph)| graph)
             .take_while(|&graph| {
                 vertices += all.graph(graph).num_vertices();
                 vertices <= MOST_VERTICES
