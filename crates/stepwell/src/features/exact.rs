@@ -40,20 +40,27 @@ impl Total {
     fn add(&mut self, negative: bool, mantissa: u128, exponent: i32) {
         let shift = (exponent + 32 * FRACTION as i32).max(0) as usize;
         let (first, bit) = (shift / 32, shift % 32);
-        for (half, at) in [(mantissa as u64, first), ((mantissa >> 64) as u64, first + 2)] {
-            if half == 0 {
-                continue;
-            }
-            let mut rest = u128::from(half) << bit;
-            for limb in self.limbs.iter_mut().skip(at).take(3) {
-                let part = (rest & 0xffff_ffff) as i64;
-                *limb += if negative { -part } else { part };
-                rest >>= 32;
-            }
+        self.add_half(negative, (mantissa as u64, bit), first);
+        let high = (mantissa >> 64) as u64;
+        if high > 0 {
+            self.add_half(negative, (high, bit), first + 2);
         }
         self.unsettled += 1;
         if self.unsettled >= PATIENCE {
             self.settle();
+        }
+    }
+
+    /// Adds `±half·2^bit` to the limbs from `first` on. Does not branch on the sign, which a
+    /// processor cannot predict.
+    #[inline]
+    fn add_half(&mut self, negative: bool, (half, bit): (u64, usize), first: usize) {
+        let parts = u128::from(half) << bit;
+        let sign = -i64::from(negative);
+        if let Some([low, middle, high]) = self.limbs.get_mut(first..first + 3) {
+            *low += (i64::from(parts as u32) ^ sign) - sign;
+            *middle += (i64::from((parts >> 32) as u32) ^ sign) - sign;
+            *high += ((parts >> 64) as i64 ^ sign) - sign;
         }
     }
 

@@ -41,8 +41,9 @@ struct Weighted {
     squares: Array1<f64>,
 }
 
-/// Number of columns summed together.
-const ABREAST: usize = 16;
+/// Number of columns summed together. More of them read longer runs of a row, but their sums must
+/// stay in the first-level cache.
+const ABREAST: usize = 128;
 
 /// From this size on, several threads are worthwhile.
 const MANY: usize = 1 << 14;

@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use super::assessment::Assessment;
 use super::binary;
 use super::choice::Choice;
 use super::columns::Columns;
-use super::landmarks::{Landmarks, Lots, Picked};
+use super::landmarks::{Lots, Picked};
 use super::leave_one_out::AlphaErrors;
 use super::left_out::{Held, LeftOut};
 use super::moments::Moments;
@@ -29,7 +29,7 @@ use super::regression::Regression;
 use super::ridge::Coefficients;
 use super::rows::{Pending, Rows, Sample};
 use super::sums::{Alike, Sums};
-use super::trained::{Expansion, Readout};
+use super::trained::{Expansion, Readout, piece_on};
 use crate::config::{Metric, ReadoutOptions};
 use crate::error::{Error, Result, same_length};
 use crate::linalg;
@@ -193,6 +193,7 @@ impl Front {
             });
         };
         let (mut pending, mut alike, width) = (Pending::default(), Vec::new(), root.nrows());
+        let piece = piece_on(device) * rayon::current_num_threads();
         let mut whiten = |block: &mut Pending| {
             let Pending { rows, weights } = block;
             let count = weights.len();
@@ -206,15 +207,22 @@ impl Front {
         pass(&mut |rows, y, sample| {
             same_length("rows of the targets", rows.len(), y.nrows())?;
             sample.check(rows.len())?;
-            landmarks.apply_into(rows, device, &mut alike)?;
-            same_length("similarities", rows.len() * width, alike.len())?;
-            let alike = ArrayView2::from_shape((rows.len(), width), &alike).expect("the length was compared");
-            pending.extend(alike, y, sample.weights, |block| {
-                if failed.is_ok() {
-                    failed = whiten(block);
-                }
-            });
-            std::mem::replace(&mut failed, Ok(()))
+            let mut first = 0;
+            // Few rows at a time, so that their similarities stay in the cache.
+            rows.pieces(piece).try_for_each(|rows| {
+                landmarks.apply_into(rows, device, &mut alike)?;
+                same_length("similarities", rows.len() * width, alike.len())?;
+                let alike =
+                    ArrayView2::from_shape((rows.len(), width), &alike).expect("the length was compared");
+                let own = first..first + rows.len();
+                first = own.end;
+                pending.extend(alike, y.slice(s![own.clone(), ..]), sample.of(own).weights, |block| {
+                    if failed.is_ok() {
+                        failed = whiten(block);
+                    }
+                });
+                std::mem::replace(&mut failed, Ok(()))
+            })
         })?;
         if pending.is_empty() { Ok(()) } else { Ok(whiten(&mut pending)?) }
     }
@@ -394,10 +402,7 @@ impl ReadoutFit {
             }
             (Step::Inputs, Kind::Inputs(columns, picked, alike)) => {
                 let expansion = if self.options.landmarks > 0 {
-                    let (vectors, colours) = picked.rows(self.num_inputs)?;
-                    let colours = colours.as_ref().map(|colours| colours.view());
-                    let rows = Rows { vectors: vectors.view(), colours };
-                    Expansion::Landmarks(Landmarks::new(rows, &columns, &self.options)?)
+                    Expansion::Landmarks(picked.landmarks(&columns, &self.options)?)
                 } else {
                     Expansion::Random(RandomFeatures::draw(self.options.random_features, &columns, self.seed))
                 };

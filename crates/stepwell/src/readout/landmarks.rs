@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -63,12 +63,25 @@ impl Landmarks {
     /// Uses the given rows as landmarks. `columns` defines the scaling, `options` the kernel.
     pub fn new<'a>(rows: impl Into<Rows<'a>>, columns: &Columns, options: &ReadoutOptions) -> Result<Self> {
         let Rows { vectors: rows, colours } = rows.into();
+        let vectors: Vec<ArrayView1<'_, f64>> = rows.outer_iter().collect();
+        Self::of_vectors(&vectors, colours, columns, options)
+    }
+
+    fn of_vectors(
+        vectors: &[ArrayView1<'_, f64>],
+        colours: Option<ColourRows<'_>>,
+        columns: &Columns,
+        options: &ReadoutOptions,
+    ) -> Result<Self> {
         let (mean, mut scale) = columns.mean_and_deviations(f64::INFINITY);
         let varying = scale.iter().filter(|scale| scale.is_finite()).count();
         scale *= (varying.max(1) as f64).sqrt();
-        same_length("columns of the landmarks", mean.len(), rows.ncols())?;
-        let (scaled, _) = scaled(rows, &mean, &scale);
-        let scaled = Array2::from_shape_vec(rows.dim(), scaled).expect("one number for each of the rows'");
+        for vector in vectors {
+            same_length("columns of the landmarks", mean.len(), vector.len())?;
+        }
+        let (scaled, _) = scaled(vectors.len(), |row| vectors[row], &mean, &scale);
+        let scaled = Array2::from_shape_vec((vectors.len(), mean.len()), scaled);
+        let scaled = scaled.expect("one number for each of the vectors'");
         let assignment = if options.kernel.has_colours() {
             Some(Assignment::new(colours.ok_or_else(colourless)?, options.wl_weight)?)
         } else {
@@ -176,7 +189,8 @@ impl Landmarks {
                 alike.resize(shape.0 * shape.1, 0.0);
             }
             Compares::Vectors(sharpness) => {
-                let (scaled, halves) = scaled(rows.vectors, &self.mean, &self.scale);
+                let row = |row| rows.vectors.index_axis_move(Axis(0), row);
+                let (scaled, halves) = scaled(rows.len(), row, &self.mean, &self.scale);
                 let landmarks = self.rows.as_slice().expect("made to lie row after row");
                 let width = self.mean.len();
                 let compared = Compared { landmarks, halves: &self.halves, width, sharpness };
@@ -228,13 +242,18 @@ fn colourless() -> Error {
 }
 
 /// Rows minus the mean, divided by the scale, stored by row, and half their squared lengths.
-fn scaled(x: ArrayView2<'_, f64>, mean: &Array1<f64>, scale: &Array1<f64>) -> (Vec<f32>, Vec<f64>) {
-    let (count, width) = x.dim();
+fn scaled<'a>(
+    count: usize,
+    row: impl Fn(usize) -> ArrayView1<'a, f64> + Sync,
+    mean: &Array1<f64>,
+    scale: &Array1<f64>,
+) -> (Vec<f32>, Vec<f64>) {
+    let width = mean.len();
     let mut numbers = vec![0.0; count * width];
     let mut halves = vec![0.0; count];
     let rows = numbers.par_chunks_mut(width.max(1)).zip(&mut halves).enumerate();
     rows.for_each(|(index, (scaled, half))| {
-        for (((scaled, x), mean), scale) in scaled.iter_mut().zip(x.row(index)).zip(mean).zip(scale) {
+        for (((scaled, x), mean), scale) in scaled.iter_mut().zip(row(index)).zip(mean).zip(scale) {
             *scaled = ((x - mean) / scale).clamp(-FARTHEST, FARTHEST) as f32;
         }
         *half = half_square(ArrayView1::from(&*scaled));
@@ -309,18 +328,18 @@ impl Picked {
         }
     }
 
-    /// Returns the sampled rows, and their colours, if all have them.
-    pub fn rows(self, width: usize) -> Result<(Array2<f64>, Option<Colours>)> {
-        let count = self.by_lot.len();
-        let (mut vectors, mut colours) = (Vec::new(), Some(Colours::default()));
-        for candidate in self.by_lot.into_values() {
-            vectors.extend(candidate.vector);
-            colours = colours.zip(candidate.colours).map(|(mut all, (colours, counts))| {
-                all.push(&colours, &counts);
+    /// Uses the sampled rows as landmarks.
+    pub fn landmarks(self, columns: &Columns, options: &ReadoutOptions) -> Result<Landmarks> {
+        let candidates: Vec<&Candidate> = self.by_lot.values().collect();
+        let mut colours = Some(Colours::default());
+        for candidate in &candidates {
+            colours = colours.zip(candidate.colours.as_ref()).map(|(mut all, (colours, counts))| {
+                all.push(colours, counts);
                 all
             });
         }
-        Ok((rows::shaped(vectors, (count, width))?, colours))
+        let vectors: Vec<_> = candidates.iter().map(|one| ArrayView1::from(&one.vector)).collect();
+        Landmarks::of_vectors(&vectors, colours.as_ref().map(Colours::view), columns, options)
     }
 }
 
@@ -371,7 +390,7 @@ impl Lots {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Axis, s};
+    use ndarray::s;
 
     use super::*;
     use crate::readout::{DualRidge, Moments};
@@ -463,10 +482,13 @@ mod tests {
     #[test]
     fn picking_depends_neither_on_pieces_nor_on_order() {
         let x = Array2::from_shape_fn((200, 2), |(i, j)| (i * 2 + j) as f64);
+        let columns = columns_of(&x);
+        let rows =
+            |picked: Picked| picked.landmarks(&columns, &ReadoutOptions::default()).unwrap().rows().clone();
         let picked = |x: &Array2<f64>, piece: usize, most: usize| {
             let mut picked = Picked::new(most, 5, None);
             x.axis_chunks_iter(Axis(0), piece).for_each(|x| picked.observe(x.into(), Sample::default()));
-            picked.rows(2).unwrap().0
+            rows(picked)
         };
         let some = picked(&x, 7, 30);
         assert_eq!(some, picked(&x, 200, 30));
@@ -480,8 +502,9 @@ mod tests {
         here.observe(x.slice(s![..90, ..]).into(), Sample::default());
         there.observe(x.slice(s![90.., ..]).into(), Sample::default());
         here.merge(there);
-        assert_eq!(some, here.rows(2).unwrap().0, "wherever they were seen");
-        let spread: f64 = some.column(0).mean().unwrap();
-        assert!((spread - 199.0).abs() < 60.0, "from everywhere: {spread}");
+        assert_eq!(some, rows(here), "wherever they were seen");
+        // In standard deviations, divided by the root of the number of columns.
+        let spread = some.column(0).mean().unwrap();
+        assert!(spread.abs() < 0.37, "from everywhere: {spread}");
     }
 }

@@ -663,9 +663,8 @@ fn time_stages() {
     lap("columns");
     let mut picked = Picked::new(m, 0, None);
     picked.observe(x.view().into(), Sample::default());
-    let (rows, _) = picked.rows(d).unwrap();
     lap("picked");
-    let landmarks = Landmarks::new(rows.view(), &columns, &ReadoutOptions::default()).unwrap();
+    let landmarks = picked.landmarks(&columns, &ReadoutOptions::default()).unwrap();
     lap("landmarks");
     let mut alike = linalg::products(landmarks.rows().mapv(f64::from).view());
     alike.diag_mut().map_inplace(|x| *x += 1.0);
